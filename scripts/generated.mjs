@@ -3,10 +3,17 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { root } from './toolchain.mjs'
+import { root, toolFile } from './toolchain.mjs'
 
 /** What any of them may depend on: versions of packages, and how their names and ours are resolved. */
-const common = ['package.json', 'package-lock.json', 'tsconfig.json', 'scripts/generated.mjs']
+const common = [
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'scripts/generated.mjs',
+  // What is installed may be another than the lock says.
+  toolFile('esbuild', 'package.json'),
+]
 
 const hashOf = (path) => createHash('sha256').update(readFileSync(path)).digest('hex')
 const isSame = (path, text) => existsSync(path) && readFileSync(path, 'utf8') === text

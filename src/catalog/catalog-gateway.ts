@@ -146,10 +146,7 @@ export function createCatalogGateway({
 
   return {
     snapshot,
-    async latest() {
-      shared.forget()
-      return snapshot()
-    },
+    latest: async () => (namespace ? (await shared.latest()).snapshot : emptySnapshot),
     isSilent: shared.isSilent,
     heardOfSilence: shared.heardOfSilence,
     lastKnown: () => shared.last()?.snapshot,
@@ -243,8 +240,8 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-/** So many plugins are listed in one answer of the object. */
-const pageSize = 200
+/** So many plugins are listed in one answer of the object: each manifest may have a quarter of a megabyte. */
+const pageSize = 50
 /** A change tries a plugin out first, which may take as long as its code may. */
 const maxChangeMs = 45_000
 const unavailable = () =>

@@ -52,14 +52,15 @@ export function createCircuitBreaker({ nowMs }: Pick<Clock, 'nowMs'>) {
       const mine = noteIn(own, hash, principal)
       noteIn(everybodys, hash, principal)
       const share = Math.ceil(maxFaults / Math.max(1, Math.min(manyPrincipals, principals)))
-      const counted = [...everybodys.get(hash)!.values()].map(({ faults }) =>
-        Math.min(faults, share),
-      )
-      const sum = counted.reduce((all, one) => all + one, 0)
-      if (sum >= maxFaults) {
+      const faults = [...everybodys.get(hash)!.values()].map((one) => one.faults)
+      const sum = (of: readonly number[]) => of.reduce((all, one) => all + one, 0)
+      if (sum(faults.map((one) => Math.min(one, share))) >= maxFaults) {
         everybodys.delete(hash)
         own.delete(hash)
-        return { all: `It failed ${sum} times in a row; the last time it ${fault}.` }
+        const callers = faults.length > 1 ? `, for ${faults.length} callers` : ''
+        return {
+          all: `It failed ${sum(faults)} times in a row${callers}; the last time it ${fault}.`,
+        }
       }
       if (mine.faults < maxFaults) return {}
       const why = `It failed ${mine.faults} times in a row for you; the last time it ${fault}.`

@@ -23,10 +23,18 @@ const maxDoubtMs = 250
 /** Whoever waits for what another asks looks this often at most. */
 const maxPauseMs = 50
 
+interface Flight {
+  readonly atMs: number
+  /** Whether there was an answer, of use or not. */
+  readonly done: Promise<boolean>
+}
+
 /** One read in flight for all who wait. */
 export interface SharedRead<T> {
   /** At most `freshMs` old. Throws if there is no answer within `maxReadMs`; not again, in vain, for a while. */
   readonly now: () => Promise<T>
+  /** As it is when this is called, or later; throws as `now` does. All who ask at once are one read, at most four a second. */
+  readonly latest: () => Promise<T>
   readonly last: () => T | undefined
   /** What was read is not believed any more, nor what is being read. */
   readonly forget: () => void
@@ -54,7 +62,8 @@ export function createSharedRead<T>({
 }: SharedReadDeps<T>): SharedRead<T> {
   let held: { readonly value: T; readonly atMs: number } | undefined
   let notBefore = 0
-  let flight: { readonly atMs: number; readonly done: Promise<void> } | undefined
+  let flight: Flight | undefined
+  let forcedAtMs: number | undefined
   let failedAtMs: number | undefined
   let isSilent = false
 
@@ -75,24 +84,23 @@ export function createSharedRead<T>({
       // What came in late does not bring back what was before.
       if (from === notBefore && (!held || held.atMs <= atMs)) held = { value, atMs }
       note('answered')
+      return true
+    }
+    const fail = () => {
+      note('failed')
+      return false
     }
     const again = () => read(held?.value)
     // Who was cut off once is asked once more: an object that was killed is there again at once.
     const done = again()
       .catch(again)
-      .then(take, () => note('failed'))
-      .then(() => {
+      .then(take, fail)
+      .finally(() => {
         if (flight === mine) flight = undefined
       })
     const mine = { atMs, done }
     flight = mine
     return mine
-  }
-  /** Until the read is done, or for so long. */
-  const wait = async (ms: number, { done }: { readonly done: Promise<void> }): Promise<void> => {
-    const late = new AbortController()
-    await Promise.race([done, clock.sleep(ms, late.signal)])
-    late.abort()
   }
   const isAway = () => isSilent && since(failedAtMs) < silentMs
   const refuseIfAway = (): void => {
@@ -100,6 +108,30 @@ export function createSharedRead<T>({
     if (!isAway()) return
     begin()
     throw unavailable()
+  }
+  /** What is being read, or is read anew. */
+  const awaited = async (): Promise<T> => {
+    refuseIfAway()
+    // Who has waited in vain looks in again now and then, and not for as long.
+    const untilMs = clock.nowMs() + (isSilent ? takeOverMs : maxReadMs)
+    let pauseMs = 1
+    let first: Flight | undefined
+    for (;;) {
+      const leftMs = untilMs - clock.nowMs()
+      if (leftMs <= 0) {
+        note('silent')
+        throw unavailable()
+      }
+      const before = flight
+      const mine = begin()
+      first ??= mine
+      // Beside one that takes long the answer may come from either.
+      if (mine === before || mine !== first)
+        await clock.sleep(Math.min(leftMs, (pauseMs = Math.min(pauseMs * 2, maxPauseMs))))
+      else await isAnswered(mine, clock, Math.min(leftMs, takeOverMs))
+      if (held && held.atMs >= first.atMs) return held.value
+      if (flight === undefined && failedAtMs !== undefined) throw unavailable()
+    }
   }
   return {
     last: () => held?.value,
@@ -111,10 +143,9 @@ export function createSharedRead<T>({
     refuseIfAway,
     missed: () => note('silent'),
     async doubt() {
-      const askedAtMs = clock.nowMs()
       flight = undefined
-      await wait(maxDoubtMs, begin())
-      if (!held || held.atMs < askedAtMs) note('silent')
+      // By itself: what it brought may have been given up meanwhile.
+      if (!(await isAnswered(begin(), clock, maxDoubtMs))) note('silent')
     },
     isSilent: isAway,
     heardOfSilence() {
@@ -124,24 +155,29 @@ export function createSharedRead<T>({
     },
     async now() {
       if (isFresh()) return held!.value
-      refuseIfAway()
-      // Who has waited in vain looks in again now and then, and not for as long.
-      const untilMs = clock.nowMs() + (isSilent ? takeOverMs : maxReadMs)
-      let pauseMs = 1
-      for (;;) {
-        const leftMs = untilMs - clock.nowMs()
-        if (leftMs <= 0) {
-          note('silent')
-          throw unavailable()
-        }
-        const before = flight
-        const mine = begin()
-        if (mine === before)
-          await clock.sleep(Math.min(leftMs, (pauseMs = Math.min(pauseMs * 2, maxPauseMs))))
-        else await wait(Math.min(leftMs, takeOverMs), mine)
-        if (held && held.atMs >= mine.atMs) return held.value
-        if (flight === undefined && failedAtMs !== undefined) throw unavailable()
+      return awaited()
+    },
+    async latest() {
+      const askedAtMs = clock.nowMs()
+      const isNew = (one?: Pick<Flight, 'atMs'>) => one !== undefined && one.atMs >= askedAtMs
+      const pauseMs = freshMs - since(forcedAtMs)
+      // Whoever names what there is not makes no more reads than whoever names what there is.
+      if (!isNew(flight) && pauseMs > 0) {
+        await clock.sleep(pauseMs)
+        if (isNew(held)) return held!.value
       }
+      if (!isNew(flight)) {
+        flight = undefined
+        forcedAtMs = clock.nowMs()
+      }
+      return awaited()
     },
   }
+}
+
+/** Waits until the read is done, or for so long. */
+async function isAnswered({ done }: Flight, clock: Clock, ms: number): Promise<boolean> {
+  const late = new AbortController()
+  const waited = clock.sleep(ms, late.signal).then(() => false)
+  return Promise.race([done, waited]).finally(() => late.abort())
 }

@@ -5,7 +5,7 @@ const secretName = z
   .string()
   .regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be capital letters, digits and underscores: GITHUB_TOKEN')
 
-/** Every reply is searched for each of them. */
+/** Of a plugin that arrives, whatever it does with each: every reply is searched for all of them. */
 export const maxSecrets = 16
 
 /** What `at` has to look like, by the place. */
@@ -54,7 +54,7 @@ export const grantsSchema = z.strictObject({
     )
     .default([]),
   /** By reference: the plugin holds a placeholder, the host puts the value in at this place. `hmac` needs no host. */
-  secrets: z.array(secretGrant).max(maxSecrets).default([]),
+  secrets: z.array(secretGrant).default([]),
   storage: z
     .strictObject({
       quota: z.string().regex(/^\d+(kb|mb)$/),

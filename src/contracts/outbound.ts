@@ -37,7 +37,7 @@ export interface Redaction {
   readonly fill: (hop: OutboundHop) => Promise<Pick<OutboundHop, 'url' | 'headers'>>
   /** Whether a header may go along to another host. */
   readonly mayLeave: (name: string, value: string) => boolean
-  /** Throws if a redirect would take a value where it must not go, or asks for one. */
+  /** Throws if a redirect would take a value where it must not go, or asks for one. Asked before any rule is. */
   readonly checkRedirect: (location: string, to: { readonly isElsewhere: boolean }) => void
   /** Whether answers are looked through, for which they are read whole. */
   readonly redacts: boolean

@@ -1,8 +1,6 @@
 import { OutboundError, type Send } from '#contracts/outbound.ts'
-import type { ReadImage } from '#contracts/read-image.ts'
+import { maxImageBytes, type ReadImage } from '#contracts/read-image.ts'
 
-/** As base64 it has to fit the row of what was said. */
-const maxImageBytes = 1024 * 1024
 /** Somebody waits for the answer. */
 const maxImageMs = 15_000
 const maxRedirects = 5
@@ -17,10 +15,10 @@ const kinds: readonly (readonly [type: string, begins: RegExp])[] = [
 
 /** Pictures come in over the one way out: public hosts alone, on every redirect, as all that is fetched for somebody. */
 export function createImageReader(send: Send): ReadImage {
-  return async (url, signal) => {
+  return async (url, { signal, maxBytes = maxImageBytes } = {}) => {
     const answer = await send(
       { url, headers: { accept: 'image/*', 'user-agent': 'isola' }, signal },
-      { maxBytes: maxImageBytes, timeoutMs: maxImageMs, maxRedirects },
+      { maxBytes: Math.min(maxBytes, maxImageBytes), timeoutMs: maxImageMs, maxRedirects },
     )
     if (answer.status < 200 || answer.status > 299) {
       answer.cancel()

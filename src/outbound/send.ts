@@ -69,12 +69,17 @@ async function follow(request: OutboundRequest, sending: Sending) {
     await response.body?.cancel()
     if (redirects >= maxRedirects)
       throw new OutboundError('redirects', `More than ${maxRedirects} redirects.`)
+    // First: what refuses the address otherwise names it, and with it what it holds.
+    redaction?.checkRedirect(location, { isElsewhere: originAt(location, hop) !== hop.url.origin })
     const next = { text: location, method: methodAfter(status, hop.method), from: hop.url }
     const to = await allow(next, sending)
-    redaction?.checkRedirect(location, { isElsewhere: to.origin !== hop.url.origin })
     hop = hopAfter(hop, { url: to, status, redaction })
   }
 }
+
+/** Nothing if it is no address. */
+const originAt = (location: string, { url }: OutboundHop): string | undefined =>
+  URL.canParse(location, url.href) ? new URL(location, url.href).origin : undefined
 
 interface Target {
   readonly text: string

@@ -92,7 +92,10 @@ export function createBundleStore({
       const near = await namespace.get(keyOf(hash)).catch(() => undefined)
       if (isRight(hash, near)) return near
       const kept = await fromDatabase(hash)
-      if (isRight(hash, kept)) return kept
+      if (isRight(hash, kept)) {
+        void copy(hash, kept)
+        return kept
+      }
       const what = kept === '' ? 'there is no' : 'somebody changed the'
       throw new IsolaError('plugin_code_unavailable', `${what} bundle ${hash.slice(0, 12)}`)
     },

@@ -1,7 +1,7 @@
 import type { EventDraft } from '#contracts/event.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { RequestedGrants } from '#contracts/manifest.ts'
-import { createEgress } from '../../src/plugins/capabilities/egress.ts'
+import { createEgress, type EgressOptions } from '../../src/plugins/capabilities/egress.ts'
 import { createCallSecrets } from '../../src/plugins/secrets/call-secrets.ts'
 import { createPluginSecrets } from '../../src/plugins/secrets/secret-capability.ts'
 import { sendOver } from './outbound.ts'
@@ -13,16 +13,23 @@ export interface SecretWorld {
   readonly read?: ReadSecrets
   readonly nonce?: string
   readonly nowMs?: number
+  /** Of which hosts besides `api.example`; `*` needs the tier `builtin`. */
+  readonly otherHost?: string
+  readonly tier?: EgressOptions['tier']
+  readonly mayFollow?: EgressOptions['mayFollow']
   readonly answer?: (url: string, init: RequestInit) => Response | Promise<Response>
 }
 
-/** One plugin that may ask `api.example` and `other.example`, with its secrets. */
+/** One plugin that may ask `api.example` and another host, with its secrets. */
 export function createSecretWorld({
   grants = [{ name: 'TOKEN', host: 'api.example', in: 'header' }],
   values = {},
   read = readerOf(values),
   nonce = 'ref_1',
   nowMs = 0,
+  otherHost = 'other.example',
+  tier = 'community',
+  mayFollow = async () => true,
   answer = () => new Response('ok'),
 }: SecretWorld = {}) {
   const requests: { url: string; headers: Record<string, string>; body: unknown }[] = []
@@ -34,10 +41,10 @@ export function createSecretWorld({
     { readSecrets: read, ids: { next: () => nonce }, clock: { nowMs: () => nowMs } },
   )
   const fetch = createEgress({
-    grants: ['api.example', 'other.example'].map((host) => ({ host, methods: ['GET', 'POST'] })),
-    tier: 'community',
+    grants: ['api.example', otherHost].map((host) => ({ host, methods: ['GET', 'POST'] })),
+    tier,
     openNow: async () => () => true,
-    mayFollow: async () => true,
+    mayFollow,
     secrets,
     send: sendOver(
       async (url, init) => {

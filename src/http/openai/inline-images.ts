@@ -1,13 +1,17 @@
-import { errorMessage } from '#contracts/errors.ts'
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
 import { labelOf } from '#contracts/message-label.ts'
 import { OutboundError } from '#contracts/outbound.ts'
-import type { ReadImage } from '#contracts/read-image.ts'
+import { maxImageBytes, type ReadImage } from '#contracts/read-image.ts'
 import { invalid, type Said, type SaidImage } from './history.ts'
 
 /** Of one request: each is fetched while somebody waits. */
 const maxAddresses = 8
+/** As data URLs, each as often as it is named: all of them are kept in rows of at most 2 MB. */
+const maxInlineChars = 1_900_000
+/** So many are on their way: what comes before a run is limited by nothing else. */
+const maxAtOnce = 2
 
 type UserMessage = Extract<Message, { role: 'user' }>
 
@@ -19,7 +23,8 @@ export type InlineImages = (all: readonly Said[]) => Promise<readonly Said[]>
  * and sent to a model again and again, is the picture. What is at an address was put there by anybody.
  *
  * @param readImage Absent where every model server may be given addresses: then they stay, labelled all the same.
- * @throws `request_invalid` naming the part that cannot be fetched.
+ * @throws `request_invalid` naming the part that cannot be fetched; `request_too_large` naming the one with which they are
+ * too large together, and none after it is fetched.
  */
 export const createInlineImages =
   (readImage: ReadImage | undefined, signal: AbortSignal): InlineImages =>
@@ -33,19 +38,14 @@ async function inlineImages(
 ): Promise<readonly Said[]> {
   const asked = all.flatMap(imagesIn).filter(({ url }) => isAddress(url))
   if (asked.length === 0) return all
-  const byUrl = new Map(asked.map((image) => [image.url, image]))
-  const tooMany = [...byUrl.values()][maxAddresses]
+  const byUrl = Map.groupBy(asked, ({ url }) => url)
+  const tooMany = [...byUrl.values()][maxAddresses]?.[0]
   if (readImage && tooMany)
     throw invalid(tooMany.at, `is more than ${maxAddresses} images by address: send a data URL`)
-  const fetched = new Map(
-    await Promise.all(
-      [...byUrl.values()].map(async ({ url, at }) => {
-        const inline = readImage ? await readAt(url, at, { readImage, signal }) : url
-        return [url, inline] as const
-      }),
-    ),
-  )
-  const toInline = (url: string) => fetched.get(url) ?? url
+  const fetched: ReadonlyMap<string, string> = readImage
+    ? await fetchAll([...byUrl.values()], { readImage, signal })
+    : new Map()
+  const toInline = (url: string): string => fetched.get(url) ?? url
   return all.map((said) => {
     if (said.kind === 'user') {
       const images = said.images.map(({ url, at }) => ({ url: toInline(url), at }))
@@ -86,16 +86,62 @@ function labelled(urls: readonly string[]): { readonly label?: Label } {
   return { label: joinLabels([saidLabel, ...labels]) }
 }
 
+interface Fetching {
+  readonly readImage: ReadImage
+  readonly signal: AbortSignal
+}
+
+/**
+ * Data URLs by their address.
+ *
+ * @param images Of each address all the places that name it.
+ */
+async function fetchAll(
+  images: readonly (readonly SaidImage[])[],
+  { readImage, signal }: Fetching,
+): Promise<ReadonlyMap<string, string>> {
+  const fetched = new Map<string, string>()
+  const ended = new AbortController()
+  const either = AbortSignal.any([signal, ended.signal])
+  let leftChars = maxInlineChars
+  const fetchOne = async (places: readonly SaidImage[]) => {
+    const [{ url, at }] = places as [SaidImage]
+    const maxBytes = Math.floor(leftChars / places.length / 4) * 3
+    const inline = await readAt({ url, at }, maxBytes, { readImage, signal: either })
+    return { url, at, inline, chars: inline.length * places.length }
+  }
+  try {
+    for (let from = 0; from < images.length; from += maxAtOnce) {
+      const some = await Promise.all(images.slice(from, from + maxAtOnce).map(fetchOne))
+      for (const { url, at, inline, chars } of some) {
+        leftChars -= chars
+        if (leftChars < 0) throw tooLarge(at)
+        fetched.set(url, inline)
+      }
+    }
+    return fetched
+  } finally {
+    // The other one, if this one failed.
+    ended.abort()
+  }
+}
+
 async function readAt(
-  url: string,
-  at: string,
-  { readImage, signal }: { readonly readImage: ReadImage; readonly signal: AbortSignal },
+  { url, at }: SaidImage,
+  maxBytes: number,
+  { readImage, signal }: Pick<Fetching, 'readImage' | 'signal'>,
 ): Promise<string> {
   try {
-    return await readImage(url, signal)
+    return await readImage(url, { signal, maxBytes })
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
+    if (error.failure === 'too_large' && maxBytes < maxImageBytes) throw tooLarge(at)
     const why = errorMessage(error).replace(/\.$/, '')
     throw invalid(at, `could not be fetched (${why}); a data URL needs no fetching`)
   }
+}
+
+function tooLarge(at: string): IsolaError {
+  const message = `${at}: with it the images that are given by address have more than ${maxInlineChars} characters as data URLs, each as often as it is named.`
+  return new IsolaError('request_too_large', message, { param: at })
 }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { parseManifest, type Manifest } from '#contracts/manifest.ts'
+import { maxSecrets } from '#contracts/manifest-grants.ts'
 import { manifestProblem } from '#contracts/manifest-texts.ts'
 import { bundleCaps, type PluginBundle } from '#contracts/plugin-bundle.ts'
 import { checkDistinct, checkPath } from './archive-paths.ts'
@@ -61,6 +62,8 @@ export function checkBundle(bundle: PluginBundle): CheckedBundle {
   const problem = manifestProblem(bundle.manifest as JsonObject, manifest)
   if (problem !== undefined)
     throw new IsolaError('plugin_manifest_invalid', `plugin.yaml: ${problem}`)
+  if (new Set(manifest.grants.secrets.map(({ name }) => name)).size > maxSecrets)
+    throw invalidManifest('grants.secrets', `has more than ${maxSecrets} secrets`)
   if (manifest.entrypoint !== undefined && code === undefined)
     throw refused(
       `bundle.code: is missing, but plugin.yaml has an entrypoint (${quoted(manifest.entrypoint)}).`,

@@ -50,7 +50,8 @@ const minBase64Chars = 6
  * `Authorization`), in both alphabets. A token of letters and digits has 7 at most.
  */
 export function formsOf(value: string): readonly string[] {
-  const written = value.toWellFormed()
+  // A header is sent without the space around its value, and so it comes back.
+  const written = (value.trim() || value).toWellFormed()
   const forms = [
     ...encodings.map((encode) => toBinary(encode(written))),
     ...[written, json(written)].flatMap((text) => base64Forms(toBinary(text))),

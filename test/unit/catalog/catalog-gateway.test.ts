@@ -240,3 +240,87 @@ it('a plugin that is called as a choice of the operator is in force too', async 
   expect(await gateway.stands(partOf('policy'))).toBe(true)
   expect(await gateway.stands(partOf('policy', { epoch: 2 }))).toBe(false)
 })
+
+it('F15: a Catalog that takes longer than a second is heard as soon as it answers', async () => {
+  const { gateway } = open({
+    look: async () => {
+      await systemSources.clock.sleep(1_100, new AbortController().signal)
+      return { ok: true as const, value: { number: 7, parts: [partOf('a')] } }
+    },
+  })
+  const waits: number[] = []
+  const ask = () =>
+    gateway.snapshot().then(
+      () => void waits.push(Date.now()),
+      () => void waits.push(Infinity),
+    )
+  const begunAtMs = Date.now()
+  const first = ask()
+  await vi.advanceTimersByTimeAsync(100)
+  const second = ask()
+  await vi.advanceTimersByTimeAsync(6_000)
+  await Promise.all([first, second])
+  expect(Math.max(...waits) - begunAtMs).toBeLessThan(1_200)
+})
+
+it('T27: names that nobody knows make one read for all who ask at once, and four a second', async () => {
+  const { gateway, look } = open({})
+  await gateway.snapshot()
+  look.mockClear()
+  const asked = Promise.all(Array.from({ length: 50 }, () => gateway.latest()))
+  await vi.advanceTimersByTimeAsync(10)
+  await asked
+  expect(look.mock.calls.length).toBe(1)
+  const more: Promise<unknown>[] = []
+  for (let times = 0; times < 100; times += 1) {
+    more.push(gateway.latest())
+    await vi.advanceTimersByTimeAsync(10)
+  }
+  await vi.advanceTimersByTimeAsync(500)
+  await Promise.all(more)
+  expect(look.mock.calls.length).toBeLessThanOrEqual(6)
+})
+
+it('what came since the last look is in the latest, though others were looking', async () => {
+  const { gateway, look } = open({})
+  await gateway.latest()
+  look.mockImplementation(() => ok({ number: 8, parts: [partOf('a'), partOf('b')] }))
+  await vi.advanceTimersByTimeAsync(1)
+  const latest = gateway.latest()
+  await vi.advanceTimersByTimeAsync(300)
+  expect((await latest).number).toBe(8)
+})
+
+it('F15: one whose answer came while something was changed did answer', async () => {
+  const { gateway } = open({
+    search: never,
+    change: async () => {
+      await systemSources.clock.sleep(5_050, new AbortController().signal)
+      throw new Error('reset')
+    },
+    look: async () => {
+      await systemSources.clock.sleep(100, new AbortController().signal)
+      return { ok: true as const, value: { number: 7, parts: [] } }
+    },
+  })
+  const search = expect(gateway.search(['x'], 8)).rejects.toThrow()
+  void gateway.change({} as never, {} as never).catch(() => {})
+  await vi.advanceTimersByTimeAsync(5_250)
+  await search
+  expect(gateway.isSilent()).toBe(false)
+})
+
+it('lists plugins in answers that are small enough, all of them', async () => {
+  const asked: number[] = []
+  const ids = Array.from({ length: 120 }, (_, at) => `p${String(at).padStart(3, '0')}`)
+  const { gateway } = open({
+    page: (after: string, limit: number) => {
+      asked.push(limit)
+      const from = ids.filter((id) => id > after).slice(0, limit)
+      return ok(from.map((id) => ({ id }))) as never
+    },
+  })
+  expect((await gateway.list()).map(({ id }) => id)).toEqual(ids)
+  // A manifest may have a quarter of a megabyte, and an answer of D1 has its end.
+  expect(Math.max(...asked)).toBeLessThanOrEqual(50)
+})

@@ -31,15 +31,14 @@ const ways = [
 ]
 
 /** The app, and what it asked outside. */
-function createWorld({ areAddressesTaken = false } = {}) {
+function createWorld({ areAddressesTaken = false, pictureBytes = png.length } = {}) {
+  const picture = Uint8Array.from(png.padEnd(pictureBytes, '.'), (c) => c.charCodeAt(0))
   const asked: string[] = []
   const send = sendOver(async (to) => {
     asked.push(to)
     if (to.endsWith('/inside'))
       return new Response(null, { status: 302, headers: { location: 'https://10.0.0.1/' } })
-    return new Response(
-      to.endsWith('.html') ? '<html>' : Uint8Array.from(png, (c) => c.charCodeAt(0)),
-    )
+    return new Response(to.endsWith('.html') ? '<html>' : picture)
   })
   const readImage = areAddressesTaken ? undefined : createImageReader(send)
   return { asked, ...createFakeApp({ deps: { readImage } }) }
@@ -109,6 +108,30 @@ describe.each(ways)('an image by its address at $path', ({ path, at, toBody }) =
     const urls = Array.from({ length: 9 }, (_, index) => `${url}?${index}`)
     const response = await send(path, { json: toBody(...urls) })
     expect([response.status, asked]).toEqual([400, []])
+  })
+})
+
+const manyOf = (count: number) => Array.from({ length: count }, (_, index) => `${url}?${index}`)
+
+describe.each(ways)('T9: pictures by address at $path are too large together', (way) => {
+  const { path, at, toBody } = way
+  const atOf = (index: number) => at.replace('content[1]', `content[${index + 1}]`)
+
+  it.each([
+    ['one of 100 KB, 200 times', Array<string>(200).fill(url), 100_000, 1, 0],
+    ['eight of 1 MiB, and the third is not asked for', manyOf(8), 1024 * 1024, 2, 1],
+    ['three of 640 KB', manyOf(3), 640_000, 3, 2],
+  ])('%s', async (_what, urls, pictureBytes, requests, index) => {
+    const { asked, send, calls } = createWorld({ pictureBytes })
+    const response = await send(path, { json: toBody(...urls) })
+    expect([response.status, (await errorOf(response)).param]).toEqual([413, atOf(index)])
+    expect([asked.length, calls]).toEqual([requests, []])
+  })
+
+  it('but not where they fit', async () => {
+    const { asked, send } = createWorld({ pictureBytes: 170_000 })
+    const response = await send(path, { json: toBody(...manyOf(8)) })
+    expect([response.status, asked.length]).toEqual([200, 8])
   })
 })
 

@@ -90,3 +90,8 @@ it('bears a record that is broken', () => {
   open().update()
   expect(made).toBe(3)
 })
+
+it('looks at the tools that are installed, whatever the lock says', () => {
+  const record = JSON.parse(read('kept/copy.json')) as Readonly<Record<string, string>>
+  expect(Object.keys(record)).toContain('node_modules/esbuild/package.json')
+})

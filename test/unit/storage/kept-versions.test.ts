@@ -199,3 +199,23 @@ it('N-1: rows of before get their owner, their size and their time', async () =>
     { hash: 'h1', part: 1, saved_at_ms: 10 },
   ])
 })
+
+it('P25: a copy that is lost, or is another text, is made again of what D1 has', async () => {
+  const { database } = open()
+  const near = new Map<string, string>()
+  const namespace = {
+    get: async (key: string) => near.get(key) ?? null,
+    put: async (key: string, value: string) => void near.set(key, value),
+    delete: async (key: string) => void near.delete(key),
+  }
+  const bundles = createBundleStore({ database, namespace, sha256, clock })
+  const hash = sha256('text')
+  await bundles.save(hash, 'text')
+  const copied = [...near]
+  near.clear()
+  expect(await bundles.load(hash)).toBe('text')
+  expect([...near]).toEqual(copied)
+  near.set(copied[0]![0], 'other')
+  expect(await bundles.load(hash)).toBe('text')
+  expect([...near]).toEqual(copied)
+})

@@ -773,6 +773,7 @@ describe('the store of bundles', () => {
     const text = await host.bundles.load(hash)
     host.near.set(`bundle:${hash}`, `${text} `)
     expect(await host.bundles.load(hash)).toBe(text)
+    host.near.clear()
     host.sqlite.exec(`UPDATE plugin_bundles SET text = text || ' '`)
     await expect(host.bundles.load(hash)).rejects.toMatchObject({ code: 'plugin_code_unavailable' })
     await expect(host.bundles.load('0'.repeat(64))).rejects.toMatchObject({

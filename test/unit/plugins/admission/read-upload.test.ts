@@ -54,6 +54,20 @@ describe('an upload, as a zip', () => {
     expect(read).not.toHaveProperty('code')
   })
 
+  it('T26: has at most 16 secrets, each in as many places as it needs', async () => {
+    const read = (...names: string[]) => {
+      const secrets = names.map((name) => ({ name, in: 'hmac' }))
+      const manifest = { ...bundle.manifest, grants: { secrets } }
+      return readUpload({ json: { bundle: { ...bundle, manifest } } }, uploadDeps())
+    }
+    const names = Array.from({ length: 16 }, (_, at) => `KEY_${at}`)
+    await expect(read(...names, 'KEY_0', 'KEY_1')).resolves.toBeDefined()
+    await expect(read(...names, 'KEY_16')).rejects.toMatchObject({
+      code: 'plugin_manifest_invalid',
+      message: expect.stringContaining('grants.secrets') as string,
+    })
+  })
+
   it.each(['main.ts', 'src/main.mts', 'main.tsx', 'main.cts'])(
     'is refused with the command to run if its entry is TypeScript: %s',
     async (entry) => {

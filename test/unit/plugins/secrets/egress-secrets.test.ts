@@ -397,12 +397,16 @@ describe('T4: a value that comes back does not reach the plugin', () => {
 })
 
 describe('a redirect', () => {
-  const to = (location: string, status = 307) => {
+  const to = (
+    location: string,
+    status = 307,
+    more: Parameters<typeof createSecretWorld>[0] = {},
+  ) => {
     const { TOKEN } = values
     const first = new Response(null, { status, headers: { location } })
     const answers = [first]
     const answer = () => answers.shift() ?? new Response(`got ${TOKEN}`)
-    return createSecretWorld({ values, answer })
+    return createSecretWorld({ values, answer, ...more })
   }
   const send = { headers: { authorization: `Bearer ${ref}` } }
 
@@ -446,6 +450,17 @@ describe('a redirect', () => {
     const { fetch, requests, refused } = to(location)
     await expect(fetch(url, send)).rejects.toThrow(': refused.')
     expect(requests).toHaveLength(1)
+    expect(refused()).toEqual([{ call: 'call_1', capability: 'secrets' }])
+  })
+
+  it.each([
+    ['nobody may follow', { otherHost: '*', tier: 'builtin', mayFollow: async () => false }],
+    ['nothing is granted', { otherHost: 'third.example' }],
+  ] as const)('T4: that holds a value is refused without it where %s', async (_where, more) => {
+    const { fetch, refused } = to(`https://other.example/?key=${ascii}`, 307, more)
+    const error: unknown = await fetch(url, send).catch((thrown: unknown) => thrown)
+    expect(String(error)).toMatch(/: refused\.$/)
+    expect(String(error)).not.toContain(ascii)
     expect(refused()).toEqual([{ call: 'call_1', capability: 'secrets' }])
   })
 })

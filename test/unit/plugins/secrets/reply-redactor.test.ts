@@ -46,6 +46,20 @@ describe('what a host answers', () => {
     (other) => expect(text(other)).toBe(other),
   )
 
+  it.each([`${token}\n`, ` ${token}`, `\t${token}\r\n`])(
+    'T4: takes a value out that a header had without the space around it: %j',
+    (value) => {
+      const one = createReplyRedactor([value])
+      expect(one.text(`got ${token}.`)).toBe('got [redacted].')
+      expect(one.text(Buffer.from(`u:${token}`).toString('base64'))).not.toContain('bGl2ZV')
+      expect(one.text(JSON.stringify(value))).not.toContain(token)
+    },
+  )
+
+  it('a value of nothing but space is one, too', () => {
+    expect(createReplyRedactor(['      ']).text('a      b')).toBe('a******b')
+  })
+
   it('T4: takes two values out that stand side by side', () => {
     expect(text(token + encodeURIComponent(odd))).toBe('[redacted][redacted]')
   })
