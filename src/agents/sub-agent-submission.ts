@@ -1,5 +1,6 @@
 import type { JsonObject } from '#contracts/json.ts'
 import { joinLabels } from '#contracts/label.ts'
+import { shareWith, type SharedPart } from '#contracts/shared-parts.ts'
 import type { SubmitAs, Submitted } from '#contracts/submit-as.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
@@ -8,10 +9,13 @@ export function submitTo(
   {
     agent,
     session,
+    shares,
     submitAs,
   }: {
     readonly agent: string
     readonly session: string
+    /** What its manifest declares. */
+    readonly shares: readonly SharedPart[]
     readonly submitAs: SubmitAs
   },
   { task, context: material, background, onOutcome }: JsonObject,
@@ -23,6 +27,7 @@ export function submitTo(
   const { span: _span, ...link } = traceLink ?? { isSampled: true }
   const lineage = {
     rootSession: context.rootSession,
+    shared: shareWith(shares, context),
     parentSession: context.session,
     parentRun: context.run,
     parentCall: context.call,

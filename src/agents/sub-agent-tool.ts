@@ -96,7 +96,7 @@ export function createSubAgentEntry(options: SubAgentOptions): ToolEntry {
 }
 
 async function callAgent(
-  { manifest, sessions, submitAs, clock, onStopped }: SubAgentOptions,
+  { manifest, agent: { shares }, sessions, submitAs, clock, onStopped }: SubAgentOptions,
   input: JsonObject,
   context: ToolContext,
 ): Promise<ToolResult> {
@@ -132,7 +132,7 @@ async function callAgent(
   }
   context.emit({ type: 'agent_invoked', data })
   // Made anew each time: a connection that broke stays so.
-  const child = () => submitTo({ agent, session, submitAs }, input, context)
+  const child = () => submitTo({ agent, session, shares, submitAs }, input, context)
   const again = <T>(attempt: () => Promise<Reply<T>>) =>
     reattaching(async () => available(await attempt()), clock, context.signal)
   const stopCancelling = cancelOnAbort(sessions, where, (message) =>

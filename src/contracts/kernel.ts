@@ -8,6 +8,7 @@ import type { Message } from './message.ts'
 import type { Pause, PauseAnswer } from './pause.ts'
 import type { AddedTexts } from './plan.ts'
 import type { RunOptions } from './run-options.ts'
+import type { SharedFrom } from './shared-parts.ts'
 import type { Toolset } from './tool.ts'
 import type { TraceLink } from './trace.ts'
 
@@ -16,6 +17,7 @@ export interface RunInput {
   readonly run: string
   readonly session: string
   readonly rootSession: string
+  readonly shared?: SharedFrom | undefined
   readonly principal: string
   readonly trace: string
   readonly traceLink?: TraceLink

@@ -6,6 +6,7 @@ import type { JsonSchema } from './json.ts'
 import { grantsSchema } from './manifest-grants.ts'
 import { offerProblems, promptManifests, resourceManifests } from './manifest-offers.ts'
 import type { Plugin } from './plugin.ts'
+import { sharedParts } from './shared-parts.ts'
 
 const id = z
   .string()
@@ -90,6 +91,8 @@ const agentManifest = z.strictObject({
   uses_tools: z.array(z.string()).default([]),
   /** Taken out of `uses_tools` again: names, plugin ids, or the start of a name with * at the end. */
   disallowed_tools: z.array(z.string().min(1).max(100)).max(200).default([]),
+  /** What it has of whoever calls it, in place of its own. */
+  shares: z.array(z.enum(sharedParts)).max(sharedParts.length).default([]),
   /** Waits for skills. */
   allow_skill_emission: z
     .literal(false, 'not yet: skills; leave it out, or set it to false')

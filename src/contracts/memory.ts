@@ -7,7 +7,7 @@ export interface MemoryEntry {
   readonly atMs: number
 }
 
-/** Short-term memory of a session tree: an append-only scratchpad with search (I21). Bounded; the oldest go first. */
+/** Short-term memory of a session: an append-only scratchpad with search (I21). Bounded; the oldest go first. */
 export interface MemoryClient {
   readonly append: (text: string) => Promise<MemoryEntry>
   /** Newest last. */

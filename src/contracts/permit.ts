@@ -2,6 +2,7 @@ import { toLimits } from './agent-limits.ts'
 import type { AgentManifest, HookManifest, Manifest, RequestedGrants } from './manifest.ts'
 import { getPromptTool, readResourceTool } from './manifest-offers.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
+import type { SharedPart } from './shared-parts.ts'
 import { slotText } from './secret-slot.ts'
 import { toVisible } from './visible-text.ts'
 
@@ -21,6 +22,8 @@ export interface Permit {
     readonly limits: Readonly<Record<string, number>>
     /** Tools that it may not call all the same: one fewer is more than before. */
     readonly disallowed?: readonly string[]
+    /** What it has of its caller's session in place of its own. */
+    readonly shares?: readonly SharedPart[]
   }
   readonly schedule?: string
   /** Its tools of which somebody must allow each call: one fewer is more than before. */
@@ -44,7 +47,7 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
   ]
   const destructive = namesOf(tools.filter(({ annotations }) => annotations.destructiveHint))
   const sinks = tools.flatMap(({ name, sink = [] }) => sink.map((one) => `${name}: ${one}`))
-  const disallowed = agent?.disallowed_tools ?? []
+  const { disallowed_tools: disallowed = [], shares = [] } = agent ?? {}
   return {
     grants,
     usesTools: uses_tools,
@@ -55,6 +58,7 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
         usesTools: agent.uses_tools,
         limits: limitsOf(agent.limits),
         ...(disallowed.length > 0 && { disallowed }),
+        ...(shares.length > 0 && { shares }),
       },
     }),
     ...(schedule !== undefined && { schedule }),
@@ -110,6 +114,7 @@ function linesOf({ grants, usesTools, hooks, agent, schedule }: Permit): readonl
     ...hooks.map(({ on, match }) => one(`hook: ${on} of ${match}`)),
     ...(agent ? [one(`agent: runs on ${agent.model}`)] : []),
     ...(agent?.usesTools ?? []).map((name) => one(`agent: calls ${name}`)),
+    ...(agent?.shares ?? []).map((part) => one(`agent: shares ${part} with its caller`)),
     ...Object.entries(agent?.limits ?? {}).map(([name, amount]) => one(`agent: ${name}`, amount)),
     ...(schedule === undefined ? [] : [one(`schedule: ${schedule}`)]),
   ]

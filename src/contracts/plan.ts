@@ -32,6 +32,7 @@ export type RunCaller = Pick<
   | 'run'
   | 'session'
   | 'rootSession'
+  | 'shared'
   | 'principal'
   | 'trace'
   | 'traceLink'

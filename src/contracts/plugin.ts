@@ -51,7 +51,7 @@ export interface PluginStorage {
   }) => Promise<readonly string[]>
 }
 
-/** Notes of the session tree: at most 1,000 of 8,000 characters, the oldest go first. */
+/** Notes of the session: at most 1,000 of 8,000 characters, the oldest go first. */
 export interface PluginMemory {
   readonly append: (
     text: string,
@@ -218,9 +218,9 @@ export interface Capabilities {
     },
   ) => Promise<Response>
   readonly storage: PluginStorage
-  /** Files of the session tree, text by path. Builtin plugins with the `workspace` grant. */
+  /** Files of the session, text by path. Builtin plugins with the `workspace` grant. */
   readonly workspace: PluginStorage
-  /** The session tree's scratchpad. Builtin plugins with the `memory` grant. */
+  /** The session's scratchpad. Builtin plugins with the `memory` grant. */
   readonly memory: PluginMemory
   readonly secrets: PluginSecrets
   readonly tools: PluginTools

@@ -51,7 +51,7 @@ export type HookVerdict =
 
 /** A call as hooks are asked about it: also where they tell what they did, and when they have to stop. */
 export type HookSubject = CallSubject &
-  Pick<ToolContext, 'trace' | 'traceLink' | 'depth' | 'ancestry' | 'signal' | 'emit'>
+  Pick<ToolContext, 'shared' | 'trace' | 'traceLink' | 'depth' | 'ancestry' | 'signal' | 'emit'>
 
 /** Code of others around a call. A veto wins; a failed or late one counts as a veto. */
 export interface ToolHooks {

@@ -2,6 +2,7 @@ import type { JsonObject } from './json.ts'
 import type { Usage } from './lease.ts'
 import type { Message } from './message.ts'
 import type { RunView } from './run-view.ts'
+import type { SharedFrom } from './shared-parts.ts'
 
 /** What identifies a session. */
 export interface SessionAbout {
@@ -18,6 +19,7 @@ export interface SessionAbout {
 export interface EndedSession {
   readonly session: string
   readonly rootSession: string
+  readonly shared?: SharedFrom | undefined
   readonly principal: string
   /** Empty if nothing was ever said in it. */
   readonly agent: string

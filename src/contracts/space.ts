@@ -2,7 +2,7 @@ import type { Json } from './json.ts'
 import type { Label } from './label.ts'
 import type { MemoryEntry } from './memory.ts'
 
-/** The storage verbs of a session tree, run in the root session's object. */
+/** The storage verbs, run in the object of whoever keeps it. */
 export type StorageRequest =
   | { readonly verb: 'get' | 'delete'; readonly space: string; readonly key: string }
   | {

@@ -8,6 +8,7 @@ import type { TaintLabel } from './message.ts'
 import type { Destination } from './destination.ts'
 import type { ModelReply, ModelRequest, ModelSelection, ToolDefinition } from './model.ts'
 import type { RunOptions } from './run-options.ts'
+import type { SharedFrom } from './shared-parts.ts'
 import type { TraceLink } from './trace.ts'
 
 /**
@@ -25,8 +26,10 @@ export interface ToolContext {
   readonly call: string
   readonly run: string
   readonly session: string
-  /** The session at the root of the tree: its storage is the tree's. */
+  /** The session at the root of the tree. */
   readonly rootSession: string
+  /** What the session has of those above it, in place of its own. */
+  readonly shared?: SharedFrom | undefined
   readonly principal: string
   readonly agent: string
   /** W3C trace id, one for the whole tree. */

@@ -157,8 +157,8 @@ export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
 }
 
 function callerOf({ input }: Segment): TurnScope['caller'] {
-  const { run, session, rootSession, principal, options, trace, traceLink, depth } = input
+  const { run, session, rootSession, principal, options, trace, traceLink, depth, shared } = input
   const { id: agent } = input.agent
-  const who = { run, session, rootSession, principal, agent, options, trace, depth }
+  const who = { run, session, rootSession, principal, agent, options, trace, depth, shared }
   return { ...who, ancestry: [...input.ancestry, agent], ...(traceLink && { traceLink }) }
 }

@@ -11,13 +11,13 @@ const defaultFound = 10
 
 /** Where notes are kept, and how they are searched. */
 export interface ScratchpadDeps {
-  /** Runs one storage verb in the root session's object. */
+  /** Runs one storage verb in the object of the session that keeps it. */
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
   readonly buildIndex: BuildSearchIndex
 }
 
 /**
- * Short-term memory of a session tree (I21): at most 1,000 entries of 8,000 characters, the oldest go first.
+ * Short-term memory of a session (I21): at most 1,000 entries of 8,000 characters, the oldest go first.
  * `append` answers the entry that the storage made, first of `entries`.
  */
 export function createScratchpad({ storage, buildIndex }: ScratchpadDeps): MemoryClient {

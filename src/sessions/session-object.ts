@@ -124,7 +124,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(() => this.#session.readers.tree(principal, query))
     }
 
-    /** What a session tree keeps. */
+    /** What the session keeps, for itself and for those below it that share it. */
     storage(...[request]: Given<'storage'>) {
       return this.#session.plain(() => this.#session.parts().space(request))
     }

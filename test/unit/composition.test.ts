@@ -246,6 +246,7 @@ describe('the composition', () => {
         'rootSession',
         'run',
         'session',
+        'shared',
         'signal',
         'trace',
       ])

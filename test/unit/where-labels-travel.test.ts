@@ -53,7 +53,11 @@ function task(label: Label | undefined): Label | undefined {
     sent = ask.messages[0]
     return {} as never
   }
-  submitTo({ agent: 'a', session: 's', submitAs }, { task: 't' }, createToolContext({ label }))
+  submitTo(
+    { agent: 'a', session: 's', shares: [], submitAs },
+    { task: 't' },
+    createToolContext({ label }),
+  )
   return sent?.label
 }
 

@@ -1,5 +1,6 @@
 import type { OutsideAddress } from '#contracts/network-rule.ts'
 import type { Capabilities, PluginRequest, PluginTools } from '#contracts/plugin.ts'
+import { keeperOf, type SharedPart } from '#contracts/shared-parts.ts'
 import type { Usage } from '#contracts/lease.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { createPluginModel } from './ask-model.ts'
@@ -58,9 +59,10 @@ export function openCapabilities(
 ): OpenCapabilities {
   const over = createCallEnd()
   const labelled = (one: AskStorage) => labels?.wrap(one) ?? one
-  const ask = labelled(
-    withSafeErrors((request) => deps.sessions.at(context.rootSession).storage(request)),
-  )
+  const askOf = (part: SharedPart): AskStorage => {
+    const keeper = keeperOf(part, context)
+    return labelled(withSafeErrors((request) => deps.sessions.at(keeper).storage(request)))
+  }
   const guard = createGuard(over, check)
   const reaching =
     <Args extends readonly unknown[], T>(run: (...args: Args) => T) =>
@@ -90,13 +92,16 @@ export function openCapabilities(
       return (made.fetch ??= guard(reaching(createPluginFetch(plugin, context, options))))
     },
     get storage() {
+      const ask = askOf('storage')
       const options = { ask, context, deps, refuse, labelled, reaching }
       return (made.storage ??= guardAll(guard, createPluginStorage(plugin, options)))
     },
     get workspace() {
+      const ask = askOf('workspace')
       return (made.workspace ??= guardAll(guard, createWorkspace(plugin, ask, refuse)))
     },
     get memory() {
+      const ask = askOf('memory')
       return (made.memory ??= guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })))
     },
     get secrets() {

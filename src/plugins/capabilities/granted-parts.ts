@@ -93,7 +93,7 @@ export function createPluginStorage(
   })
 }
 
-/** Workspace and memory belong to the whole session tree: only code that ships with the deployment may have them. */
+/** Workspace and memory are what all plugins of a session keep: only code that ships with the deployment may have them. */
 export function createWorkspace(
   { granted, tier }: LoadedPlugin,
   ask: AskStorage,
@@ -103,7 +103,7 @@ export function createWorkspace(
   return createGrantedStorage({ space: 'workspace', quotaBytes: parseQuotaBytes(), ask })
 }
 
-/** `memory`: the scratchpad of the session tree. */
+/** `memory`: the scratchpad of the session. */
 export function createMemory(
   { granted, tier }: LoadedPlugin,
   ask: AskStorage,

@@ -20,6 +20,7 @@ export const toHookContext = (
   run: about.run,
   session: about.session,
   rootSession: about.rootSession,
+  shared: about.shared,
   principal: about.principal,
   agent: about.agent,
   trace: about.trace,

@@ -23,7 +23,7 @@ export function createSessionEnded(
 ): ((ended: EndedSession) => Promise<void>) | undefined {
   const listeners = listenersAt(plugins, on)
   if (listeners.length === 0) return undefined
-  return async ({ session, rootSession, principal, agent }) => {
+  return async ({ session, rootSession, shared, principal, agent }) => {
     const trace = deps.traceId()
     const events: EventDraft[] = []
     const context = toHookContext({
@@ -31,6 +31,7 @@ export function createSessionEnded(
       run: '',
       session,
       rootSession,
+      shared,
       principal,
       agent,
       trace,

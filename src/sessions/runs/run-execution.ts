@@ -6,6 +6,7 @@ import type { AddedTexts } from '#contracts/plan.ts'
 import { toRunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
+import { sharedIn } from '#contracts/shared-parts.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceHeaders } from '#contracts/trace.ts'
 import { childIdOf } from '../storage/ids.ts'
@@ -76,6 +77,7 @@ export async function executeRun(
       run: id,
       session: sessionId(),
       rootSession: lineage?.rootSession ?? sessionId(),
+      shared: sharedIn(lineage),
       principal,
       opening: openingOf(row(), store),
       trace,

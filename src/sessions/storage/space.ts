@@ -19,7 +19,7 @@ const problemOf = (key: string, sizeBytes: number): string | undefined => {
     : undefined
 }
 
-/** Named values and short entries of a session tree, in spaces that do not see each other. */
+/** Named values and short entries of a session, in spaces that do not see each other. */
 export function createSpace(storage: DurableObjectStorage, clock: Clock): Space {
   const { sql } = storage
   const labels = createSpaceLabels(sql)

@@ -1,5 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
+import { sharedIn } from '#contracts/shared-parts.ts'
 import { noteOlderChildren, type ChildrenParts } from '../log/older-children.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { Todo } from '../storage/todo.ts'
@@ -45,7 +46,7 @@ export async function deleteSession(
   await settleAll(parts).catch(() => Promise.reject(notYetDeletable()))
   const { id: session = '', agent = '', lineage } = store.session() ?? {}
   const rootSession = lineage?.rootSession ?? session
-  await onSessionEnded?.({ session, rootSession, principal, agent })
+  await onSessionEnded?.({ session, rootSession, shared: sharedIn(lineage), principal, agent })
   // Before it is gone: what is on the list and cannot be opened would stay there for ever.
   await outbox.unlist().catch(() => Promise.reject(notYetDeletable()))
   if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()

@@ -44,14 +44,24 @@ function resultOf(overrides: Partial<AgentResult> = {}): AgentResult {
   }
 }
 
-function setUp(run: SessionApi['run'], api: Partial<SessionApi> = {}, onStopped?: SubAgentStopped) {
+function setUp(
+  run: SessionApi['run'],
+  api: Partial<SessionApi> = {},
+  { onStopped, shares = [] }: { onStopped?: SubAgentStopped; shares?: readonly string[] } = {},
+) {
   const manifest = parseManifest({
     id: 'rev',
     name: 'Reviewer',
     version: '1.0.0',
     description: 'Reviews.',
     natural_language_description: 'DO NOT USE for poems.\n',
-    agent: { integration_mode: 'tool', model: 'm', instructions: 'p.md', limits: { max_turns: 3 } },
+    agent: {
+      integration_mode: 'tool',
+      model: 'm',
+      instructions: 'p.md',
+      limits: { max_turns: 3 },
+      shares,
+    },
   })
   const clock = createManualClock()
   const sessions = createFakeGateway({ run, ...api })
@@ -100,6 +110,25 @@ describe('a sub-agent as a tool', () => {
     const input = { task: 'x', background: true, onOutcome }
     expect(await call(input, createToolContext())).toMatchObject({ ok: true })
     expect(asked?.lineage?.onOutcome).toBe(told)
+  })
+
+  test.each([
+    ['nothing that it does not declare', [], {}, {}],
+    ['what it declares, where its caller has it', ['workspace'], {}, { workspace: 'ses_root' }],
+    [
+      'what its caller has from above, and the rest of the caller alone',
+      ['workspace', 'memory'],
+      { workspace: 'ses_above', storage: 'ses_above' },
+      { workspace: 'ses_above', memory: 'ses_root' },
+    ],
+  ])('N5: shares %s', async (_what, shares, shared, told) => {
+    let asked: SubmitRequest | undefined
+    const run: SessionApi['run'] = async (_session, request) => {
+      asked = request
+      return { ok: true, value: resultOf() }
+    }
+    await setUp(run, {}, { shares }).call({ task: 'x' }, createToolContext({ shared }))
+    expect(asked?.lineage?.shared).toEqual(told)
   })
 
   test.each([
@@ -182,6 +211,7 @@ describe('a sub-agent as a tool', () => {
       ],
       lineage: {
         rootSession: 'ses_root',
+        shared: {},
         parentSession: 'ses_mid',
         parentRun: 'run_1',
         parentCall: 'call_1',
@@ -382,7 +412,7 @@ describe('P16: the hook of a sub-agent that stopped', () => {
     told.length = 0
     const failure = { code: 'lease_turns', message: 'Over.' } as const
     const result = resultOf({ success: false, state: 'stopped', error: failure })
-    const { call } = setUp(async () => ({ ok: true, value: result }), {}, onStopped)
+    const { call } = setUp(async () => ({ ok: true, value: result }), {}, { onStopped })
     expect((await call({ task: 'x' }, createToolContext())).ok).toBe(false)
     expect(told).toEqual([
       { agent: 'rev', child, state: 'stopped', error: failure, text: 'All good.' },
@@ -393,7 +423,11 @@ describe('P16: the hook of a sub-agent that stopped', () => {
     const labels: unknown[] = []
     const label = labelFrom('http__get news.example')
     const heard: SubAgentStopped = async (_stopped, context) => void labels.push(context.label)
-    const { call } = setUp(async () => ({ ok: true, value: resultOf({ label }) }), {}, heard)
+    const { call } = setUp(
+      async () => ({ ok: true, value: resultOf({ label }) }),
+      {},
+      { onStopped: heard },
+    )
     await call({ task: 'x' }, createToolContext())
     expect(labels).toEqual([joinLabels([saidLabel, label])])
   })
@@ -405,7 +439,7 @@ describe('P16: the hook of a sub-agent that stopped', () => {
       over.abort(new Error('stop'))
       return { ok: true, value: resultOf({ success: false, state: 'cancelled' }) }
     }
-    const { call } = setUp(run, {}, onStopped)
+    const { call } = setUp(run, {}, { onStopped })
     await call({ task: 'x' }, createToolContext({ signal: over.signal }))
     expect(told).toEqual([])
   })

@@ -124,6 +124,7 @@ describe('a manifest', () => {
       'agent.limits.time_budget_ms',
     ],
     ['no price', withAgent({ limits: { max_cost_usd: 0 } }), 'agent.limits.max_cost_usd'],
+    ['something to share that there is not', withAgent({ shares: ['disk'] }), 'agent.shares'],
     ['an unknown limit', withAgent({ limits: { max_luck: 1 } }), 'agent.limits'],
     ['tools as a text', withAgent({ uses_tools: 'kv' }), 'agent.uses_tools'],
   ]

@@ -8,7 +8,7 @@ const maxKeyChars = 512
 const maxValueBytes = 1024 * 1024
 const maxListed = 1_000
 
-/** Runs one storage verb in the root session's object. */
+/** Runs one storage verb in the object that keeps it. */
 export type AskStorage = (request: StorageRequest) => Promise<StorageAnswer>
 
 /** A part of some object's storage, and how much may be in it. Bytes. */
@@ -23,7 +23,7 @@ export function parseQuotaBytes(quota = '1mb'): number {
   return toBytes(quota)
 }
 
-/** Named values in one space of the session tree. Arguments come from plugin code: all of them are checked. */
+/** Named values in one space of an object. Arguments come from plugin code: all of them are checked. */
 export function createGrantedStorage({ space, quotaBytes, ask }: GrantedSpace): PluginStorage {
   return {
     get: async (key) => {

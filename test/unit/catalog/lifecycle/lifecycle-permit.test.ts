@@ -118,6 +118,14 @@ describe('what a plugin asks for', () => {
     for (const asks of more) expect(widened(permit(asks), permit(base))).toHaveLength(1)
   })
 
+  it('N5, E2: is more with something of its caller that its agent begins to share, and not with less', () => {
+    const sharing = (...shares: string[]) => permit(agent({ shares }))
+    const more = widened(sharing('memory', 'workspace'), sharing('memory'))
+    expect(more).toEqual([{ text: 'agent: shares workspace with its caller' }])
+    expect(widened(sharing('memory'), sharing('memory', 'workspace'))).toEqual([])
+    expect(isSamePermit(sharing(), permit(agent()))).toBe(true)
+  })
+
   it('E2: is more without the approval that a tool needed before', () => {
     const tools = (isAsked: boolean) => ({
       contributes: { tools: [{ name: 'pay', description: 'Pays.', requires_approval: isAsked }] },

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
+import type { Capabilities } from '#contracts/plugin.ts'
+import type { SharedFrom } from '#contracts/shared-parts.ts'
 import type { StorageRequest } from '#contracts/space.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import { openCapabilities } from '../../../../src/plugins/capabilities/capabilities.ts'
@@ -71,11 +73,11 @@ describe('the network', () => {
 })
 
 describe('storage', () => {
-  test("is the root session's, so that a sub-agent shares it with its caller", async () => {
+  test("N5: is the session's own, not that of the root of its tree", async () => {
     const gateway = createFakeGateway()
     const deps = createCapabilityDeps({ sessions: gateway })
     await open({ storage: '1mb' }, deps).storage.set('a', { b: 1 })
-    expect([...gateway.storages.keys()]).toEqual(['ses_root'])
+    expect([...gateway.storages.keys()]).toEqual(['ses_child'])
     expect(await open({ storage: '1mb' }, deps).storage.get('a')).toEqual({ b: 1 })
   })
 
@@ -86,8 +88,8 @@ describe('storage', () => {
   })
 
   test.each([
-    ['session', 'ses_root', 'plugin demo'],
-    ['principal', 'principal operator', 'ses_root'],
+    ['session', 'ses_child', 'plugin demo'],
+    ['principal', 'principal operator', 'ses_child'],
     ['deployment', 'plugin demo', 'principal operator'],
   ])('of scope %s is kept in that object alone', async (scope, own, another) => {
     const gateway = createFakeGateway()
@@ -161,6 +163,35 @@ describe('storage', () => {
       message: 'The storage did not answer.',
       transient: true,
     })
+  })
+})
+
+describe('N5: what a session keeps', () => {
+  const grants = { workspace: true, memory: true, storage: '1kb' }
+  const at = (deps: ReturnType<typeof createCapabilityDeps>, shared?: SharedFrom) => {
+    const context = createToolContext({ session: 'ses_child', rootSession: 'ses_root', shared })
+    return openCapabilities(loadOne(bundle({ id: 'demo', grants })), context, deps).capabilities
+  }
+  const allIn = async ({ workspace, memory, storage }: Capabilities) => [
+    await workspace.list(),
+    (await memory.read()).map(({ text }) => text),
+    await storage.list(),
+  ]
+
+  test('is its own, at the root of its tree too', async () => {
+    const deps = createCapabilityDeps()
+    const { workspace, memory, storage } = openCapabilities(
+      loadOne(bundle({ id: 'demo', grants })),
+      createToolContext(),
+      deps,
+    ).capabilities
+    await workspace.set('a', 1)
+    await memory.append('a')
+    await storage.set('a', 1)
+    expect(await allIn(at(deps))).toEqual([[], [], []])
+    expect(await allIn(at(deps, { workspace: 'ses_root' }))).toEqual([['a'], [], []])
+    const all = { workspace: 'ses_root', memory: 'ses_root', storage: 'ses_root' }
+    expect(await allIn(at(deps, all))).toEqual([['a'], ['a'], ['a']])
   })
 })
 
