@@ -117,7 +117,7 @@ export function ruleOf(
     definitionHash: pause.definitionHash,
     ...(also === 'session' && { session: lineage?.rootSession ?? session }),
     free,
-    shape: shapeOf(pause.input, free, sha256),
+    shape: shapeOf(pause.input, { free, ...pause.approval }, sha256),
     label: joinLabels([pause.label]),
     decidedBy: decider,
     createdAtMs: nowMs,

@@ -31,6 +31,7 @@ describe('what a remote tool does outward, by the specification', () => {
   })
 
   it('T11: that it only reads counts where an operator confirmed it', () => {
+    const origin = 'https://crm.example'
     const reads = { readOnlyHint: true }
     expect(sinks(reads)).toEqual(['egress', 'write'])
     expect(sinks(reads, { isHarmless: true })).toEqual(['egress', 'write'])
@@ -43,10 +44,10 @@ describe('what a remote tool does outward, by the specification', () => {
 
   it('what it reads may go back to its server, unless it may change something or says that it passes it on', () => {
     const reads = { readOnlyHint: true }
-    expect(placeOf(['find'], reads)).toEqual({ home: 'crm__*' })
-    expect(placeOf([], reads)).toEqual({})
-    expect(placeOf(['find'], {})).toEqual({})
-    expect(placeOf(['find'], { ...reads, openWorldHint: true })).toEqual({})
+    expect(placeOf(['find'], reads)).toEqual({ origin, home: 'crm__*' })
+    expect(placeOf([], reads)).toEqual({ origin })
+    expect(placeOf(['find'], {})).toEqual({ origin })
+    expect(placeOf(['find'], { ...reads, openWorldHint: true })).toEqual({ origin })
   })
 
   it('that its world is closed counts where an operator confirmed or said it', () => {
