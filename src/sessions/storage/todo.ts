@@ -11,10 +11,17 @@ export type Errand =
       readonly reason: string
     }
   | { readonly kind: 'deliver'; readonly session: string; readonly delivery: Delivery }
-  /** What a run of this session has spent, for its principal's day. */
-  | { readonly kind: 'settle'; readonly session: string; readonly run: string }
-  /** What an approval allows besides its own call. */
-  | { readonly kind: 'rule'; readonly session: string; readonly rule: ApprovalRule }
+  /**
+   * What a run of this session has spent, for its principal's day. What goes along is nothing to an older version: it
+   * tells what was spent, and is done.
+   */
+  | {
+      readonly kind: 'settle'
+      readonly session: string
+      readonly run: string
+      /** What an approval allows besides its own call. */
+      readonly rule?: ApprovalRule
+    }
 
 /** A call that was cancelled before it reached this object. */
 export interface Grave {
@@ -74,9 +81,7 @@ function subjectOf(errand: Errand): string {
     case 'deliver':
       return `${errand.delivery.parentRun} ${errand.delivery.call}`
     case 'settle':
-      return errand.run
-    case 'rule':
-      return errand.rule.id
+      return errand.rule ? `${errand.run} ${errand.rule.id}` : errand.run
   }
 }
 

@@ -51,8 +51,7 @@ export function createCourier(options: CourierOptions): Courier {
 }
 
 async function run(errand: Errand, { sessions, settle, addRule }: CourierOptions): Promise<void> {
-  if (errand.kind === 'settle') return settle(errand.run)
-  if (errand.kind === 'rule') return addRule(errand.rule)
+  if (errand.kind === 'settle') return errand.rule ? addRule(errand.rule) : settle(errand.run)
   const target = sessions.at(errand.session)
   if (errand.kind === 'cancel') {
     return target.cancelCall(errand.run, errand.call, errand.reason)

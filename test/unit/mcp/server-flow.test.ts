@@ -17,6 +17,7 @@ const tool = (annotations?: object, more: object = {}) => ({
 })
 const sinks = (...args: Parameters<typeof tool>) => flowOf(pin(), tool(...args), 'crm__find').sinks
 
+const origin = 'https://crm.example'
 const placeOf = (confirmed: readonly string[], ...args: Parameters<typeof tool>) =>
   flowOf(pin({}, confirmed), tool(...args), 'crm__find').goesTo()
 
@@ -31,7 +32,6 @@ describe('what a remote tool does outward, by the specification', () => {
   })
 
   it('T11: that it only reads counts where an operator confirmed it', () => {
-    const origin = 'https://crm.example'
     const reads = { readOnlyHint: true }
     expect(sinks(reads)).toEqual(['egress', 'write'])
     expect(sinks(reads, { isHarmless: true })).toEqual(['egress', 'write'])

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Approver, Decider } from '../../../src/contracts/approval.ts'
-import type { Decision, Pause } from '../../../src/contracts/pause.ts'
+import { settles, type Decision, type Pause } from '../../../src/contracts/pause.ts'
 import {
   decidedAlready,
   digestible,
@@ -70,6 +70,18 @@ describe('who decides about a call that waits', () => {
       expect(decide({ kind, approval: approval('author') }, 'result', said('author', 'bob'))).toBe(
         forbidden,
       )
+  })
+})
+
+describe('F32: an answer that the version before wrote', () => {
+  it('says not whose yes it is, and lets no call run that waits for more than its owner', () => {
+    const answer = { kind: 'approved', argsHash: 'hash', definitionHash: 'v1' } as const
+    const waits = (approver: Approver) =>
+      ({ kind: 'approval', approval: approval(approver) }) as const
+    expect(settles(waits('owner'), answer)).toBe(true)
+    expect(settles({ kind: 'approval' }, answer)).toBe(true)
+    expect(settles(waits('operator'), answer)).toBe(false)
+    expect(settles(waits('operator'), { ...answer, decidedBy: said('operator') })).toBe(true)
   })
 })
 
