@@ -7,7 +7,7 @@ import type { SteerReceipt } from '#contracts/submission.ts'
 import { spendingOf } from './log/views.ts'
 import type { Submissions } from './submissions.ts'
 import type { Scope } from './scope.ts'
-import { pausesOf } from './storage/open-pauses.ts'
+import { undecidedOf } from './storage/open-pauses.ts'
 import { stopped } from './upkeep/subtree.ts'
 import { beginByOutcome, dropBegun } from './waiting/outcome-runs.ts'
 import { changeLimits, type LimitsChange } from './waiting/change-limits.ts'
@@ -56,7 +56,7 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
       const said = { call, decision, decider }
       const { store, todo, upkeep, courier } = parts()
-      const waiting = pausesOf(row(run), store.turns(row(run).order).at(-1))
+      const waiting = undecidedOf(row(run), store.turns(row(run).order).at(-1))
       const rule = ruleOf(row(run), waiting, { ...said, ...now, session: scope.id() })
       store.together(() => {
         const isNew = takeDecisions(row(run), { decisions: [said], decider, ...now }, parts())

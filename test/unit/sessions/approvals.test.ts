@@ -11,7 +11,7 @@ import {
 } from '../../../src/sessions/waiting/approvals.ts'
 import { decideCalls, expirePauses } from '../../../src/sessions/waiting/outside.ts'
 import { says, toolEntry } from '../../fakes/kernel.ts'
-import { createSessionWorld } from '../../switches/session-world.ts'
+import { createSessionWorld, settle } from '../../switches/session-world.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const pauseMs = 1_000
@@ -127,6 +127,45 @@ describe('a call that waits for a yes', () => {
     const { actions } = (await life.runs.live(run)!.done) as { actions: readonly object[] }
     expect(actions).toMatchObject([{ ok: false, code: 'tool_expired' }])
     expect(decide).toThrow('too late')
+  })
+
+  it('E6: is decided about also while another call of its turn runs that was approved before', async () => {
+    const slow = Promise.withResolvers<void>()
+    const ran: unknown[] = []
+    const world = createSessionWorld({
+      script: (_request, index) =>
+        index === 0
+          ? { calls: ['a', 'b'].map((to) => ({ name: 'mail', input: { to } })) }
+          : { text: 'done' },
+      entries: [
+        toolEntry(
+          'mail',
+          async ({ to }) => {
+            ran.push(to)
+            if (to === 'a') await slow.promise
+            return says('sent')
+          },
+          { isReadOnly: false, needsApproval: true },
+        ),
+      ],
+    })
+    const life = world.wake()
+    const outcome = await life.run()
+    const { id: run, pauses } = outcome as Extract<typeof outcome, { state: 'parked' }>
+    const about = { nowMs: world.clock.nowMs(), pauseMs, sha256, decider: said('user', 'operator') }
+    const [one, other] = pauses.map(({ call }) => ({
+      decisions: [{ call, decision: { decision: 'approve' } as const }],
+      ...about,
+    }))
+    decideCalls(life.row(run), one!, life)
+    await settle()
+    expect(ran).toEqual(['a'])
+    decideCalls(life.row(run), other!, life)
+    slow.resolve()
+    await life.runs.live(run)!.done
+    await life.runs.live(run)?.done
+    expect(ran).toEqual(['a', 'b'])
+    expect(life.store.final(1)?.state).toBe('completed')
   })
 
   it('E6: has on its row who decided about it and when', async () => {
