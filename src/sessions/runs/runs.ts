@@ -83,6 +83,8 @@ export interface Runs {
   readonly cancelHeld: (credential: string, reason: string) => void
   /** Cancels everything that is not over, and waits until each has its outcome. */
   readonly cancelAll: (reason: string) => Promise<void>
+  /** Tells its principal's object once more that a run has left. */
+  readonly release: (row: RunRow) => Promise<void>
   readonly isIdle: () => boolean
   /** Something could not be written: `resume` does it again, before anything after it. */
   readonly isBehind: () => boolean
@@ -111,7 +113,13 @@ export function createRuns(options: RunsOptions): Runs {
     held: runtime.held,
     unfinished: () => [...store.unfinishedRuns(), ...live.values()].map((one) => one.submission),
     lastOrder: () => order ?? store.lastOrder(),
+    onUntold({ id: run }) {
+      options.todo.add({ kind: 'settle', session: options.sessionId(), run, isReleased: true })
+      options.onAccepted() // which has whoever carries it come
+    },
   })
+  const take = (row: RunRow) =>
+    holds.take(row, (reason) => void cancel(store.findRun(row.id) ?? row, reason))
 
   return {
     start,
@@ -119,6 +127,7 @@ export function createRuns(options: RunsOptions): Runs {
     change,
     cancel,
     live: (id) => live.get(id),
+    release: (row) => holds.release(row),
     isIdle: () => live.size === 0,
     isBehind: () => hasLost,
     cancelHeld(credential, reason) {
@@ -192,6 +201,11 @@ export function createRuns(options: RunsOptions): Runs {
     for (const row of store.unfinishedRuns()) {
       if (live.has(row.id)) continue
       const left = takeUp(row, { ...options, end, launch })
+      // One that waits may have begun to in a version that told nobody of it; one that was given up has left.
+      if (left === undefined && !live.has(row.id)) {
+        if (store.final(row.order)) holds.left(row)
+        else take(row)
+      }
       if (left === undefined) continue
       hasLost = isStorageFault(left)
       options.onLeft(row, undefined) // not even that could be written

@@ -21,6 +21,8 @@ export type Errand =
       readonly run: string
       /** What an approval allows besides its own call. */
       readonly rule?: ApprovalRule
+      /** For whoever knows what goes on with a key: nothing of this run does. */
+      readonly isReleased?: true
     }
 
 /** A call that was cancelled before it reached this object. */
@@ -81,7 +83,9 @@ function subjectOf(errand: Errand): string {
     case 'deliver':
       return `${errand.delivery.parentRun} ${errand.delivery.call}`
     case 'settle':
-      return errand.rule ? `${errand.run} ${errand.rule.id}` : errand.run
+      return [errand.run, errand.rule?.id, errand.isReleased && 'released']
+        .filter(Boolean)
+        .join(' ')
   }
 }
 
