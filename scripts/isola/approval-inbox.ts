@@ -111,15 +111,17 @@ async function allow({ args, values, request, print, stdin, stderr }: Context<Al
     if (!(await confirm(`${text}\nLet it run?`, { stdin, stderr }))) return 1
   }
   const [first] = entries
-  if (also === undefined || !first)
+  if (!first || entries.length > 1)
     return tell(await decideAll(request, args, { decision: 'approve' }), 'allowed', print)
   const more = {
     ...(free && { free: [...free] }),
     ...(days !== undefined && { days: Number(days) }),
   }
   const { argsHash, id } = first
-  const body = { decision: 'approve', argsHash, also, ...more } as const
+  // What was shown is what runs, whatever it has become meanwhile.
+  const body = { decision: 'approve', argsHash, ...(also && { also }), ...more } as const
   const view = await request('POST /api/operator/approvals/:id', { params: { id }, body })
+  if (!also) return print({ decided: [{ id, ok: true }] }, `${id}: allowed`)
   print(view, `${id}: allowed, and what is like it from now on (isola approval rules).`)
 }
 

@@ -1,5 +1,5 @@
 import { mayApprove, type ApprovalRule, type Approver } from './approval.ts'
-import type { AskedCall, FreeFields } from './approval.ts'
+import type { AskedCall, AskedFor, FreeFields } from './approval.ts'
 import type { Json, JsonObject } from './json.ts'
 import { joinLabels, labelFrom, type Label } from './label.ts'
 
@@ -27,10 +27,18 @@ export function freeFields(input: JsonObject, names: readonly string[]): FreeFie
   return Object.fromEntries(names.map((name) => [name, typeOf(input[name])]))
 }
 
-/** Names the arguments with everything fixed but what is free: of that only the type counts. */
-export function shapeOf(input: JsonObject, free: FreeFields, sha256: Sha256): string {
+/**
+ * Names the arguments with everything fixed but what is free: of that only the type counts. Whoever allows it was told
+ * why they were asked, what the call does and where: a call that differs there has another shape.
+ */
+export function shapeOf(
+  input: JsonObject,
+  { free, reason, sinks, place = '' }: AskedFor & { readonly free: FreeFields },
+  sha256: Sha256,
+): string {
   const fixed = Object.entries(input).filter(([name]) => !Object.hasOwn(free, name))
-  return sha256(canonical({ fixed: Object.fromEntries(fixed), free }))
+  const asked = { reason, sinks: sinks.toSorted(), place }
+  return sha256(canonical({ fixed: Object.fromEntries(fixed), free, asked }))
 }
 
 /** Alike for calls that somebody may decide about together. */
@@ -74,7 +82,7 @@ export function isNoWorse(label: Label | undefined, than: Label): boolean {
 /** Whether this rule lets the call run, for which the policy wants the yes of `approver`. */
 export function covers(
   rule: ApprovalRule,
-  call: AskedCall,
+  call: AskedCall & AskedFor,
   now: { readonly approver: Approver; readonly nowMs: number; readonly sha256: Sha256 },
 ): boolean {
   const { principal, agent, tool, definitionHash, session, free, expiresAtMs } = rule
@@ -88,6 +96,10 @@ export function covers(
     // What the policy wants by now, not what it wanted then.
     mayApprove(now.approver, rule.decidedBy, principal) &&
     isNoWorse(call.label, rule.label) &&
-    shapeOf(call.input, freeFields(call.input, Object.keys(free)) ?? {}, now.sha256) === rule.shape
+    shapeOf(
+      call.input,
+      { ...call, free: freeFields(call.input, Object.keys(free)) ?? {} },
+      now.sha256,
+    ) === rule.shape
   )
 }

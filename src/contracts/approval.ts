@@ -61,6 +61,12 @@ export const approvalRequestSchema = z.object({
   rule: z.string().describe('the line of the policy that says so; empty if it is not the policy'),
   sinks: z.array(sink).readonly().describe('what the call does outward'),
   isDestructive: z.boolean(),
+  place: z
+    .string()
+    .optional()
+    .describe(
+      'where the call goes: the origin, if it is closed or of a server; else its one place',
+    ),
   argsHash: z.string().describe('sha-256 of the arguments'),
   shape: z.string().describe('alike for calls that may be decided together'),
 })
@@ -84,7 +90,7 @@ export const approvalRuleSchema = z.object({
   /** Only in this session and below it; it ends with it. */
   session: z.string().optional(),
   free: z.record(z.string(), jsonType),
-  /** sha-256 of what is fixed, and of the types of what is not. */
+  /** sha-256 of what is fixed, of the types of what is not, and of what the call was asked about for and does. */
   shape: z.string(),
   label: labelSchema,
   decidedBy: decidedBySchema,
@@ -92,6 +98,9 @@ export const approvalRuleSchema = z.object({
   expiresAtMs: z.number(),
 })
 export type ApprovalRule = Readonly<z.infer<typeof approvalRuleSchema>>
+
+/** Why somebody is asked about a call, what it does outward, and where. */
+export type AskedFor = Pick<ApprovalRequest, 'reason' | 'sinks' | 'place'>
 
 /** A call that somebody would be asked about. */
 export interface AskedCall {

@@ -10,6 +10,8 @@ export interface NamedPlace {
    * it is given.
    */
   readonly home?: string
+  /** Of a server: another may be registered under its name. */
+  readonly origin?: string
 }
 
 /** Where a call goes: to the address in its input, or where it always goes. */

@@ -45,13 +45,16 @@ export type PauseAnswer = {
 export const answersIn = (answer: PauseAnswer | undefined): Answers | undefined =>
   answer?.kind === 'outcome' ? undefined : answer?.answers
 
-/** Whether an answer is one to this pause: leave to run a call is no answer to anything that it asks, nor the reverse. */
-export function settles(
-  { kind, asks }: Pick<Pause, 'kind' | 'asks'>,
-  answer: PauseAnswer,
-): boolean {
+type Waiting = Pick<Pause, 'kind' | 'asks' | 'approval'>
+
+/**
+ * Whether an answer is one to this pause: leave to run a call is no answer to anything that it asks, nor the reverse. A
+ * version that knows of no approvers takes anybody's yes, and does not say whose: that is the owner's at most.
+ */
+export function settles({ kind, asks, approval }: Waiting, answer: PauseAnswer): boolean {
   if (answer.kind === 'outcome') return true
-  if (kind === 'approval' || kind === 'budget') return answer.kind === 'approved'
+  const isSaid = answer.decidedBy !== undefined || (approval?.approver ?? 'owner') === 'owner'
+  if (kind === 'approval' || kind === 'budget') return answer.kind === 'approved' && isSaid
   const given = answersIn(answer) ?? {}
   return (
     asks !== undefined && Object.entries(asks).every(([key, asked]) => isFor(given[key], asked))

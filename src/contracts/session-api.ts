@@ -88,15 +88,23 @@ export interface SessionApi {
   ) => Promise<Reply<SteerReceipt>>
   /**
    * Settles what a parked run waits for. The same decision again changes nothing; another is refused with
-   * `request_conflict`, with who decided and when. `decider` is who decides: the session's own principal if absent.
-   * `request_forbidden` if a yes of that one is not what the call waits for.
+   * `request_conflict`, with who decided and when. `request_forbidden` if a yes of that one is not what the call waits
+   * for. An object of the version before has no such verb, and is asked again once it is a newer one.
    */
+  readonly decideAs: (
+    principal: string,
+    run: string,
+    call: string,
+    decision: Decision,
+    decider: Decider,
+  ) => Promise<Reply<RunView>>
+  /** As the version before says it: the session's own principal decides, or the operator `by`. */
   readonly decide: (
     principal: string,
     run: string,
     call: string,
     decision: Decision,
-    decider?: Decider,
+    by?: string,
   ) => Promise<Reply<RunView>>
   /**
    * Raises or lowers the limits of a run that is not over; one that waits for it goes on. The same again changes

@@ -17,13 +17,17 @@ export const createToAsk =
   ({ rules, clock, sha256 }: ToAskDeps) =>
   async (subject: ApprovalSubject, why: Why & AskedWhy): Promise<ApprovalNeed> => {
     const { principal, agent, session, run, call, tool, emit } = subject
-    const { approver, reason, rule, about } = why
+    const { approver, reason, rule, about, place } = why
+    const sinks = subject.sinks ?? sink.options
+    const asked = { reason, sinks, ...(place !== undefined && { place }) }
     const known = await rules.of(principal, tool).catch(() => [])
     const now = { approver, nowMs: clock.nowMs(), sha256 }
     // What was said of this very call is its answer, and no rule for it.
     const argsHash = sha256(JSON.stringify(subject.input))
     const own = ruleIdOf({ session, run, call, argsHash }, sha256)
-    const covering = known.find((one) => one.id !== own && covers(one, subject, now))
+    const covering = known.find(
+      (one) => one.id !== own && covers(one, { ...subject, ...asked }, now),
+    )
     if (covering) {
       const { id, decidedBy } = covering
       emit?.({ type: 'approval_held', data: { call, tool, rule: id, decidedBy } })
@@ -35,9 +39,8 @@ export const createToAsk =
         id: `apr_${sha256(JSON.stringify([session, run, call])).slice(0, 22)}`,
         approver,
         asker: { principal, agent, session, run },
-        reason,
+        ...asked,
         rule,
-        sinks: subject.sinks ?? sink.options,
         isDestructive: subject.isDestructive ?? false,
         argsHash,
         shape: likenessOf(subject, sha256),

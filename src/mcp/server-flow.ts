@@ -29,7 +29,8 @@ export function flowOf(
   const onlyReads = kind !== 'tool' || (isConfirmed && hints['readOnlyHint'] === true)
   // What says itself that its world is open may pass on what it is given: its server is not the end of it.
   const isHome = onlyReads && hints['openWorldHint'] !== true
-  const place = isHome ? { home: `${config.id}__*` } : {}
+  const { origin } = new URL(config.url)
+  const place = { origin, ...(isHome && { home: `${config.id}__*` }) }
   const confidentiality = isPublic(config) ? 'public' : 'private'
   const closed =
     confidentiality === 'public'

@@ -7,12 +7,12 @@ import type { SteerReceipt } from '#contracts/submission.ts'
 import { spendingOf } from './log/views.ts'
 import type { Submissions } from './submissions.ts'
 import type { Scope } from './scope.ts'
-import { pausesOf } from './storage/open-pauses.ts'
+import { undecidedOf } from './storage/open-pauses.ts'
 import { stopped } from './upkeep/subtree.ts'
 import { beginByOutcome, dropBegun } from './waiting/outcome-runs.ts'
 import { changeLimits, type LimitsChange } from './waiting/change-limits.ts'
 import { refuseWithoutAgent } from './waiting/agent-there.ts'
-import { ownerOf, ruleOf } from './waiting/approvals.ts'
+import { ruleOf } from './waiting/approvals.ts'
 import { takeDecisions, steerRun, takeDelivery } from './waiting/outside.ts'
 
 /** What comes in for runs that are there: from whoever asked for them, from whoever decides, from other sessions. */
@@ -28,7 +28,7 @@ export interface Arrivals {
     decided: {
       readonly call: string
       readonly decision: Decision
-      readonly decider: Decider | undefined
+      readonly decider: Decider
     },
   ) => Promise<RunView>
   readonly changeLimits: (principal: string, run: string, change: LimitsChange) => Promise<RunView>
@@ -48,7 +48,7 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       const place = steerRun(row(run), { id, message }, parts())
       return { session: scope.id(), run, place }
     },
-    async decide(principal, run, { call, decision, decider = ownerOf(principal) }) {
+    async decide(principal, run, { call, decision, decider }) {
       own(principal)
       await refuseWithoutAgent(row(run), scope)
       refuseWhileDeleting()
@@ -56,11 +56,11 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
       const said = { call, decision, decider }
       const { store, todo, upkeep, courier } = parts()
-      const waiting = pausesOf(row(run), store.turns(row(run).order).at(-1))
+      const waiting = undecidedOf(row(run), store.turns(row(run).order).at(-1))
       const rule = ruleOf(row(run), waiting, { ...said, ...now, session: scope.id() })
       store.together(() => {
         const isNew = takeDecisions(row(run), { decisions: [said], decider, ...now }, parts())
-        if (isNew && rule) todo.add({ kind: 'rule', session: scope.id(), rule })
+        if (isNew && rule) todo.add({ kind: 'settle', session: scope.id(), run, rule })
       })
       if (rule) {
         upkeep.carry()

@@ -64,6 +64,7 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   cancel: 'change',
   abandon: 'change',
   steer: 'change',
+  decideAs: 'change',
   decide: 'change',
   changeLimits: 'change',
   retry: 'change',

@@ -4,6 +4,7 @@ import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { SessionApi } from '#contracts/session-api.ts'
 import { createMeter } from './storage/meter.ts'
 import { openSession } from './opened-session.ts'
+import { operatorOf, ownerOf } from './waiting/approvals.ts'
 
 type Given<Method extends keyof SessionApi> = Parameters<SessionApi[Method]>
 
@@ -75,9 +76,13 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       const said = { message, idempotencyKey }
       return this.#answer(() => this.#session.arrivals.steer(principal, run, said))
     }
-    decide(...[principal, run, call, decision, decider]: Given<'decide'>) {
+    decideAs(...[principal, run, call, decision, decider]: Given<'decideAs'>) {
       const decided = { call, decision, decider }
       return this.#answer(() => this.#session.arrivals.decide(principal, run, decided))
+    }
+    decide(...[principal, run, call, decision, by]: Given<'decide'>) {
+      const decider = by === undefined ? ownerOf(principal) : operatorOf(by)
+      return this.decideAs(principal, run, call, decision, decider)
     }
     changeLimits(...given: Given<'changeLimits'>) {
       return this.#answer(() => this.#session.arrivals.changeLimits(...given))

@@ -76,6 +76,10 @@ export function openParts(options: SessionPartsOptions): SessionParts {
       const row = store.findRun(run)
       if (row) await upkeep.settle(row)
     },
+    async release(run) {
+      const row = store.findRun(run)
+      if (row) await runs.release(row)
+    },
     addRule: async (rule) => runtime.approvalRules?.add(rule),
     onTrouble: (problem) => report('delivery_behind', problem),
   })

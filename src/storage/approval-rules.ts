@@ -50,11 +50,13 @@ export function createApprovalRules(
       return all(sql, clock.nowMs(), limit, ...(principal === undefined ? [] : [principal]))
     },
     async remove(id, principal) {
-      const ofOne = principal === undefined ? '' : 'AND principal = ?2'
-      const sql = `DELETE FROM approval_rules WHERE id = ?1 ${ofOne} RETURNING id`
+      const ofOne = principal === undefined ? '' : 'AND principal = ?3'
+      // Its row stays until it is swept: a session that says the same approval once more finds it taken back.
+      const sql = `UPDATE approval_rules SET expires_at_ms = ?2
+        WHERE id = ?1 AND expires_at_ms > ?2 ${ofOne} RETURNING id`
       const statement = database
         .prepare(sql)
-        .bind(id, ...(principal === undefined ? [] : [principal]))
+        .bind(id, clock.nowMs(), ...(principal === undefined ? [] : [principal]))
       return (await reached(() => statement.all())).results.length > 0
     },
   }

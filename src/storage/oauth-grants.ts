@@ -85,8 +85,10 @@ export function createGrantStore(database: Database): GrantStore {
       await reached(() => database.batch(statements))
     },
     async purge(endedMs) {
-      const sql =
-        'DELETE FROM oauth_grants WHERE min(expires_at_ms, coalesce(revoked_at_ms, expires_at_ms)) < ?1'
+      // What was begun with one that was replaced goes on for as long as what took its place holds.
+      const sql = `
+        DELETE FROM oauth_grants WHERE min(expires_at_ms, coalesce(revoked_at_ms, expires_at_ms)) < ?1
+          AND (followed_by IS NULL OR followed_by NOT IN (SELECT id FROM oauth_grants))`
       await reached(() => database.prepare(sql).bind(endedMs).run())
     },
   }

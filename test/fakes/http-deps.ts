@@ -275,6 +275,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       cancel: answerOwner('cancel', () => view),
       abandon: answer('abandon', () => view),
       steer: answer('steer', () => ({ session, run: testRun, place: 1 })),
+      decideAs: answerOwner('decide', () => view),
       decide: answerOwner('decide', () => view),
       changeLimits: answerOwner('changeLimits', () => view),
       retry: answer('retry', () => ({ ...receipt, session })),

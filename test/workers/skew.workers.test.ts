@@ -307,6 +307,36 @@ describe('F32: a call between two versions', () => {
     expect(await response.json()).toMatchObject({ state: 'completed', result: { result: 'hi' } })
   })
 
+  it('of the version before decides as the operator that it names, or as the owner', async () => {
+    withModel((request) =>
+      isAnswered(request)
+        ? { text: 'set' }
+        : { calls: [{ name: 'kv__set', input: { key: 'a', value: 1 } }] },
+    )
+    const policy = { approvers: [{ tools: 'kv__*', approver: 'operator' }] }
+    await callJson('/api/operator/policy', { json: { policy } })
+    try {
+      const session = await newSession()
+      const [own, principal] = [sessions.at(session), operator]
+      const more = { requireApproval: ['kv__*'] }
+      const { run } = valueOf(await own.submit(session, submissionOf('x', more)))
+      const view = () => own.result(principal, run).then(valueOf)
+      await vi.waitFor(async () => expect((await view()).state).toBe('parked'), { timeout: 60_000 })
+      const [pause] = (await view()).pauses!
+      const yes = { decision: 'approve', argsHash: pause!.argsHash } as const
+      expect(await own.decide(principal, run, pause!.call, yes)).toMatchObject({
+        ok: false,
+        error: { code: 'request_forbidden' },
+      })
+      valueOf(await own.decide(principal, run, pause!.call, yes, 'ops'))
+      await vi.waitFor(async () => expect((await view()).state).toBe('completed'), {
+        timeout: 60_000,
+      })
+    } finally {
+      await callJson('/api/operator/policy', { json: { policy: {} } })
+    }
+  })
+
   it('with a field that this version does not know is taken, and the field is ignored', async () => {
     withModel(() => ({ text: 'hi' }))
     const session = await newSession()

@@ -36,6 +36,8 @@ export interface LivePolicyDeps {
 export interface AskedWhy {
   readonly approver: Approver
   readonly about: string | undefined
+  /** Where the call goes: the origin if that is closed, else what names the one place it can reach. */
+  readonly place: string | undefined
 }
 
 /** Microtasks: the calls of a turn reach a gate in the same one, give or take what a gate before it awaits. */
@@ -123,19 +125,24 @@ export function createLivePolicy(deps: LivePolicyDeps): {
         const decided: Verdict = policy ? decide(policy, subject) : unknown
         const { verdict, about, reason, rule } = decided
         if (verdict === 'allow' && !asks) return false
-        const where =
-          policy && goesTo && isElsewhere(policy, subject.goesTo) ? [closedAddressText(goesTo)] : []
+        // Nobody knows what is open: then nothing is.
+        const closed = !policy || isElsewhere(policy, goesTo) ? goesTo : undefined
+        const where = policy && closed ? [closedAddressText(closed)] : []
         const texts = [...where, ...(about === undefined ? [] : [about])]
         return deps.toAsk(subject, {
           ...(verdict === 'allow' ? { reason: asks ?? '', rule: '' } : { reason, rule }),
           // Nobody knows what the policy says: then an operator is asked.
           approver: policy ? approverOf(policy, asked(policy, subject)) : 'operator',
           about: texts.length === 0 ? undefined : texts.join(' '),
+          place: closed ? new URL(closed.url).origin : namedIn(subject.goesTo),
         })
       },
     },
   }
 }
+
+const namedIn = (to: Destination | undefined): string | undefined =>
+  to && 'url' in to ? undefined : (to?.origin ?? to?.home)
 
 type Verdict = Pick<ToolDecision, 'verdict' | 'about'> & Why
 const unknown = { verdict: 'ask', reason: 'policy_unknown', rule: '' } as const

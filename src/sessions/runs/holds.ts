@@ -13,6 +13,8 @@ export interface HoldsOptions {
   readonly unfinished: () => readonly Submission[]
   /** Place of the newest run. */
   readonly lastOrder: () => number
+  /** Its principal's object could not be told that a run has left: `release` is to be called later. */
+  readonly onUntold: (row: RunRow) => void
 }
 
 /**
@@ -24,10 +26,12 @@ export interface Holds {
   readonly take: (row: RunRow, onEnded: (reason: string) => void) => void
   /** A run has left: over, declined, or parked, which is work under way. */
   readonly left: (row: RunRow) => void
+  /** Says that nothing of what the run was asked with goes on, unless something does. */
+  readonly release: (row: RunRow) => Promise<void>
 }
 
 export function createHolds(options: HoldsOptions): Holds {
-  const { held, clock, sessionId, unfinished, lastOrder } = options
+  const { held, clock, sessionId, unfinished, lastOrder, onUntold } = options
   const asking = new Map<string, { readonly done: Promise<void>; readonly stop: AbortController }>()
   const requestOf = ({ submission }: RunRow, upTo: number) => ({
     principal: submission.principal,
@@ -59,12 +63,15 @@ export function createHolds(options: HoldsOptions): Holds {
       asking.set(row.id, { done: ask(row, onEnded, stop.signal), stop })
     },
     left(row) {
+      if (!held || credentialsOf(row.submission).length === 0) return
+      // An earlier life of this object may have asked.
       const asked = asking.get(row.id)
-      if (!asked) return
       asking.delete(row.id)
-      asked.stop.abort()
-      // What is left there is asked about again, and found to be over.
-      asked.done.then(() => release(row)).catch(() => {})
+      asked?.stop.abort()
+      Promise.resolve(asked?.done)
+        .then(() => release(row))
+        .catch(() => onUntold(row))
     },
+    release,
   }
 }

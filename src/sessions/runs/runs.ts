@@ -59,6 +59,8 @@ export interface Runs extends Cancelling {
   readonly change: (row: RunRow, more: Partial<RunRow>) => void
   /** Takes up a run that was parked, if something has come for it. */
   readonly wake: (id: string) => void
+  /** Tells its principal's object once more that a run has left. */
+  readonly release: (row: RunRow) => Promise<void>
   readonly isIdle: () => boolean
   /** Something could not be written: `resume` does it again, before anything after it. */
   readonly isBehind: () => boolean
@@ -81,6 +83,10 @@ export function createRuns(options: RunsOptions): Runs {
     held: runtime.held,
     unfinished: () => [...store.unfinishedRuns(), ...live.values()].map((one) => one.submission),
     lastOrder: () => order ?? store.lastOrder(),
+    onUntold({ id: run }) {
+      options.todo.add({ kind: 'settle', session: options.sessionId(), run, isReleased: true })
+      options.onAccepted() // which has whoever carries it come
+    },
   })
   const cancelling = createCancelling({
     store,
@@ -89,6 +95,8 @@ export function createRuns(options: RunsOptions): Runs {
     launch,
     catchUp: () => hasLost && resume(),
   })
+  const take = (row: RunRow) =>
+    holds.take(row, (reason) => void cancelling.cancel(store.findRun(row.id) ?? row, reason))
 
   return {
     start,
@@ -96,6 +104,7 @@ export function createRuns(options: RunsOptions): Runs {
     change,
     ...cancelling,
     live: (id) => live.get(id),
+    release: (row) => holds.release(row),
     isIdle: () => live.size === 0,
     isBehind: () => hasLost,
     wake(id) {
@@ -134,6 +143,11 @@ export function createRuns(options: RunsOptions): Runs {
     for (const row of store.unfinishedRuns()) {
       if (live.has(row.id)) continue
       const left = takeUp(row, { ...options, end, launch })
+      // One that waits may have begun to in a version that told nobody of it; one that was given up has left.
+      if (left === undefined && !live.has(row.id)) {
+        if (store.final(row.order)) holds.left(row)
+        else take(row)
+      }
       if (left === undefined) continue
       hasLost = isStorageFault(left)
       options.onLeft(row, undefined) // not even that could be written

@@ -14,6 +14,14 @@ export function pausesOf(row: RunRow, last: TurnRecord | undefined): readonly Pa
   return open.every((call) => isWaiting(call, row)) ? open.flatMap(({ pause }) => pause ?? []) : []
 }
 
+/** What of it can be decided now: also while another call of the turn runs, that was answered before. */
+export function undecidedOf(row: RunRow, last: TurnRecord | undefined): readonly Pause[] {
+  const waiting = pausesOf(row, last)
+  if (waiting.length > 0 || !last || last.isDone || row.cancelReason !== undefined) return waiting
+  const open = last.calls.filter((call) => !call.outcome && isWaiting(call, row))
+  return open.flatMap(({ pause }) => (pause?.kind === 'approval' ? [pause] : []))
+}
+
 /** A hash of a text, as hex. */
 export type Hash = (text: string) => string
 

@@ -11,10 +11,19 @@ export type Errand =
       readonly reason: string
     }
   | { readonly kind: 'deliver'; readonly session: string; readonly delivery: Delivery }
-  /** What a run of this session has spent, for its principal's day. */
-  | { readonly kind: 'settle'; readonly session: string; readonly run: string }
-  /** What an approval allows besides its own call. */
-  | { readonly kind: 'rule'; readonly session: string; readonly rule: ApprovalRule }
+  /**
+   * What a run of this session has spent, for its principal's day. What goes along is nothing to an older version: it
+   * tells what was spent, and is done.
+   */
+  | {
+      readonly kind: 'settle'
+      readonly session: string
+      readonly run: string
+      /** What an approval allows besides its own call. */
+      readonly rule?: ApprovalRule
+      /** For whoever knows what goes on with a key: nothing of this run does. */
+      readonly isReleased?: true
+    }
 
 /** A call that was cancelled before it reached this object. */
 export interface Grave {
@@ -74,9 +83,9 @@ function subjectOf(errand: Errand): string {
     case 'deliver':
       return `${errand.delivery.parentRun} ${errand.delivery.call}`
     case 'settle':
-      return errand.run
-    case 'rule':
-      return errand.rule.id
+      return [errand.run, errand.rule?.id, errand.isReleased && 'released']
+        .filter(Boolean)
+        .join(' ')
   }
 }
 

@@ -19,6 +19,13 @@ const defaultDays = 30
 /** Whoever the session is of: no operator, whatever its keys are. */
 export const ownerOf = (principal: string): Decider => ({ principal, role: 'user', via: 'session' })
 
+/** Whoever the surfaces of the version before let decide in the session of another. */
+export const operatorOf = (by: string): Decider => ({
+  principal: by,
+  role: 'operator',
+  via: 'session',
+})
+
 /** A pause that an older version made waits for the owner. */
 const approverIn = ({ approval }: Pick<Pause, 'approval'>): Approver =>
   approval?.approver ?? 'owner'
@@ -117,7 +124,7 @@ export function ruleOf(
     definitionHash: pause.definitionHash,
     ...(also === 'session' && { session: lineage?.rootSession ?? session }),
     free,
-    shape: shapeOf(pause.input, free, sha256),
+    shape: shapeOf(pause.input, { free, ...pause.approval }, sha256),
     label: joinLabels([pause.label]),
     decidedBy: decider,
     createdAtMs: nowMs,

@@ -7,6 +7,8 @@ export interface CourierOptions {
   readonly sessions: SessionGateway
   /** Tells the principal's day what a run has spent by now. */
   readonly settle: (run: string) => Promise<void>
+  /** Tells its object that nothing of a run goes on. */
+  readonly release: (run: string) => Promise<void>
   readonly addRule: (rule: ApprovalRule) => Promise<void>
   /** Told when something could not be carried, and when everything was. */
   readonly onTrouble: (problem: string | undefined) => void
@@ -50,9 +52,14 @@ export function createCourier(options: CourierOptions): Courier {
   }
 }
 
-async function run(errand: Errand, { sessions, settle, addRule }: CourierOptions): Promise<void> {
-  if (errand.kind === 'settle') return settle(errand.run)
-  if (errand.kind === 'rule') return addRule(errand.rule)
+async function run(
+  errand: Errand,
+  { sessions, settle, addRule, release }: CourierOptions,
+): Promise<void> {
+  if (errand.kind === 'settle') {
+    if (errand.rule) return addRule(errand.rule)
+    return errand.isReleased ? release(errand.run) : settle(errand.run)
+  }
   const target = sessions.at(errand.session)
   if (errand.kind === 'cancel') {
     return target.cancelCall(errand.run, errand.call, errand.reason)

@@ -16,7 +16,7 @@ import {
 } from './approvals.ts'
 import { beginsRun } from './outcome-runs.ts'
 import { conflict, expiredOf, outcome, toAnswer } from './pauses.ts'
-import { pausesOf } from '../storage/open-pauses.ts'
+import { pausesOf, undecidedOf } from '../storage/open-pauses.ts'
 import { otherBody } from '../runs/refusals.ts'
 import { noSuchRun } from '../storage/not-found.ts'
 import type { Runs } from '../runs/runs.ts'
@@ -92,7 +92,7 @@ export function takeDecisions(row: RunRow, options: DecideOptions, parts: Outsid
   const { store, runs } = parts
   const by = decider.principal === row.submission.principal ? undefined : decider.principal
   const turns = store.turns(row.order)
-  const waiting = pausesOf(row, turns.at(-1))
+  const waiting = undecidedOf(row, turns.at(-1))
   const answers: Record<string, PauseAnswer> = {}
   const decided: Record<string, string> = {}
   const deciders: Record<string, NonNullable<RunRow['deciders']>[string]> = {}

@@ -85,3 +85,40 @@ describe('isola approval', () => {
     expect(stdout).not.toContain('goes on')
   })
 })
+
+describe('isola approval allow', () => {
+  it('E6: lets run what was shown, by the hash of its arguments', async () => {
+    const asked: unknown[] = []
+    const entry = {
+      id: 'apr_1',
+      state: 'open',
+      tool: 'kv__set',
+      principal: 'ada',
+      agent: 'orchestrator',
+      session: 'ses_1',
+      run: 'run_1',
+      call: 'call_9',
+      label: { integrity: 'user', confidentiality: 'public', sources: [] },
+      approver: 'operator',
+      reason: 'run',
+      rule: '',
+      argsHash: 'h1',
+      shape: 's1',
+      atMs: 0,
+      pause,
+    }
+    const fetch = (async (url: unknown, init: RequestInit = {}) => {
+      const body = typeof init.body === 'string' ? JSON.parse(init.body) : undefined
+      if (body) asked.push({ path: new URL(String(url)).pathname, body })
+      return Response.json(body ? { id: 'run_1', decided: [] } : entry)
+    }) as typeof globalThis.fetch
+    const { code } = await isola(['approval', 'allow', 'apr_1', '--yes'], { env, fetch })
+    expect(code).toBe(0)
+    expect(asked).toEqual([
+      {
+        path: '/api/operator/approvals/apr_1',
+        body: { decision: 'approve', argsHash: 'h1' },
+      },
+    ])
+  })
+})

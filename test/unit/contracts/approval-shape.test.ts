@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { mayApprove, type ApprovalRule, type AskedCall } from '../../../src/contracts/approval.ts'
+import {
+  mayApprove,
+  type ApprovalRule,
+  type AskedCall,
+  type AskedFor,
+} from '../../../src/contracts/approval.ts'
 import {
   canonical,
   covers,
@@ -14,7 +19,9 @@ import { joinLabels, labelFrom, saidLabel, type Label } from '../../../src/contr
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const page = labelFrom('http__get docs.example.com', { confidentiality: 'public' })
 const input = { to: 'ann@example.com', subject: 'Hello', body: 'Text' }
-const call: AskedCall = {
+const asked = { reason: 'destructive', sinks: ['message'] } as const
+const call: AskedCall & AskedFor = {
+  ...asked,
   principal: 'ann',
   agent: 'writer',
   tool: 'mail__send',
@@ -32,7 +39,7 @@ function rule(free: readonly string[] = [], more: Partial<ApprovalRule> = {}): A
     tool: 'mail__send',
     definitionHash: 'v1',
     free: types,
-    shape: shapeOf(input, types, sha256),
+    shape: shapeOf(input, { free: types, ...asked }, sha256),
     label: saidLabel,
     decidedBy: { principal: 'ann', role: 'user', via: 'session' },
     createdAtMs: 0,

@@ -17,6 +17,7 @@ const tool = (annotations?: object, more: object = {}) => ({
 })
 const sinks = (...args: Parameters<typeof tool>) => flowOf(pin(), tool(...args), 'crm__find').sinks
 
+const origin = 'https://crm.example'
 const placeOf = (confirmed: readonly string[], ...args: Parameters<typeof tool>) =>
   flowOf(pin({}, confirmed), tool(...args), 'crm__find').goesTo()
 
@@ -43,10 +44,10 @@ describe('what a remote tool does outward, by the specification', () => {
 
   it('what it reads may go back to its server, unless it may change something or says that it passes it on', () => {
     const reads = { readOnlyHint: true }
-    expect(placeOf(['find'], reads)).toEqual({ home: 'crm__*' })
-    expect(placeOf([], reads)).toEqual({})
-    expect(placeOf(['find'], {})).toEqual({})
-    expect(placeOf(['find'], { ...reads, openWorldHint: true })).toEqual({})
+    expect(placeOf(['find'], reads)).toEqual({ origin, home: 'crm__*' })
+    expect(placeOf([], reads)).toEqual({ origin })
+    expect(placeOf(['find'], {})).toEqual({ origin })
+    expect(placeOf(['find'], { ...reads, openWorldHint: true })).toEqual({ origin })
   })
 
   it('that its world is closed counts where an operator confirmed or said it', () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Approver, Decider } from '../../../src/contracts/approval.ts'
-import type { Decision, Pause } from '../../../src/contracts/pause.ts'
+import { settles, type Decision, type Pause } from '../../../src/contracts/pause.ts'
 import {
   decidedAlready,
   digestible,
@@ -11,7 +11,7 @@ import {
 } from '../../../src/sessions/waiting/approvals.ts'
 import { decideCalls, expirePauses } from '../../../src/sessions/waiting/outside.ts'
 import { says, toolEntry } from '../../fakes/kernel.ts'
-import { createSessionWorld } from '../../switches/session-world.ts'
+import { createSessionWorld, settle } from '../../switches/session-world.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const pauseMs = 1_000
@@ -73,6 +73,18 @@ describe('who decides about a call that waits', () => {
   })
 })
 
+describe('F32: an answer that the version before wrote', () => {
+  it('says not whose yes it is, and lets no call run that waits for more than its owner', () => {
+    const answer = { kind: 'approved', argsHash: 'hash', definitionHash: 'v1' } as const
+    const waits = (approver: Approver) =>
+      ({ kind: 'approval', approval: approval(approver) }) as const
+    expect(settles(waits('owner'), answer)).toBe(true)
+    expect(settles({ kind: 'approval' }, answer)).toBe(true)
+    expect(settles(waits('operator'), answer)).toBe(false)
+    expect(settles(waits('operator'), { ...answer, decidedBy: said('operator') })).toBe(true)
+  })
+})
+
 describe('a decision', () => {
   it('is the same whatever was shown, and another one if it allows more', () => {
     const text = (decision: Decision) => JSON.stringify(digestible(decision))
@@ -115,6 +127,45 @@ describe('a call that waits for a yes', () => {
     const { actions } = (await life.runs.live(run)!.done) as { actions: readonly object[] }
     expect(actions).toMatchObject([{ ok: false, code: 'tool_expired' }])
     expect(decide).toThrow('too late')
+  })
+
+  it('E6: is decided about also while another call of its turn runs that was approved before', async () => {
+    const slow = Promise.withResolvers<void>()
+    const ran: unknown[] = []
+    const world = createSessionWorld({
+      script: (_request, index) =>
+        index === 0
+          ? { calls: ['a', 'b'].map((to) => ({ name: 'mail', input: { to } })) }
+          : { text: 'done' },
+      entries: [
+        toolEntry(
+          'mail',
+          async ({ to }) => {
+            ran.push(to)
+            if (to === 'a') await slow.promise
+            return says('sent')
+          },
+          { isReadOnly: false, needsApproval: true },
+        ),
+      ],
+    })
+    const life = world.wake()
+    const outcome = await life.run()
+    const { id: run, pauses } = outcome as Extract<typeof outcome, { state: 'parked' }>
+    const about = { nowMs: world.clock.nowMs(), pauseMs, sha256, decider: said('user', 'operator') }
+    const [one, other] = pauses.map(({ call }) => ({
+      decisions: [{ call, decision: { decision: 'approve' } as const }],
+      ...about,
+    }))
+    decideCalls(life.row(run), one!, life)
+    await settle()
+    expect(ran).toEqual(['a'])
+    decideCalls(life.row(run), other!, life)
+    slow.resolve()
+    await life.runs.live(run)!.done
+    await life.runs.live(run)?.done
+    expect(ran).toEqual(['a', 'b'])
+    expect(life.store.final(1)?.state).toBe('completed')
   })
 
   it('E6: has on its row who decided about it and when', async () => {

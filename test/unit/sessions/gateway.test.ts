@@ -59,6 +59,18 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   cancel: (api) => api.cancel('operator', run, 'Enough.'),
   abandon: (api) => api.abandon('operator', run, 'reader'),
   steer: (api) => api.steer('operator', run, submission.messages[0]!),
+  decideAs: (api) =>
+    api.decideAs(
+      'operator',
+      run,
+      'call_1',
+      { decision: 'approve' },
+      {
+        principal: 'ops',
+        role: 'operator',
+        via: 'inbox',
+      },
+    ),
   decide: (api) => api.decide('operator', run, 'call_1', { decision: 'approve' }),
   changeLimits: (api) =>
     api.changeLimits('operator', run, { limits: { maxTurns: 2 }, isOperator: true }),

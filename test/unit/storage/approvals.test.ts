@@ -182,6 +182,10 @@ describe('the rules of approvals', () => {
     expect(await rules.remove('rul_1', 'bob')).toBe(false)
     expect(await rules.remove('rul_1', 'ann')).toBe(true)
     expect((await rules.list({ limit: 10 })).map(({ id }) => id)).toEqual(['rul_2'])
+    // It was said once more meanwhile: what was taken back stays so.
+    await rules.add(rule)
+    expect((await rules.list({ limit: 10 })).map(({ id }) => id)).toEqual(['rul_2'])
+    expect(await rules.remove('rul_1', 'ann')).toBe(false)
   })
 
   it('E6: of a session end with it, as does what waits there', async () => {

@@ -83,4 +83,15 @@ describe('the table of grants', () => {
     await grants.purge(10_001)
     expect(await ids()).toEqual([])
   })
+
+  it('G12: keeps a grant that was replaced as long as there is what took its place', async () => {
+    const { grants, add } = open()
+    await add('grant_1')
+    await add('grant_2', { createdAtMs: 500, expiresAtMs: 20_000 })
+    await grants.purge(15_000)
+    expect(await grants.find('grant_1')).toMatchObject({ followedBy: 'grant_2' })
+    await grants.purge(20_001)
+    await grants.purge(20_001)
+    expect(await grants.list({ limit: 10 })).toEqual([])
+  })
 })

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { freeFields, shapeOf } from '../../../src/contracts/approval-shape.ts'
+import type { ApprovalRule } from '../../../src/contracts/approval.ts'
+import { joinLabels } from '../../../src/contracts/label.ts'
+import type { ApprovalNeed, ApprovalSubject } from '../../../src/contracts/policy.ts'
+import { toolPolicySchema } from '../../../src/contracts/tool-policy.ts'
+import { createLivePolicy } from '../../../src/governance/policy/live-policy.ts'
+import { createToAsk } from '../../../src/governance/to-ask.ts'
+import { emptySnapshot } from '../../../src/catalog/catalog-gateway.ts'
+import { createToolContext } from '../../fakes/tool-context.ts'
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+const clock = { nowMs: () => 0, sleep: async () => {} }
+
+/** The gate of approvals under a policy, and rules that are made of what it asks. */
+function open() {
+  const rules: ApprovalRule[] = []
+  let policy: object = {}
+  const { isNeeded } = createLivePolicy({
+    snapshot: async () => ({
+      ...emptySnapshot,
+      pins: { policy: [{ id: 'policy', policy: toolPolicySchema.parse(policy) }] },
+    }),
+    lastKnown: () => undefined,
+    ownHosts: [],
+    takeRate: async () => ({}),
+    toAsk: createToAsk({ rules: { of: async () => rules }, clock, sha256 }),
+  }).approvals
+  return {
+    setPolicy: (given: object) => (policy = given),
+    ask: (subject: ApprovalSubject) => isNeeded(subject),
+    allow(subject: ApprovalSubject, need: ApprovalNeed | false, names: readonly string[]) {
+      const approval = (need || {}).approval!
+      const free = freeFields(subject.input, names)!
+      rules.push({
+        id: `rul_${rules.length}`,
+        principal: subject.principal,
+        agent: subject.agent,
+        tool: subject.tool,
+        definitionHash: 'v1',
+        free,
+        shape: shapeOf(subject.input, { free, ...approval }, sha256),
+        label: joinLabels([subject.label]),
+        decidedBy: { principal: subject.principal, role: 'operator', via: 'inbox' },
+        createdAtMs: 0,
+        expiresAtMs: 1_000,
+      })
+    },
+  }
+}
+const get = (url: string, more: Partial<ApprovalSubject> = {}): ApprovalSubject => ({
+  ...createToolContext(),
+  tool: 'http__get',
+  definitionHash: 'v1',
+  input: { url },
+  goesTo: { method: 'GET', url },
+  sinks: ['egress'],
+  ...more,
+})
+const closed = { network: { hosts: [], elsewhere: 'ask' } }
+
+describe('a rule of an approval', () => {
+  it('T2, E6: opens no other closed host than the one that somebody was asked about', async () => {
+    const { ask, allow, setPolicy } = open()
+    setPolicy(closed)
+    const first = get('https://a.example/one')
+    const need = await ask(first)
+    expect(need).toMatchObject({ approval: { place: 'https://a.example' } })
+    allow(first, need, ['url'])
+    expect(await ask(get('https://a.example/two'))).toEqual({ isCovered: true })
+    for (const url of ['https://b.example/one', 'http://a.example/one', 'https://a.example:8443/'])
+      expect(await ask(get(url))).not.toHaveProperty('isCovered')
+  })
+
+  it('E6: covers no other reason and no other effect than those that were told', async () => {
+    const { ask, allow, setPolicy } = open()
+    setPolicy({ ...closed, network: { hosts: ['a.example'], elsewhere: 'ask' } })
+    const destroys = get('https://a.example/one', { isDestructive: true })
+    allow(destroys, await ask(destroys), ['url'])
+    const other = get('https://a.example/two', { isDestructive: true })
+    expect(await ask(other)).toEqual({ isCovered: true })
+    expect(await ask({ ...other, sinks: ['egress', 'spend'] })).not.toHaveProperty('isCovered')
+    const byTool = { ...other, isDestructive: false, asks: 'tool' } as const
+    expect(await ask(byTool)).not.toHaveProperty('isCovered')
+    // By now it is closed: nobody was asked about that.
+    setPolicy(closed)
+    const { signal } = new AbortController()
+    expect(await ask({ ...other, signal })).not.toHaveProperty('isCovered')
+  })
+
+  it('T14: ends with the address of a server that was registered anew', async () => {
+    const { ask, allow } = open()
+    const at = (url: string) => ({
+      ...get(url, { tool: 'crm__send', isDestructive: true }),
+      input: { text: 'Hello' },
+      goesTo: { origin: url },
+    })
+    allow(at('https://crm.example'), await ask(at('https://crm.example')), [])
+    expect(await ask(at('https://crm.example'))).toEqual({ isCovered: true })
+    expect(await ask(at('https://evil.example'))).not.toHaveProperty('isCovered')
+  })
+})
