@@ -33,7 +33,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     onJob({ job }: LifecycleJobContext) {
       return this.#session.onJob(job.fn)
     }
-
     // The session itself.
     create(...given: Given<'create'>) {
       return this.#answer(() => this.#session.changes.create(...given))
@@ -44,7 +43,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     delete(...given: Given<'delete'>) {
       return this.#answer(() => this.#session.changes.delete(...given))
     }
-
     // Runs: asked for, and taken back.
     submit(...given: Given<'submit'>) {
       return this.#answer(() => this.#session.submissions.submit(...given))
@@ -70,7 +68,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     abandon(...given: Given<'abandon'>) {
       return this.#answer(() => this.#session.submissions.abandon(...given))
     }
-
     // What comes in for runs that are there.
     steer(...[principal, run, message, idempotencyKey]: Given<'steer'>) {
       const said = { message, idempotencyKey }
@@ -99,7 +96,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     spentBy(...given: Given<'spentBy'>) {
       return this.#session.plain(() => this.#session.arrivals.spentBy(...given))
     }
-
     // What is read.
     owner() {
       return this.#answer(() => this.#session.readers.owner())

@@ -145,7 +145,7 @@ const afterHost = new RegExp(`^${pathBegins}`)
 
 /** What a host with letters of another script would be told is taken from it by a space. */
 function cutFromWideHost(run: string, { before, goesOn }: Around): string {
-  if (!/[^\x00-\x7f]$/.test(before)) return run
+  if (!/\P{ASCII}$/u.test(before)) return run
   const lead = /^[\w.\\-]{0,80}?(?=\\?[:/?#])/.exec(run)?.[0]
   if (lead === undefined || !wideHost.test(before + lead)) return run
   const rest = run.slice(lead.length)

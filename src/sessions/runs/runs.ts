@@ -88,13 +88,8 @@ export function createRuns(options: RunsOptions): Runs {
       options.onAccepted() // which has whoever carries it come
     },
   })
-  const cancelling = createCancelling({
-    store,
-    live,
-    change,
-    launch,
-    catchUp: () => hasLost && resume(),
-  })
+  const catchUp = () => hasLost && resume()
+  const cancelling = createCancelling({ store, live, change, launch, catchUp })
   const take = (row: RunRow) =>
     holds.take(row, (reason) => void cancelling.cancel(store.findRun(row.id) ?? row, reason))
 

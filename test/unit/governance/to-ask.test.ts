@@ -30,7 +30,7 @@ function open() {
   return {
     setPolicy: (given: object) => (policy = given),
     ask: (subject: ApprovalSubject) => isNeeded(subject),
-    allow(subject: ApprovalSubject, need: ApprovalNeed | false, names: readonly string[]) {
+    allow: (subject: ApprovalSubject, need: ApprovalNeed | false, names: readonly string[]) => {
       const approval = (need || {}).approval!
       const free = freeFields(subject.input, names)!
       rules.push({
