@@ -106,6 +106,8 @@ export async function installAgent(id: string, uses: readonly string[]): Promise
         model: `openai/${id}`,
         instructions: 'p.md',
         uses_tools: uses,
+        // Or what it leaves there never comes before anybody.
+        shares: ['workspace', 'memory'],
       },
     }),
     files: { 'p.md': 'You read.' },
