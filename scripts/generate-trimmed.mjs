@@ -28,18 +28,12 @@ function onlyLine(lines, from, to, pattern) {
   return at
 }
 
-/**
- * A function, a class or a table of the module: its lines, and what stands in their place. A list is left empty, since the
- * module itself may go through it.
- */
+/** A function or a table of the module: its lines, and what stands in their place. */
 function cutDeclaration(lines, name) {
-  const pattern = new RegExp(`^(?:(?:async )?function|const|var) ${name}\\b`)
+  const pattern = new RegExp(`^(?:(?:async )?function|const) ${name}\\b`)
   const from = onlyLine(lines, 0, lines.length, pattern)
-  if (/^(?:const|var) /.test(lines[from])) {
-    const [head] = lines[from].split(' = ')
-    const value = lines[from].endsWith('= [') ? '[]' : 'undefined'
-    return { from, to: lineAfter(lines, from, /^[\])}]+;$/), text: `${head} = ${value};` }
-  }
+  if (lines[from].startsWith('const '))
+    return { from, to: lineAfter(lines, from, /^[\])}]+;$/), text: `const ${name} = undefined;` }
   const [head] = lines[from].split('(')
   return { from, to: lineAfter(lines, from, /^\}$/), text: `${head}() { leftOut_("${name}") }` }
 }

@@ -37,11 +37,11 @@ export const trimmed = [
     },
   },
   {
-    // Tables for readers of the package, and its validators by name: with them would come the schema of each type.
+    // A table for readers of the package.
     package: '@modelcontextprotocol/server',
     file: 'dist/src-DdvbAHrR.mjs',
     room: 'src/http/mcp',
-    without: { '': ['INBOUND_VALIDATION_LADDER', 'SPEC_SCHEMA_KEYS', 'schemas_exports'] },
+    without: { '': ['INBOUND_VALIDATION_LADDER'] },
   },
   {
     // A server that is made for each request and answers by request handlers: nothing is registered with it, and it asks
@@ -125,32 +125,6 @@ export const trimmed = [
         '_excludeInvalidXMcpHeaderTools',
       ],
       '': ['negotiateStdioViaSibling'],
-    },
-  },
-  {
-    // An object is called by RPC and woken by its alarm: it answers no request, has no socket and no capability of theirs.
-    package: 'agents',
-    file: 'dist/lifecycle-v1rKHV2C.js',
-    room: 'src/sessions',
-    without: {
-      CapabilityRunner: [
-        'request',
-        'webSocketUpgrade',
-        'webSocketMessage',
-        'webSocketClose',
-        'webSocketError',
-        'findById',
-        'route',
-      ],
-      Lifecycle: [
-        'use',
-        'route',
-        'sql',
-        'fetch',
-        'webSocketMessage',
-        'webSocketClose',
-        'webSocketError',
-      ],
     },
   },
   {
