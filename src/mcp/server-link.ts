@@ -80,9 +80,11 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
   const lineFor = async ({ config, rootSession }: McpCall) => {
     if (rootSession === undefined) return held(shared, config)
     if (isStateless(config)) {
+      const line = held(shared, config)
       // It may have become another one since.
-      await shared.using(config, async () => {})
-      if (isStateless(config)) return held(shared, config)
+      await shared.using(config, async () => {}).catch(passOn(line.letGo))
+      if (isStateless(config)) return line
+      line.letGo()
     }
     return held(scopes.of(rootSession), config)
   }
@@ -155,6 +157,11 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       await within(maxForgetMs, () => ended).catch(() => {})
     },
   }
+}
+
+const passOn = (before: () => void) => (error: unknown) => {
+  before()
+  throw error
 }
 
 /** What connections have shown of a server, kept from call to call. */

@@ -163,3 +163,31 @@ describe('the end of a session', () => {
     expect(faults).toHaveLength(1)
   })
 })
+
+it('N12: a server that may ask and keeps no session is connected to once a call', async () => {
+  const initialize = () => ({
+    protocolVersion: '2025-11-25',
+    capabilities: { tools: {} },
+    serverInfo: { name: 'plain', version: '1' },
+  })
+  const server = createFakeMcp({
+    era: 'legacy',
+    more: { initialize: () => Response.json({ jsonrpc: '2.0', id: 0, result: initialize() }) },
+  })
+  const answer = async (request: Request): Promise<Response> => {
+    const headers = new Headers(request.headers)
+    headers.set('mcp-session-id', server.state.session)
+    const message = request.method === 'POST' ? await request.clone().json() : {}
+    const { id, method } = message as { readonly id?: unknown; readonly method?: string }
+    if (method === 'initialize') {
+      server.seen.push({ url: request.url, http: 'POST', method, headers })
+      return Response.json({ jsonrpc: '2.0', id, result: initialize() })
+    }
+    return server.answer(new Request(request, { headers }))
+  }
+  const world = createLinkWorld({ ...server, answer }, {}, { allow: { elicitation: true } })
+  const item = await world.itemOf('say')
+  server.seen.length = 0
+  expect(await world.callIn('tree', item, { text: 'hi' })).toMatchObject({ ok: true })
+  expect(server.methods().filter((method) => method === 'initialize')).toHaveLength(1)
+})
