@@ -172,14 +172,14 @@ function createShown(kept: KeptValues, keyOf: (config: McpServerConfig) => strin
     isStateless: (config: McpServerConfig) =>
       kept.get<boolean>(statelessName, keyOf(config)) === true,
     configOf,
-    onMade(config: McpServerConfig, keepsSession: boolean): void {
+    onMade: (config: McpServerConfig, keepsSession: boolean): void => {
       const key = keyOf(config)
       if (kept.get<boolean>(statelessName, key) !== !keepsSession)
         kept.keep(statelessName, key, !keepsSession)
       const last = configOf()
       if (keepsSession && !(last && keyOf(last) === key)) kept.keep(configName, '', config)
     },
-    drop(): void {
+    drop: (): void => {
       for (const name of ['resume', 'listing', statelessName, configName]) kept.drop(name)
     },
   }
