@@ -1,16 +1,44 @@
-// npm test: everything that CI checks. Uses node builtins only until packages are installed. The checks run beside the
-// tests, which wait for something most of their time; after them protections are taken away, other ones with each commit.
+// npm test: everything that CI checks. Uses node builtins only until packages are installed. Tests wait for something much
+// of their time, so two things run at once: on one side what runs in Node and in workerd, after it protections are taken
+// away, other ones with each commit; on the other side the checks, after them the tests that start servers.
 // The last line is `N passed, N failed`, counting tests that really ran.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { generateSources, runChecks } from './check.mjs'
 import { ensureInstalled, root, runNode, tools } from './toolchain.mjs'
 
-const reportPath = join(root, 'node_modules', '.cache', 'isola', 'vitest.json')
+const reports = join(root, 'node_modules', '.cache', 'isola', 'reports')
 
-function readReport() {
+/** Runs vitest with these arguments. @returns whether all is well, and how many tests passed and failed. */
+async function runTests(name, args) {
+  const path = join(reports, `${name}.json`)
+  rmSync(path, { force: true })
+  mkdirSync(reports, { recursive: true })
+  const { code } = await runNode([
+    tools.vitest,
+    'run',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${path}`,
+    ...args,
+  ])
+  const report = readReport(path)
+  if (!report) console.error(`vitest left no report of ${name}`)
+  for (const file of report?.testResults ?? []) {
+    // A file that cannot be loaded has no tests to count; the exit code tells, and this line.
+    if (file.status === 'failed' && file.assertionResults.length === 0)
+      console.error(`could not run ${file.name}`)
+  }
+  return {
+    isOk: code === 0 && report?.success === true,
+    passed: report?.numPassedTests ?? 0,
+    failed: report?.numFailedTests ?? 0,
+  }
+}
+
+function readReport(path) {
   try {
-    return JSON.parse(readFileSync(reportPath, 'utf8'))
+    return JSON.parse(readFileSync(path, 'utf8'))
   } catch {
     return undefined
   }
@@ -24,36 +52,34 @@ async function checkSwitches() {
   return code === 0 ? [] : ['switches']
 }
 
+/** What runs in this process or in a Worker, and then the protections: busy all the time. */
+async function runInside() {
+  const tests = await runTests('inside', ['--project=unit*', '--project=workers*'])
+  return { tests, failed: tests.isOk ? await checkSwitches() : [] }
+}
+
+/** The checks, and then the servers, which wait most of their time. */
+async function runOutside() {
+  const failed = await runChecks()
+  return { tests: await runTests('e2e', ['--project=e2e']), failed }
+}
+
+/** Some of the tests, as vitest's own arguments name them, beside the checks. */
+async function runSome(args) {
+  const [tests, failed] = await Promise.all([runTests('some', args), runChecks()])
+  return { tests, failed }
+}
+
 async function main() {
   await ensureInstalled()
   await generateSources()
-  const checks = runChecks()
-  // Whatever becomes of the tests, a fault of the checks is told below.
-  checks.catch(() => {})
-
-  rmSync(reportPath, { force: true })
-  mkdirSync(join(reportPath, '..'), { recursive: true })
-  const { code } = await runNode([
-    tools.vitest,
-    'run',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${reportPath}`,
-    ...process.argv.slice(2),
-  ])
-  const failed = await checks
-  const isWhole = process.argv.length === 2
-  if (isWhole && code === 0) failed.push(...(await checkSwitches()))
-  const report = readReport()
-  if (!report) console.error('vitest left no report')
-  for (const file of report?.testResults ?? []) {
-    // A file that cannot be loaded has no tests to count; the exit code tells, and this line.
-    if (file.status === 'failed' && file.assertionResults.length === 0)
-      console.error(`could not run ${file.name}`)
-  }
+  const args = process.argv.slice(2)
+  const lanes = await Promise.all(args.length > 0 ? [runSome(args)] : [runInside(), runOutside()])
+  const failed = lanes.flatMap((lane) => lane.failed)
+  const sum = (name) => lanes.reduce((total, { tests }) => total + tests[name], 0)
   if (failed.length > 0) console.error(`check failed: ${failed.join(', ')}`)
-  console.log(`${report?.numPassedTests ?? 0} passed, ${report?.numFailedTests ?? 0} failed`)
-  return code === 0 && report?.success === true && failed.length === 0 ? 0 : 1
+  console.log(`${sum('passed')} passed, ${sum('failed')} failed`)
+  return failed.length === 0 && lanes.every(({ tests }) => tests.isOk) ? 0 : 1
 }
 
 try {

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
+import { withLock } from './install-lock.mjs'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -117,9 +118,17 @@ export function staleReason() {
   return undefined
 }
 
-/** Runs `npm ci` if node_modules is missing or stale, with a line of progress every few seconds: to the error output, since a program may read the other. */
+/** Runs `npm ci` if node_modules is missing or stale, one command at a time, with a line of progress every few seconds: to the error output, since a program may read the other. */
 export async function ensureInstalled() {
+  if (!staleReason()) return
+  await withLock(join(root, '.wrangler', 'installing'), install, {
+    onWait: () => console.error('Waiting for another command that installs packages here …'),
+  })
+}
+
+async function install() {
   const reason = staleReason()
+  // Another command did it meanwhile.
   if (!reason) return
   const startedMs = Date.now()
   const seconds = () => Math.round((Date.now() - startedMs) / 1000)

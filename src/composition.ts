@@ -79,7 +79,7 @@ export function composeRuntime(
       approvalRules: storage.approvalRules,
       mayBegin: governance.mayBegin,
       held: principals,
-      onSessionEnded: rooms.hooks.sessionEnded,
+      onSessionEnded: inTurn(rooms.hooks.sessionEnded, rooms.mcp.sessionEnded),
       onCatalogSilent: catalog.installed.heardOfSilence,
       timing: kept,
       ...(governance.telemetry && { telemetry: governance.telemetry }),
@@ -183,7 +183,6 @@ function composeBase(
     isCatalogSilent: () => catalog.installed.isSilent(),
   })
   const { gateway } = sessions
-  const { deployment } = storage
   const catalog = composeCatalog({
     ...sources,
     namespace: env.CATALOG,
@@ -192,7 +191,7 @@ function composeBase(
     store: storage.plugins,
     trust: storage.trust,
     sessions: gateway,
-    deployment,
+    deployment: storage.deployment,
   })
   const { installed, validator, buildIndex } = catalog
   const governance = composeGovernance({
@@ -200,7 +199,7 @@ function composeBase(
     stores: storage,
     installed,
     namespace: env.PRINCIPAL,
-    deployment,
+    deployment: storage.deployment,
     counters: {
       strangers: env.STRANGER_LIMIT,
       requests: env.REQUEST_LIMIT,
@@ -213,8 +212,8 @@ function composeBase(
     fullNameOf: fullNameIn(() => models),
   })
   const { readSecrets, log } = governance
-  const { deploymentLog } = storage
-  const common = { ...shared, validator, readSecrets, log: deploymentLog, onFault: log.fault }
+  const told = { log: storage.deploymentLog, onFault: log.fault }
+  const common = { ...shared, ...told, validator, readSecrets }
   const models = composeModels({ ...common, ai: env.AI, buildIndex })
   const readAsset = createReadAsset(env.ASSETS)
   return { config, storage, sessions, catalog, governance, models, readAsset, common }
@@ -292,8 +291,10 @@ function composeWork(parts: WorkParts) {
 }
 
 /** One after the other. */
-function inTurn(...jobs: readonly ((() => Promise<void>) | undefined)[]): () => Promise<void> {
-  return async () => {
-    for (const job of jobs) await job?.()
+const inTurn =
+  <Told extends readonly unknown[]>(
+    ...jobs: readonly (((...told: Told) => Promise<void>) | undefined)[]
+  ) =>
+  async (...told: Told): Promise<void> => {
+    for (const job of jobs) await job?.(...told)
   }
-}

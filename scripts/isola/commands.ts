@@ -18,6 +18,7 @@ import policy from './policy.ts'
 import run from './run.ts'
 import secret from './secret.ts'
 import session from './session.ts'
+import skill from './skill.ts'
 import trust from './trust.ts'
 import usage from './spending.ts'
 
@@ -38,6 +39,7 @@ export const commands: readonly Module[] = [
   policy,
   http,
   expose,
+  skill,
   trust,
   secret,
   doctor,

@@ -258,7 +258,9 @@ export interface McpServerApi {
   readonly finishLogin: (config: McpServerConfig, query: string) => Promise<Reply<null>>
   /** Seals anew, under the key of today, what is kept of the sign-in. */
   readonly reseal: () => Promise<Reply<McpResealed>>
-  /** Drops the connection and what is kept of it; tokens too. */
+  /** The session tree is over: the session that the server keeps for it is ended there. Does not wait for that. */
+  readonly endSession: (rootSession: string) => Promise<void>
+  /** Ends the sessions at the server, drops the connection and what is kept of it; tokens too. */
   readonly forget: () => Promise<void>
 }
 

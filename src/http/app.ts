@@ -1,4 +1,4 @@
-import { Hono } from 'hono'
+import { Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { matchedRoutes } from 'hono/route'
 import { IsolaError } from '#contracts/errors.ts'
@@ -113,8 +113,8 @@ function entryOf(context: HttpContext, ms: number): RequestEntry {
 }
 
 /**
- * Chat clients in a browser, whatever page they are on. A key is sent by the page itself and never by the browser, so
- * no page gains what it did not have. The headers are put on the finished answer: before it there is none, and the
+ * Chat clients and programs of `isola/client` in a browser, whatever page they are on; what operators do is none of theirs.
+ * A key is sent by the page itself and never by the browser, so no page gains what it did not have. The headers are put on the finished answer: before it there is none, and the
  * router would make one for them and then another.
  */
 function addCors(app: HttpApp): void {
@@ -129,13 +129,18 @@ function addCors(app: HttpApp): void {
   ]
   const exposed = exposeHeaders.join(',')
   const answer = cors({ origin: '*', allowMethods, exposeHeaders, maxAge: 86_400 })
-  app.use('/v1/*', async (context, next) => {
+  const middleware: MiddlewareHandler<HttpEnv> = async (context, next) => {
+    if (isOperatorPath(context.req.path)) return next()
     if (context.req.method === 'OPTIONS')
       return isAnyOtherOptions(context) ? next() : answer(context, next)
     context.set('corsExposed', exposed)
     await next()
-  })
+  }
+  app.use('/v1/*', middleware)
+  app.use('/api/*', middleware)
 }
+
+const isOperatorPath = (path: string): boolean => path.startsWith('/api/operator/')
 
 const allowMethods = ['GET', 'POST', 'DELETE']
 
@@ -171,7 +176,7 @@ function addGuards(app: HttpApp, deps: HttpDeps): void {
     context.set('principal', principal)
     await deps.limits.request(principal)
     // What an operator does asks for that itself, where it looks at agents.
-    if (!req.path.startsWith('/api/operator/')) await deps.refreshAgents?.()
+    if (!isOperatorPath(req.path)) await deps.refreshAgents?.()
     await next()
   })
 }

@@ -10,6 +10,7 @@ import { createMcpDecisions } from './change-server.ts'
 import { createMcpGateway } from './gateway.ts'
 import type { McpServerRuntime } from './server-parts.ts'
 import { rotateServers } from './rotate.ts'
+import { createSessionEnded } from './session-ended.ts'
 import { toOfferEntries } from './offer-entries.ts'
 import { toServerEntries, type RevocationWatch } from './server-entries.ts'
 
@@ -47,6 +48,7 @@ export function composeMcp(deps: McpParts) {
   return {
     runtime,
     rotate: () => rotateServers(deps, at),
+    sessionEnded: createSessionEnded(deps, at),
     decisions: createMcpDecisions({ store, bundles, nowMs: clock.nowMs, checkUrl, isTaken }),
     wire: (snapshot: PluginSnapshot, taken: readonly string[]) =>
       wireServers(snapshot, {

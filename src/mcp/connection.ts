@@ -10,6 +10,7 @@ import { createAskingStream } from './asking-stream.ts'
 import { mayAsk, type createGuardedFetch } from './guarded-fetch.ts'
 import type { AskedRaw } from './in-call.ts'
 import { failWithStream } from './stream-end.ts'
+import { within } from './until-aborted.ts'
 
 /** What lets a connection go on where it was, without a request, after the object was put to sleep. */
 export type Resume =
@@ -128,6 +129,23 @@ export async function connect(
     await client.close()
   }
   return { client, resume: resumeOf(client, transport, resume), close }
+}
+
+const maxEndMs = 5_000
+
+/** Tells a server that keeps a session that it is over (HTTP DELETE). Throws where it is not told within 5 s. */
+export async function endSession(
+  config: Reached,
+  deps: ConnectDeps,
+  resume: Extract<Resume, { readonly era: 'legacy' }>,
+): Promise<void> {
+  const { transport } = openClient(config, deps, resume)
+  await transport.start()
+  try {
+    await within(maxEndMs, () => transport.terminateSession())
+  } finally {
+    await transport.close()
+  }
 }
 
 type Prior = NonNullable<NonNullable<Parameters<Client['connect']>[1]>['prior']>

@@ -2,7 +2,13 @@ import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client'
 import type { McpServerConfig } from '#contracts/mcp.ts'
 import type { createBackoff } from './backoff.ts'
 import { isBroken, isOurs, isSessionGone } from './call-failure.ts'
-import { connect, type ConnectDeps, type Connection, type Resume } from './connection.ts'
+import {
+  connect,
+  endSession,
+  type ConnectDeps,
+  type Connection,
+  type Resume,
+} from './connection.ts'
 import { mayAsk } from './guarded-fetch.ts'
 import { createInCall, type InCall } from './in-call.ts'
 import type { KeptValues } from './kept-values.ts'
@@ -18,7 +24,9 @@ export interface ConnectionsDeps {
   /** Told when a session begins that may have other things in it than those that were listed. */
   readonly onAnew: (key: string) => void
   /** Told of each connection whether the server keeps a session of its own for it. */
-  readonly onMade: (key: string, keepsSession: boolean) => void
+  readonly onMade: (config: McpServerConfig, keepsSession: boolean) => void
+  /** The configuration of the last connection whose server keeps a session; nothing if there was none. */
+  readonly configOf: () => McpServerConfig | undefined
 }
 
 /** What work is done with: the client, and the calls that are under way over it. */
@@ -36,16 +44,14 @@ interface Open {
   /** Of calls and lists that are under way over it. */
   users: number
   isLeft: boolean
+  /** Once nobody uses it any more, and it is closed. */
+  readonly closed: PromiseWithResolvers<void>
 }
 
 /** A connection to one server: one at a time, for all who share it, and the next later after a failure. */
 export function createConnections(deps: ConnectionsDeps) {
   const { backoff, kept, keyOf } = deps
   let open: Open | undefined
-
-  const closeIfLeft = ({ connection, isLeft, users }: Open): void => {
-    if (isLeft && users === 0) void connection.then(({ close }) => close()).catch(() => {})
-  }
 
   /** To close it would fail what others have under way over it: the last of them closes it. */
   const drop = (): void => {
@@ -56,11 +62,25 @@ export function createConnections(deps: ConnectionsDeps) {
     closeIfLeft(gone)
   }
 
+  const forgetIt = (): void => {
+    kept.drop('resume')
+    drop()
+  }
+
+  const end = async (): Promise<void> => {
+    const config = deps.configOf()
+    const key = config && keyOf(config)
+    const mine = open
+    const known = key === undefined ? undefined : kept.get<Resume>('resume', key)
+    forgetIt()
+    if (!config || (mine && mine.key !== key)) return
+    await endThere(deps, config, mine ? resumeOnceClosed(mine) : known)
+  }
+
   /** What was known of how to go on may be what is wrong; whoever fails over an older connection says nothing of it. */
   const lost = (mine: Open): boolean => {
     if (open !== mine) return false
-    drop()
-    kept.drop('resume')
+    forgetIt()
     return true
   }
 
@@ -76,16 +96,16 @@ export function createConnections(deps: ConnectionsDeps) {
     const resume = kept.get<Resume>('resume', key)
     if (!resume) deps.onAnew(key)
     const inCall = createInCall()
-    const connection = deps.providerOf(config).then((provider) => {
+    const connection = connectingOf(deps, config).then((connecting) => {
       const { answer } = inCall
-      const connecting = { ...deps.connectDeps(config), answer, ...(provider && { provider }) }
-      return connect(config, connecting, { resume, timeoutMs: connectTimeoutMs })
+      return connect(config, { ...connecting, answer }, { resume, timeoutMs: connectTimeoutMs })
     })
-    const mine: Open = { key, inCall, connection, users: 0, isLeft: false }
+    const closed = Promise.withResolvers<void>()
+    const mine: Open = { key, inCall, connection, users: 0, isLeft: false, closed }
     open = mine
     connection.then(
       (made) => {
-        deps.onMade(key, made.resume.era === 'legacy')
+        deps.onMade(config, made.resume.era === 'legacy')
         if (open === mine) kept.keep('resume', key, made.resume)
       },
       // What is wrong on this side (a secret that is not set) says nothing of the server.
@@ -99,8 +119,8 @@ export function createConnections(deps: ConnectionsDeps) {
     // The stream over which it may ask would keep this object in memory. The session goes on with the next call,
     // unless something may yet be asked in it that belongs to a call of before.
     if (mine.users === 0 && open === mine && mayAsk(allow)) {
-      if (!mine.inCall.isClean()) kept.drop('resume')
-      drop()
+      if (mine.inCall.isClean()) drop()
+      else void end()
     } else closeIfLeft(mine)
   }
 
@@ -132,12 +152,48 @@ export function createConnections(deps: ConnectionsDeps) {
         release(mine, config)
       }
     },
-    drop,
+    isBusy: () => (open?.users ?? 0) > 0,
+    /** Leaves its session, and ends it at the server, once nobody uses it any more. Never rejects. */
+    end,
     /** The next one is made at once, and anew. */
     renew: (): void => {
-      drop()
       backoff.forget()
-      kept.drop('resume')
+      void end()
     },
+  }
+}
+
+function closeIfLeft({ connection, isLeft, users, closed }: Open): void {
+  if (!isLeft || users > 0) return
+  void connection
+    .then(({ close }) => close())
+    .catch(() => {})
+    .finally(closed.resolve)
+}
+
+const resumeOnceClosed = async ({ closed, connection }: Open): Promise<Resume> => {
+  await closed.promise
+  return (await connection).resume
+}
+
+async function connectingOf(
+  { providerOf, connectDeps }: Pick<ConnectionsDeps, 'providerOf' | 'connectDeps'>,
+  config: McpServerConfig,
+): Promise<Omit<ConnectDeps, 'answer'>> {
+  const provider = await providerOf(config)
+  return { ...connectDeps(config), ...(provider && { provider }) }
+}
+
+/** Ends a session at the server, if there is one. Never rejects: one that is not ended ends there by itself, some day. */
+async function endThere(
+  deps: Pick<ConnectionsDeps, 'providerOf' | 'connectDeps'>,
+  config: McpServerConfig,
+  known: Promise<Resume> | Resume | undefined,
+): Promise<void> {
+  try {
+    const resume = await known
+    if (resume?.era === 'legacy') await endSession(config, await connectingOf(deps, config), resume)
+  } catch {
+    // Nobody waits for it, and nobody can do anything about it.
   }
 }

@@ -61,6 +61,10 @@ export function createMcpServerClass(runtimeOf: () => McpServerRuntime) {
       return (await this.#parts()).cancel(callId)
     }
 
+    async endSession(rootSession: string): Promise<void> {
+      return (await this.#parts()).endSession(rootSession)
+    }
+
     async forget(): Promise<void> {
       return (await this.#parts()).forget()
     }

@@ -16,7 +16,7 @@ import { createQuarantine, type OnQuarantined } from './quarantine.ts'
 import { createSentSecrets, type RedactorOf } from './sent-secrets.ts'
 import { ageListing, createServerListing } from './server-listing.ts'
 import { createServerScopes } from './server-scopes.ts'
-import { untilAborted } from './until-aborted.ts'
+import { untilAborted, within } from './until-aborted.ts'
 
 /** The network, the secrets and whoever is told: what a link to a server does not have itself. */
 export interface LinkDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
@@ -29,9 +29,13 @@ export interface LinkDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly onQuarantined: OnQuarantined
   /** Signs in where the server wants it. */
   readonly providerOf?: (config: McpServerConfig) => Promise<OAuthClientProvider | undefined>
+  /** So many session trees have a session of their own at a time: 256 if absent. */
+  readonly maxScopes?: number
 }
 
 const statelessName = 'stateless'
+const configName = 'config'
+const maxForgetMs = 10_000
 
 /**
  * One remote server for all sessions: its connection, or, where it keeps a session of its own, one for each session tree;
@@ -53,9 +57,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
     onListChanged: () => ageListing(mine, keyOf(config)),
   })
   const backoff = createBackoff(clock)
-  /** Of an older server that gives no session, and of one of today's protocol, nobody can tell who asked before. */
-  const isStateless = (config: McpServerConfig) =>
-    kept.get<boolean>(statelessName, keyOf(config)) === true
+  const { isStateless, configOf, onMade, drop } = createShown(kept, keyOf)
   const about = { clock, sha256, keyOf, sent }
   const open = (mine: KeptValues) => {
     const connections = createConnections({
@@ -66,25 +68,25 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       providerOf: async (config) =>
         config.auth === 'oauth' ? deps.providerOf?.(config) : undefined,
       onAnew: (key) => ageListing(mine, key),
-      onMade(key, keepsSession) {
-        if (kept.get<boolean>(statelessName, key) !== !keepsSession)
-          kept.keep(statelessName, key, !keepsSession)
-      },
+      onMade,
+      configOf,
     })
     const listing = createServerListing({ ...about, kept: mine, using: connections.using })
     return { ...connections, ...listing }
   }
   /** Shared by all sessions, and the one that is looked at. */
   const shared = open(kept)
-  const scopes = createServerScopes(kept, open)
+  const scopes = createServerScopes({ kept, open, maxScopes: deps.maxScopes ?? 256 })
   const lineFor = async ({ config, rootSession }: McpCall) => {
-    if (rootSession === undefined) return shared
+    if (rootSession === undefined) return held(shared, config)
     if (isStateless(config)) {
+      const line = held(shared, config)
       // It may have become another one since.
-      await shared.using(config, async () => {})
-      if (isStateless(config)) return shared
+      await shared.using(config, async () => {}).catch(passOn(line.letGo))
+      if (isStateless(config)) return line
+      line.letGo()
     }
-    return scopes.of(rootSession)
+    return held(scopes.of(rootSession), config)
   }
   const refusal = createQuarantine(store, deps.onQuarantined)
 
@@ -96,9 +98,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
     const { signal } = stop
     const askIt = ({ client, inCall }: Line) =>
       inCall.run(asked, stop, () => ask(client, call, { tell, signal }))
-    const line = await lineFor(call)
-    // First, as it may be a new session: then the list is looked at again.
-    const letGo = line.hold(call.config)
+    const { line, letGo } = await lineFor(call)
     try {
       return (
         refusal(call, await line.freshOf(call.config)) ?? (await line.using(call.config, askIt))
@@ -122,8 +122,10 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
     /** The next call connects anew, at once. */
     renew(): void {
       shared.renew()
-      scopes.dropAll()
+      void scopes.endAll()
     },
+    /** The session tree is over: so is what it has at the server, which nobody waits for. */
+    endSession: (rootSession: string): void => void scopes.end(rootSession),
     async call(call: McpCall, { tell, asked }: McpCaller): Promise<ToolResult> {
       const stop = new AbortController()
       const done = new AbortController()
@@ -148,13 +150,46 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       }
     },
     cancel: (callId: string): void => under.get(callId)?.abort('cancelled'),
-    forget(): void {
-      shared.drop()
-      scopes.dropAll()
-      for (const name of ['resume', 'listing', statelessName]) kept.drop(name)
+    /** Of a server that is gone: its sessions are ended first, for 10 s at most. Never rejects. */
+    async forget(): Promise<void> {
+      const ended = Promise.all([shared.end(), scopes.endAll()])
+      drop()
+      await within(maxForgetMs, () => ended).catch(() => {})
     },
   }
 }
+
+const passOn = (before: () => void) => (error: unknown) => {
+  before()
+  throw error
+}
+
+/** What connections have shown of a server, kept from call to call. */
+function createShown(kept: KeptValues, keyOf: (config: McpServerConfig) => string) {
+  const configOf = () => kept.get<McpServerConfig>(configName, '')
+  return {
+    /** Of an older server that gives no session, and of one of today's protocol, nobody can tell who asked before. */
+    isStateless: (config: McpServerConfig) =>
+      kept.get<boolean>(statelessName, keyOf(config)) === true,
+    configOf,
+    onMade: (config: McpServerConfig, keepsSession: boolean): void => {
+      const key = keyOf(config)
+      if (kept.get<boolean>(statelessName, key) !== !keepsSession)
+        kept.keep(statelessName, key, !keepsSession)
+      const last = configOf()
+      if (keepsSession && !(last && keyOf(last) === key)) kept.keep(configName, '', config)
+    },
+    drop: (): void => {
+      for (const name of ['resume', 'listing', statelessName, configName]) kept.drop(name)
+    },
+  }
+}
+
+/** Connects first, as it may be a new session, whose list is looked at again; and what is held is not ended for others. */
+const held = <T extends Pick<ReturnType<typeof createConnections>, 'hold'>>(
+  line: T,
+  config: McpServerConfig,
+) => ({ line, letGo: line.hold(config) })
 
 function stopped(reason: unknown, { config }: McpCall): ToolResult {
   if (reason === 'later') return failure('Waiting for an answer.', { code: 'tool_pending' })

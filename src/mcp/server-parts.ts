@@ -59,8 +59,9 @@ export function createServerParts(
       }),
     reseal: () => toReply(() => resealAll(storage.kv, sealing)),
     cancel: async (callId) => link.cancel(callId),
+    endSession: async (rootSession) => link.endSession(rootSession),
     async forget() {
-      link.forget()
+      await link.forget()
       await storage.deleteAll()
     },
   }

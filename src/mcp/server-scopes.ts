@@ -1,45 +1,73 @@
 import type { KeptValues } from './kept-values.ts'
 
-/** So many session trees have one at a time; the oldest one begins anew after that. */
-const maxScopes = 256
 const listName = 'scopes'
 const keptNames = ['resume', 'listing']
 
-/** What one session tree has of a server: it is closed when it is dropped, and begun anew by whoever comes then. */
+/** What one session tree has of a server; whoever comes after its end begins anew. */
 interface Scope {
-  readonly drop: () => void
+  /** Something is under way in it. */
+  readonly isBusy: () => boolean
+  /** Ends its session, here at once and at the server once nobody uses it. Never rejects. */
+  readonly end: () => Promise<void>
+}
+
+export interface ServerScopesDeps<Opened> {
+  readonly kept: KeptValues
+  readonly open: (kept: KeptValues) => Opened
+  /** So many session trees have one at a time, but for those with a call under way. */
+  readonly maxScopes: number
 }
 
 /**
  * A session at a server for each session tree here, where the server keeps one: what it remembers of one must not meet
- * another (docs/security.md T7). Which trees have one is kept, so that what they left can be taken away.
+ * another (docs/security.md T7). Beyond `maxScopes` the one that was not used for longest ends, none with a call under
+ * way. Which trees have one is kept, so that what they left can be taken away.
  */
-export function createServerScopes<Opened extends Scope>(
-  kept: KeptValues,
-  open: (kept: KeptValues) => Opened,
-) {
+export function createServerScopes<Opened extends Scope>({
+  kept,
+  open,
+  maxScopes,
+}: ServerScopesDeps<Opened>) {
   const opened = new Map<string, Opened>()
+  /** The one that was not used for longest first. */
   const known = (): readonly string[] => kept.get<readonly string[]>(listName, '') ?? []
-  const drop = (session: string): void => {
-    opened.get(session)?.drop()
+  const scopeOf = (session: string): Opened => opened.get(session) ?? open(keptOf(kept, session))
+  const end = (session: string): Promise<void> => {
+    const ended = scopeOf(session).end()
     opened.delete(session)
     for (const name of keptNames) kept.drop(`${name} ${session}`)
+    return ended
   }
 
   return {
     of(session: string): Opened {
-      const before = opened.get(session)
-      if (before) return before
-      const others = known().filter((one) => one !== session)
-      for (const old of others.slice(0, Math.max(0, others.length - maxScopes + 1))) drop(old)
-      kept.keep(listName, '', [...others, session].slice(-maxScopes))
-      const made = open(keptOf(kept, session))
-      opened.set(session, made)
-      return made
+      const all = known()
+      // Written where others came since, not for each call: none of the newer half is the first to go.
+      const at = all.indexOf(session)
+      if (at === -1 || at < all.length - maxScopes / 2) {
+        const others = all.filter((one) => one !== session)
+        const tooMany = Math.max(0, others.length + 1 - maxScopes)
+        const gone = others.filter((one) => !opened.get(one)?.isBusy()).slice(0, tooMany)
+        for (const old of gone) void end(old)
+        kept.keep(listName, '', [...others.filter((one) => !gone.includes(one)), session])
+      }
+      const scope = scopeOf(session)
+      opened.set(session, scope)
+      return scope
     },
-    dropAll(): void {
-      for (const session of new Set([...known(), ...opened.keys()])) drop(session)
+    /** Of a session tree that is over. */
+    async end(session: string): Promise<void> {
+      if (!known().includes(session)) return
+      const others = known().filter((one) => one !== session)
+      const ended = end(session)
+      kept.keep(listName, '', others)
+      return ended
+    },
+    async endAll(): Promise<void> {
+      const all = new Set([...known(), ...opened.keys()])
+      const ended = [...all].map((session) => end(session))
       kept.drop(listName)
+      await Promise.all(ended)
     },
   }
 }

@@ -89,5 +89,13 @@ export function createLinkWorld(
     callTool: (item: McpItem, input: JsonObject = {}, timeoutMs?: number) =>
       link.call(callOf(item, { do: 'tool', input }, timeoutMs), { tell: () => {}, asked: nobody }),
     cancel: (callId: string) => link.cancel(callId),
+    /** One call of a session tree. */
+    callIn: (rootSession: string, item: McpItem, input: JsonObject = {}) =>
+      link.call(
+        { ...callOf(item, { do: 'tool', input }), rootSession },
+        { tell: () => {}, asked: nobody },
+      ),
+    endSession: (rootSession: string) => link.endSession(rootSession),
+    forget: () => link.forget(),
   }
 }

@@ -123,7 +123,7 @@ for (const item of tools) {
     console.log(item.key, JSON.stringify(done).slice(0, 300))
   }
 }
-link.forget()
+await link.forget()
 
 /** The least that the schema asks for. */
 function inputOf({ definition: { inputSchema } }) {

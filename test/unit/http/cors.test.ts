@@ -4,7 +4,7 @@ import { createFakeApp } from '../../fakes/http-deps.ts'
 const origin = 'https://chat.example'
 
 describe('a page in a browser', () => {
-  it.each(['/v1/chat/completions', '/v1/responses', '/v1/models'])(
+  it.each(['/v1/chat/completions', '/v1/responses', '/v1/models', '/api/sessions/ses_1/runs'])(
     'asks before it sends a key to %s, and may',
     async (path) => {
       const headers = {
@@ -26,8 +26,9 @@ describe('a page in a browser', () => {
     const json = { model: 'orchestrator', messages: [{ role: 'user', content: 'Hi' }] }
     const answer = await send('/v1/chat/completions', { json, headers: { origin } })
     const refused = await app.request('/v1/models', { headers: { origin } })
-    expect([answer.status, refused.status]).toEqual([200, 401])
-    for (const response of [answer, refused]) {
+    const refusedApi = await app.request('/api/sessions', { headers: { origin } })
+    expect([answer.status, refused.status, refusedApi.status]).toEqual([200, 401, 401])
+    for (const response of [answer, refused, refusedApi]) {
       expect(response.headers.get('access-control-allow-origin')).toBe('*')
       const exposed = response.headers.get('access-control-expose-headers')
       expect(exposed).toContain('x-isola-session')
@@ -38,7 +39,7 @@ describe('a page in a browser', () => {
   it('I26: is not let in elsewhere', async () => {
     const headers = { origin, 'access-control-request-method': 'POST' }
     const { app } = createFakeApp()
-    for (const path of ['/api/sessions', '/api/operator/keys', '/healthz']) {
+    for (const path of ['/api/operator/keys', '/oauth/token', '/healthz']) {
       const response = await app.request(path, { method: 'OPTIONS', headers })
       expect(response.headers.get('access-control-allow-origin')).toBeNull()
     }
