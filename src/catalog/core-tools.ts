@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import { ownLabel } from '#contracts/label.ts'
 import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
 import type { MoreTools, Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import { splitExclusions } from './search/exclusions.ts'
 import { toToolDocument } from './tool-document.ts'
 
 /** Names that begin so are ours. */
@@ -115,12 +116,17 @@ function parseLimit(value: Json | undefined): number {
 }
 
 function describe({ name, description, inputSchema }: Tool): JsonObject {
-  const short =
-    description.length > maxDescriptionChars
-      ? `${description.slice(0, maxDescriptionChars - 1)}…`
-      : description
-  return { id: name, description: short, input_schema: inputSchema }
+  const { positive, excluded } = splitExclusions(description)
+  return {
+    id: name,
+    description: toShort(positive.trim()),
+    ...(excluded !== '' && { not_for: toShort(excluded.trim()) }),
+    input_schema: inputSchema,
+  }
 }
+
+const toShort = (text: string): string =>
+  text.length > maxDescriptionChars ? `${text.slice(0, maxDescriptionChars - 1)}…` : text
 
 /** A name that stands for another tool: the toolset resolves it, so that the inner one passes the gates itself. */
 const callTool: Tool = {

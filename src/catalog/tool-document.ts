@@ -12,12 +12,12 @@ export function toToolDocument({ name, description, inputSchema }: ToolDefinitio
     name: split < 0 ? name : name.slice(split + 2),
     owner: split < 0 ? '' : name.slice(0, split),
     description,
-    parameters: describeParameters(inputSchema).slice(0, maxParametersChars),
+    parameters: describeParameters(inputSchema),
   }
 }
 
-/** Names and descriptions of a schema's top-level properties. */
-function describeParameters({ properties }: JsonSchema): string {
+/** Names and descriptions of a schema's top-level properties, at most 4,000 characters. */
+export function describeParameters({ properties }: JsonSchema): string {
   if (!isObject(properties)) return ''
   return Object.entries(properties)
     .map(([name, schema]) =>
@@ -26,6 +26,7 @@ function describeParameters({ properties }: JsonSchema): string {
         : name,
     )
     .join(' ')
+    .slice(0, maxParametersChars)
 }
 
 function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {

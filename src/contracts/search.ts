@@ -1,28 +1,40 @@
-/** Something that can be found: a tool or an agent. */
+/** Something that can be found: a tool, an agent or a text. */
 export interface SearchDocument {
   readonly id: string
   /** Tool name without its owner (`set`), weight 3. */
   readonly name: string
   /** Owner's id and name (`kv`), weight 1. */
   readonly owner: string
-  /** Weight 1. */
+  /** Weight 1. What it says it is not for (`DO NOT use for …`) is not found; it counts against the document. */
   readonly description: string
   /** Parameter names and their descriptions, weight 0.5. */
   readonly parameters: string
+  /** A long text behind the description, weight 0.3. Only in an index of its own: its length would count here. */
+  readonly body?: string
 }
 
 /** A document that was found. */
 export interface SearchHit {
   readonly id: string
-  /** BM25; higher is better, only comparable within one query. */
+  /** BM25 and what follows from it; higher is better, only comparable within one query. */
   readonly score: number
   readonly matched: readonly string[]
+}
+
+/** What one search cost. */
+export interface SearchCost {
+  /** Entries of the index that were read. */
+  readonly rowsRead: number
 }
 
 /** A built index over documents. Deterministic: equal scores keep the documents' order. No query text raises an error. */
 export interface SearchIndex {
   /** One query, or several whose hits are merged round-robin. */
-  readonly search: (queries: readonly string[], limit: number) => readonly SearchHit[]
+  readonly search: (
+    queries: readonly string[],
+    limit: number,
+    onCost?: (cost: SearchCost) => void,
+  ) => readonly SearchHit[]
 }
 
 /** Makes an index over documents that stay as they are. */

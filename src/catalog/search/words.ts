@@ -4,7 +4,7 @@ import { stemOf } from './stemmer.ts'
 const maxQueryChars = 8_192
 
 // Words that say nothing about which tool is meant. Left out of queries only, where that finds more (measured:
-// bench/toolsearch.ts).
+// bench/search/run.ts).
 const stopWords: ReadonlySet<string> = new Set(
   `a about above after again all also am an and any are as at be because been before being below between both but by
   can cannot could did do does doing don down during each few for from further had has have having he her here hers
@@ -36,7 +36,16 @@ export function queryTerms(query: string): ReadonlyMap<string, string> {
   return new Map((telling.length > 0 ? telling : words).map((word) => [stemOf(word), word]))
 }
 
-function wordsOf(text: string): string[] {
+/** A query's sentences: the end of one, a line or a list's item. A dot within a word ends none. */
+export function sentencesOf(query: string): readonly string[] {
+  return query
+    .slice(0, maxQueryChars)
+    .split(/[.!?;](?=\s)|\n/u)
+    .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence))
+}
+
+/** Lowercase words; a compound beside its parts. */
+export function wordsOf(text: string): string[] {
   const words: string[] = []
   for (const [run] of plainLetters(text).matchAll(tokenPattern)) {
     if (unspaced.test(run)) words.push(run)
