@@ -271,6 +271,7 @@ function composeWork(parts: WorkParts) {
     sessions: gateway,
     submitAs: sessions.entry.submitAs,
     createPrompts: memory.createPrompts,
+    count: parts.models.count,
     load: plugins.load,
     wireServers: mcp.wire,
     onSubAgentStopped: hooks.subAgentStopped,
