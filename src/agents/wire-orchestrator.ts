@@ -3,6 +3,7 @@ import type { PluginProblem } from '#contracts/operations.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { OrchestratorPrompt } from '#contracts/runtime.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
+import { defaultPinned } from '#contracts/tool-policy.ts'
 import { summarizeCapabilities, type PinnedPlugin } from './capability-summary.ts'
 import { orchestratorId, toOrchestratorSpec } from './orchestrator.ts'
 
@@ -51,7 +52,9 @@ export function wireOrchestrator<T extends Toolset>(wiring: Wiring<T>) {
     }),
     left,
   }
-  return { ...wired, prompt, problems: left.length > 0 ? [tooLong(left)] : [] }
+  // What ships gives way without a word: nobody asked for it.
+  const missed = left.filter((name) => !defaultPinned.includes(name))
+  return { ...wired, prompt, problems: missed.length > 0 ? [tooLong(missed)] : [] }
 }
 
 const tooLong = (left: readonly string[]): PluginProblem => ({

@@ -97,16 +97,30 @@ describe('what the orchestrator sees from the start', () => {
   })
 
   it('has room for 1,500 tokens: what is more is refused by name, and nothing has changed', async () => {
-    for (const id of ['big-a', 'big-b']) await install(id, long(390))
-    const answer = await call(path, { json: { policy: { pinned: ['big-a__say', 'big-b__say'] } } })
+    for (const id of ['big-a', 'big-b', 'big-d']) await install(id, long(390))
+    const answer = await call(path, {
+      json: { policy: { pinned: ['big-a__say', 'big-b__say', 'big-d__say'] } },
+    })
     expect(answer.status).toBe(400)
     expect(await answer.json()).toMatchObject({
       error: {
         param: 'policy.pinned',
-        message: expect.stringMatching(/no room for big-b__say\. Pin less/) as string,
+        message: expect.stringMatching(/no room for big-d__say\. Pin less/) as string,
       },
     })
     expect((await callJson(path)).policy.pinned).toEqual(defaultPinned)
+  })
+
+  it('leaves out what came later and has no room, and the operator is told', async () => {
+    const ids = ['late-a', 'late-b', 'late-c']
+    await setPolicy({ pinned: ids.map((id) => `${id}__say`) })
+    for (const id of ids) await install(id, long(390))
+    expect((await firstRequest()).names).not.toContain('late-c__say')
+    expect((await callJson('/api/operator/health')).plugins).toContainEqual({
+      plugin: 'orchestrator',
+      code: 'prompt_too_long',
+      message: expect.stringMatching(/^policy\.pinned: late-c__say found no room/) as string,
+    })
   })
 
   it('of what ships something gives way to what was asked for, and the operator is told', async () => {
