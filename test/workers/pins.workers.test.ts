@@ -26,7 +26,7 @@ async function firstRequest() {
   const { requests, restore } = withModel(() => ({ text: 'done' }))
   await runOnce()
   restore()
-  const [{ messages = [], tools = [] } = {}] = requests
+  const { messages, tools = [] } = requests[0]!
   return {
     system: String(messages[0]?.content),
     names: tools.map((tool) => tool.function.name),
