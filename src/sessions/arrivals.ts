@@ -15,6 +15,9 @@ import { refuseWithoutAgent } from './waiting/agent-there.ts'
 import { ruleOf } from './waiting/approvals.ts'
 import { takeDecisions, steerRun, takeDelivery } from './waiting/outside.ts'
 
+/** So long a run that was said yes to waits for the rule of that yes, whatever else is on its way with it. */
+const maxRuleMs = 1_000
+
 /** What comes in for runs that are there: from whoever asked for them, from whoever decides, from other sessions. */
 export interface Arrivals {
   readonly steer: (
@@ -64,8 +67,10 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       })
       if (rule) {
         upkeep.carry()
-        // The next call of its run is to find it; where it cannot be kept yet, that one asks again.
-        await courier.carry()
+        // The next call of its run is to find it; where it cannot be kept soon, that one asks again.
+        const late = new AbortController()
+        await Promise.race([courier.carry().catch(() => {}), clock.sleep(maxRuleMs, late.signal)])
+        late.abort()
       }
       parts().runs.wake(run)
       return view(run)
