@@ -23,7 +23,8 @@ export interface Arrivals {
   readonly steer: (
     principal: string,
     run: string,
-    said: { readonly message: Message; readonly idempotencyKey: string | undefined },
+    message: Message,
+    idempotencyKey?: string,
   ) => SteerReceipt
   readonly decide: (
     principal: string,
@@ -37,6 +38,7 @@ export interface Arrivals {
   readonly changeLimits: (principal: string, run: string, change: LimitsChange) => Promise<RunView>
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
   readonly endHeld: (credential: string, reason: string) => void
+  readonly worksWith: (credential: string) => boolean
   readonly deliver: (delivery: Delivery) => Promise<null>
   readonly spentBy: (run: string) => RunSpending
 }
@@ -44,7 +46,7 @@ export interface Arrivals {
 export function createArrivals(scope: Scope, admit: Submissions['admit']): Arrivals {
   const { runtime, parts, own, row, view, refuseWhileDeleting } = scope
   return {
-    steer(principal, run, { message, idempotencyKey }) {
+    steer(principal, run, message, idempotencyKey) {
       own(principal)
       refuseWhileDeleting()
       const id = idempotencyKey === undefined ? runtime.ids.next('evt') : `key:${idempotencyKey}`
@@ -94,6 +96,7 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
     endHeld(credential, reason) {
       parts().runs.cancelHeld(credential, reason)
     },
+    worksWith: (credential) => parts().runs.worksWith(credential),
     async deliver(delivery) {
       const { store, todo, upkeep, runs } = parts()
       const { parentRun: run, isBackground } = delivery
