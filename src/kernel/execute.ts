@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { ofCall } from '#contracts/event.ts'
 import { joinLabels, labelFrom } from '#contracts/label.ts'
@@ -109,7 +110,7 @@ async function executed(call: CallState, context: ToolContext): Promise<ToolResu
   try {
     return await call.entry!.tool.execute(call.input, context)
   } catch (error) {
-    const detail = errorMessage(error).slice(0, 500)
+    const detail = headOf(errorMessage(error), 500)
     call.emit({ type: 'tool_log', data: { call: call.id, detail } })
     return failure('tool_failed', 'The tool failed unexpectedly.')
   }

@@ -283,6 +283,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       deliver: answer('deliver', () => null),
       spentBy: async () => ({ state: 'over', usage: zeroUsage }),
       endHeld: async () => undefined,
+      worksWith: async () => false,
       transcript: answerOwner('transcript', () => ({
         messages: [{ role: 'user' as const, text: 'Hi', taint: ['user' as const] }],
       })),
