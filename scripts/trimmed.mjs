@@ -1,5 +1,5 @@
 // What the Worker never reaches of the packages that it carries: methods by their class, and under `''` functions and tables
-// of a module. What only they use the bundler leaves out, since nothing names it any longer. See
+// of a module; `keeps` names tables of which no other entries stay. What only they use the bundler leaves out, since nothing names it any longer. See
 // docs/decisions/0064-packages-without-what-is-not-used.md before adding one: a request must not be able to reach it.
 
 /** Files of packages, the folder of ours that uses each, and what is left out of it. */
@@ -37,11 +37,17 @@ export const trimmed = [
     },
   },
   {
-    // A table for readers of the package.
+    // A table for readers of the package. Of the checks by the name of a type, all others of which are for callers, the client
+    // itself asks for one.
     package: '@modelcontextprotocol/server',
     file: 'dist/src-DdvbAHrR.mjs',
     room: 'src/http/mcp',
     without: { '': ['INBOUND_VALIDATION_LADDER'] },
+    keeps: {
+      SPEC_SCHEMA_KEYS: ['ImplementationSchema'],
+      schemas_exports: ['ImplementationSchema'],
+      authSchemas: [],
+    },
   },
   {
     // A server that is made for each request and answers by request handlers: nothing is registered with it, and it asks
