@@ -24,8 +24,14 @@ export const trimmed = [
         'verifyAssertionSignature',
         'issueEmaAccessToken',
         'handleApiRequest',
+        'findResourceServerForMetadataUrl',
+        'findApiRouteForUrl',
+        'matchApiRoute',
+        'buildWwwAuthenticateHeader',
+        'getResourceMetadataUrlForRequest',
       ],
       OAuthHelpersImpl: [
+        'isConsentRemembered',
         'createClient',
         'listClients',
         'updateClient',
@@ -34,6 +40,7 @@ export const trimmed = [
         'unwrapToken',
         'exchangeToken',
       ],
+      '': ['isConsentRemembered', 'rememberApproval', 'validateRememberConsentOptions'],
     },
   },
   {
