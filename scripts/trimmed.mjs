@@ -141,6 +141,37 @@ export const trimmed = [
     },
   },
   {
+    // Start, one alarm and jobs of objects that are called by RPC alone: nothing comes to them as a request or a socket, and
+    // nothing is added to them.
+    package: 'agents',
+    file: 'dist/lifecycle-v1rKHV2C.js',
+    room: 'src/sessions',
+    without: {
+      CapabilityRunner: [
+        'request',
+        'webSocketUpgrade',
+        'webSocketMessage',
+        'webSocketClose',
+        'webSocketError',
+        'route',
+        'dispose',
+      ],
+      JobDriver: ['trackAlarmWork'],
+      Lifecycle: [
+        'use',
+        'route',
+        'sql',
+        'fetch',
+        'webSocketMessage',
+        'webSocketClose',
+        'webSocketError',
+        'trackAlarmWork',
+        'dispose',
+        'disableAlarms',
+      ],
+    },
+  },
+  {
     // Templates are parsed by it and rendered by an interpreter of ours, without its clock and `range`.
     package: '@huggingface/jinja',
     file: 'dist/index.js',
