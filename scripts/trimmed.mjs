@@ -44,12 +44,21 @@ export const trimmed = [
     },
   },
   {
-    // A table for readers of the package. Of the checks by the name of a type, all others of which are for callers, the client
+    // A table for readers of the package, and JSON Schema of schemas that are objects of a library. Of the checks by the name of a type, all others of which are for callers, the client
     // itself asks for one.
     package: '@modelcontextprotocol/server',
     file: 'dist/src-DdvbAHrR.mjs',
     room: 'src/http/mcp',
-    without: { '': ['INBOUND_VALIDATION_LADDER'] },
+    without: {
+      '': [
+        'INBOUND_VALIDATION_LADDER',
+        'standardSchemaToJsonSchema',
+        'convertStandardElicitationSchema',
+        'walkRequestedSchema',
+        'findDroppedConstraintPaths',
+        'describeUnsupportedProperties',
+      ],
+    },
     keeps: {
       SPEC_SCHEMA_KEYS: ['ImplementationSchema'],
       schemas_exports: ['ImplementationSchema'],
@@ -57,13 +66,14 @@ export const trimmed = [
     },
   },
   {
-    // A server that is made for each request and answers by request handlers: nothing is registered with it, and it asks
-    // its client nothing but by an answer that says so.
+    // A server that is made for each request and answers by request handlers: nothing is registered with it, with a scope or
+    // without, and it asks its client nothing but by an answer that says so.
     package: '@modelcontextprotocol/server',
     file: 'dist/mcp-oHn3ureC.mjs',
     room: 'src/http/mcp',
     without: {
-      LegacyInputRequiredShim: ['fulfill'],
+      LegacyInputRequiredShim: ['fulfill', '_dispatchLeg'],
+      '': ['validateScopeChallenge', 'createScopeChallengeResponse'],
       Server: [
         'ping',
         'createMessage',
@@ -139,6 +149,13 @@ export const trimmed = [
       ],
       '': ['negotiateStdioViaSibling'],
     },
+  },
+  {
+    // No other application stands under a path of ours.
+    package: 'hono',
+    file: 'dist/hono-base.js',
+    room: 'src/http',
+    without: { Hono: ['mount'] },
   },
   {
     // Start, one alarm and jobs of objects that are called by RPC alone: nothing comes to them as a request or a socket, and
