@@ -147,7 +147,19 @@ export const trimmed = [
         '_setupListChangedHandler',
         '_excludeInvalidXMcpHeaderTools',
       ],
-      '': ['negotiateStdioViaSibling'],
+      // What a tool is comes with each call of it.
+      ClientResponseCache: ['toolDefinition', 'outputValidator', '_decodeListTools'],
+      '': ['negotiateStdioViaSibling', 'readStdioServerParams'],
+    },
+  },
+  {
+    // Tokens that anybody who has them may use: no provider of ours has keys to bind them to.
+    package: '@modelcontextprotocol/client',
+    file: 'dist/index.mjs',
+    room: 'src/mcp',
+    without: {
+      StreamableHTTPClientTransport: ['resumeStream'],
+      '': ['withDpopFromProvider', 'isDpopNonceChallenge'],
     },
   },
   {
