@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ContextModel } from '#contracts/context.ts'
 import type { ReadContext } from '#contracts/context-reader.ts'
 import type { Message } from '#contracts/message.ts'
+import type { ContextModel } from '#contracts/model.ts'
 import { createContextReader } from '../../../src/context/context-reader.ts'
 import {
   answer,
@@ -19,7 +19,7 @@ import { createRandom } from '../../fakes/random.ts'
 
 const price = { inputUsdPerMillion: 1, outputUsdPerMillion: 2 }
 const model: ContextModel = { name: 'big', contextTokens: 16_000, maxOutputTokens: 4_000, price }
-const readerOf = (answering: ContextModel | undefined = model) =>
+const readerOf = (answering: ContextModel = model) =>
   createContextReader({
     builder: contextBuilder,
     count: tokenCounter,
@@ -54,9 +54,7 @@ describe('what fills a window', () => {
   ]
 
   it('is told by kind, with how many there are of each, and adds up', () => {
-    const added = [{ plugin: 'p', text: 'Be brief.' }] as unknown as NonNullable<
-      ReadContext['added']
-    >
+    const added = [{ plugin: 'p', text: 'Be brief.' }]
     const view = readerOf().view(sessionOf(messages, { added }))
     expect(view.parts.map(({ kind, count }) => [kind, count])).toEqual([
       ['instructions', 1],
