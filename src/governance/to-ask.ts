@@ -1,5 +1,6 @@
 import { covers, likenessOf, ruleIdOf } from '#contracts/approval-shape.ts'
-import type { ApprovalRules } from '#contracts/approval.ts'
+import type { ApprovalRules } from '#contracts/approval-rules.ts'
+import { scopeOf } from '#contracts/approval.ts'
 import type { ApprovalNeed, ApprovalSubject } from '#contracts/policy.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { sink } from '#contracts/label.ts'
@@ -30,7 +31,10 @@ export const createToAsk =
     )
     if (covering) {
       const { id, decidedBy } = covering
-      emit?.({ type: 'approval_held', data: { call, tool, rule: id, decidedBy } })
+      emit?.({
+        type: 'approval_held',
+        data: { call, tool, rule: id, scope: scopeOf(covering), decidedBy },
+      })
       return { isCovered: true }
     }
     return {

@@ -361,5 +361,21 @@ describe('a rule of an approval', () => {
     expect((await eve.ask(path, { method: 'DELETE' })).status).toBe(404)
     expect((await ann.ask(path, { method: 'DELETE' })).status).toBe(200)
     expect(await stateIn(ann)).toBe('parked')
+    expect(await rulesOf(ann)).toEqual([])
+    // It is gone once: the second time there is none, and nothing more is told.
+    expect((await ann.ask(path, { method: 'DELETE' })).status).toBe(404)
+    await vi.waitFor(async () => {
+      const typed = (type: string, more = '') =>
+        callJson(`/api/operator/audit?principal=${ann.principal}&type=${type}${more}`)
+      const reach = { scope: 'rule', rule: id }
+      const answered = await typed('pause_answered', `&session=${at.session}`)
+      expect(answered.records).toMatchObject([{ data: { answer: 'approved', ...reach } }])
+      const held = await typed('approval_held')
+      expect(held.records).toMatchObject([{ data: reach }, { data: reach }])
+      const revoked = await typed('approval_rule_revoked')
+      expect(revoked.records).toMatchObject([
+        { data: { ...reach, owner: ann.principal, tool: 'kv__set', agent: 'orchestrator' } },
+      ])
+    }, patience)
   })
 })
