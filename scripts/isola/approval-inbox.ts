@@ -69,7 +69,6 @@ async function show({ args, request, print }: Context) {
   print(entry, described(entry))
 }
 
-type Decision = { readonly decision: 'approve' } | { readonly decision: 'deny'; message?: string }
 type Answered = Reply<'POST /api/operator/approvals'>['decided']
 
 /** Says what became of each. @returns 1 if one was not taken. */
@@ -77,13 +76,6 @@ function tell(decided: Answered, what: string, print: Context['print']): number 
   const lines = decided.map(({ id, ok, message }) => `${id}: ${ok ? what : short(message, 300)}`)
   print({ decided }, lines.join('\n'))
   return decided.every(({ ok }) => ok) ? 0 : 1
-}
-
-async function decideAll(request: Client['request'], ids: readonly string[], said: Decision) {
-  const { decided } = await request('POST /api/operator/approvals', {
-    body: { ids: [...ids], ...said },
-  })
-  return decided
 }
 
 interface AllowValues {
@@ -111,14 +103,18 @@ async function allow({ args, values, request, print, stdin, stderr }: Context<Al
     if (!(await confirm(`${text}\nLet it run?`, { stdin, stderr }))) return 1
   }
   const [first] = entries
-  if (!first || entries.length > 1)
-    return tell(await decideAll(request, args, { decision: 'approve' }), 'allowed', print)
+  if (!first || entries.length > 1) {
+    // What was shown of each is what runs, whatever it has become meanwhile.
+    const approvals = entries.map(({ id, argsHash }) => ({ id, argsHash }))
+    const body = { approvals, decision: 'approve' } as const
+    const { decided } = await request('POST /api/operator/approvals', { body })
+    return tell(decided, 'allowed', print)
+  }
   const more = {
     ...(free && { free: [...free] }),
     ...(days !== undefined && { days: Number(days) }),
   }
   const { argsHash, id } = first
-  // What was shown is what runs, whatever it has become meanwhile.
   const body = { decision: 'approve', argsHash, ...(also && { also }), ...more } as const
   const view = await request('POST /api/operator/approvals/:id', { params: { id }, body })
   if (!also) return print({ decided: [{ id, ok: true }] }, `${id}: allowed`)
@@ -132,7 +128,9 @@ export async function denyAll(
   message: string | undefined,
 ) {
   const said = { decision: 'deny', ...(message !== undefined && { message }) } as const
-  return tell(await decideAll(request, ids, said), 'denied', print)
+  const body = { approvals: ids.map((id) => ({ id })), ...said }
+  const { decided } = await request('POST /api/operator/approvals', { body })
+  return tell(decided, 'denied', print)
 }
 
 async function rules({ values, request, print }: Context<{ readonly all?: boolean | undefined }>) {

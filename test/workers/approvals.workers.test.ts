@@ -265,20 +265,76 @@ describe('the inbox', () => {
     const second = await parked(bob)
     setsOnce({ key: 'number', value: 3 })
     const third = await parked(bob)
-    const ids = await Promise.all(
-      [first, second, third].map(async ({ session }) => (await listed(session, 'open')).id),
+    const all = await Promise.all(
+      [first, second, third].map(async ({ session }) => {
+        const { id, argsHash } = await listed(session, 'open')
+        return { id, argsHash }
+      }),
     )
     const decide = (json: object) => ops.ask('/api/operator/approvals', { json })
-    expect((await decide({ ids, decision: 'approve' })).status).toBe(409)
+    expect((await decide({ approvals: all, decision: 'approve' })).status).toBe(409)
     expect(await stateOf(ann, first.path)).toBe('parked')
-    const answer = await decide({ ids: ids.slice(0, 2), decision: 'approve' })
-    expect(((await answer.json()) as Answer).decided).toEqual([
-      { id: ids[0], ok: true },
-      { id: ids[1], ok: true },
-    ])
+    const unbound = all.map(({ id }) => ({ id }))
+    expect((await decide({ approvals: unbound, decision: 'approve' })).status).toBe(400)
+    const approvals = all.slice(0, 2)
+    const answer = await decide({ approvals, decision: 'approve' })
+    expect(((await answer.json()) as Answer).decided).toEqual(
+      approvals.map(({ id }) => ({ id, ok: true })),
+    )
     await completed(ann, first.path)
     await completed(bob, second.path)
     expect(await stateOf(bob, third.path)).toBe('parked')
+    const no = await decide({ approvals: unbound.slice(2), decision: 'deny' })
+    expect(((await no.json()) as Answer).decided).toMatchObject([{ ok: true }])
+    await completed(bob, third.path)
+  })
+
+  it('E6, T21: binds each call of a batch to its own hash: what changed, is gone or was decided is refused by itself', async () => {
+    const [ann, ops] = [await somebody('user'), await somebody('operator')]
+    const [good, altered, decided, late] = [
+      await parked(ann),
+      await parked(ann),
+      await parked(ann),
+      await parked(ann),
+    ]
+    const named = await Promise.all(
+      [good, altered, decided, late].map(async ({ session }) => {
+        const { id, argsHash } = await listed(session, 'open')
+        return { id, argsHash }
+      }),
+    )
+    const other = named[1]!.argsHash.replace(/.$/, (last: string) => (last === '0' ? '1' : '0'))
+    await ann.askJson(`${decided.path}/decisions`, approve(decided))
+    await ann.askJson(`${late.path}/cancel`, { json: {} })
+    const nowhere = `apr_${'0'.repeat(22)}`
+    const approvals = [
+      named[0],
+      { ...named[1], argsHash: other },
+      named[2],
+      named[3],
+      { id: nowhere, argsHash: other },
+    ]
+    const json = { approvals, decision: 'approve' }
+    const answer = await ops.askJson('/api/operator/approvals', { json })
+    const says = (text: string) => ({
+      ok: false,
+      code: 'conflict',
+      message: expect.stringContaining(text),
+    })
+    expect(answer.decided).toMatchObject([
+      { id: named[0]!.id, ok: true },
+      { id: named[1]!.id, ...says('not those that were shown') },
+      { id: named[2]!.id, ...says(`by ${ann.principal} (user)`) },
+      { id: named[3]!.id, ...says('over') },
+      { id: nowhere, ok: false, code: 'not_found' },
+    ])
+    await completed(ann, good.path)
+    expect(await stateOf(ann, altered.path)).toBe('parked')
+    // A no to other arguments than those that were shown is none either.
+    const no = { approvals: [{ ...named[1], argsHash: other }], decision: 'deny' }
+    const denied = await ops.askJson('/api/operator/approvals', { json: no })
+    expect(denied.decided).toMatchObject([says('not those that were shown')])
+    expect(await stateOf(ann, altered.path)).toBe('parked')
   })
 
   it('P21: shows an author what waits for an author, who decides that and nothing else', async () => {

@@ -86,27 +86,61 @@ describe('isola approval', () => {
   })
 })
 
+/** A call of the inbox, with what its session has of it. */
+const entry = {
+  id: 'apr_1',
+  state: 'open',
+  tool: 'kv__set',
+  principal: 'ada',
+  agent: 'orchestrator',
+  session: 'ses_1',
+  run: 'run_1',
+  call: 'call_9',
+  label: { integrity: 'user', confidentiality: 'public', sources: [] },
+  approver: 'operator',
+  reason: 'run',
+  rule: '',
+  argsHash: 'h1',
+  shape: 's1',
+  atMs: 0,
+  pause,
+}
+
 describe('isola approval allow', () => {
+  it('E6: lets several run, each by the hash of what was shown of it', async () => {
+    const bodies: unknown[] = []
+    const fetch = (async (url: unknown, init: RequestInit = {}) => {
+      const id = new URL(String(url)).pathname.split('/').at(-1)!
+      if (init.method === 'POST') {
+        bodies.push(JSON.parse(String(init.body)))
+        const message = 'not those that were shown'
+        const decided = [
+          { id: 'apr_1', ok: true },
+          { id: 'apr_2', ok: false, message },
+        ]
+        return Response.json({ decided })
+      }
+      return Response.json({ ...entry, id, argsHash: `hash of ${id}` })
+    }) as typeof globalThis.fetch
+    const argv = ['approval', 'allow', 'apr_1', 'apr_2', '--yes']
+    const { code, stdout } = await isola(argv, { env, fetch })
+    expect(bodies).toEqual([
+      {
+        approvals: [
+          { id: 'apr_1', argsHash: 'hash of apr_1' },
+          { id: 'apr_2', argsHash: 'hash of apr_2' },
+        ],
+        decision: 'approve',
+      },
+    ])
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout: 'apr_1: allowed\napr_2: not those that were shown\n',
+    })
+  })
+
   it('E6: lets run what was shown, by the hash of its arguments', async () => {
     const asked: unknown[] = []
-    const entry = {
-      id: 'apr_1',
-      state: 'open',
-      tool: 'kv__set',
-      principal: 'ada',
-      agent: 'orchestrator',
-      session: 'ses_1',
-      run: 'run_1',
-      call: 'call_9',
-      label: { integrity: 'user', confidentiality: 'public', sources: [] },
-      approver: 'operator',
-      reason: 'run',
-      rule: '',
-      argsHash: 'h1',
-      shape: 's1',
-      atMs: 0,
-      pause,
-    }
     const fetch = (async (url: unknown, init: RequestInit = {}) => {
       const body = typeof init.body === 'string' ? JSON.parse(init.body) : undefined
       if (body) asked.push({ path: new URL(String(url)).pathname, body })
