@@ -77,6 +77,16 @@ export const approvalRequestSchema = z.object({
     ),
   argsHash: z.string().describe('sha-256 of the arguments'),
   shape: z.string().describe('alike for calls that may be decided together'),
+  outdatedRule: z
+    .string()
+    .optional()
+    .describe(
+      'a rule for this tool that holds no more: the tool has another definition than when it was made',
+    ),
+  mayCost: z
+    .object({ tokens: z.number().optional(), costNanoUsd: z.number().optional() })
+    .optional()
+    .describe('the most that the call may spend, as its run stands; absent if nothing'),
 })
 export type ApprovalRequest = Readonly<z.infer<typeof approvalRequestSchema>>
 
@@ -108,7 +118,7 @@ export const approvalRuleSchema = z.object({
 export type ApprovalRule = Readonly<z.infer<typeof approvalRuleSchema>>
 
 /** Why somebody is asked about a call, what it does outward, and where. */
-export type AskedFor = Pick<ApprovalRequest, 'reason' | 'sinks' | 'place'>
+export type AskedFor = Pick<ApprovalRequest, 'reason' | 'sinks' | 'place' | 'isDestructive'>
 
 /** A call that somebody would be asked about. */
 export interface AskedCall {
