@@ -3,10 +3,9 @@ import type { Client, Reply } from '../../src/client/client.ts'
 import { confirm } from './confirm.ts'
 import { dryRun, type Context } from './command.ts'
 import { only } from './only.ts'
-import { short, shown, table, time } from './text.ts'
+import { described } from './approval-text.ts'
+import { short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
-
-type Entry = Reply<'GET /api/operator/approvals/:id'>
 
 const filters = ['state', 'agent', 'principal', 'tool', 'session', 'limit', 'after'] as const
 type Filters = { readonly [Name in (typeof filters)[number]]?: string | undefined }
@@ -30,35 +29,6 @@ async function inbox({ values, request, print }: Context<Filters>) {
   const head = ['id', 'state', 'tool', 'principal', 'agent', 'approver', 'has read', 'since']
   const more = next === undefined ? '' : `\nThere may be more: --after ${next}`
   print({ approvals, next }, (rows.length === 0 ? 'Nothing.' : table([head, ...rows])) + more)
-}
-
-const effects: Readonly<Record<string, string>> = {
-  egress: 'sends what it is given to a host outside',
-  write: 'changes something outside',
-  spend: 'spends money',
-  message: 'sends a message',
-  code: 'makes code that runs later',
-}
-
-/** All that somebody should know who decides: nothing of the arguments is cut. */
-export function described(entry: Entry): string {
-  const { id, state, tool, principal, agent, session, run, label, pause, decidedBy } = entry
-  const { sinks = [], isDestructive = false } = pause?.approval ?? {}
-  const does = [...sinks.map((one) => effects[one] ?? one), ...(isDestructive ? ['destroys'] : [])]
-  const sources = label.sources.map(({ from, integrity }) => `${from} (${integrity})`).join(', ')
-  const why = entry.rule === '' ? entry.reason : `${entry.reason}: ${entry.rule}`
-  const lines = [
-    `${id}: ${state}${decidedBy ? `, by ${decidedBy.principal} (${decidedBy.role})` : ''}`,
-    `${tool}${pause ? ` with ${JSON.stringify(pause.input, null, 2)}` : ''}`,
-    `asked by ${agent} for ${principal}, in ${session} ${run}`,
-    `asks because of ${why}; a yes of ${entry.approver} counts`,
-    `has read: ${label.integrity}, ${label.confidentiality}${sources === '' ? '' : ` from ${sources}`}`,
-    ...(does.length === 0 ? [] : [`it ${does.join(', ')}`]),
-    ...(pause?.about === undefined ? [] : [pause.about]),
-    ...(pause?.spent ? [`its run has spent ${pause.spent.tokens} tokens`] : []),
-    `arguments ${entry.argsHash}`,
-  ]
-  return shown(lines.join('\n'))
 }
 
 const read = (request: Client['request'], id: string) =>

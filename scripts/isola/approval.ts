@@ -1,6 +1,7 @@
 // isola approval …: calls that wait for somebody, in one's own sessions or, for operators, in anybody's.
 import { ApiError, type Client } from '../../src/client/client.ts'
 import { denyAll, inboxVerbs } from './approval-inbox.ts'
+import { argumentsOf, factsOfPause } from './approval-text.ts'
 import { defineVerbs, type Context } from './command.ts'
 import { waitingIn } from './chat/pauses.ts'
 import type { Pause } from './chat/person.ts'
@@ -51,8 +52,12 @@ async function find(request: Client['request'], session: string, call: string) {
 }
 
 /** The whole of what would run: nothing of it is cut. */
-const described = ({ tool, input, about, argsHash }: Pause) =>
-  `${tool} with ${JSON.stringify(input, null, 2)}${about === undefined ? '' : `\n${about}`}\narguments ${argsHash}`
+const described = (pause: Pause) =>
+  [
+    `${pause.tool} with ${argumentsOf(pause.input, 2)}`,
+    ...factsOfPause(pause),
+    `arguments ${pause.argsHash}`,
+  ].join('\n')
 
 async function approve({
   args: [session, call],
