@@ -1,4 +1,4 @@
-// isola approval inbox|show|allow|rules|revoke, and deny by id: calls of all sessions that wait for a yes.
+// isola approval show|allow|rules|revoke, and deny by id: calls of all sessions that wait for a yes.
 import type { Client, Reply } from '../../src/client/client.ts'
 import { confirm } from './confirm.ts'
 import { dryRun, type Context } from './command.ts'
@@ -6,30 +6,6 @@ import { only } from './only.ts'
 import { described } from './approval-text.ts'
 import { short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
-
-const filters = ['state', 'agent', 'principal', 'tool', 'session', 'limit', 'after'] as const
-type Filters = { readonly [Name in (typeof filters)[number]]?: string | undefined }
-
-async function inbox({ values, request, print }: Context<Filters>) {
-  // What of it is no filter is refused by the server.
-  const query = Object.fromEntries(
-    filters.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])),
-  ) as Record<never, never>
-  const { approvals, next } = await request('GET /api/operator/approvals', { query })
-  const rows = approvals.map((one) => [
-    one.id,
-    one.state,
-    one.tool,
-    one.principal,
-    one.agent,
-    one.approver,
-    `${one.label.integrity}, ${one.label.confidentiality}`,
-    time(one.atMs),
-  ])
-  const head = ['id', 'state', 'tool', 'principal', 'agent', 'approver', 'has read', 'since']
-  const more = next === undefined ? '' : `\nThere may be more: --after ${next}`
-  print({ approvals, next }, (rows.length === 0 ? 'Nothing.' : table([head, ...rows])) + more)
-}
 
 const read = (request: Client['request'], id: string) =>
   request('GET /api/operator/approvals/:id', { params: { id } })
@@ -127,22 +103,6 @@ async function revoke({ args, request, print }: Context) {
 }
 
 export const inboxVerbs = {
-  inbox: {
-    usage:
-      'isola approval inbox [--state <state>] [--agent <id>] [--principal <name>] [--tool <name>] [--session <id>]\n                     [--limit <n>] [--after <next>]',
-    about:
-      'Calls of all sessions that wait for a yes; for operators, auditors, and authors theirs.',
-    options: {
-      state: { type: 'string', value: 'state', about: 'open, approved, denied, expired or ended' },
-      agent: { type: 'string', value: 'id' },
-      principal: { type: 'string', value: 'name' },
-      tool: { type: 'string', value: 'name' },
-      session: { type: 'string', value: 'id' },
-      limit: { type: 'string', value: 'n' },
-      after: { type: 'string', value: 'next' },
-    },
-    run: inbox,
-  },
   show: {
     usage: 'isola approval show <id>',
     about: 'One of them: arguments, who asks and why, what was read before, what it does.',

@@ -61,7 +61,10 @@ export function described(entry: Entry): string {
     `asked by ${agent} for ${principal}, in ${session} ${run}`,
     ...factsOf({
       ...pause?.approval,
-      ...{ approver, reason, rule, label },
+      approver,
+      reason,
+      rule,
+      label,
       ...(about && { about }),
       ...(spent && { spent }),
     }),

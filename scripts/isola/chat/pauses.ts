@@ -56,7 +56,7 @@ export function decisionFor(
 }
 
 /** The question, as it is put to a person. */
-export function questionOf(pause: Pause) {
+export function questionOf(pause: Pick<Pause, 'kind' | 'tool' | 'input'> & Partial<Pause>) {
   const { kind, tool, input, reached } = pause
   if (kind === 'budget') return { text: `? ${reached?.message}`, prompt: 'yes to go on, or no> ' }
   if (kind === 'question')
