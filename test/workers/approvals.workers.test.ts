@@ -178,6 +178,8 @@ describe('an approval that does nothing', () => {
     })
     const elsewhere = other.path.replace(/run_.*/, at.run)
     expect(await decide({ ...yes, argsHash: hash }, elsewhere)).toMatchObject({ status: 404 })
+    // The arguments are the same there, and their approval holds for this call only.
+    expect(other.pause.argsHash).toBe(hash)
     expect((await ann.ask(`${at.path}/decisions`, approve(at))).status).toBe(200)
     await completed(ann, at.path)
     // The same again is no news, and nothing runs; another word comes too late.
@@ -190,6 +192,7 @@ describe('an approval that does nothing', () => {
     })
     const { result } = await ann.askJson(at.path)
     expect(result.actions).toHaveLength(1)
+    expect(await stateOf(ann, other.path)).toBe('parked')
     await ann.ask(`${other.path}/cancel`, { json: {} })
     expect(await decide(yes, other.path)).toMatchObject({ status: 409 })
     const ops = await somebody('operator')
@@ -199,6 +202,51 @@ describe('an approval that does nothing', () => {
       status: 409,
       message: expect.stringContaining(`by ${ann.principal} (user) at 20`),
     })
+  })
+})
+
+describe('an approval over the inbox that does nothing', () => {
+  const hexAt = (hash: string, at: number) =>
+    hash.slice(0, at) + (hash[at] === '0' ? '1' : '0') + hash.slice(at + 1)
+
+  it('E6, T21: is altered by one byte wherever, of another call, replayed, or late, and says why', async () => {
+    const [ann, ops] = [await somebody('user'), await somebody('operator')]
+    const at = await parked(ann)
+    setsOnce({ key: 'launch', value: 'Fridaz' })
+    const other = await parked(ann)
+    const [entry, others] = [await listed(at.session, 'open'), await listed(other.session, 'open')]
+    const decide = (id: string, json: object) =>
+      ops.ask(`/api/operator/approvals/${id}`, { json: { decision: 'approve', ...json } })
+    const refusal = async (id: string, json: object) => errorOf(await decide(id, json))
+    const shown = { status: 409, message: expect.stringContaining('not those that were shown') }
+    // One letter of the arguments is another hash, and one letter of the hash none of this call.
+    expect(others.argsHash).not.toBe(entry.argsHash)
+    const altered = [0, 31, 63].map((place) => hexAt(entry.argsHash, place))
+    for (const argsHash of [...altered, others.argsHash, entry.argsHash.toUpperCase()])
+      expect(await refusal(entry.id, { argsHash })).toMatchObject(shown)
+    const unknown = { status: 404, message: expect.stringContaining('no such approval') }
+    const elsewhere = `apr_${hexAt(entry.id.slice(4), 3)}`
+    expect(await refusal(elsewhere, { argsHash: entry.argsHash })).toMatchObject(unknown)
+    expect(await refusal('apr_', {})).toMatchObject(unknown)
+    expect(await stateOf(ann, at.path)).toBe('parked')
+    // Replayed by whoever said it, it is no news: the call was made once.
+    for (let times = 0; times < 3; times += 1)
+      expect((await decide(entry.id, { argsHash: entry.argsHash })).status).toBe(200)
+    await completed(ann, at.path)
+    expect((await decide(entry.id, { argsHash: entry.argsHash })).status).toBe(200)
+    expect((await ann.askJson(at.path)).result.actions).toHaveLength(1)
+    const more = await refusal(entry.id, { argsHash: entry.argsHash, also: 'always' })
+    expect(more).toMatchObject({
+      status: 409,
+      message: expect.stringContaining(`decided already, and otherwise: by ${ops.principal}`),
+    })
+    expect((await ops.askJson('/api/approval-rules')).rules).toEqual([])
+    await ann.askJson(`${other.path}/cancel`, { json: {} })
+    expect(await refusal(others.id, { argsHash: others.argsHash })).toMatchObject({
+      status: 409,
+      message: expect.stringContaining('over'),
+    })
+    expect((await ann.askJson(other.path)).state).toBe('cancelled')
   })
 })
 
@@ -418,6 +466,11 @@ describe('a rule of an approval', () => {
     expect((await ann.ask(path, { method: 'DELETE' })).status).toBe(200)
     expect(await stateIn(ann)).toBe('parked')
     expect(await rulesOf(ann)).toEqual([])
+    // The approval that made it, said once more, makes it no more.
+    const replayed = approve(at, { also: 'always', free: ['value'], days: 2 })
+    expect((await ann.ask(`${at.path}/decisions`, replayed)).status).toBe(200)
+    expect(await rulesOf(ann)).toEqual([])
+    expect(await stateIn(ann)).toBe('parked')
     // It is gone once: the second time there is none, and nothing more is told.
     expect((await ann.ask(path, { method: 'DELETE' })).status).toBe(404)
     await vi.waitFor(async () => {
