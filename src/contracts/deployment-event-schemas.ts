@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { approvalScope } from './approval.ts'
 import type { Json } from './json.ts'
 
 /**
@@ -228,7 +229,20 @@ export const deploymentEventSchemas = {
     kind: text,
     argsHash: text,
     decision: text,
+    scope: approvalScope.exactOptional().describe('of a yes: how far it goes'),
+    rule: text.exactOptional().describe('the id of the rule that it made'),
   }),
+  approval_rule_revoked: kind(
+    'A rule of an earlier approval was taken back: what it covered asks again.',
+    {
+      rule: text,
+      owner,
+      agent: text,
+      tool: text,
+      scope: approvalScope.describe('`session` or `rule`: where it held'),
+      ...request,
+    },
+  ),
   limits_changed: kind('An operator changed the limits of somebody’s run.', {
     ...session,
     run: text,

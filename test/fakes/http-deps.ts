@@ -360,7 +360,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       find: async () => undefined,
       mark: async () => {},
     },
-    approvalRules: { list: async () => [], remove: async () => false },
+    approvalRules: { list: async () => [], revoke: async () => false },
     modelReport: { since: async () => [] },
     usage: { sum: async () => ({ rows: [], total: noUsage }) },
     metrics: { since: async () => ({ agents: [], tools: [], models: [] }) },
