@@ -81,8 +81,12 @@ export const formats = [
   'duration',
 ]
 
+/** What of `z.coerce` is asked for: each type that may be made of another brings its class. */
+export const coercions = ['number']
+
 const script = fileURLToPath(import.meta.url)
 const schemas = toolFile('zod', 'v4', 'classic', 'schemas.js')
+const coerce = toolFile('zod', 'v4', 'classic', 'coerce.js')
 const shims = join(root, 'src', 'zod-shims.ts')
 
 /** Replaces what must be there just once. */
@@ -100,6 +104,8 @@ function trimSchemas() {
     'import * as util from "../core/util.js";',
   )
   text = once(text, 'core.util.constantCatch', 'util.constantCatch')
+  // That one compiles its parser with `new Function`, which a Worker has not, and then is the other one.
+  text = once(text, 'core.$ZodObjectJIT.init(', 'core.$ZodObject.init(')
   const begin = text.indexOf('export const ZodString = ')
   const end = text.indexOf('\n});', begin)
   let methods = text.slice(begin, end)
@@ -112,6 +118,16 @@ function trimSchemas() {
   const told =
     'function leftOut_() { throw new Error("z.string() has no formats in the upload but url: use z.email(), z.iso.date() … (scripts/generate-zod.mjs)") }'
   return `${text.slice(0, begin)}${methods}${text.slice(end)}\n${told}\n`
+}
+
+/** `z.coerce`, as it is bundled: its functions are four lines each. */
+function trimCoerce() {
+  const functions = readFileSync(coerce, 'utf8').split(/(?=^export function )/m)
+  const kept = functions.filter((text, index) =>
+    index === 0 ? true : coercions.includes(/^export function (\w+)/.exec(text)?.[1]),
+  )
+  if (kept.length !== coercions.length + 1) throw new Error('zod is written otherwise: z.coerce')
+  return kept.join('')
 }
 
 /** The module's text and what it was made of; the same package gives the same bytes. */
@@ -141,6 +157,7 @@ async function bundle() {
             }),
           )
           onLoad({ filter: /[/\\]classic[/\\]schemas\.js$/ }, () => ({ contents: trimSchemas() }))
+          onLoad({ filter: /[/\\]classic[/\\]coerce\.js$/ }, () => ({ contents: trimCoerce() }))
         },
       },
     ],

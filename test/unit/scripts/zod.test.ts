@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import * as whole from 'zod'
-import { formats, names, zodFile } from '../../../scripts/generate-zod.mjs'
+import { coercions, formats, names, zodFile } from '../../../scripts/generate-zod.mjs'
 
 const root = join(import.meta.dirname, '../../..')
 zodFile.update()
@@ -41,6 +41,16 @@ test('zod in the Worker has every name that is asked of it, and no other', () =>
   expect(modules.length).toBeGreaterThan(50)
   expect([...values].toSorted()).toEqual(names.toSorted())
   expect(Object.keys(z).toSorted()).toEqual(names.toSorted())
+  const coerced = modules.flatMap(({ text }) =>
+    [...text.matchAll(/\bz\s*\.\s*coerce\s*\.\s*(\w+)/g)].map(([, name]) => name),
+  )
+  expect([...new Set(coerced)]).toEqual(coercions)
+  expect(Object.keys(z.coerce)).toEqual(coercions)
+})
+
+test('zod in the Worker compiles no code', () => {
+  const text = readFileSync(path, 'utf8')
+  expect(text).not.toContain('new Doc(')
 })
 
 test('zod is imported whole, by the two names that wrangler.toml has something else for', () => {
