@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { scopeOf, type ApprovalRule, type Decider } from '#contracts/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
@@ -206,7 +207,7 @@ function shortened(message: UserMessage, inbox: readonly InboxItem[], session: s
   const room = Math.max(minOutcomeChars, maxOutcomeChars - before)
   if (text.length <= room) return message
   const why = `[cut: ${text.length} characters, and the run has had ${before} of other work. The session ${session} has all of it]`
-  return { ...message, text: `${text.slice(0, room)} ${why}` }
+  return { ...message, text: `${headOf(text, room)} ${why}` }
 }
 
 type UserMessage = Extract<Message, { readonly role: 'user' }>
