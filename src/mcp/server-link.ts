@@ -150,8 +150,9 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       }
     },
     cancel: (callId: string): void => under.get(callId)?.abort('cancelled'),
-    /** Of a server that is gone: its sessions are ended first, for 10 s at most. Never rejects. */
+    /** Of a server that is gone: calls under way end, then its sessions, for 10 s at most. Never rejects. */
     async forget(): Promise<void> {
+      for (const stop of under.values()) stop.abort('cancelled')
       const ended = Promise.all([shared.end(), scopes.endAll()])
       drop()
       await within(maxForgetMs, () => ended).catch(() => {})
