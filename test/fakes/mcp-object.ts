@@ -30,19 +30,23 @@ export function createMcpObject(
   const { kept, storage } = createObjectStorage()
   const signedIn: object[] = []
   const id = { toString: () => more.name ?? 'object' } as DurableObjectId
-  const object = createServerParts(storage, {
-    ...systemSources,
-    ...outboundOver((url, init) => answer(new Request(url, init))),
-    readSecrets: async () => new Map<string, string>(),
-    validator: createSchemaValidator(),
-    version: '1',
-    redactorOf: (values) => createReplyRedactor(values).text,
-    onQuarantined: () => {},
-    onSignedIn: (what: object) => void signedIn.push(what),
-    learn: () => {},
-    secret: () => systemSources.ids.next('login'),
-    sealing: createSealing(keys, { sha256, randomBytes: secureBytes }),
-    ...more,
-  })
+  const object = createServerParts(
+    { storage, id },
+    {
+      ...systemSources,
+      ...outboundOver((url, init) => answer(new Request(url, init))),
+      readSecrets: async () => new Map<string, string>(),
+      validator: createSchemaValidator(),
+      version: '1',
+      redactorOf: (values) => createReplyRedactor(values).text,
+      onQuarantined: () => {},
+      onSignedIn: (what, principal) =>
+        void signedIn.push({ ...what, ...(principal !== undefined && { principal }) }),
+      learn: () => {},
+      secret: () => systemSources.ids.next('login'),
+      sealing: createSealing(keys, { sha256, randomBytes: secureBytes }),
+      ...more,
+    },
+  )
   return { object, kept, signedIn }
 }
