@@ -51,8 +51,8 @@ function loadSkill(base, folder) {
   if (text === undefined) throw new SkillError(`${shown}: there is no SKILL.md`)
   const { skill, diagnostics } = readSkill(text, { folder, parseYaml: parse })
   const [wrong] = diagnostics
-  if (wrong || !skill) {
-    const { field, message = 'cannot be read' } = wrong ?? {}
+  if (wrong) {
+    const { field, message } = wrong
     throw new SkillError(`${shown}/SKILL.md: ${field ? `${field} ` : ''}${message}`)
   }
   const { body: _, metadata: __, ...rest } = skill

@@ -8,7 +8,7 @@ export const maxFoundSkills = 3
  * A skill has to fit as well as one whose name has the query's rarest word would: what only shares a word or two of its
  * long text with a query is none that fits. In parts of what a word counts that no other skill has.
  */
-export const leastFit = 1.4
+const leastFit = 1.4
 const maxDescriptionChars = 400
 const maxNameChars = 64
 const entryFile = 'SKILL.md'
@@ -65,7 +65,7 @@ const refuse = (message: string): LoadedSkill => ({ ok: false, message })
 const isFound = ({ kind }: SkillSource): boolean => kind === 'skill'
 
 /** What it requires and is not there. */
-export async function missingOf(
+async function missingOf(
   { requires }: Pick<SkillSource, 'requires'>,
   isThere: IsThere,
 ): Promise<readonly string[]> {
@@ -86,7 +86,7 @@ const toDocument = (skill: SkillSource) => ({
 })
 
 /** The text under the front matter of its SKILL.md. */
-export function instructionsOf({ files }: Pick<SkillSource, 'files'>): string {
+function instructionsOf({ files }: Pick<SkillSource, 'files'>): string {
   const cut = cutFrontMatter(files[entryFile] ?? '')
   return typeof cut === 'string' ? '' : cut.body
 }
