@@ -1,6 +1,6 @@
 // Writes src/bundled.gen.ts, the list of plugins/ (a Worker has no folder to scan), src/isolate.gen.ts,
-// src/mcp-core.gen.js, src/trimmed.gen/, and what is uploaded as a file: what reads archives and the skills (src/archive-reader.gen.ts
-// and src/skills.gen.ts pin them), and docs/openapi.json.
+// src/mcp-core.gen.js, src/trimmed.gen/ (zod among it), and what is uploaded as a file: what reads archives and the skills
+// (src/archive-reader.gen.ts and src/skills.gen.ts pin them), and docs/openapi.json.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
@@ -11,6 +11,7 @@ import { isolate } from './generate-isolate.mjs'
 import { mcpCore } from './generate-mcp-core.mjs'
 import { SkillError, skills } from './generate-skills.mjs'
 import { trimmedFiles } from './generate-trimmed.mjs'
+import { zodFile } from './generate-zod.mjs'
 import { isClone, root } from './toolchain.mjs'
 
 const byName = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
@@ -140,7 +141,7 @@ export function generate(base) {
 }
 
 const target = join(root, 'src', 'bundled.gen.ts')
-const generated = [isolate, mcpCore, trimmedFiles, archiveReader, skills]
+const generated = [isolate, mcpCore, trimmedFiles, zodFile, archiveReader, skills]
 
 const openApi = [join(root, 'docs', 'openapi.json'), join(root, 'assets', 'openapi.json')]
 

@@ -182,7 +182,7 @@ function composeBase(
   const sessions = composeSessions({
     ...sources,
     namespace: env.SESSION,
-    usage: (principal) => governance.principals.usage(principal),
+    usage: (...asked) => governance.principals.usage(...asked),
     isCatalogSilent: () => catalog.installed.isSilent(),
   })
   const { gateway } = sessions

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { SkillLibrary } from '#contracts/skill.ts'
@@ -92,7 +93,7 @@ export function createToolset(
       if (typeof wanted !== 'string' || wanted === '')
         return `${callName} needs "name": the id of a tool, as ${findName} answers it.`
       if (direct.resolve(wanted, {})) return `${wanted} is called by its own name.`
-      const shown = wanted.slice(0, maxNameChars)
+      const shown = headOf(wanted, maxNameChars)
       if (isAway)
         return `What is installed cannot be looked up now, nor "${shown}". Try again later.`
       return `There is no tool named "${shown}" here. Look for one with ${findName}.`

@@ -1,5 +1,6 @@
 import type { Context, Handler, Hono } from 'hono'
-import type { ApprovalInbox, ApprovalRules } from '#contracts/approval.ts'
+import type { ApprovalRules } from '#contracts/approval-rules.ts'
+import type { ApprovalInbox } from '#contracts/approval.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { McpAdministration } from '#contracts/mcp-administration.ts'
 import type { KeyAdministration } from '#contracts/keys.ts'
@@ -78,7 +79,7 @@ export interface HttpDeps {
   readonly oauth?: OAuthService
   readonly audit: AuditReader
   readonly approvals: ApprovalInbox
-  readonly approvalRules: Pick<ApprovalRules, 'list' | 'remove'>
+  readonly approvalRules: Pick<ApprovalRules, 'list' | 'revoke'>
   readonly sessionIndex: SessionIndex
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport

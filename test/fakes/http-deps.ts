@@ -283,6 +283,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       deliver: answer('deliver', () => null),
       spentBy: async () => ({ state: 'over', usage: zeroUsage }),
       endHeld: async () => undefined,
+      worksWith: async () => false,
       transcript: answerOwner('transcript', () => ({
         messages: [{ role: 'user' as const, text: 'Hi', taint: ['user' as const] }],
       })),
@@ -359,7 +360,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       find: async () => undefined,
       mark: async () => {},
     },
-    approvalRules: { list: async () => [], remove: async () => false },
+    approvalRules: { list: async () => [], revoke: async () => false },
     modelReport: { since: async () => [] },
     usage: { sum: async () => ({ rows: [], total: noUsage }) },
     metrics: { since: async () => ({ agents: [], tools: [], models: [] }) },
