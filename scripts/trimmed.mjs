@@ -163,6 +163,13 @@ export const trimmed = [
     },
   },
   {
+    // Who asks is found out before, and pages are answered by the router.
+    package: 'agents',
+    file: 'dist/handler-stateless-B5hU3dxK.js',
+    room: 'src/http/mcp',
+    without: { '': ['getVerifiedOAuthAuthInfo', 'runWithAuthContext', 'corsHeaders'] },
+  },
+  {
     // No other application stands under a path of ours.
     package: 'hono',
     file: 'dist/hono-base.js',
