@@ -130,6 +130,19 @@ export const trimmed = [
       ],
       '': ['createLegacyStatelessFallback'],
     },
+    blocks: [
+      'if (this._enableJsonResponse) return new Promise((resolve) => {',
+      'if (this._enableJsonResponse && stream.resolveJson) {',
+      'if (isJSONRPCRequest(message) && this._eventStore && this.supportsEmptySSEData(clientProtocolVersion)) {',
+    ],
+  },
+  {
+    // Who asks for a subscription is told that there are none, before this is asked.
+    package: '@modelcontextprotocol/server',
+    file: 'dist/listenRouter-Bartj63y.mjs',
+    room: 'src/http/mcp',
+    without: {},
+    blocks: ['function serve(message, signal, capabilities, serverInfo) {'],
   },
   {
     // Lists are read page by page with limits of our own, and what a server tells of its lists comes as a notification.
