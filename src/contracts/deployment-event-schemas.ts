@@ -197,7 +197,15 @@ export const deploymentEventSchemas = {
     approved: text,
     now: text.describe('its hash, or `gone`'),
   }),
-  mcp_signed_in: kind('Somebody signed in at an MCP server.', server),
+  mcp_signed_in: kind(
+    'Somebody signed in at an MCP server: its principal for itself, or without one for the deployment.',
+    server,
+  ),
+  mcp_signed_out: kind('What was kept of a principal’s sign-in at an MCP server was taken away.', {
+    ...server,
+    owner,
+    ...request,
+  }),
   mcp_sign_in_refused: kind('A sign-in at an MCP server failed.', { ...server, refused: text }),
   exposure_changed: kind('What is offered at /mcp was changed.', { ...lines, ...change }),
   secret_set: kind('A secret has a value. The value is on no record.', { name: text, ...request }),

@@ -71,6 +71,9 @@ export const access = {
   '/api/sessions/:id/runs/:run/limits': { POST: talkers },
   '/api/approval-rules': { GET: sessionReaders },
   '/api/approval-rules/:rule': { DELETE: talkers },
+  // One's own sign-ins; a token is refused behind this.
+  '/api/mcp/:server/login': { GET: talkers, POST: talkers, DELETE: talkers },
+  '/api/mcp/:server/login/finish': { POST: talkers },
   '/api/operator/approvals': { GET: pluginReaders, POST: installers },
   '/api/operator/approvals/:id': { GET: pluginReaders, POST: installers },
   '/api/operator/audit': { GET: readers },
@@ -91,6 +94,7 @@ export const access = {
   '/api/operator/secrets/rotate': { POST: operators },
   '/api/operator/secrets/:name': { DELETE: operators },
   '/api/operator/principals/:principal': { POST: operators },
+  '/api/operator/principals/:principal/mcp-logins': { DELETE: operators },
   '/api/operator/trust': { GET: operators, POST: operators },
   '/api/operator/trust/:key': { DELETE: operators },
   '/api/operator/policy': { GET: readers, POST: operators },

@@ -138,7 +138,7 @@ describe('the isola command against a running server, with the offline model', (
   })
 
   it('cancels the run on Ctrl-C, and leaves on the next', async () => {
-    const { child, ended, until } = start(['chat', '--approve', '*'])
+    const { child, ended, until } = start(['chat', '--approve', 'kv__*'])
     child.stdin.write(`${store}\n`)
     await until('? kv__set wants to run')
     child.kill('SIGINT')

@@ -38,6 +38,8 @@ const noSuchServer = async () => {
   throw new IsolaError('request_not_found', 'There is no such MCP server.')
 }
 const noMcpServers = {
+  own: { show: noSuchServer, begin: noSuchServer, finish: noSuchServer, end: noSuchServer },
+  forget: async () => [],
   list: async () => [],
   show: noSuchServer,
   look: noSuchServer,

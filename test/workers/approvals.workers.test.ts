@@ -1,6 +1,13 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { call, callJson, type Answer } from '../fakes/client.ts'
+import {
+  addPlugin,
+  callsTool,
+  changePlugin,
+  enablePlugin,
+  pluginBundle,
+} from '../fakes/plugin-admin.ts'
 import { at as atIssuer, issuer, signIn } from '../fakes/oauth-client.ts'
 import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'
 
@@ -486,5 +493,30 @@ describe('a rule of an approval', () => {
         { data: { ...reach, owner: ann.principal, tool: 'kv__set', agent: 'orchestrator' } },
       ])
     }, patience)
+  })
+
+  it('E6, T14: holds for one version of its tool: a changed one asks again and says so, the old one does not', async () => {
+    const ann = await somebody('user')
+    serve(callsTool('changing__say'))
+    await addPlugin(pluginBundle('changing', 'one'))
+    await enablePlugin('changing')
+    const more = { requireApproval: ['changing__*'] }
+    const run = async () => runIn(await newSession(ann), ann, more)
+    const at = await parked(ann, more)
+    expect(at.pause.approval).not.toHaveProperty('outdatedRule')
+    await ann.askJson(`${at.path}/decisions`, approve(at, { also: 'always' }))
+    await completed(ann, at.path)
+    expect(await run()).toMatchObject({ state: 'completed' })
+    const next = pluginBundle('changing', 'two', { version: '1.1.0' })
+    expect((await addPlugin(next)).plugin).toMatchObject({ state: 'enabled', version: '1.1.0' })
+    const [rule] = await rulesOf(ann)
+    const asks = await run()
+    expect(asks).toMatchObject({
+      state: 'parked',
+      pauses: [{ kind: 'approval', approval: { outdatedRule: rule.id } }],
+    })
+    expect(asks.pauses[0].definitionHash).not.toBe(at.pause.definitionHash)
+    await changePlugin('changing', 'rollback')
+    expect(await run()).toMatchObject({ state: 'completed' })
   })
 })

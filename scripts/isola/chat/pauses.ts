@@ -135,8 +135,11 @@ export async function settlePauses(
     const params = { id: session, run }
     try {
       if (limit) await request('POST /api/sessions/:id/runs/:run/limits', { params, body: limit })
-      else if (decision)
+      else if (decision) {
         await request('POST /api/sessions/:id/runs/:run/decisions', { params, body: decision })
+        const isRule = decision.decision === 'approve' && decision.also !== undefined
+        if (isRule) note('  From now on it is not asked about (isola approval rules, revoke).')
+      }
     } catch (error) {
       // Somebody else was quicker, it expired, the day has less, or it is no such limit: the run tells, or is asked about again.
       if (!(error instanceof ApiError && [400, 403, 404, 409].includes(error.status))) throw error

@@ -179,8 +179,9 @@ describe('isola chat, from a pipe', () => {
     ['also', { decision: 'deny', message: 'also' }],
   ])('E6: takes "%s" for once, the session, always, or no', async (answer, decision) => {
     const { asked, fetch } = fakeServer(streams, parked)
-    await isola(['chat'], { env, fetch, input: `set a\n${answer}\n` })
+    const { stderr } = await isola(['chat'], { env, fetch, input: `set a\n${answer}\n` })
     expect(decisions(asked)).toEqual([{ call: 'c1', ...decision }])
+    expect(stderr.includes('isola approval rules')).toBe('also' in decision)
     // The line after a no is the next message: a pipe is not asked why.
     expect(asked.filter(({ path }) => path.endsWith('/runs'))).toHaveLength(1)
   })
