@@ -110,6 +110,7 @@ try {
   const start = () => serveFrom(true)
   let first
   let flat
+  let tokens
   for (const size of sizes) {
     const server = await serveFrom(size !== sizes[0])
     const startedMs = performance.now()
@@ -121,6 +122,7 @@ try {
     for (let round = 0; round < rounds; round += 1) cold.push(await coldStart(start))
     const again = await start()
     const answers = await (await fetch(`${again.url}/__bench/look`)).json()
+    const { prompt } = await (await fetch(`${again.url}/api/operator/policy`, { headers })).json()
     const steps = await enableOne(again.url, `one-more-${size[0]}`)
     const found = await (await fetch(`${again.url}/__bench/search`)).json()
     await again.close()
@@ -140,6 +142,10 @@ try {
     console.log(
       `  shipped at a cold start        ${answers.look.bytes} bytes, ${answers.look.rowsRead ?? 0} rows read; again ${answers.lookAgain.bytes} bytes`,
     )
+    tokens ??= prompt.tokens
+    console.log(
+      `  the orchestrator's prompt      ${prompt.tokens} tokens (aim ≤ ${prompt.most}, the same at each size)`,
+    )
     console.log(
       `  one tool by its name           ${answers.part.bytes} bytes, ${answers.part.rowsRead ?? 0} row(s) read`,
     )
@@ -155,6 +161,7 @@ try {
       return bytes <= was + 10 && rows === wereRows
     })
     if (flat) console.log(`  the same as at the size before ${isFlat ? 'yes' : 'no'}`)
+    isMet &&= tokens === prompt.tokens && tokens <= prompt.most
     isMet &&= isFlat && ratio <= maxRatio && steps.every((step) => step < maxEnableMs)
     before = size
   }

@@ -56,6 +56,14 @@ function cutMethod(lines, owner, name) {
   return { from, to, text: `${head}() { leftOut_("${owner}.${name}") }${comma}` }
 }
 
+/** Lines of a table that are not kept; one entry is one line. */
+function cutEntries(lines, table, kept) {
+  const begin = onlyLine(lines, 0, lines.length, new RegExp(`^(?:const|var) ${table} = `))
+  const end = lineAfter(lines, begin, /^[\])}]+;$/)
+  const keptAt = kept.map((name) => onlyLine(lines, begin, end, new RegExp(`^\\t["']?${name}\\b`)))
+  return lines.keys().filter((at) => at > begin && at < end && !keptAt.includes(at))
+}
+
 /** Where a module finds a neighbour of its package: what stands in its place, if something does. */
 function placeOf(entry, name) {
   const path = join(dirname(sourceOf(entry)), name)
@@ -73,7 +81,13 @@ export function trim(entry) {
       owner === '' ? cutDeclaration(lines, name) : cutMethod(lines, owner, name),
     ),
   )
+  const unkept = new Set(
+    Object.entries(entry.keeps ?? {}).flatMap(([table, names]) => [
+      ...cutEntries(lines, table, names),
+    ]),
+  )
   const kept = lines.flatMap((line, index) => {
+    if (unkept.has(index)) return []
     const cut = cuts.find(({ from, to }) => index >= from && index <= to)
     if (cut) return cut.from === index ? [cut.text] : []
     return [

@@ -1,5 +1,5 @@
 // Writes src/bundled.gen.ts, the list of plugins/ (a Worker has no folder to scan), src/isolate.gen.ts,
-// src/mcp-core.gen.js, src/trimmed.gen/, and what is uploaded as a file: what reads archives (src/archive-reader.gen.ts pins it) and docs/openapi.json.
+// src/mcp-core.gen.js, src/trimmed.gen/ (zod among it), and what is uploaded as a file: what reads archives (src/archive-reader.gen.ts pins it) and docs/openapi.json.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
@@ -9,6 +9,7 @@ import { archiveReader } from './generate-archive-reader.mjs'
 import { isolate } from './generate-isolate.mjs'
 import { mcpCore } from './generate-mcp-core.mjs'
 import { trimmedFiles } from './generate-trimmed.mjs'
+import { zodFile } from './generate-zod.mjs'
 import { isClone, root } from './toolchain.mjs'
 
 const byName = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
@@ -138,7 +139,7 @@ export function generate(base) {
 }
 
 const target = join(root, 'src', 'bundled.gen.ts')
-const generated = [isolate, mcpCore, trimmedFiles, archiveReader]
+const generated = [isolate, mcpCore, trimmedFiles, zodFile, archiveReader]
 
 const openApi = [join(root, 'docs', 'openapi.json'), join(root, 'assets', 'openapi.json')]
 

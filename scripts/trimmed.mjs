@@ -1,5 +1,5 @@
 // What the Worker never reaches of the packages that it carries: methods by their class, and under `''` functions and tables
-// of a module. What only they use the bundler leaves out, since nothing names it any longer. See
+// of a module; `keeps` names tables of which no other entries stay. What only they use the bundler leaves out, since nothing names it any longer. See
 // docs/decisions/0064-packages-without-what-is-not-used.md before adding one: a request must not be able to reach it.
 
 /** Files of packages, the folder of ours that uses each, and what is left out of it. */
@@ -24,8 +24,14 @@ export const trimmed = [
         'verifyAssertionSignature',
         'issueEmaAccessToken',
         'handleApiRequest',
+        'findResourceServerForMetadataUrl',
+        'findApiRouteForUrl',
+        'matchApiRoute',
+        'buildWwwAuthenticateHeader',
+        'getResourceMetadataUrlForRequest',
       ],
       OAuthHelpersImpl: [
+        'isConsentRemembered',
         'createClient',
         'listClients',
         'updateClient',
@@ -34,23 +40,40 @@ export const trimmed = [
         'unwrapToken',
         'exchangeToken',
       ],
+      '': ['isConsentRemembered', 'rememberApproval', 'validateRememberConsentOptions'],
     },
   },
   {
-    // A table for readers of the package.
+    // A table for readers of the package, and JSON Schema of schemas that are objects of a library. Of the checks by the name of a type, all others of which are for callers, the client
+    // itself asks for one.
     package: '@modelcontextprotocol/server',
     file: 'dist/src-DdvbAHrR.mjs',
     room: 'src/http/mcp',
-    without: { '': ['INBOUND_VALIDATION_LADDER'] },
+    without: {
+      '': [
+        'INBOUND_VALIDATION_LADDER',
+        'standardSchemaToJsonSchema',
+        'convertStandardElicitationSchema',
+        'walkRequestedSchema',
+        'findDroppedConstraintPaths',
+        'describeUnsupportedProperties',
+      ],
+    },
+    keeps: {
+      SPEC_SCHEMA_KEYS: ['ImplementationSchema'],
+      schemas_exports: ['ImplementationSchema'],
+      authSchemas: [],
+    },
   },
   {
-    // A server that is made for each request and answers by request handlers: nothing is registered with it, and it asks
-    // its client nothing but by an answer that says so.
+    // A server that is made for each request and answers by request handlers: nothing is registered with it, with a scope or
+    // without, and it asks its client nothing but by an answer that says so.
     package: '@modelcontextprotocol/server',
     file: 'dist/mcp-oHn3ureC.mjs',
     room: 'src/http/mcp',
     without: {
-      LegacyInputRequiredShim: ['fulfill'],
+      LegacyInputRequiredShim: ['fulfill', '_dispatchLeg'],
+      '': ['validateScopeChallenge', 'createScopeChallengeResponse'],
       Server: [
         'ping',
         'createMessage',
@@ -124,7 +147,57 @@ export const trimmed = [
         '_setupListChangedHandler',
         '_excludeInvalidXMcpHeaderTools',
       ],
-      '': ['negotiateStdioViaSibling'],
+      // What a tool is comes with each call of it.
+      ClientResponseCache: ['toolDefinition', 'outputValidator', '_decodeListTools'],
+      '': ['negotiateStdioViaSibling', 'readStdioServerParams'],
+    },
+  },
+  {
+    // Tokens that anybody who has them may use: no provider of ours has keys to bind them to.
+    package: '@modelcontextprotocol/client',
+    file: 'dist/index.mjs',
+    room: 'src/mcp',
+    without: {
+      StreamableHTTPClientTransport: ['resumeStream'],
+      '': ['withDpopFromProvider', 'isDpopNonceChallenge'],
+    },
+  },
+  {
+    // No other application stands under a path of ours.
+    package: 'hono',
+    file: 'dist/hono-base.js',
+    room: 'src/http',
+    without: { Hono: ['mount'] },
+  },
+  {
+    // Start, one alarm and jobs of objects that are called by RPC alone: nothing comes to them as a request or a socket, and
+    // nothing is added to them.
+    package: 'agents',
+    file: 'dist/lifecycle-v1rKHV2C.js',
+    room: 'src/sessions',
+    without: {
+      CapabilityRunner: [
+        'request',
+        'webSocketUpgrade',
+        'webSocketMessage',
+        'webSocketClose',
+        'webSocketError',
+        'route',
+        'dispose',
+      ],
+      JobDriver: ['trackAlarmWork'],
+      Lifecycle: [
+        'use',
+        'route',
+        'sql',
+        'fetch',
+        'webSocketMessage',
+        'webSocketClose',
+        'webSocketError',
+        'trackAlarmWork',
+        'dispose',
+        'disableAlarms',
+      ],
     },
   },
   {

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { tiersOver } from '../src/models/prices.ts'
+import { tiersOver, usualKey } from '../src/models/prices.ts'
 import { withoutDate } from '../src/models/vendor-names.ts'
 import { root, runNode } from './toolchain.mjs'
 
@@ -110,9 +110,10 @@ export function rowsOf(list) {
 
 /** The text of src/models/price-data.ts. */
 export function toSource(rows, { commit, date }) {
-  const lines = Object.entries(rows).map(
-    ([name, row]) => `    ${JSON.stringify(name)}: ${JSON.stringify(row)},`,
-  )
+  const lines = Object.entries(rows).map(([name, row]) => {
+    const short = row.with(4, row[4] === usualKey(name) ? null : row[4])
+    return `    ${JSON.stringify(name)}: ${JSON.stringify(short)},`
+  })
   return `// Written by \`npm run prices\` from ${path} of github.com/${repository}
 // (MIT License, Copyright (c) 2023 Berri AI), commit ${commit}, ${date}: do not edit.
 // Discounts for batches and cached input are left out, so a real bill is at most this.

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { ContextFitter } from '#contracts/context-fitter.ts'
 import { IsolaError } from '#contracts/errors.ts'
@@ -201,7 +202,7 @@ export class Agent {
           maxChars: maxOutputChars,
           keep: async (_subject, json) => ({
             chars: json.length,
-            head: json.slice(0, maxOutputChars),
+            head: headOf(json, maxOutputChars),
           }),
         },
       },

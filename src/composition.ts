@@ -179,7 +179,7 @@ function composeBase(
   const sessions = composeSessions({
     ...sources,
     namespace: env.SESSION,
-    usage: (principal) => governance.principals.usage(principal),
+    usage: (...asked) => governance.principals.usage(...asked),
     isCatalogSilent: () => catalog.installed.isSilent(),
   })
   const { gateway } = sessions
@@ -229,8 +229,8 @@ interface WorkParts extends ReturnType<typeof composeBase> {
 function composeWork(parts: WorkParts) {
   const { env, sources, common, storage, sessions, catalog, governance } = parts
   const { installed, validator, outputs, buildIndex } = catalog
-  const { gateway } = sessions
-  const { bundles } = storage
+  const { provider: models, count } = parts.models
+  const [{ gateway }, { bundles }] = [sessions, storage]
   const memory = composeMemory({ buildIndex })
   const plugins = composePlugins({
     ...common,
@@ -271,6 +271,7 @@ function composeWork(parts: WorkParts) {
     sessions: gateway,
     submitAs: sessions.entry.submitAs,
     createPrompts: memory.createPrompts,
+    count,
     load: plugins.load,
     wireServers: mcp.wire,
     onSubAgentStopped: hooks.subAgentStopped,
@@ -280,7 +281,6 @@ function composeWork(parts: WorkParts) {
   const { answers } = governance
   const thinking = composeThinking((planner) => answers.around(hooks.around(planner)), validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
-  const { provider: models, count } = parts.models
   const builder = createContextBuilder({ count, readTool: readOutputName })
   const { aroundSummary } = hooks
   const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })

@@ -1,5 +1,5 @@
 /**
- * Stands in for what writes JSON Schema from schemas of zod (`[alias]` in wrangler.toml): each class of zod brings its
+ * Stands in for what writes JSON Schema from schemas of zod (scripts/generate-zod.mjs): each class of zod brings its
  * part of that, and nothing asks for it in the Worker. What clients are told of our API is written before (`npm run openapi`),
  * and tools come with a JSON Schema. Should that change, it fails in so many words.
  */

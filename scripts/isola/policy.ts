@@ -8,7 +8,14 @@ type Policy = Request<'POST /api/operator/policy'>['body']['policy']
 
 async function show({ request, print }: Context) {
   const answer = await request('GET /api/operator/policy')
-  print(answer, answer.lines.join('\n'))
+  const { tokens, most, pinned, left } = answer.prompt
+  const prompt = [
+    '',
+    `The orchestrator's prompt has ${tokens} of ${most} tokens:`,
+    ...pinned.map((one) => `  ${one.name} ${one.tokens}`),
+    ...left.map((name) => `  ${name} found no room`),
+  ]
+  print(answer, [...answer.lines, ...prompt].join('\n'))
 }
 
 const whyUnread = (error: unknown) =>

@@ -1,12 +1,13 @@
 import type { AgentDescriptor } from '#contracts/agent.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { TokenCounter } from '#contracts/context.ts'
 import type { Manifest, TrustTier } from '#contracts/manifest.ts'
 import type { Offers } from '#contracts/offer.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
-import type { AgentDirectory, ListedTool } from '#contracts/runtime.ts'
+import type { AgentDirectory, ListedTool, OrchestratorPrompt } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SubmitAs } from '#contracts/submit-as.ts'
@@ -14,17 +15,12 @@ import type { MoreTools, ToolEntry, Toolset } from '#contracts/tool.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
 import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from './agent-spec.ts'
 import { connectCode } from './code-reach.ts'
-import { summarizeCapabilities } from './capability-summary.ts'
-import {
-  orchestratorDescriptor,
-  orchestratorId,
-  registerOrchestrator,
-  toOrchestratorSpec,
-} from './orchestrator.ts'
+import { orchestratorDescriptor, orchestratorId, registerOrchestrator } from './orchestrator.ts'
 import { offersOf } from './offers.ts'
 import { createLoader, type LoadAgent, type PinningDeps } from './pinned-agent.ts'
 import { agentToolName, createSubAgentEntry } from './sub-agent-tool.ts'
 import { resolveUsesTools, type ToolOwner } from './tool-reach.ts'
+import { wireOrchestrator } from './wire-orchestrator.ts'
 
 /** A loaded plugin as this room needs it. */
 export interface InstalledPlugin {
@@ -70,6 +66,9 @@ export interface AgentDirectoryDeps extends PinningDeps {
   readonly beyond?: MoreTools | undefined
   /** Which agents do not see what strangers wrote; none if left out. */
   readonly readsNarrowly?: (agent: string) => boolean
+  /** Full names of what the orchestrator's model sees from the start, the most wanted first. */
+  readonly pinned: readonly string[]
+  readonly count: TokenCounter
   /** What the orchestrator reaches; everything if left out. */
   readonly orchestratorUsesTools?: readonly string[]
 }
@@ -94,6 +93,7 @@ export interface AgentCatalog {
   readonly directory: WiredDirectory
   readonly ownerOf: (id: string) => WiredOwner | undefined
   readonly problems: readonly PluginProblem[]
+  readonly prompt: OrchestratorPrompt
 }
 
 interface Owner extends ToolOwner {
@@ -114,9 +114,8 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
     deps.servers,
   )
   registerOrchestrator(deps.prompts)
-  const agents = new Map<string, LoadAgent>([
-    [orchestratorId, prepareOrchestrator(owners, deps, problems)],
-  ])
+  const orchestrator = prepareOrchestrator(owners, deps, problems)
+  const agents = new Map<string, LoadAgent>([[orchestratorId, orchestrator.load]])
   for (const owner of owners) {
     if (owner.agent) agents.set(owner.id, prepareAgent(owner.agent, owners, deps, problems))
   }
@@ -131,6 +130,7 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
   )
   return {
     problems,
+    prompt: orchestrator.prompt,
     ownerOf: (id) => {
       const owner = withServers(owners, deps).find((one) => one.id === id)
       const isHidden = deps.servers?.some((one) => one.id === id && one.isExclusive) ?? false
@@ -255,25 +255,23 @@ function prepareOrchestrator(
   owners: readonly Owner[],
   deps: AgentDirectoryDeps,
   problems: PluginProblem[],
-): LoadAgent {
-  const { servers = [], orchestratorUsesTools } = deps
+) {
+  const { servers = [], orchestratorUsesTools, pinned, prompts, count } = deps
   const everything = [...owners, ...servers.filter(({ isExclusive }) => !isExclusive)]
   const uses = orchestratorUsesTools ?? everything.map(({ id }) => id)
   const entries = reach(orchestratorId, uses, withServers(owners, deps), problems)
-  const builtin = new Set(
-    owners.filter(({ plugin }) => plugin.tier === 'builtin').flatMap((owner) => owner.entries),
-  )
-  const toolset = deps.createToolset(entries, {
-    core: 'with-core-tools',
-    isPinned: (entry) => builtin.has(entry),
-    beyond: deps.beyond,
-    narrowReading: narrowReadingOf({ id: orchestratorId, model: undefined }, deps),
-  })
-  report(orchestratorId, toolset, problems)
-  const visible = new Set(toolset.definitions.map(({ name }) => name))
-  const summary = summarizeCapabilities(owners.map((owner) => toPinned(owner, visible)))
-  const spec = toOrchestratorSpec(summary, deps.prompts)
-  return createLoader(spec, toolset, deps)
+  const build = (isPinned: (entry: ToolEntry) => boolean) =>
+    deps.createToolset(entries, {
+      core: 'with-core-tools',
+      isPinned,
+      beyond: deps.beyond,
+      narrowReading: narrowReadingOf({ id: orchestratorId, model: undefined }, deps),
+    })
+  const shownOf = (names: ReadonlySet<string>) => owners.map((owner) => toPinned(owner, names))
+  const wired = wireOrchestrator({ pinned, entries, build, shownOf, prompts, count })
+  report(orchestratorId, wired.toolset, problems)
+  problems.push(...wired.problems)
+  return { load: createLoader(wired.spec, wired.toolset, deps), prompt: wired.prompt }
 }
 
 function toPinned({ plugin: { manifest }, entries }: Owner, visible: ReadonlySet<string>) {

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Manifest } from '#contracts/manifest.ts'
 
 const maxDescriptionChars = 600
@@ -48,5 +49,5 @@ const routingText = ({ natural_language_description: routing, description }: Man
 /** One line, so that a description cannot start a section of its own in the prompt. */
 function toLine(given: string): string {
   const text = given.replace(/\s+/g, ' ').trim()
-  return text.length > maxDescriptionChars ? `${text.slice(0, maxDescriptionChars - 1)}…` : text
+  return text.length > maxDescriptionChars ? `${headOf(text, maxDescriptionChars - 1)}…` : text
 }

@@ -10,7 +10,7 @@ import { createFinishReflector, modelPlanner } from './model-planner.ts'
 
 type DirectoryParts = Omit<
   AgentDirectoryDeps,
-  'plugins' | 'servers' | 'prompts' | 'beyond' | 'readsNarrowly'
+  'plugins' | 'servers' | 'prompts' | 'beyond' | 'readsNarrowly' | 'pinned'
 >
 
 interface Loaded {
@@ -50,13 +50,13 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
     const { plugins } = loaded
     const { servers } = remote
     const prompts = createPrompts()
-    const { narrow_reading: narrow = [] } = policyOf(snapshot)
+    const { narrow_reading: narrow = [], pinned } = policyOf(snapshot)
     const readsNarrowly = (agent: string) => narrow.includes(agent) || narrow.includes('*')
-    const given = { plugins, servers, prompts, beyond, readsNarrowly }
+    const given = { plugins, servers, prompts, beyond, readsNarrowly, pinned }
     const catalog = createAgentDirectory({ ...rest, ...given })
-    const { directory, ownerOf } = catalog
+    const { directory, ownerOf, prompt } = catalog
     const problems = [...loaded.problems, ...remote.problems, ...catalog.problems]
-    return { ...loaded, directory, ownerOf, problems }
+    return { ...loaded, directory, ownerOf, prompt, problems }
   }
   return { wire, ...createLiveDirectory({ ...installed, initial, onFault, build: wire }) }
 }

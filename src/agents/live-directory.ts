@@ -1,9 +1,10 @@
 import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { AgentDirectory, ListedTool } from '#contracts/runtime.ts'
 import type { MoreTools } from '#contracts/tool.ts'
+import { ownerOf } from '#contracts/tool-name.ts'
 import { isMatchOfAny } from '#contracts/tool-policy.ts'
 import type { AgentCatalog } from './agent-directory.ts'
-import { createNamedParts, ownerOf, type MoreToolsDeps } from './more-tools.ts'
+import { createNamedParts, type MoreToolsDeps } from './more-tools.ts'
 
 /** Where the generation in force is read, and how one is wired. */
 export interface LiveDirectoryDeps<T extends AgentCatalog> extends Pick<
@@ -125,6 +126,11 @@ export function createLiveDirectory<T extends AgentCatalog>(
           resources: [...here.resources.filter(isAsked), ...more.resources],
           prompts: [...here.prompts.filter(isAsked), ...more.prompts],
         }
+      },
+      async promptUnder(policy) {
+        const around = await deps.around([...new Set(policy.pinned.map(ownerOf))])
+        const pins = { ...around.pins, policy: [{ id: 'policy' as const, policy }] }
+        return build({ ...around, pins }, built().named).prompt
       },
     },
     now: () => now(),

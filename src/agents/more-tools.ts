@@ -1,6 +1,7 @@
 import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { Offers } from '#contracts/offer.ts'
 import type { MoreTools, ToolEntry } from '#contracts/tool.ts'
+import { ownerOf } from '#contracts/tool-name.ts'
 import type { AgentCatalog } from './agent-directory.ts'
 
 /** Where parts are looked up by name, and how they are wired. */
@@ -46,6 +47,3 @@ export function createNamedParts({ around, search, build }: MoreToolsDeps): Name
     },
   }
 }
-
-/** Whose a tool of this name is: all of them begin with their owner's id. */
-export const ownerOf = (tool: string): string => tool.split('__', 1)[0] ?? tool

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 // How a parent stays in touch with the session of an agent that it called.
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Reply } from '#contracts/reply.ts'
@@ -21,12 +22,12 @@ export function cancelOnAbort(
   onFailed: (message: string) => void,
 ): () => void {
   const cancel = () => {
-    const reason = errorMessage(context.signal.reason ?? 'cancelled').slice(0, maxReasonChars)
+    const reason = headOf(errorMessage(context.signal.reason ?? 'cancelled'), maxReasonChars)
     sessions
       .at(session)
       .cancelCall(context.run, context.call, reason)
       .catch((error: unknown) => {
-        onFailed(errorMessage(error).slice(0, maxReasonChars))
+        onFailed(headOf(errorMessage(error), maxReasonChars))
       })
   }
   if (context.signal.aborted) cancel() // a listener on an aborted signal never hears of it

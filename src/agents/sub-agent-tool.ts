@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { toLimits } from '#contracts/agent-limits.ts'
 import { toToolResult } from '#contracts/agent-outcome.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
@@ -143,7 +144,7 @@ async function callAgent(
       ? leave(await again(() => child().submit()), where)
       : await settle(await again(() => child().run()), where, onStopped)
   } catch (error) {
-    const detail = errorMessage(error).slice(0, maxReasonChars)
+    const detail = headOf(errorMessage(error), maxReasonChars)
     const data = { call: context.call, agent, session, code: 'tool_outcome_unknown', detail }
     context.emit({ type: 'agent_error', data })
     return failed(

@@ -11,7 +11,7 @@ import {
   emptySnapshot,
   type CatalogGatewayOptions,
 } from './catalog-gateway.ts'
-import { entryOf } from './concerns.ts'
+import { entryOf, toStoredPart } from './concerns.ts'
 import {
   createPluginLifecycle,
   type LifecycleDeps,
@@ -112,10 +112,7 @@ async function aroundIn(
     readonly inForce: PartsInForce | undefined
   },
 ): Promise<PluginSnapshot> {
-  const all = partsOf(next).map((part): StoredPart => {
-    const entry = entryOf(kinds, part.kind)
-    return { ...part, epoch: entry.epoch(part.pin), bodies: entry.sources(part.pin) }
-  })
+  const all = partsOf(next).map((part) => toStoredPart(part, kinds))
   /** Those in force that are not another now. */
   const others = (parts: readonly StoredPart[] = []) =>
     parts.filter(({ kind, id }) => !all.some((one) => one.kind === kind && one.id === id))

@@ -1,4 +1,10 @@
-import { partsDiff, type Part, type PartKind, type Pins } from '#contracts/generation.ts'
+import {
+  partsDiff,
+  type Part,
+  type PartKind,
+  type Pins,
+  type StoredPart,
+} from '#contracts/generation.ts'
 import type { PartKindEntry, PartKinds } from '#contracts/part-kind.ts'
 
 /**
@@ -15,3 +21,17 @@ export function concerns(before: Pins, after: Pins, kinds: PartKinds): 'everybod
 
 /** A pin is looked at by the entry of its own kind only. */
 export const entryOf = (kinds: PartKinds, kind: PartKind): PartKindEntry => kinds[kind]
+
+/** A part with what its kind says of it. */
+export function toStoredPart({ kind, id, pin }: Part, kinds: PartKinds): StoredPart {
+  const entry = entryOf(kinds, kind)
+  const needs = entry.needs?.(pin) ?? []
+  return {
+    kind,
+    id,
+    pin,
+    epoch: entry.epoch(pin),
+    bodies: entry.sources(pin),
+    ...(needs.length > 0 && { needs }),
+  }
+}

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { ownLabel } from '#contracts/label.ts'
 import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
@@ -126,7 +127,7 @@ function describe({ name, description, inputSchema }: Tool): JsonObject {
 }
 
 const toShort = (text: string): string =>
-  text.length > maxDescriptionChars ? `${text.slice(0, maxDescriptionChars - 1)}…` : text
+  text.length > maxDescriptionChars ? `${headOf(text, maxDescriptionChars - 1)}…` : text
 
 /** A name that stands for another tool: the toolset resolves it, so that the inner one passes the gates itself. */
 const callTool: Tool = {

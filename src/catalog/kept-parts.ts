@@ -9,7 +9,7 @@ import {
   type StoredPart,
 } from '#contracts/generation.ts'
 import type { PartKinds } from '#contracts/part-kind.ts'
-import { entryOf } from './concerns.ts'
+import { entryOf, toStoredPart } from './concerns.ts'
 import { createKeptTools } from './kept-tools.ts'
 
 const numberKey = 'number'
@@ -32,11 +32,8 @@ const tables = [
 export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => PartKinds) {
   for (const table of tables) sql.exec(table)
   const tools = createKeptTools(sql)
-  const toStored = ({ kind, id, pin: text }: PartRow): StoredPart => {
-    const pin = JSON.parse(text) as Part['pin']
-    const entry = entryOf(kinds(), kind)
-    return { kind, id, pin, epoch: entry.epoch(pin), bodies: entry.sources(pin) }
-  }
+  const toStored = ({ kind, id, pin: text }: PartRow): StoredPart =>
+    toStoredPart({ kind, id, pin: JSON.parse(text) as Part['pin'] }, kinds())
   let read = 0
   const rows = (query: string, ...values: (string | number)[]) => {
     const cursor = sql.exec<PartRow>(query, ...values)

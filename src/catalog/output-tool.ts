@@ -1,3 +1,4 @@
+import { headOf, tailOf } from '#contracts/cut.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { ownLabel, type Label } from '#contracts/label.ts'
 import type { OutputStore } from '#contracts/policy.ts'
@@ -35,7 +36,7 @@ export function createOutputStore(sessions: OutputSpaces): OutputStore {
         evicts: true,
         ...(label && { label }),
       })
-      const head = json.slice(0, headChars)
+      const head = headOf(json, headChars)
       if (answer.error !== undefined)
         return { chars: json.length, head, note: `The rest was not kept: ${answer.error}` }
       return {
@@ -112,13 +113,12 @@ const goneText = (handle: string): string =>
 
 function page(text: string, offset: number): JsonObject {
   // A page is a result too: with much in it to escape, a whole one would itself be kept behind a handle.
-  const isWide = JSON.stringify(text.slice(offset, offset + pageChars)).length > maxChars - 1_000
-  const end = Math.min(text.length, offset + (isWide ? pageChars / 2 : pageChars))
-  return {
-    text: text.slice(offset, end),
-    chars: text.length,
-    ...(end < text.length && { nextOffset: end }),
-  }
+  const rest = tailOf(text, text.length - offset)
+  const whole = headOf(rest, pageChars)
+  const isWide = JSON.stringify(whole).length > maxChars - 1_000
+  const shown = isWide ? headOf(whole, pageChars / 2) : whole
+  const end = text.length - rest.length + shown.length
+  return { text: shown, chars: text.length, ...(end < text.length && { nextOffset: end }) }
 }
 
 function find(text: string, query: string): JsonObject {
@@ -126,7 +126,8 @@ function find(text: string, query: string): JsonObject {
   const matches: JsonObject[] = []
   for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + wanted.length)) {
     if (matches.length === maxMatches) return { matches, more: true }
-    matches.push({ offset: at, text: text.slice(Math.max(0, at - 120), at + wanted.length + 120) })
+    const head = headOf(text, at + wanted.length + 120)
+    matches.push({ offset: at, text: tailOf(head, head.length - Math.max(0, at - 120)) })
   }
   return { matches }
 }

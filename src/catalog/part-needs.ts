@@ -4,6 +4,7 @@ import {
   type StoredPart,
   type PluginSource,
 } from '#contracts/generation.ts'
+import { ownerOf } from '#contracts/tool-name.ts'
 
 /** Where parts and what they are wired from are found. */
 export interface NeedsDeps {
@@ -37,7 +38,7 @@ export async function withNeeds(
   const given = new Set([...asked, ...ids])
   const fresh = (wanted: readonly string[]) => wanted.filter((id) => !asked.has(id))
   let found: readonly StoredPart[] = begun ?? []
-  let wanted = fresh(ids)
+  let wanted = fresh([...ids, ...found.flatMap(({ needs = [] }) => needs)])
   while (found.length > 0 || wanted.length > 0) {
     for (const id of wanted) asked.add(id)
     const more = wanted.length > 0 ? await find(wanted) : []
@@ -49,7 +50,10 @@ export async function withNeeds(
         .map(async (hash) => [hash, await sourceOf(hash)] as const),
     )
     for (const [hash, source] of read) if (source) sources[hash] = source
-    const named = read.flatMap(([, source]) => (source ? needsOf(source.manifest) : []))
+    const named = [
+      ...more.flatMap(({ needs = [] }) => needs),
+      ...read.flatMap(([, source]) => (source ? needsOf(source.manifest) : [])),
+    ]
     found = []
     wanted = parts.length - (begun?.length ?? 0) > maxParts ? [] : fresh([...new Set(named)])
   }
@@ -73,9 +77,6 @@ export function needsOf(manifest: unknown): readonly string[] {
     Array.isArray(list) ? list.filter((one) => typeof one === 'string').map(ownerOf) : [],
   )
 }
-
-/** Whose a tool of this name is: all of them begin with their owner's id. */
-export const ownerOf = (tool: string): string => tool.split('__', 1)[0] ?? tool
 
 /** What parts are wired as. */
 export const toSnapshot = (

@@ -1,6 +1,7 @@
 import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
+import { ownerOf } from '#contracts/tool-name.ts'
 import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
 import type { KeptParts } from './kept-parts.ts'
 import { toSnapshot, withNeeds, type NeedsDeps } from './part-needs.ts'
@@ -78,7 +79,10 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
       if (built?.revision !== revision) {
         const number = kept.number() ?? 0
         const always = await withNeeds({ parts: kept.always() }, { find, sourceOf })
-        const base = wire(toSnapshot(number, always)).directory.tools()
+        const wired = wire(toSnapshot(number, always))
+        const base = wired.directory
+          .tools()
+          .filter(({ name }) => !wired.ownerOf(ownerOf(name))?.isHidden)
         const own = new Set(base.map(({ name }) => name))
         const others = kept.tools.all().filter((tool) => !own.has(tool.name) && !isHidden(tool))
         built = { revision, index: buildIndex([...base, ...others].map(toToolDocument)) }

@@ -1,16 +1,16 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { MoreTools, ResolvedTool, ToolEntry, Toolset } from '#contracts/tool.ts'
 import { callName, corePrefix, createCoreTools, findName } from './core-tools.ts'
 
-const maxPinned = 24
 const maxNameChars = 64
 
 /** Which tools of an agent a model sees from the start. */
 export interface ToolsetOptions {
   /** `with-core-tools` adds `isola__find` and `isola__call`, and only the pinned are in the definitions. */
   readonly core: 'with-core-tools' | 'without-core-tools'
-  /** Which tools the model sees from the start; at most 24 with core tools. All by default. */
+  /** Which tools the model sees from the start. All by default. */
   readonly isPinned?: (entry: ToolEntry) => boolean
   readonly buildIndex: BuildSearchIndex
   /** With core tools: what is found and called besides, each looked up when it is named. */
@@ -65,7 +65,7 @@ export function createToolset(
     ...(options.more ?? []),
     ...shown,
   ]
-  const direct = toToolset([...core, ...pinned.slice(0, maxPinned)])
+  const direct = toToolset([...core, ...pinned])
   const { beyond } = options
   const find = (name: string) => reach.get(name) ?? beyond?.entry(name)
   let isAway = false
@@ -74,23 +74,27 @@ export function createToolset(
     finder: findName,
     ...(beyond && {
       async ready(calls) {
-        const wanted = calls.flatMap(({ toolId, input }) =>
-          toolId === callName && typeof input['name'] === 'string' ? input['name'] : [],
-        )
-        const missing = wanted.filter((name) => !find(name))
+        const wanted = calls.flatMap(({ toolId, input }) => {
+          const name = toolId === callName ? input['name'] : toolId
+          return typeof name === 'string' ? name : []
+        })
+        const missing = wanted.filter((name) => !direct.resolve(name, {}) && !find(name))
         isAway = false
         if (missing.length > 0) await beyond.ready(missing).catch(() => (isAway = true))
       },
     }),
-    resolve: (name, input) =>
-      name === callName ? resolveInner(find, input) : direct.resolve(name, input),
+    // What was found may be called by its own name too.
+    resolve(name, input) {
+      if (name === callName) return resolveInner(find, input)
+      const entry = find(name)
+      return direct.resolve(name, input) ?? (entry && { entry, input })
+    },
     missing(name, input) {
       const wanted = name === callName ? input['name'] : name
       if (typeof wanted !== 'string' || wanted === '')
         return `${callName} needs "name": the id of a tool, as ${findName} answers it.`
-      if (find(wanted)) return `The tool "${wanted}" is called with ${callName}.`
       if (direct.resolve(wanted, {})) return `${wanted} is called by its own name.`
-      const shown = wanted.slice(0, maxNameChars)
+      const shown = headOf(wanted, maxNameChars)
       if (isAway)
         return `What is installed cannot be looked up now, nor "${shown}". Try again later.`
       return `There is no tool named "${shown}" here. Look for one with ${findName}.`

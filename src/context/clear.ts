@@ -2,7 +2,7 @@ import type { ContextInput, TokenCounter } from '#contracts/context.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
 import { keepAll } from './archive.ts'
-import { headOf } from './cut.ts'
+import { headOf } from '#contracts/cut.ts'
 import { wordsOf } from './identifiers.ts'
 
 export type Answer = Extract<Message, { role: 'tool' }>

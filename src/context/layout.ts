@@ -6,7 +6,7 @@ import {
 } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 import { anyHandle, fairHeads, minCleared, planned, type Answer } from './clear.ts'
-import { bothEnds } from './cut.ts'
+import { bothEnds } from '#contracts/cut.ts'
 import { leftOvers, type Pin, type Pins } from './pins.ts'
 import type { Sizes } from './sizes.ts'
 import type { Step } from './steps.ts'

@@ -2,7 +2,7 @@ import type { ContextInput, SummaryReply, TokenCounter } from '#contracts/contex
 import { errorCode } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import { render } from './archive.ts'
-import { bothEnds, headOf } from './cut.ts'
+import { bothEnds, headOf } from '#contracts/cut.ts'
 
 /** A model's summary, or why there is none. */
 export type Prose =

@@ -1,3 +1,4 @@
+import { headOf } from './cut.ts'
 const fields = [
   { name: 'minute', min: 0, max: 59, words: [] },
   { name: 'hour', min: 0, max: 23, words: [] },
@@ -31,7 +32,7 @@ export function cronProblem(text: string): string | undefined {
   )
   if (!wrong) return undefined
   const { name, min, max } = wrong
-  return `the ${name}, "${given[fields.indexOf(wrong)]!.slice(0, 40)}", must be *, a number from ${min} to ${max}, a range or a list of those, with a step if wanted: */4`
+  return `the ${name}, "${headOf(given[fields.indexOf(wrong)]!, 40)}", must be *, a number from ${min} to ${max}, a range or a list of those, with a step if wanted: */4`
 }
 
 function isPart(part: string, field: Field): boolean {

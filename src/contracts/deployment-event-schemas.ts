@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { approvalScope } from './approval.ts'
 import type { Json } from './json.ts'
 
 /**
@@ -210,6 +211,23 @@ export const deploymentEventSchemas = {
   secret_set: kind('A secret has a value. The value is on no record.', { name: text, ...request }),
   secret_removed: kind('A secret was taken away.', { name: text, ...request }),
   secrets_rotated: kind('Secrets were sealed under another key.', { count: number, ...request }),
+  images_fetched: kind('Images that a request named by their addresses were fetched, or not.', {
+    images: z
+      .array(
+        z.object({
+          host: text.describe('of the address; empty if it is none'),
+          hosts: texts
+            .exactOptional()
+            .describe('all that were asked or refused, where a redirect led elsewhere'),
+          verdict: text.describe(
+            '`fetched`; else why not: `refused`, `redirects`, `aborted`, `late`, `unreachable`, `unsupported`, `too_large`, `broken_off`, `failed`',
+          ),
+          sizeBytes: number.exactOptional().describe('of the image'),
+        }),
+      )
+      .readonly(),
+    ...request,
+  }),
   run_cancelled: kind('An operator cancelled somebody’s run.', { ...session, run: text }),
   call_decided: kind('An operator decided about a call in somebody’s session.', {
     ...session,
@@ -219,7 +237,20 @@ export const deploymentEventSchemas = {
     kind: text,
     argsHash: text,
     decision: text,
+    scope: approvalScope.exactOptional().describe('of a yes: how far it goes'),
+    rule: text.exactOptional().describe('the id of the rule that it made'),
   }),
+  approval_rule_revoked: kind(
+    'A rule of an earlier approval was taken back: what it covered asks again.',
+    {
+      rule: text,
+      owner,
+      agent: text,
+      tool: text,
+      scope: approvalScope.describe('`session` or `rule`: where it held'),
+      ...request,
+    },
+  ),
   limits_changed: kind('An operator changed the limits of somebody’s run.', {
     ...session,
     run: text,

@@ -222,7 +222,7 @@ export const eventSchemas = {
     spent: number,
   }),
   loop_suspected: kind(
-    'The same calls with the same results came again and again: the run is parked, or ends.',
+    'The same calls with the same results came again and again, turn after turn or in one: the run is parked, or ends.',
     {
       calls: z.array(text).readonly().describe('the tools of one round, in order'),
       rounds: number.describe('how often in a row'),

@@ -110,6 +110,8 @@ export interface StoredPart extends Part {
   readonly epoch: number
   /** Hashes of what it is wired from. */
   readonly bodies: readonly string[]
+  /** Ids of the parts that are wired wherever it is. */
+  readonly needs?: readonly string[]
 }
 
 /** A part as somebody knows it who works with it. */

@@ -36,7 +36,7 @@ export const saidLabel: Label = { integrity: 'user', confidentiality: 'said', so
 /** What came from there: of strangers and private, as everything is that nobody labelled, if it is not said otherwise. */
 export function labelFrom(from: string, level: Partial<Omit<Label, 'sources'>> = {}): Label {
   const own = { integrity: 'stranger', confidentiality: 'private', ...level } as const
-  return { ...own, sources: [{ from: from.slice(0, 300), ...own }] }
+  return { ...own, sources: [{ from: from.slice(0, 300).toWellFormed(), ...own }] }
 }
 
 /** What a client's own tool is called as a source: it may have any name, that of a tool of ours too. */

@@ -1,3 +1,4 @@
+import { headOf } from './cut.ts'
 import { first, hasLongName, isHarmfulUri, schemaProblem } from './definition-rules.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Manifest } from './manifest.ts'
@@ -35,7 +36,7 @@ export function manifestProblem(value: JsonObject, manifest: Manifest): string |
     first(namesIn(manifest), ([place, name, form]) =>
       form.test(name)
         ? undefined
-        : `${place}: must be a name, not ${JSON.stringify(name.slice(0, 80))}`,
+        : `${place}: must be a name, not ${JSON.stringify(headOf(name, 80))}`,
     ) ??
     first(schemasIn(manifest), ([place, schema]) =>
       atPlace(place, schemaProblem('schema', schema)),
@@ -56,7 +57,7 @@ function hiddenIn(
 ): string | undefined {
   if (typeof value === 'string')
     return isHidden(value)
-      ? `${place}: has line breaks or characters that nobody can see: ${toVisible(value).slice(0, 120)}`
+      ? `${place}: has line breaks or characters that nobody can see: ${headOf(toVisible(value), 120)}`
       : undefined
   if (Array.isArray(value))
     return first([...value.entries()], ([index, one]) =>
@@ -64,7 +65,7 @@ function hiddenIn(
     )
   if (typeof value !== 'object' || value === null) return undefined
   return first(Object.entries(value), ([name, part]) => {
-    const where = `${place === '' ? '' : `${place}.`}${toVisible(name).slice(0, 120)}`
+    const where = `${place === '' ? '' : `${place}.`}${headOf(toVisible(name), 120)}`
     if (hasHiddenInLine(name)) return `${where}: has characters in its name that nobody can see`
     return hiddenIn(part, where, texts.has(name) ? hasHidden : isHidden)
   })
@@ -124,6 +125,6 @@ function permitProblem(manifest: Manifest): string | undefined {
   const long = lines.find(({ text }) => text.length > maxLineChars)
   return (
     long &&
-    `grants: asks for something that is longer than ${maxLineChars} characters: ${long.text.slice(0, 80)}…`
+    `grants: asks for something that is longer than ${maxLineChars} characters: ${headOf(long.text, 80)}…`
   )
 }

@@ -84,6 +84,8 @@ export interface PartKindEntry<K extends PartKind = PartKind> {
   readonly refuse?: (id: string, facts: ChangeFacts) => void
   /** Hashes of the bodies that a pin needs to be wired. */
   sources(pin: PinOfKind[K]): readonly string[]
+  /** Ids of the parts that are wired wherever it is; none if left out. What its bodies name is found in them. */
+  needs?(pin: PinOfKind[K]): readonly string[]
   /** What runs under an older one is ended; 0 where nothing runs under it. */
   epoch(pin: PinOfKind[K]): number
   /** Whether it changes what others may do, so that a change waits until all know of it; only what came asks this. */

@@ -114,6 +114,11 @@ export interface DayUsage {
   readonly settled: DayAmount
   readonly reserved: DayAmount
   readonly openRuns: number
+  /**
+   * The most that the run that was asked about may come to, with what it holds itself. Absent if it holds nothing, and
+   * where an object of the version before was asked.
+   */
+  readonly most?: DayAmount
 }
 
 /** A call that counts for each of these. */
@@ -144,7 +149,7 @@ export interface PrincipalApi {
   readonly settle: (
     request: Omit<DayLeaseRequest, 'asked'> & { readonly spent: DayAmount },
   ) => Promise<Reply<null>>
-  readonly usage: (limits: DayAmount) => Promise<Reply<DayUsage>>
+  readonly usage: (limits: DayAmount, run?: string) => Promise<Reply<DayUsage>>
   readonly report: (incident: Incident) => Promise<Reply<null>>
   readonly incidents: (limit: number) => Promise<Reply<readonly IncidentRecord[]>>
   /** Of the one object that counts failed logins; it is no principal's. */
@@ -159,7 +164,7 @@ export interface PrincipalApi {
 
 /** A principal's days and what is wrong, for the operator's page. Throws `request_unavailable`. */
 export interface PrincipalReader {
-  readonly usage: (principal: string) => Promise<DayUsage>
+  readonly usage: (principal: string, run?: string) => Promise<DayUsage>
   /** Newest first. */
   readonly incidents: (limit: number) => Promise<readonly IncidentRecord[]>
 }

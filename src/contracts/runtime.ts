@@ -1,6 +1,6 @@
 import type { AgentDescriptor, AgentSpec } from './agent.ts'
 import type { AgentPin, PinnedAgent } from './agent-pin.ts'
-import type { ApprovalRules } from './approval.ts'
+import type { ApprovalRules } from './approval-rules.ts'
 import type { ContextReader } from './context-reader.ts'
 import type { HeldWork } from './held-work.ts'
 import type { RunOptions } from './run-options.ts'
@@ -18,6 +18,7 @@ import type { Submission } from './submission.ts'
 import type { Sources } from './sources.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { SchemaValidator, Toolset } from './tool.ts'
+import type { ToolPolicy } from './tool-policy.ts'
 
 /** An agent with its tools, made ready for one session. */
 export interface ReadyAgent {
@@ -52,6 +53,18 @@ export interface AgentDirectory {
   readonly tools: (wanted: readonly string[]) => Promise<readonly ListedTool[]>
   /** What these plugins and servers have besides tools, read without running anything. May throw `request_unavailable`. */
   readonly offers: (owners: readonly string[]) => Promise<Offers>
+  /** What the orchestrator's model would see from the start under a policy. May throw `request_unavailable`. */
+  readonly promptUnder: (policy: ToolPolicy) => Promise<OrchestratorPrompt>
+}
+
+/** What the orchestrator's model sees before anybody says anything: instructions and definitions. In tokens, as estimated. */
+export interface OrchestratorPrompt {
+  readonly tokens: number
+  readonly most: number
+  /** What is pinned and there, with what its definition takes. */
+  readonly pinned: readonly { readonly name: string; readonly tokens: number }[]
+  /** What is pinned and there, and found no room. */
+  readonly left: readonly string[]
 }
 
 /** A tool as somebody outside sees it; the hints are those that the host goes by. */

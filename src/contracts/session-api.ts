@@ -121,6 +121,8 @@ export interface SessionApi {
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
   /** Cancels what was asked for with a key or a sign-in that has ended. */
   readonly endHeld: (credential: string, reason: string) => Promise<void>
+  /** Whether anything that was asked for with a key or a sign-in works or waits here. */
+  readonly worksWith: (credential: string) => Promise<boolean>
   /** The one outcome of what a call started elsewhere; may come twice. */
   readonly deliver: (delivery: Delivery) => Promise<Reply<null>>
   /** What a run has spent up to now; `unknown` if there is none. For the ledger above it. */

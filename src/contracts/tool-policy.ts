@@ -15,6 +15,17 @@ const pattern = z
 const patterns = z.array(pattern).max(200)
 const names = z.string().min(1).max(200)
 
+const maxPinned = 24
+
+/** Seen by the orchestrator's model from the start where an operator says nothing: what most tasks begin with. */
+export const defaultPinned: readonly string[] = [
+  'files__read',
+  'files__write',
+  'http__get',
+  'memory__note',
+  'memory__recall',
+]
+
 const labelRules = z.array(labelRuleSchema).max(100)
 
 /** Whose yes a call needs, where somebody is asked about it. */
@@ -55,6 +66,22 @@ export const toolPolicySchema = z.strictObject({
   approvers: approverRules,
   /** Agents (or `*`) that see handles instead of what strangers can have written, and ask a reader for values in it. */
   narrow_reading: z.array(names).max(200).optional(),
+  /**
+   * Full names of the tools and agents (`reviewer__run`) that the orchestrator's model sees from the start, as far as its
+   * prompt has room, the first first. All others it finds with `isola__find`.
+   */
+  pinned: z
+    .array(
+      z
+        .string()
+        .max(64)
+        .regex(
+          /^[A-Za-z0-9-]+__[A-Za-z0-9_-]+$/,
+          'must be the full name of a tool, such as kv__get, or of an agent: reviewer__run',
+        ),
+    )
+    .max(maxPinned)
+    .default([...defaultPinned]),
   /** Closed until an operator opens it, in development too. */
   network: networkRuleSchema.prefault({}),
   /** By the id of the agent that calls. */
@@ -146,9 +173,9 @@ export const isMatch = (tool: string, wanted: string): boolean =>
 export const isMatchOfAny = (tool: string, wanted: readonly string[]): boolean =>
   wanted.some((one) => isMatch(tool, one))
 
-/** Every pattern of a policy, once: those of tools, wherever they stand. */
+/** Every pattern and name of a tool in a policy, once, wherever it stands. */
 export function patternsIn(policy: ToolPolicy): readonly string[] {
-  const { agents, principals, rates } = policy
+  const { agents, principals, rates, pinned } = policy
   const sections = [policy, ...Object.values(agents), ...Object.values(principals)]
   const lists = sections.flatMap(
     ({ allow = [], deny, allow_destructive: free, labels, approvers = [] }) => [
@@ -159,12 +186,12 @@ export function patternsIn(policy: ToolPolicy): readonly string[] {
       ...approvers.map(({ tools }) => tools),
     ],
   )
-  return [...new Set([...lists, ...rates.map(({ tools }) => tools)])]
+  return [...new Set([...lists, ...rates.map(({ tools }) => tools), ...pinned])]
 }
 
 /** A policy as lines, each of which says one thing. */
 export function policyLines(policy: ToolPolicy): readonly string[] {
-  const { agents, principals, rates, destructive, network, narrow_reading, ...own } = policy
+  const { agents, principals, rates, destructive, network, narrow_reading, pinned, ...own } = policy
   const of = (where: string, section: ToolPolicySection) => {
     const { allow, deny, allow_destructive, labels, approvers = [] } = section
     return [
@@ -180,6 +207,8 @@ export function policyLines(policy: ToolPolicy): readonly string[] {
     ...of('', own),
     `destructive tools: ${destructive}`,
     ...(narrow_reading ?? []).map((agent) => `narrow reading for ${agent}`),
+    // One line, since their order counts.
+    `in the orchestrator's prompt: ${pinned.join(', ') || 'no tool'}`,
     ...network.hosts.map((host) => `http tools reach ${host}`),
     `http tools to any other host: ${network.elsewhere}`,
     ...Object.entries(agents).flatMap(([id, one]) => of(`agent ${id}: `, one)),

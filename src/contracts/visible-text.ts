@@ -1,3 +1,4 @@
+import { headOf } from './cut.ts'
 /** Characters that nobody sees, or that move what stands beside them: controls, bidi, tags, zero width, fillers, blanks but one. */
 const hidden =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Variation_Selector}\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u2800|\u3164|\uffa0/u
@@ -22,7 +23,7 @@ export const withCodes = (text: string): string =>
 
 /** At most so many characters; of what is longer the start, and how long it is. */
 export const capped = (text: string, maxChars: number): string =>
-  text.length <= maxChars ? text : `${text.slice(0, maxChars)}… (${text.length} characters in all)`
+  text.length <= maxChars ? text : `${headOf(text, maxChars)}… (${text.length} characters in all)`
 
 /** All texts of a JSON value, names of properties too. */
 export function textsIn(value: unknown): readonly string[] {

@@ -33,7 +33,7 @@ import type { LeaseRow, PrincipalRows, ProgressRow } from './principal-rows.ts'
 export interface DayLedger {
   readonly reserve: (request: DayLeaseRequest, limits: DayAmount, nowMs: number) => Reply<DayAmount>
   readonly settle: (run: string, spent: DayAmount, nowMs: number, step?: number) => void
-  readonly usage: (limits: DayAmount, nowMs: number) => DayUsage
+  readonly usage: (limits: DayAmount, nowMs: number, run?: string) => DayUsage
   readonly checks: LeaseChecks
 }
 
@@ -83,6 +83,12 @@ export function createDayLedger(
     return amount
   }
 
+  /** What a run that has a reservation may come to: what it settled before, what it holds, and what is left of its day. */
+  const mostOf = ({ run, day, amount }: LeaseRow, limits: DayAmount): DayAmount => {
+    const used = plus(rows.settledIn(day), reservedIn(day, rows.leases()))
+    return toAmount(sumOf([rows.progress(run).base, amount, besides(limits, used)]))
+  }
+
   return {
     reserve: ({ run, session, asked, step = 0 }, limits, nowMs) => {
       const known = rows.progress(run)
@@ -115,8 +121,9 @@ export function createDayLedger(
       return { ok: true, value: toAmount(plus(base, amount)) }
     },
     settle: (...settlement) => rows.together(() => settle(...settlement)),
-    usage(limits, nowMs) {
+    usage(limits, nowMs, run) {
       const day = today(nowMs)
+      const open = run === undefined ? undefined : rows.lease(run)
       const leases = rows.leases().filter((lease) => lease.day === day)
       return {
         day,
@@ -124,6 +131,7 @@ export function createDayLedger(
         settled: toAmount(rows.settledIn(day)),
         reserved: toAmount(reservedIn(day, leases)),
         openRuns: leases.length,
+        ...(open && { most: mostOf(open, limits) }),
       }
     },
     checks: createLeaseChecks(rows, { sweepEveryMs, settle }),

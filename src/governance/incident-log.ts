@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Incident, IncidentRecord } from '#contracts/principal.ts'
 import type { PrincipalStorage } from './principal-rows.ts'
 
@@ -42,7 +43,7 @@ export function createIncidentLog(storage: PrincipalStorage): IncidentLog {
       }
       storage.transactionSync(() => {
         sql.exec(table)
-        sql.exec(upsert, kind, session, run ?? '', message.slice(0, maxMessageChars), nowMs)
+        sql.exec(upsert, kind, session, run ?? '', headOf(message, maxMessageChars), nowMs)
         sql.exec(
           'DELETE FROM incidents WHERE place <= (SELECT place FROM incidents ORDER BY place DESC LIMIT 1 OFFSET ?)',
           maxIncidents,

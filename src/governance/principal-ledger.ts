@@ -108,9 +108,9 @@ export function createPrincipalLedger({
     async lookHeld(principal) {
       await ask(principal, (api) => api.lookHeld())
     },
-    async usage(principal) {
+    async usage(principal, run) {
       const limits = await limitsFor(limitsOf, principal)
-      return ask(principal, (api) => api.usage(limits))
+      return ask(principal, (api) => api.usage(limits, run))
     },
     takeRate: (principal, request) => ask(principal, (api) => api.takeRate(request)),
     incidents: (limit) => ask(operator, (api) => api.incidents(limit)),

@@ -112,8 +112,8 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       })
     }
 
-    usage(limits: DayAmount): Promise<Reply<DayUsage>> {
-      return this.#billed((nowMs) => ({ ok: true, value: this.#ledger.usage(limits, nowMs) }))
+    usage(limits: DayAmount, run?: string): Promise<Reply<DayUsage>> {
+      return this.#billed((nowMs) => ({ ok: true, value: this.#ledger.usage(limits, nowMs, run) }))
     }
 
     report(incident: Incident): Promise<Reply<null>> {

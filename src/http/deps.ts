@@ -1,5 +1,6 @@
 import type { Context, Handler, Hono } from 'hono'
-import type { ApprovalInbox, ApprovalRules } from '#contracts/approval.ts'
+import type { ApprovalRules } from '#contracts/approval-rules.ts'
+import type { ApprovalInbox } from '#contracts/approval.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { McpAdministration } from '#contracts/mcp-administration.ts'
 import type { KeyAdministration } from '#contracts/keys.ts'
@@ -54,7 +55,7 @@ export interface HttpDeps {
   readonly sessions: SessionGateway
   /** How a surface has work done. */
   readonly entry: SessionEntry
-  readonly agents: Pick<AgentDirectory, 'list' | 'toolNames' | 'tools' | 'offers'>
+  readonly agents: Pick<AgentDirectory, 'list' | 'toolNames' | 'tools' | 'offers' | 'promptUnder'>
   /** Brings `agents` up to date; with one that is not there then, to this very moment. Never throws. */
   readonly refreshAgents?: (agent?: string) => Promise<void>
   readonly plugins: PluginAdministration
@@ -78,7 +79,7 @@ export interface HttpDeps {
   readonly oauth?: OAuthService
   readonly audit: AuditReader
   readonly approvals: ApprovalInbox
-  readonly approvalRules: Pick<ApprovalRules, 'list' | 'remove'>
+  readonly approvalRules: Pick<ApprovalRules, 'list' | 'revoke'>
   readonly sessionIndex: SessionIndex
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport

@@ -35,14 +35,14 @@ export function readIdempotencyKey(headers: Headers): string | undefined {
   return readPrintable(headers, 'idempotency-key', 255)
 }
 
-/** The caller's W3C trace if it sent a valid one (an invalid one is to be ignored), else a new one. */
+/** The caller's W3C trace if it sent a valid one (an invalid one is to be ignored), else a new one; the same for all of a request. */
 export function readTrace(
   context: HttpContext,
   sources: Sources,
 ): Pick<Submission, 'trace' | 'traceLink'> {
   const { headers } = context.req.raw
   const given = parseTraceHeaders(headers.get('traceparent'), headers.get('tracestate'))
-  const trace = given?.trace ?? sources.ids.traceId()
+  const trace = given?.trace ?? context.get('trace') ?? sources.ids.traceId()
   context.set('trace', trace)
   return { trace, ...(given && { traceLink: given.link }) }
 }

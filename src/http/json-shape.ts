@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { IsolaError } from '#contracts/errors.ts'
 
 const maxDepth = 64
@@ -54,7 +55,7 @@ export function toParam(path: readonly PropertyKey[]): string {
   let text = ''
   for (const key of path) {
     text += typeof key === 'number' ? `[${key}]` : `${text === '' ? '' : '.'}${String(key)}`
-    if (text.length > maxPathChars) return `${text.slice(0, maxPathChars).toWellFormed()}…`
+    if (text.length > maxPathChars) return `${headOf(text, maxPathChars)}…`
   }
   return text
 }

@@ -109,7 +109,7 @@ async function executed(call: CallState, context: ToolContext): Promise<ToolResu
   try {
     return await call.entry!.tool.execute(call.input, context)
   } catch (error) {
-    const detail = errorMessage(error).slice(0, 500)
+    const detail = errorMessage(error).slice(0, 500).toWellFormed()
     call.emit({ type: 'tool_log', data: { call: call.id, detail } })
     return failure('tool_failed', 'The tool failed unexpectedly.')
   }

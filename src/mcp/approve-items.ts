@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 // What an operator's words in an approval come to.
 import { remoteToolDestroys } from '#contracts/destructive.ts'
 import { IsolaError } from '#contracts/errors.ts'
@@ -16,17 +17,15 @@ export function chooseItems(
     (name) => !all.some(({ kind, key }) => name === key || name === `${kind}:${key}`),
   )
   if (unknown !== undefined)
-    throw new IsolaError(
-      'request_invalid',
-      `items: the server has no "${unknown.slice(0, 100)}".`,
-      { param: 'items' },
-    )
+    throw new IsolaError('request_invalid', `items: the server has no "${headOf(unknown, 100)}".`, {
+      param: 'items',
+    })
   for (const name of wanted) {
     const kinds = all.filter(({ key }) => key === name).map(({ kind }) => `${kind}:${name}`)
     if (kinds.length > 1)
       throw new IsolaError(
         'request_invalid',
-        `items: "${name.slice(0, 100)}" is more than one thing; say which: ${kinds.join(' or ').slice(0, 300)}.`,
+        `items: "${headOf(name, 100)}" is more than one thing; say which: ${headOf(kinds.join(' or '), 300)}.`,
         { param: 'items' },
       )
   }
@@ -47,7 +46,7 @@ export function withHarmless(
     if (name !== '*' && (!tool || destroys(tool) === true))
       throw new IsolaError(
         'request_invalid',
-        `harmless: "${name.slice(0, 100)}" ${tool ? 'says itself that it destroys; allow_destructive of the policy lets it be called without asking' : 'is no tool that is approved'}.`,
+        `harmless: "${headOf(name, 100)}" ${tool ? 'says itself that it destroys; allow_destructive of the policy lets it be called without asking' : 'is no tool that is approved'}.`,
         { param: 'harmless' },
       )
   }
@@ -76,7 +75,7 @@ const isTool = (name: string, items: readonly McpItem[]): boolean =>
 const noTool = (param: string, name: string): IsolaError =>
   new IsolaError(
     'request_invalid',
-    `${param}: "${name.slice(0, 100)}" is no tool that is approved.`,
+    `${param}: "${headOf(name, 100)}" is no tool that is approved.`,
     { param },
   )
 

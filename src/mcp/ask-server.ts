@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Client, Progress } from '@modelcontextprotocol/client'
 import type { McpCall, McpProgress } from '#contracts/mcp.ts'
 import type { ToolResult } from '#contracts/tool.ts'
@@ -26,7 +27,7 @@ export async function ask(
       tell({
         progress,
         ...(total !== undefined && { total }),
-        ...(message !== undefined && { message: message.slice(0, 500) }),
+        ...(message !== undefined && { message: headOf(message, 500) }),
       }),
   }
   switch (call.ask.do) {

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import {
   ProtocolError,
   SdkError,
@@ -30,7 +31,7 @@ export function toCallFailure(
   if (error instanceof ProtocolError)
     return {
       code,
-      message: `The MCP server ${server} refused: ${error.message.slice(0, maxTheirsChars)}`,
+      message: `The MCP server ${server} refused: ${headOf(error.message, maxTheirsChars)}`,
     }
   if (error instanceof SdkHttpError)
     return {

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Client } from '@modelcontextprotocol/client'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { McpItemKind } from '#contracts/mcp.ts'
@@ -63,10 +64,10 @@ async function readAll(client: Client, reading: Reading): Promise<RawListing> {
       notes.push(`Of its ${field} only the first ${found.entries.length} are looked at.`)
   }
   const { name = '', version = '' } = client.getServerVersion() ?? {}
-  const instructions = client.getInstructions()?.slice(0, listingCaps.maxInstructionsChars)
+  const instructions = client.getInstructions()
   return {
-    server: { name: name.slice(0, 200), version: version.slice(0, 100) },
-    ...(instructions !== undefined && instructions !== '' && { instructions }),
+    server: { name: headOf(name, 200), version: headOf(version, 100) },
+    ...(instructions && { instructions: headOf(instructions, listingCaps.maxInstructionsChars) }),
     entries,
     notes,
   }

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { McpCall, McpItem, McpPin } from '#contracts/mcp.ts'
 import type { Offers, PromptListing, ResourceListing } from '#contracts/offer.ts'
@@ -112,9 +113,10 @@ function toOfferEntry({
 
 function lines(items: readonly McpItem[]): readonly string[] {
   const all = items.map(({ key, definition: { description } }) =>
-    `- ${key}${typeof description === 'string' ? `: ${description}` : ''}`
-      .replace(/\s+/g, ' ')
-      .slice(0, maxLineChars),
+    headOf(
+      `- ${key}${typeof description === 'string' ? `: ${description}` : ''}`.replace(/\s+/g, ' '),
+      maxLineChars,
+    ),
   )
   return all.length > maxListed
     ? [...all.slice(0, maxListed), `… and ${all.length - maxListed} more`]

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { contentBlockSchema, type ContentBlock } from '#contracts/content.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { ToolFailure, ToolResult } from '#contracts/tool.ts'
@@ -46,10 +47,10 @@ function toBlocks(content: unknown): readonly ContentBlock[] {
 }
 
 const textOf = (blocks: readonly ContentBlock[]): string =>
-  blocks
-    .flatMap((block) => (block.type === 'text' ? [block.text] : []))
-    .join('\n')
-    .slice(0, maxMessageChars)
+  headOf(
+    blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
+    maxMessageChars,
+  )
 
 function rich(
   blocks: readonly ContentBlock[],
@@ -67,5 +68,5 @@ function rich(
 /** A failed result; `tool_failed` unless it says otherwise. */
 export const failure = (message: string, more: Partial<ToolFailure> = {}): ToolResult => ({
   ok: false,
-  error: { code: 'tool_failed', message: message.slice(0, maxMessageChars), ...more },
+  error: { code: 'tool_failed', message: headOf(message, maxMessageChars), ...more },
 })

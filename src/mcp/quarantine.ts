@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { DeploymentEventData } from '#contracts/event.ts'
 import type { McpCall, McpListing } from '#contracts/mcp.ts'
 import type { ToolResult } from '#contracts/tool.ts'
@@ -25,7 +26,7 @@ export function createQuarantine(store: LinkStore, onQuarantined: OnQuarantined)
       onQuarantined({
         server: config.id,
         kind: item.kind,
-        key: item.key.slice(0, 200),
+        key: headOf(item.key, 200),
         approved: item.hash,
         now: hash,
       })

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { waitingFor } from '#contracts/asks.ts'
 import { remoteToolDestroys } from '#contracts/destructive.ts'
 import { errorCode } from '#contracts/errors.ts'
@@ -155,7 +156,7 @@ function tellOf({ call, emit, signal }: ToolContext): (progress: McpProgress) =>
     const share = total === undefined ? String(progress) : `${progress}/${total}`
     emit({
       type: 'tool_progress',
-      data: { call, message: `${share} ${message}`.trim().slice(0, 500) },
+      data: { call, message: headOf(`${share} ${message}`.trim(), 500) },
     })
   }
 }

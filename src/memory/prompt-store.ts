@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { PromptStore, PromptTemplate, RenderedPrompt } from '#contracts/prompt.ts'
 import { parseTemplate, type StrictTemplate } from './strict-template.ts'
@@ -66,7 +67,7 @@ function validateTemplate(template: PromptTemplate): StrictTemplate {
   try {
     strict = parseTemplate(template.text)
   } catch (error) {
-    throw invalid(template, `is not valid Jinja: ${errorMessage(error).slice(0, 300)}`, error)
+    throw invalid(template, `is not valid Jinja: ${headOf(errorMessage(error), 300)}`, error)
   }
   const unused = template.requiredVars.filter((name) => !strict.variables.includes(name))
   if (unused.length > 0)
@@ -116,6 +117,6 @@ function renderText(
   try {
     return strict.render(variables)
   } catch (error) {
-    throw invalid(template, `could not be rendered: ${errorMessage(error).slice(0, 300)}`, error)
+    throw invalid(template, `could not be rendered: ${headOf(errorMessage(error), 300)}`, error)
   }
 }

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { ModelReply, ModelRequest } from '#contracts/model.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import { outputCap, reservationFor, type TokenEstimator } from './estimate.ts'
@@ -57,6 +58,6 @@ const free = { inputUsdPerMillion: 0, outputUsdPerMillion: 0, source: 'built in'
 /** Cut so that it stays within what was reserved. */
 function withinCap(text: string, cap: number, tokens: TokenEstimator): string {
   let cut = text
-  while (cut !== '' && tokens.ofText(cut) > cap) cut = cut.slice(0, Math.floor(cut.length * 0.8))
+  while (cut !== '' && tokens.ofText(cut) > cap) cut = headOf(cut, cut.length * 0.8)
   return cut
 }

@@ -3,14 +3,15 @@ import { vendorNames } from './vendor-names.ts'
 
 /**
  * A line of the price file, US dollars per million tokens: for input and output, how many tokens go in and come out
- * (`null` if the file does not say), the model's key there, and what it costs above so many input tokens.
+ * (`null` if the file does not say), the model's key there (`null` if it is the usual one), and what it costs above so
+ * many input tokens.
  */
 export type PriceRow = readonly [
   inputUsdPerMillion: number,
   outputUsdPerMillion: number,
   maxInputTokens: number | null,
   maxOutputTokens: number | null,
-  key: string,
+  key: string | null,
   ...above: readonly Tier[],
 ]
 type Tier = readonly [inputTokens: number, inputUsdPerMillion: number, outputUsdPerMillion: number]
@@ -67,17 +68,16 @@ export const firstPriceOf =
 export function readPriceFile(file: PriceFile, vendor: string | undefined) {
   const source = sourceOf(file)
   const namesOf = vendorNames(vendor)
-  const rowOf = (model: string) => firstOf(file.models, namesOf(model))
   const priceOf: PriceOf = (model) => {
-    const name = namesOf(model).find((one) => Object.hasOwn(file.models, one))
-    const row = name === undefined ? undefined : file.models[name]
-    if (name === undefined || !row) return undefined
-    const [inputUsdPerMillion, outputUsdPerMillion, , , key] = row
+    const found = findRow(file, namesOf(model))
+    if (!found) return undefined
+    const { name, row, key } = found
+    const [inputUsdPerMillion, outputUsdPerMillion] = row
     if (inputUsdPerMillion + outputUsdPerMillion === 0 && vendorIn(name) !== vendor)
       return undefined
     const others = namesOf(model).filter((one) => vendorIn(one) !== vendorIn(name))
-    const maker = firstOf(file.models, others)
-    const above = tiersOver(maker ? [row, maker] : [row])
+    const maker = findRow(file, others)
+    const above = tiersOver(maker ? [row, maker.row] : [row])
     return {
       inputUsdPerMillion,
       outputUsdPerMillion,
@@ -88,13 +88,14 @@ export function readPriceFile(file: PriceFile, vendor: string | undefined) {
           outputUsdPerMillion: output,
         })),
       }),
-      source: `${source}: ${key}${maker && maker.length > 5 ? `, long inputs: ${maker[4]}` : ''}`,
+      source: `${source}: ${key}${maker && maker.row.length > 5 ? `, long inputs: ${maker.key}` : ''}`,
     }
   }
   const windowOf: WindowOf = (model) => {
-    const row = rowOf(model)
-    if (!row) return undefined
-    const [, , maxInputTokens, maxOutputTokens, key] = row
+    const found = findRow(file, namesOf(model))
+    if (!found) return undefined
+    const { row, key } = found
+    const [, , maxInputTokens, maxOutputTokens] = row
     return {
       ...(maxInputTokens !== null && { contextTokens: maxInputTokens }),
       ...(maxOutputTokens !== null && { maxOutputTokens }),
@@ -102,6 +103,22 @@ export function readPriceFile(file: PriceFile, vendor: string | undefined) {
     }
   }
   return { priceOf, windowOf }
+}
+
+/** The first of these names that the file has. */
+function findRow({ models }: PriceFile, names: readonly string[]) {
+  const name = names.find((one) => Object.hasOwn(models, one))
+  const row = name === undefined ? undefined : models[name]
+  return name !== undefined && row ? { name, row, key: row[4] ?? usualKey(name) } : undefined
+}
+
+/** Vendors whose models the file has by their names alone. */
+const unprefixed = ['anthropic', 'openai']
+
+/** What the file calls `<vendor>/<name>` if it does as with the vendor's other models. */
+export const usualKey = (name: string): string => {
+  const [vendor = '', ...rest] = name.split('/')
+  return unprefixed.includes(vendor) ? rest.join('/') : name
 }
 
 /** The tiers that hold whichever of the rows a bill is by: at each threshold the dearest of each price. */

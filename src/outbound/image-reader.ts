@@ -15,10 +15,15 @@ const kinds: readonly (readonly [type: string, begins: RegExp])[] = [
 
 /** Pictures come in over the one way out: public hosts alone, on every redirect, as all that is fetched for somebody. */
 export function createImageReader(send: Send): ReadImage {
-  return async (url, { signal, maxBytes = maxImageBytes } = {}) => {
+  return async (url, { signal, maxBytes = maxImageBytes, onHop } = {}) => {
     const answer = await send(
       { url, headers: { accept: 'image/*', 'user-agent': 'isola' }, signal },
-      { maxBytes: Math.min(maxBytes, maxImageBytes), timeoutMs: maxImageMs, maxRedirects },
+      {
+        maxBytes: Math.min(maxBytes, maxImageBytes),
+        timeoutMs: maxImageMs,
+        maxRedirects,
+        ...(onHop && { onHop }),
+      },
     )
     if (answer.status < 200 || answer.status > 299) {
       answer.cancel()

@@ -15,12 +15,16 @@ import { refuseWithoutAgent } from './waiting/agent-there.ts'
 import { ruleOf } from './waiting/approvals.ts'
 import { takeDecisions, steerRun, takeDelivery } from './waiting/outside.ts'
 
+/** So long a run that was said yes to waits for the rule of that yes, whatever else is on its way with it. */
+const maxRuleMs = 1_000
+
 /** What comes in for runs that are there: from whoever asked for them, from whoever decides, from other sessions. */
 export interface Arrivals {
   readonly steer: (
     principal: string,
     run: string,
-    said: { readonly message: Message; readonly idempotencyKey: string | undefined },
+    message: Message,
+    idempotencyKey?: string,
   ) => SteerReceipt
   readonly decide: (
     principal: string,
@@ -34,6 +38,7 @@ export interface Arrivals {
   readonly changeLimits: (principal: string, run: string, change: LimitsChange) => Promise<RunView>
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
   readonly endHeld: (credential: string, reason: string) => void
+  readonly worksWith: (credential: string) => boolean
   readonly deliver: (delivery: Delivery) => Promise<null>
   readonly spentBy: (run: string) => RunSpending
 }
@@ -41,7 +46,7 @@ export interface Arrivals {
 export function createArrivals(scope: Scope, admit: Submissions['admit']): Arrivals {
   const { runtime, parts, own, row, view, refuseWhileDeleting } = scope
   return {
-    steer(principal, run, { message, idempotencyKey }) {
+    steer(principal, run, message, idempotencyKey) {
       own(principal)
       refuseWhileDeleting()
       const id = idempotencyKey === undefined ? runtime.ids.next('evt') : `key:${idempotencyKey}`
@@ -59,13 +64,19 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       const waiting = undecidedOf(row(run), store.turns(row(run).order).at(-1))
       const rule = ruleOf(row(run), waiting, { ...said, ...now, session: scope.id() })
       store.together(() => {
-        const isNew = takeDecisions(row(run), { decisions: [said], decider, ...now }, parts())
+        const isNew = takeDecisions(
+          row(run),
+          { decisions: [{ ...said, rule }], decider, ...now },
+          parts(),
+        )
         if (isNew && rule) todo.add({ kind: 'settle', session: scope.id(), run, rule })
       })
       if (rule) {
         upkeep.carry()
-        // The next call of its run is to find it; where it cannot be kept yet, that one asks again.
-        await courier.carry()
+        // The next call of its run is to find it; where it cannot be kept soon, that one asks again.
+        const late = new AbortController()
+        await Promise.race([courier.carry().catch(() => {}), clock.sleep(maxRuleMs, late.signal)])
+        late.abort()
       }
       parts().runs.wake(run)
       return view(run)
@@ -89,6 +100,7 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
     endHeld(credential, reason) {
       parts().runs.cancelHeld(credential, reason)
     },
+    worksWith: (credential) => parts().runs.worksWith(credential),
     async deliver(delivery) {
       const { store, todo, upkeep, runs } = parts()
       const { parentRun: run, isBackground } = delivery

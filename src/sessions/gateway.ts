@@ -70,6 +70,7 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   retry: 'change',
   cancelCall: 'change',
   endHeld: 'change',
+  worksWith: 'read',
   deliver: 'change',
   spentBy: 'read',
   context: 'read',

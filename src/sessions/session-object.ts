@@ -69,17 +69,15 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(() => this.#session.submissions.abandon(...given))
     }
     // What comes in for runs that are there.
-    steer(...[principal, run, message, idempotencyKey]: Given<'steer'>) {
-      const said = { message, idempotencyKey }
-      return this.#answer(() => this.#session.arrivals.steer(principal, run, said))
+    steer(...given: Given<'steer'>) {
+      return this.#answer(() => this.#session.arrivals.steer(...given))
     }
     decideAs(...[principal, run, call, decision, decider]: Given<'decideAs'>) {
       const decided = { call, decision, decider }
       return this.#answer(() => this.#session.arrivals.decide(principal, run, decided))
     }
     decide(...[principal, run, call, decision, by]: Given<'decide'>) {
-      const decider = by === undefined ? ownerOf(principal) : operatorOf(by)
-      return this.decideAs(principal, run, call, decision, decider)
+      return this.decideAs(principal, run, call, decision, deciderOf(principal, by))
     }
     changeLimits(...given: Given<'changeLimits'>) {
       return this.#answer(() => this.#session.arrivals.changeLimits(...given))
@@ -92,6 +90,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
     endHeld(...given: Given<'endHeld'>) {
       return this.#session.plain(() => this.#session.arrivals.endHeld(...given))
+    }
+    worksWith(...given: Given<'worksWith'>) {
+      return this.#session.plain(() => this.#session.arrivals.worksWith(...given))
     }
     spentBy(...given: Given<'spentBy'>) {
       return this.#session.plain(() => this.#session.arrivals.spentBy(...given))
@@ -124,7 +125,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     tree(...[principal, query = {}]: Given<'tree'>) {
       return this.#answer(() => this.#session.readers.tree(principal, query))
     }
-
     /** What the session keeps, for itself and for those below it that share it. */
     storage(...[request]: Given<'storage'>) {
       return this.#session.plain(() => this.#session.parts().space(request))
@@ -135,3 +135,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
   }
 }
+
+const deciderOf = (principal: string, by: string | undefined) =>
+  by === undefined ? ownerOf(principal) : operatorOf(by)

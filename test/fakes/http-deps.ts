@@ -285,6 +285,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       deliver: answer('deliver', () => null),
       spentBy: async () => ({ state: 'over', usage: zeroUsage }),
       endHeld: async () => undefined,
+      worksWith: async () => false,
       transcript: answerOwner('transcript', () => ({
         messages: [{ role: 'user' as const, text: 'Hi', taint: ['user' as const] }],
       })),
@@ -323,6 +324,12 @@ export function createFakeApp(options: FakeOptions = {}) {
     agents: {
       tools: async () => [],
       offers: async () => ({ resources: [], prompts: [] }),
+      promptUnder: async ({ pinned }) => ({
+        tokens: 900,
+        most: 1_500,
+        pinned: pinned.slice(0, 6).map((name) => ({ name, tokens: 100 })),
+        left: pinned.slice(6),
+      }),
       toolNames: async () => ['kv__get', 'kv__set', 'http__request', 'files__read'],
       list: () => [
         { name: 'code-reviewer', description: 'Reviews code.', integrationMode: 'tool' as const },
@@ -355,7 +362,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       find: async () => undefined,
       mark: async () => {},
     },
-    approvalRules: { list: async () => [], remove: async () => false },
+    approvalRules: { list: async () => [], revoke: async () => false },
     modelReport: { since: async () => [] },
     usage: { sum: async () => ({ rows: [], total: noUsage }) },
     metrics: { since: async () => ({ agents: [], tools: [], models: [] }) },

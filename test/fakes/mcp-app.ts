@@ -31,6 +31,9 @@ export function createMcpApp(world: McpWorld = {}) {
         tools: async () => tools,
         toolNames: async () => tools.map(({ name }) => name),
         offers: async () => offers,
+        promptUnder: async () => {
+          throw new Error('nobody asks')
+        },
       },
       plugins: {
         list: async () => [],

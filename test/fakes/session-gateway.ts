@@ -90,6 +90,7 @@ export function createFakeGateway(
         deliver: unexpected('deliver'),
         spentBy: unexpected('spentBy'),
         endHeld: unexpected('endHeld'),
+        worksWith: unexpected('worksWith'),
         cancelCall: unexpected('cancelCall'),
         transcript: unexpected('transcript'),
         tree: unexpected('tree'),

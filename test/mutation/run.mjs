@@ -59,7 +59,7 @@ async function mutate(room) {
     dryRunTimeoutMinutes: 60,
     // It reads the file with the API of an older compiler.
     tsconfigFile: 'none',
-    ignorePatterns: ['dist', 'bench', 'docs', 'examples'],
+    ignorePatterns: ['dist', 'bench', 'examples'],
     reporters: process.stdout.isTTY ? ['progress'] : [],
     logLevel: 'error',
   }).runMutationTest()

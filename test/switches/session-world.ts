@@ -177,6 +177,7 @@ export function createSessionWorld(options: WorldOptions) {
       toolNames: async () => [],
       tools: async () => [],
       offers: async () => ({ resources: [], prompts: [] }),
+      promptUnder: async () => ({ tokens: 0, most: 0, pinned: [], left: [] }),
       async load(...asked) {
         await options.loading?.()
         if (options.load) return options.load(...asked)

@@ -19,6 +19,7 @@ import {
   toolEntry,
   toolsetOf,
 } from '../fakes/kernel.ts'
+import { createTokenEstimator } from '../../src/models/estimate.ts'
 import { createFakeGateway, submitAsTo } from '../fakes/session-gateway.ts'
 import { createSqliteDatabase } from '../fakes/sqlite-database.ts'
 import { storedEvent } from '../fakes/events.ts'
@@ -264,6 +265,8 @@ describe('the composition', () => {
         createToolset(entries, { ...options, buildIndex: createSearchIndex }),
       withOutside: withOutsideTools,
       sha256,
+      pinned: [],
+      count: createTokenEstimator(),
     })
     expect(problems).toEqual([])
     expect(directory.list().map(({ name }) => name)).toEqual(['orchestrator'])

@@ -120,6 +120,14 @@ describe('E1: a limit that is reached at /v1', () => {
     const { id } = (await response.json()) as Answer
     await eventually(pathOf(response.headers), 'parked')
     expect((await callJson(`/v1/responses/${id}`)).status).toBe('in_progress')
+    const begun = await call('/v1/responses', { json: { ...json, stream: true } })
+    for (const stream of [begun, await call(`/v1/responses/${id}?stream=true`)]) {
+      const data = (await readSse(stream)).map((event) => event.data)
+      expect(data.at(-1)).toBe('[DONE]')
+      const types = data.map(({ type }) => type)
+      expect(types).toContain('response.in_progress')
+      expect(types.join()).not.toMatch(/error|response\.(failed|incomplete|completed)/)
+    }
     const alone = { model: 'isola', input: 'go', max_tool_calls: 1 }
     const stopped = await callJson('/v1/responses', { json: alone })
     expect(stopped.incomplete_details).toMatchObject({

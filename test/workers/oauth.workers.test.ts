@@ -621,6 +621,28 @@ describe('the metadata', () => {
           bearer_methods_supported: ['header'],
         },
       )
+    const least = { '/mcp': ['agents'], '/v1': ['agents'], '/api': undefined }
+    for (const [path, scopes] of Object.entries(least)) {
+      const said = await at(`/.well-known/oauth-protected-resource${path}`, {
+        headers: { origin: 'https://page.example' },
+      })
+      expect(said.headers.get('access-control-allow-origin')).toBe('*')
+      expect(said.headers.get('cache-control')).toBe('no-store')
+      const { scopes_supported: supported } = await said.json<{ scopes_supported?: string[] }>()
+      expect(supported, path).toEqual(scopes)
+      const preflight = await at(`/.well-known/oauth-protected-resource${path}`, {
+        method: 'OPTIONS',
+        headers: {
+          origin: 'https://page.example',
+          'access-control-request-headers': 'mcp-protocol-version',
+        },
+      })
+      expect([
+        preflight.status,
+        preflight.headers.get('access-control-allow-origin'),
+        preflight.headers.get('access-control-allow-headers'),
+      ]).toEqual([204, '*', 'authorization, *'])
+    }
     const asked = await at('/oauth/token', {
       method: 'OPTIONS',
       headers: { origin: 'https://page.example' },

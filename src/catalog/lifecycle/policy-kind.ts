@@ -1,6 +1,7 @@
 import { policyOf } from '#contracts/generation.ts'
 import type { PartKindEntry, PartOutcome } from '#contracts/part-kind.ts'
-import { policyDiff } from '#contracts/tool-policy.ts'
+import { ownerOf } from '#contracts/tool-name.ts'
+import { completePolicy, policyDiff } from '#contracts/tool-policy.ts'
 import { setNetwork } from './set-network.ts'
 import { pinned, setPolicy } from './set-policy.ts'
 
@@ -18,6 +19,7 @@ export const policyKind: PartKindEntry<'policy'> = {
     return { pins: pinned(policyOf(target)), told: { policy }, notes: [] }
   },
   sources: () => [],
+  needs: ({ policy }) => [...new Set(completePolicy(policy).pinned.map(ownerOf))],
   epoch: () => 0,
   binds: () => true,
   wire: () => 'always',

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { isObject } from './safe-schema.ts'
 import type { Finding } from './visit.ts'
 
@@ -24,8 +25,8 @@ export function problemOf(finding: Finding, schema: Record<string, unknown>): Pr
   const path = finding.path.reduce(joined, '')
   const missing = finding.missing === undefined ? path : joined(path, finding.missing)
   return {
-    path: missing.slice(0, maxChars),
-    message: messageOf(finding, path, schema).slice(0, maxChars),
+    path: headOf(missing, maxChars),
+    message: headOf(messageOf(finding, path, schema), maxChars),
   }
 }
 

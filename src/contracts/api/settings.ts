@@ -14,13 +14,25 @@ import { count, flag, notes, text } from './shapes.ts'
 
 const policy = toolPolicySchema.meta({ id: 'ToolPolicy' })
 const exposed = exposureSchema.meta({ id: 'Exposure' })
+const prompt = z
+  .object({
+    tokens: count.describe('Instructions and definitions of tools, by estimate.'),
+    most: count,
+    pinned: z
+      .array(z.object({ name: text, tokens: count }))
+      .describe('What is pinned and there, with what its definition takes.'),
+    left: z.array(text).describe('What is pinned and there, and found no room.'),
+  })
+  .describe("What the orchestrator's model sees before anybody says anything.")
 const lines = z.array(text).describe('The same in lines, each of which says one thing.')
 
 /** What an operator sets: which tools may be called, where they reach, what MCP clients are offered. */
 export const settingContracts = {
   'GET /api/operator/policy': {
     summary: 'Which tools may be called.',
-    replies: { 200: { is: 'The policy.', json: z.object({ generation: count, policy, lines }) } },
+    replies: {
+      200: { is: 'The policy.', json: z.object({ generation: count, policy, lines, prompt }) },
+    },
   },
   'POST /api/operator/policy': {
     summary: 'Replaces the whole policy.',

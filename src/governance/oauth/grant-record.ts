@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import {
   deploymentEvent,
   type DeploymentEvent,
@@ -19,7 +20,7 @@ export function eventOf<Type extends Extract<DeploymentEventType, `oauth_${strin
 }
 
 /** A client says what it likes about itself: the record keeps the beginning. */
-export const short = (text: string): string => text.slice(0, 200)
+export const short = (text: string): string => headOf(text, 200)
 
 /** A grant as the record has it: names are shortened, tokens are not in it. */
 export function grantData(grant: OAuthGrant): DeploymentEventData<'oauth_granted'> {

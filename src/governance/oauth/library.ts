@@ -4,12 +4,12 @@ import {
   CimdFetchError,
   OAuthAuthorizationServer,
   OAuthError,
-  OAuthResourceServer,
   type OAuthHelpers,
 } from '@cloudflare/workers-oauth-provider'
 import { errorCode } from '#contracts/errors.ts'
 import { resourcePaths } from '#contracts/oauth.ts'
-import { baselineScope, scopes } from '#contracts/scopes.ts'
+import { scopes } from '#contracts/scopes.ts'
+import { describeResource } from './resource-document.ts'
 
 /** What the library calls the namespace it keeps everything in. */
 interface LibraryEnv {
@@ -52,7 +52,7 @@ export interface AuthorizationServer {
 /** The authorization server at an address of this deployment (`https://…`). */
 export type Library = (origin: string) => AuthorizationServer
 
-/** The one place that knows the library. One server for each address, with a resource for each part. */
+/** The one place that knows the library. One server for each address, with a document for each part. */
 export function createLibrary({ kv, mayHaveTokens }: LibraryOptions): Library {
   const bindings: LibraryEnv = { OAUTH_KV: kv }
   const build = (origin: string): AuthorizationServer => {
@@ -75,26 +75,15 @@ export function createLibrary({ kv, mayHaveTokens }: LibraryOptions): Library {
         throw new OAuthError('invalid_grant', { description: 'The grant has ended' })
       },
     })
-    const documents = resources.map(
-      (resource) =>
-        new OAuthResourceServer<LibraryEnv>({
-          resourceMetadata: { resource, authorization_servers: [origin], resource_name: 'Isola' },
-          ...(!resource.endsWith('/api') && { requiredScopes: [baselineScope] }),
-          // Only its metadata is served here: whoever shows a token is found out with everybody else.
-          validateToken: () => async () => null,
-          handler: { fetch: () => new Response(null, { status: 404 }) },
-        }),
-    )
     return {
       api: server.getOAuthApi(bindings),
       validateToken: (resource, token) => server.validateToken(resource, token, bindings),
       async fetch(request, context) {
         const { pathname } = new URL(request.url)
-        const place = resourcePaths.findIndex((path) => pathname === `${metadataPath}${path}`)
-        const document = documents[place]
-        return document
-          ? document.fetch(request, bindings, context)
-          : server.fetch(request, bindings, context)
+        const part = resourcePaths.find((path) => pathname === `${metadataPath}${path}`)
+        return part === undefined
+          ? server.fetch(request, bindings, context)
+          : describeResource(request, { origin, part })
       },
     }
   }

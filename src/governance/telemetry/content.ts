@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import type { RunRecord } from '#contracts/telemetry.ts'
@@ -32,7 +33,7 @@ export function createContent(redact: Redact): ContentOf {
     const safe = redact(value)
     return safe.length <= maxChars
       ? safe
-      : `${safe.slice(0, maxChars)} [cut: ${safe.length} characters]`
+      : `${headOf(safe, maxChars)} [cut: ${safe.length} characters]`
   }
   const say = (value: string) => cut(value, maxTextChars)
   /** @param newest The newest first. What is older than what is kept is not even looked at. */

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
@@ -39,7 +40,7 @@ export function createLogWriter({ level, redact, clock, write }: LogWriterOption
       if (level === 'off') return
       const redactShown = createRedactor(secrets)
       const clean = (text: string) =>
-        withoutCredentials(cutShort(redactShown(redact(text)))).slice(0, maxTextChars)
+        headOf(withoutCredentials(cutShort(redactShown(redact(text)))), maxTextChars)
       const [first, ...causes] = chainOf(error).map((one) => describe(one, clean))
       line('error', 'fault', {
         ...(requestId && { requestId }),
@@ -85,7 +86,7 @@ const framesOf = (stack: string): readonly string[] =>
 const cutShort = (text: string): string =>
   text.length <= maxReadChars
     ? text
-    : text.slice(0, maxReadChars).replace(/:\/\/[^\s/?#"'<>]*$/, '://[cut]')
+    : headOf(text, maxReadChars).replace(/:\/\/[^\s/?#"'<>]*$/, '://[cut]')
 
 /**
  * Whoever holds it: what an address carries besides its place, and what an Authorization header looks like. Every

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Consent } from '#contracts/oauth.ts'
 import type { Scope } from '#contracts/scopes.ts'
 import { escape, htmlResponse, toHtml } from '../html.ts'
@@ -71,6 +72,6 @@ const maxNameChars = 100
 
 /** A name that stands between quotes, and cannot end them: what follows would read as ours. */
 function quotable(name: string): string {
-  const short = name.length > maxNameChars ? `${name.slice(0, maxNameChars)}…` : name
+  const short = name.length > maxNameChars ? `${headOf(name, maxNameChars)}…` : name
   return escape(short.replace(/["“”„‟«»＂]/g, "'"))
 }

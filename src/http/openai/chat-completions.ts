@@ -24,12 +24,8 @@ import { toWork, type Work } from './work.ts'
 export function createChatCompletions(deps: HttpDeps): HttpHandler {
   return async (context) => {
     const request = parseChatRequest(await readJsonObject(context.req.raw))
-    const { signal } = context.req.raw
-    const work = await toWork(
-      deps,
-      context,
-      fromChat(request, createInlineImages(deps.readImage, signal)),
-    )
+    const inline = createInlineImages(deps, context)
+    const work = await toWork(deps, context, fromChat(request, inline))
     return request.stream === true
       ? answerInPieces(deps, { context, request, work })
       : answerAtOnce(deps, { context, request, work })

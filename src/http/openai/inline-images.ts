@@ -4,7 +4,9 @@ import type { Message } from '#contracts/message.ts'
 import { labelOf } from '#contracts/message-label.ts'
 import { OutboundError } from '#contracts/outbound.ts'
 import { maxImageBytes, type ReadImage } from '#contracts/read-image.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
 import { invalid, type Said, type SaidImage } from './history.ts'
+import { createImageRecord } from './image-record.ts'
 
 /** Of one request: each is fetched while somebody waits. */
 const maxAddresses = 8
@@ -22,14 +24,21 @@ export type InlineImages = (all: readonly Said[]) => Promise<readonly Said[]>
  * Fetches the pictures that a request names by their address, once, before anything else is done with it: what is kept,
  * and sent to a model again and again, is the picture. What is at an address was put there by anybody.
  *
- * @param readImage Absent where every model server may be given addresses: then they stay, labelled all the same.
+ * What was asked of whom is on the record. Where every model server may be given addresses they stay, labelled all the same.
+ *
  * @throws `request_invalid` naming the part that cannot be fetched; `request_too_large` naming the one with which they are
  * too large together, and none after it is fetched.
  */
 export const createInlineImages =
-  (readImage: ReadImage | undefined, signal: AbortSignal): InlineImages =>
-  (all) =>
-    inlineImages(all, readImage, signal)
+  (deps: HttpDeps, context: HttpContext): InlineImages =>
+  async (all) => {
+    const record = deps.readImage && createImageRecord(deps.readImage, deps, context)
+    try {
+      return await inlineImages(all, record?.readImage, context.req.raw.signal)
+    } finally {
+      await record?.write()
+    }
+  }
 
 async function inlineImages(
   all: readonly Said[],

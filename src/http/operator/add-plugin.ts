@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type * as z from 'zod'
 import { addPluginOptions, addPluginQuery } from '#contracts/api/requests/installed.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
@@ -48,7 +49,7 @@ async function recordRefusal(
 ): Promise<void> {
   const code = errorCode(error)
   if (!code?.startsWith('plugin_')) return
-  const data = { asked: 'add', code, why: errorMessage(error).slice(0, 500), request: requestId }
+  const data = { asked: 'add', code, why: headOf(errorMessage(error), 500), request: requestId }
   const event = { type: 'plugin_refused', principal, trace, data } as const
   await deploymentLog.append({ ...event, atMs: sources.clock.nowMs() }).catch(() => {})
 }

@@ -1,7 +1,9 @@
 import { setPolicyRequest, testPolicyRequest } from '#contracts/api/requests/settings.ts'
 import { toolDestroys } from '#contracts/destructive.ts'
+import { IsolaError } from '#contracts/errors.ts'
 import { joinLabels, type Label, type LabelSource } from '#contracts/label.ts'
 import {
+  defaultPinned,
   defaultToolPolicy,
   isMatch,
   patternsIn,
@@ -20,16 +22,35 @@ type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 /** `GET /api/operator/policy`: which tools may be called, as a document and in lines. */
 export const readPolicy: Handle = (deps) => async () => {
   const { generation, policy } = await deps.plugins.policy()
-  return jsonResponse({ generation, policy, lines: policyLines(policy) })
+  const prompt = await deps.agents.promptUnder(policy)
+  return jsonResponse({ generation, policy, lines: policyLines(policy), prompt })
 }
 
 /** Replaces the whole policy: what is left out is as it ships. What names nothing that is here is said, and holds: it may come. */
 export const setPolicy: Handle = (deps) => async (context) => {
   const { policy } = parseFields(setPolicyRequest, await readJsonObject(context.req.raw))
+  const displaced = await refuseTooLong(deps, policy)
   const by = changeBy(deps, context)
   const { generation, notes } = await deps.plugins.change({ do: 'policy', policy }, by)
   const unknown = await unknownNames(deps, policy)
-  return jsonResponse({ generation, policy, notes: [...notes, ...unknown] })
+  return jsonResponse({ generation, policy, notes: [...notes, ...displaced, ...unknown] })
+}
+
+/**
+ * Who pins more than there is room for hears of it now, and not from the model that does not see it. What ships gives way:
+ * nobody asked for it by name.
+ *
+ * @returns Which of what ships gave way.
+ */
+async function refuseTooLong({ agents }: HttpDeps, policy: ToolPolicy): Promise<readonly string[]> {
+  const { left, most } = await agents.promptUnder(policy)
+  const wanted = left.filter((name) => !defaultPinned.includes(name))
+  if (wanted.length === 0)
+    return left.map(
+      (name) => `${name} found no room in the orchestrator's prompt; isola__find finds it.`,
+    )
+  const message = `policy.pinned: the orchestrator's prompt has ${most} tokens at most, which leaves no room for ${wanted.join(', ')}. Pin less: what is not pinned is found with isola__find.`
+  throw new IsolaError('request_invalid', message, { param: 'policy.pinned' })
 }
 
 /** A pattern that matches nothing may be a slip, and then denies or allows something else than was meant. */

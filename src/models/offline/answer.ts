@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { ModelRequest, ToolDefinition } from '#contracts/model.ts'
 import { calledTool, isCore, isSubAgent, type MadeCall, type Plan } from './plan.ts'
 import { asksForReview, codeIn, reviewOf } from './review.ts'
@@ -48,7 +49,7 @@ function lineFor(call: MadeCall): string {
   const plain = typeof output === 'string' ? output : JSON.stringify(output)
   const text = typeof message === 'string' ? `${message} (${String(code)})` : plain
   const said = text.replace(`\n\n${signature}`, '')
-  const short = said.length > 4_000 ? `${said.slice(0, 3_999)}…` : said
+  const short = said.length > 4_000 ? `${headOf(said, 3_999)}…` : said
   return `${calledTool(call)}${isError ? ' failed' : ''}: ${short}`
 }
 

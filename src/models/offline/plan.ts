@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Json } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest, ModelToolCall, ToolDefinition } from '#contracts/model.ts'
@@ -116,7 +117,7 @@ export const calledTool = ({ name, input }: Call): string =>
 const isRequest = ({ text }: Step): boolean =>
   / /.test(text) && !/^(?:what|who|why|how|when|where|which|is|are|am|do|does|did)\b/i.test(text)
 
-const quoted = (step: Step): string => unmask(step).slice(0, 80)
+const quoted = (step: Step): string => headOf(unmask(step), 80)
 
 /** A result as a later step may use it: the text in it, if it is about one text, else the JSON. */
 function textOf(output: Json): string {

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 
 export type Parameter = ReturnType<typeof parametersOf>[number]
@@ -47,5 +48,5 @@ export function sampleOf(schema: JsonSchema, text: string): Json {
   const samples = { array: [], number: minimum, integer: minimum, boolean: false, null: null }
   const sample = Object.entries(samples).find(([name]) => name === type)?.[1]
   if (sample !== undefined) return sample
-  return typeof maxLength === 'number' ? text.slice(0, maxLength) : text
+  return typeof maxLength === 'number' ? headOf(text, maxLength) : text
 }

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/error'
 import { IsolaError, errorMessage, type ModelErrorCode } from '#contracts/errors.ts'
 
@@ -43,7 +44,7 @@ export function brokenOff(error: unknown): IsolaError {
   return new IsolaError(
     'model_network',
     'The connection to the model service broke in the middle of its reply.',
-    { detail: errorMessage(error).slice(0, maxDetailChars), transient: true, cause: error },
+    { detail: headOf(errorMessage(error), maxDetailChars), transient: true, cause: error },
   )
 }
 
@@ -53,7 +54,7 @@ export function notAStream(contentType: string | null, start: string): IsolaErro
     'model_invalid_reply',
     'The model service did not answer with an event stream.',
     {
-      detail: `content-type: ${contentType ?? 'none'}\n${start}`.slice(0, maxDetailChars),
+      detail: headOf(`content-type: ${contentType ?? 'none'}\n${start}`, maxDetailChars),
     },
   )
 }
@@ -61,7 +62,7 @@ export function notAStream(contentType: string | null, start: string): IsolaErro
 function statusError(error: APIError, detail: string, model: string): IsolaError {
   const status = error.status ?? statusInStream(error)
   if (isTooLong(error, status)) {
-    const what = `What was sent is longer than "${model.slice(0, 100)}" takes, says the model service.`
+    const what = `What was sent is longer than "${headOf(model, 100)}" takes, says the model service.`
     return new IsolaError('model_context_exceeded', what, { detail })
   }
   if (status === undefined) {
@@ -98,7 +99,7 @@ function meaningOf(status: number, model: string): readonly [ModelErrorCode, str
   }
   return [
     'model_refused_request',
-    `The model service refused the request for "${model.slice(0, 100)}" (${status}).`,
+    `The model service refused the request for "${headOf(model, 100)}" (${status}).`,
   ]
 }
 
@@ -136,7 +137,7 @@ const isNamed = (name: string, text: string): boolean =>
 
 const noSuchModel = (status: number, model: string): readonly [ModelErrorCode, string] => [
   'model_not_found',
-  `The model service has no model "${model.slice(0, 100)}" (${status}).`,
+  `The model service has no model "${headOf(model, 100)}" (${status}).`,
 ]
 
 /** An error event in a stream that began with 200: some services put the status into its code. */
@@ -161,7 +162,7 @@ function retryAfterOf(headers: Headers | undefined): number | undefined {
 function detailOf(error: unknown, apiKey: string | undefined): string {
   const cause =
     error instanceof Error && error.cause !== undefined ? ` (${errorMessage(error.cause)})` : ''
-  const text = `${errorMessage(error)}${cause}`.slice(0, 2 * maxDetailChars)
+  const text = headOf(`${errorMessage(error)}${cause}`, 2 * maxDetailChars)
   // A service may quote the key it was sent.
-  return (apiKey ? text.replaceAll(apiKey, '[key]') : text).slice(0, maxDetailChars)
+  return headOf(apiKey ? text.replaceAll(apiKey, '[key]') : text, maxDetailChars)
 }

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { OpenAI } from 'openai'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
@@ -80,7 +81,7 @@ export function createReplyAssembly(): ReplyAssembly {
     if (given !== '') draft.id = given
     // A name comes once; servers that repeat it with every piece must not double it.
     if (typeof part?.name === 'string' && draft.name === '')
-      draft.name = part.name.slice(0, maxNameChars)
+      draft.name = headOf(part.name, maxNameChars)
     if (typeof part?.arguments !== 'string') return
     weigh(part.arguments)
     draft.json += part.arguments
@@ -96,7 +97,7 @@ export function createReplyAssembly(): ReplyAssembly {
     add(said) {
       const chunk = asChunk(said)
       if (typeof chunk?.model === 'string' && chunk.model !== '')
-        model = chunk.model.slice(0, maxNameChars)
+        model = headOf(chunk.model, maxNameChars)
       usage = usageOf(chunk?.usage) ?? usage
       const choice = Array.isArray(chunk?.choices) ? chunk.choices[0] : undefined
       if (choice === null) throw new TypeError('A choice in the stream is null.')
@@ -181,7 +182,7 @@ const notAnObject = (json: string): JsonObject => ({
   '':
     json.length <= maxRawChars
       ? json
-      : `${json.slice(0, maxRawChars)}… (${json.length} characters in all)`,
+      : `${headOf(json, maxRawChars)}… (${json.length} characters in all)`,
 })
 
 function usageOf(usage: unknown): Assembled['usage'] {

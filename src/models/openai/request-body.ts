@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { OpenAI } from 'openai'
 import type { Message } from '#contracts/message.ts'
 import type {
@@ -104,7 +105,7 @@ function formatOf({ outputSchema, parameters }: ModelRequest): Body['response_fo
 function toBodyImage(url: string, { takesAddresses }: ImageRule) {
   if (takesAddresses || !/^https?:/i.test(url))
     return { type: 'image_url' as const, image_url: { url } }
-  return { type: 'text' as const, text: `[An image that was not fetched: ${url.slice(0, 300)}]` }
+  return { type: 'text' as const, text: `[An image that was not fetched: ${headOf(url, 300)}]` }
 }
 
 function toBodyMessage(message: Message, server: ImageRule): BodyMessage {

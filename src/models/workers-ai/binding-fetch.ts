@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Carrier } from '#contracts/outbound.ts'
 
 /** The part of the `AI` binding that is used: a raw response, so that status and stream are read as everywhere. */
@@ -40,7 +41,7 @@ const withText = (message: RequestBody['messages'][number]) => ({
 
 /** The error in the form that the package reads; what the service wrote stays for the operator's eyes. */
 async function toOpenAiError(response: Response): Promise<Response> {
-  const text = (await response.text()).slice(0, maxErrorChars)
+  const text = headOf(await response.text(), maxErrorChars)
   const { code, message } = errorIn(text)
   const error = {
     message: typeof message === 'string' ? message : text,

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
@@ -99,7 +100,7 @@ function refuseProtoKeys(value: unknown, place: string, depth: number): void {
   if (typeof value !== 'object' || value === null) return
   if (depth > maxDepth) throw refused(`bundle: is nested deeper than ${maxDepth} levels.`)
   if (Object.hasOwn(value, '__proto__'))
-    throw refused(`${place.slice(0, 200)}: a key may not be named __proto__.`)
+    throw refused(`${headOf(place, 200)}: a key may not be named __proto__.`)
   for (const [key, member] of Object.entries(value))
     refuseProtoKeys(member, `${place}.${key}`, depth + 1)
 }

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { isAlias, isMap, isScalar, LineCounter, parseDocument, visit, type Document } from 'yaml'
 import { IsolaError } from '#contracts/errors.ts'
 import { bundleCaps } from '#contracts/plugin-bundle.ts'
@@ -45,7 +46,7 @@ export function readYaml(text: string, source = 'plugin.yaml'): unknown {
 }
 
 function invalid(place: string, message: string): IsolaError {
-  const line = message.replace(/\s*[\r\n]\s*/g, ' ').slice(0, 500)
+  const line = headOf(message.replace(/\s*[\r\n]\s*/g, ' '), 500)
   return new IsolaError('plugin_manifest_invalid', `${place}: ${line}`)
 }
 
@@ -76,12 +77,12 @@ function checkNodes(
         aliases += 1
         if (aliases > maxAliases) throw fault(offset, `has more than ${maxAliases} aliases`)
         const target = node.resolve(document)
-        if (!target) throw fault(offset, `has an alias of nothing (*${node.source.slice(0, 60)})`)
+        if (!target) throw fault(offset, `has an alias of nothing (*${headOf(node.source, 60)})`)
         if (path.includes(target)) throw fault(offset, 'has an alias that contains itself')
         return
       }
       if (node.tag !== undefined && !node.tag.startsWith('tag:yaml.org,2002:'))
-        throw fault(offset, `has a tag of its own (${node.tag.slice(0, 60)}); write a plain value`)
+        throw fault(offset, `has a tag of its own (${headOf(node.tag, 60)}); write a plain value`)
       if (isMap(node)) {
         for (const { key } of node.items) {
           if (!isScalar(key) || typeof key.value !== 'string')

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { IsolaError } from '#contracts/errors.ts'
 
 /** What was sent cannot be installed; the message says what is wrong and what to do. */
@@ -7,7 +8,8 @@ export function refused(message: string, cause?: unknown): IsolaError {
 
 /** A name out of an upload, safe to quote: short, in one line, with everything unusual spelled out. */
 export function quoted(name: string): string {
-  const text = name.length > 80 ? `${name.slice(0, 79).toWellFormed()}…` : name.toWellFormed()
+  const whole = name.toWellFormed()
+  const text = whole.length > 80 ? `${headOf(whole, 79)}…` : whole
   return JSON.stringify(text).replace(
     /[^\P{C}\n]/gu,
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
@@ -35,7 +36,7 @@ const toPluginError =
   (entrypoint: string) =>
   (error: unknown): never => {
     if (error instanceof IsolaError) throw error
-    const told = error instanceof OutputError ? error.message.slice(0, 500) : undefined
+    const told = error instanceof OutputError ? headOf(error.message, 500) : undefined
     const isOneModule = told !== undefined && !told.includes('No such module')
     const hint = isOneModule
       ? ''

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { EventData, EventDraft } from '#contracts/event.ts'
 import { levelOf } from '#contracts/log-level.ts'
 import type { ToolContext } from '#contracts/tool.ts'
@@ -12,7 +13,8 @@ export function createLog(context: ToolContext, over: CallEnd) {
   return (message: string, toDraft: (said: Said) => EventDraft): void => {
     count += 1
     if (over.isOver() || count > maxLogsPerCall) return
-    context.emit(toDraft({ call: context.call, message: String(message).slice(0, maxLogChars) }))
+    const shown = headOf(String(message), maxLogChars).toWellFormed()
+    context.emit(toDraft({ call: context.call, message: shown }))
   }
 }
 

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { ToolError, type PluginTools } from '#contracts/plugin.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { ToolContext } from '#contracts/tool.ts'
@@ -18,7 +19,7 @@ export function createPluginTools(
   const refused = new Set<string>()
   return {
     async call(name, given) {
-      const tool = String(name).slice(0, maxNameChars)
+      const tool = headOf(String(name), maxNameChars)
       if (!inner?.reaches(tool)) {
         if (!refused.has(tool) && refused.size < 100)
           emit({ type: 'capability_refused', data: { call, capability: 'tools', tool } })
@@ -30,7 +31,7 @@ export function createPluginTools(
       if (result.ok) return toJson(result.output)
       const { message, transient = false } = result.error
       throw new ToolError('tool_failed', {
-        message: `${tool}: ${message}`.slice(0, maxMessageChars),
+        message: headOf(`${tool}: ${message}`, maxMessageChars),
         transient,
       })
     },

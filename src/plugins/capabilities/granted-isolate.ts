@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
 import type { Usage } from '#contracts/lease.ts'
 import { zeroUsage } from '#contracts/lease.ts'
@@ -38,7 +39,11 @@ export interface GrantedIsolate {
   readonly spent: () => Usage | undefined
 }
 
-const logs = z.array(z.string().max(1_000)).max(100).default([])
+const line = z
+  .string()
+  .max(1_000)
+  .transform((text) => text.toWellFormed())
+const logs = z.array(line).max(100).default([])
 const answerSchema = z.union([
   z.strictObject({ value: z.strictObject({ result: z.unknown(), logs }) }),
   z.object({
@@ -46,7 +51,7 @@ const answerSchema = z.union([
       code: z.string().max(64),
       message: z
         .string()
-        .transform((text) => text.slice(0, 1_500))
+        .transform((text) => headOf(text, 1_500))
         .default(''),
       // Out of a stack that the code may have forged.
       line: z.int().min(1).max(100_000).optional().catch(undefined),
@@ -142,7 +147,7 @@ function createPort(tools: PluginTools): {
       serve(verb, json).catch((error: unknown) =>
         refusal(
           errorCode(error) === 'tool_failed'
-            ? errorMessage(error).slice(0, 2_000)
+            ? headOf(errorMessage(error), 2_000)
             : 'tools.call(name, input): a name and an object.',
         ),
       ),
@@ -182,7 +187,7 @@ function toFailure(
 ): ToolError {
   const told = said.length === 0 ? '' : `\nLogged before: ${said.join('\n')}`
   const about = `${describe(code, message, timeoutMs)}${line === undefined ? '' : ` (line ${line})`}`
-  return failed(`${about}${told.slice(0, maxToldLogChars)}`)
+  return failed(`${about}${headOf(told, maxToldLogChars)}`)
 }
 
 function describe(code: string, message: string, timeoutMs: number): string {

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
 import { answerTo, askSchema, type AskRequest } from '#contracts/asks.ts'
 import type { Json } from '#contracts/json.ts'
@@ -54,7 +55,7 @@ export function createPluginRequest(options: PluginRequestOptions): PluginReques
 
 function parseAsks(given: unknown): Readonly<Record<string, AskRequest>> {
   const read = asksSchema.safeParse(plain(given))
-  if (!read.success) throw failed(`request: ${z.prettifyError(read.error)}`.slice(0, 500))
+  if (!read.success) throw failed(headOf(`request: ${z.prettifyError(read.error)}`, 500))
   if (Object.keys(read.data).length > maxAsks) throw failed(`request: at most ${maxAsks} at once.`)
   if (jsonSizeBytes(toJson(read.data)) > maxAsksBytes)
     throw failed('request: at most 64 KiB of questions.')
@@ -65,7 +66,7 @@ function plain(given: unknown): Json {
   try {
     return toJson(given)
   } catch (error) {
-    if (error instanceof NotJsonError) throw failed(`request: ${error.message.slice(0, 300)}`)
+    if (error instanceof NotJsonError) throw failed(`request: ${headOf(error.message, 300)}`)
     throw error
   }
 }

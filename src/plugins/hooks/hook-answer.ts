@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
@@ -17,7 +18,7 @@ export interface HookChange {
   readonly text?: string
 }
 
-const veto = z.string().transform((text) => text.slice(0, maxVetoChars))
+const veto = z.string().transform((text) => headOf(text, maxVetoChars))
 const input = z.custom<JsonObject>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
 )

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Json } from '#contracts/json.ts'
 import { joinLabels, labelOfResult, ownLabel, type Label } from '#contracts/label.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
@@ -126,5 +127,5 @@ function toResult(
 function errorTextOf(output: Json): string | undefined {
   const { error } = Object(output) as { readonly error?: { readonly message?: unknown } }
   const message = error?.message
-  return typeof message === 'string' ? message.slice(0, 2_000) : undefined
+  return typeof message === 'string' ? headOf(message, 2_000) : undefined
 }

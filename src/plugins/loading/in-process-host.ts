@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import {
   parseManifest,
@@ -234,7 +235,7 @@ function register(manifest: Manifest, bundled: BundledPlugin): PluginParts {
   } catch (error) {
     throw new IsolaError(
       'plugin_register_failed',
-      `register() failed: ${errorMessage(error).slice(0, 500)}`,
+      `register() failed: ${headOf(errorMessage(error), 500)}`,
       { cause: error },
     )
   }
@@ -280,5 +281,5 @@ function toProblem(error: unknown): Omit<PluginProblem, 'plugin'> {
   if (error instanceof IsolaError && error.code.startsWith('plugin_')) {
     return { code: error.code, message: error.message }
   }
-  return { code: 'plugin_register_failed', message: errorMessage(error).slice(0, 500) }
+  return { code: 'plugin_register_failed', message: headOf(errorMessage(error), 500) }
 }

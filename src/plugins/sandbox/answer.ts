@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
 import { ToolError } from '#contracts/plugin.ts'
 import { OutputError } from './output-error.ts'
@@ -5,7 +6,7 @@ import { OutputError } from './output-error.ts'
 const answerSchema = z.strictObject({
   error: z.strictObject({
     code: z.string().max(64),
-    message: z.string().transform((message) => message.slice(0, 2_000)),
+    message: z.string().transform((message) => headOf(message, 2_000).toWellFormed()),
     transient: z.boolean().optional(),
   }),
 })
@@ -54,13 +55,13 @@ function toError({ code, message, transient = false }: AnswerFault): Error {
     case 'tool_failed':
       return new ToolError('tool_failed', { message, transient })
     case 'not_json':
-      return new OutputError(`returned what is not JSON: ${message.slice(0, 300)}.`)
+      return new OutputError(`returned what is not JSON: ${headOf(message, 300)}.`)
     case 'too_large':
       return tooLarge()
     case 'timeout':
       return new OutputError('did not answer in time.')
     case 'exceeded':
-      return new OutputError(`was stopped: it ${message.slice(0, 300)}.`)
+      return new OutputError(`was stopped: it ${headOf(message, 300)}.`)
     case 'plugin_code_unavailable':
       return new ToolError('tool_failed', {
         message: 'The code of this plugin could not be read; try again.',
@@ -68,7 +69,7 @@ function toError({ code, message, transient = false }: AnswerFault): Error {
       })
     case 'plugin_register_failed':
     case 'plugin_contract_mismatch':
-      return new OutputError(`cannot run: ${message.slice(0, 500)}.`)
+      return new OutputError(`cannot run: ${headOf(message, 500)}.`)
     default:
       return new Error('The plugin failed.')
   }

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json } from '#contracts/json.ts'
@@ -133,7 +134,7 @@ export function createHostStubs(capabilities: Capabilities, signal: AbortSignal)
     port: async (name, json) => {
       try {
         const found = verbs.get(name)
-        if (!found) return refusal(`There is no verb "${String(name).slice(0, 64)}".`)
+        if (!found) return refusal(`There is no verb "${headOf(String(name), 64)}".`)
         const value = await found.serve(capabilities, JSON.parse(json))
         return JSON.stringify(value === undefined ? {} : { value: toJson(value) })
       } catch (error) {
@@ -158,10 +159,10 @@ export function createHostStubs(capabilities: Capabilities, signal: AbortSignal)
 
 function toRefusal(error: unknown): string {
   if (error instanceof z.ZodError)
-    return refusal(`Arguments: ${z.prettifyError(error)}`.slice(0, 500))
+    return refusal(headOf(`Arguments: ${z.prettifyError(error)}`, 500))
   if (error instanceof SyntaxError) return refusal('Arguments are JSON.')
-  if (error instanceof NotJsonError) return refusal(error.message.slice(0, 500))
+  if (error instanceof NotJsonError) return refusal(headOf(error.message, 500))
   if (errorCode(error) !== 'tool_failed') return refusal('The host could not do this.')
   const transient = (error as { readonly transient?: unknown }).transient === true
-  return refusal(errorMessage(error).slice(0, 2_000), transient)
+  return refusal(headOf(errorMessage(error), 2_000), transient)
 }

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createCallGate } from './call-gate.ts'
 import type { CallStubs } from './inside/capabilities.ts'
@@ -75,7 +76,7 @@ async function ask(
   } catch (error) {
     // Code that is no JavaScript never starts. Who wrote it may hear why; the words are about nothing else.
     const syntax = modelCode !== undefined && /SyntaxError[^\n]*/.exec(String(error))?.[0]
-    if (syntax) return fault('syntax', syntax.slice(0, 300))
+    if (syntax) return fault('syntax', headOf(syntax, 300))
     // Its words are the plugin's: they may say anything, and pretend to be the platform's.
     return fault('crashed')
   }

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { EventData } from '#contracts/event.ts'
 import type { RequestedGrants } from '#contracts/manifest.ts'
@@ -54,7 +55,7 @@ export function createCallSecrets(
     used: (use) =>
       emit({ type: 'secret_used', data: { call, plugin, ...(tool && { tool }), ...use } }),
     refuse(name, message) {
-      const secret = name.slice(0, 64)
+      const secret = headOf(name, 64)
       const data = { call, capability: 'secrets', ...(secret !== '' && { secret }) }
       if (!told.has(name) && told.size < 100) emit({ type: 'capability_refused', data })
       told.add(name)

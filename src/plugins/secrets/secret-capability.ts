@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { PluginSecrets } from '#contracts/plugin.ts'
 import { slotText, type SecretGrant } from '#contracts/secret-slot.ts'
 import {
@@ -72,7 +73,7 @@ const areTexts = (values: readonly unknown[]) => values.every((one) => typeof on
 const schemeOf = ({ scheme = 'hex' }: SecretGrant) => scheme
 
 function whyNot(name: string, signing: readonly SecretGrant[], schemes: readonly string[]): string {
-  const about = `not granted: secret ${name.slice(0, 64)} in: hmac`
+  const about = `not granted: secret ${headOf(name, 64)} in: hmac`
   if (signing.length === 0) return `${about} (plugin.yaml, grants)`
   const granted = signing.map(schemeOf).join(', ')
   return `${about} with a scheme for this (plugin.yaml says ${granted}; it takes ${schemes.join(', ')})`

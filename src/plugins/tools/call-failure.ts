@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { ToolFailure } from '#contracts/tool.ts'
 import { InputError, OutputError } from '../sandbox/output-error.ts'
@@ -14,7 +15,7 @@ export function toFailure(error: unknown, name: string, signal: AbortSignal): To
     const transient = (error as { readonly transient?: unknown }).transient === true
     return {
       code: 'tool_failed',
-      message: errorMessage(error).slice(0, maxMessageChars),
+      message: headOf(errorMessage(error), maxMessageChars),
       ...(transient && { transient }),
     }
   }

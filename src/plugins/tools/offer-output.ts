@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
 import { contentBlockSchema, type ContentBlock, type RichOutput } from '#contracts/content.ts'
 import type { Json } from '#contracts/json.ts'
@@ -72,6 +73,6 @@ function toPlain(answer: unknown): Json {
     return toJson(answer)
   } catch (error) {
     if (!(error instanceof NotJsonError)) throw error
-    throw new OutputError(`returned what is not JSON: ${error.message.slice(0, 300)}.`)
+    throw new OutputError(`returned what is not JSON: ${headOf(error.message, 300)}.`)
   }
 }

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Manifest, ToolManifest } from '#contracts/manifest.ts'
 import {
@@ -52,7 +53,7 @@ function readingOf({ id, contributes: { resources } }: Manifest, functions: Func
       const uri = String(asked)
       const found = resourceAt(resources, uri)
       const read = found && functions[found.resource.name]
-      if (!found || !read) throw new InputError(`There is no resource "${uri.slice(0, 200)}".`)
+      if (!found || !read) throw new InputError(`There is no resource "${headOf(uri, 200)}".`)
       const answer = await read({ ...found.variables, uri }, capabilities, context)
       return toResourceOutput(answer, { uri, mimeType: found.resource.mimeType })
     },
@@ -79,7 +80,7 @@ function promptingOf({ id, contributes: { prompts } }: Manifest, functions: Func
     async run({ name, arguments: given }, capabilities, context) {
       const prompt = prompts.find((one) => one.name === name)
       const make = prompt && functions[prompt.name]
-      if (!make) throw new InputError(`There is no prompt "${String(name).slice(0, 64)}".`)
+      if (!make) throw new InputError(`There is no prompt "${headOf(String(name), 64)}".`)
       const values = (given ?? {}) as JsonObject
       checkArguments(prompt, values)
       return toPromptOutput(await make(values, capabilities, context))
@@ -107,7 +108,7 @@ function checkArguments({ arguments: declared }: PromptManifest, values: JsonObj
   if (missing) throw new InputError(`The argument "${missing.name}" is required.`)
   const unknown = Object.keys(values).find((key) => !declared.some(({ name }) => name === key))
   if (unknown !== undefined)
-    throw new InputError(`There is no argument "${unknown.slice(0, 64)}" of this prompt.`)
+    throw new InputError(`There is no argument "${headOf(unknown, 64)}" of this prompt.`)
 }
 
 const argumentsOf = ({ arguments: declared }: PromptManifest): string =>

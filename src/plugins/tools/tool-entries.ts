@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { toolDestroys } from '#contracts/destructive.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import { joinLabels, saidLabel } from '#contracts/label.ts'
@@ -262,7 +263,7 @@ function toOutput(value: unknown): Json {
     if (jsonSizeBytes(output) <= maxOutputBytes) return output
   } catch (error) {
     if (error instanceof NotJsonError)
-      throw new OutputError(`returned what is not JSON: ${error.message.slice(0, 300)}.`)
+      throw new OutputError(`returned what is not JSON: ${headOf(error.message, 300)}.`)
     throw error
   }
   throw new OutputError('returned more than 1 MiB of JSON.')

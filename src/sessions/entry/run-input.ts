@@ -55,17 +55,20 @@ const ofDay = [
 /** What the day does not have would not be given when the run goes on: whoever asks is told at once. */
 async function refuseBeyondDay(
   usage: RunInputParts['usage'],
-  { pauses = [] }: RunView,
+  { id, pauses = [] }: RunView,
   { principal, limits }: { readonly principal: string; readonly limits: Partial<Limits> },
 ): Promise<void> {
   const reached = pauses.find((pause) => pause.reached?.limit !== undefined)?.reached
   const meant = ofDay.find(([limit]) => limit === reached?.limit)
   if (!reached || !meant || !isRaise(reached, limits)) return
   const [limit, key] = meant
-  const day = await usage(principal)
+  const day = await usage(principal, id)
   if (day.limits[key] >= unlimited) return
-  const left = Math.max(0, day.limits[key] - day.settled[key] - day.reserved[key])
-  const most = (reached.spent ?? 0) + left
+  const { spent = 0 } = reached
+  // What is open may be its own: it waits for something below it, or has not given it back yet.
+  const free = spent + Math.max(0, day.limits[key] - day.settled[key] - day.reserved[key])
+  const most = Math.max(free, day.most?.[key] ?? 0)
+  const left = most - spent
   if ((limits[limit] ?? 0) <= most) return
   const param = key === 'tokens' ? limit : 'maxCostUsd'
   const [has, may] = [left, most].map((amount) =>

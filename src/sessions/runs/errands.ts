@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import { toToolResult } from '#contracts/agent-outcome.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
@@ -81,7 +82,7 @@ const maxDeliveredChars = 400_000
 function short(result: ToolResult): ToolResult {
   const text = result.ok ? JSON.stringify(result.output) : result.error.message
   if (text.length <= maxDeliveredChars) return result
-  const cut = `${text.slice(0, maxDeliveredChars)} [cut: the session has all ${text.length} characters]`
+  const cut = `${headOf(text, maxDeliveredChars)} [cut: the session has all ${text.length} characters]`
   return result.ok
     ? { ...result, output: cut }
     : { ...result, error: { ...result.error, message: cut } }

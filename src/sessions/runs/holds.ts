@@ -28,6 +28,8 @@ export interface Holds {
   readonly left: (row: RunRow) => void
   /** Says that nothing of what the run was asked with goes on, unless something does. */
   readonly release: (row: RunRow) => Promise<void>
+  /** Whether something goes on that was asked for with this. */
+  readonly worksWith: (credential: string) => boolean
 }
 
 export function createHolds(options: HoldsOptions): Holds {
@@ -50,9 +52,9 @@ export function createHolds(options: HoldsOptions): Holds {
       }
     }
   }
+  const worksWith = (id: string) => unfinished().some((one) => credentialsOf(one).includes(id))
   const release = async (row: RunRow) => {
-    const isHeld = (id: string) => unfinished().some((one) => credentialsOf(one).includes(id))
-    const credentials = credentialsOf(row.submission).filter((id) => !isHeld(id))
+    const credentials = credentialsOf(row.submission).filter((id) => !worksWith(id))
     if (credentials.length > 0) await held?.release({ ...requestOf(row, lastOrder()), credentials })
   }
 
@@ -73,5 +75,6 @@ export function createHolds(options: HoldsOptions): Holds {
         .catch(() => onUntold(row))
     },
     release,
+    worksWith,
   }
 }

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { PinnedTool } from '#contracts/agent-pin.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
@@ -57,6 +58,6 @@ const changedText = (name: string): string =>
 
 /** Whoever has nothing to look with sees it here. */
 function shownText({ description, inputSchema }: ToolEntry['tool']): string {
-  const text = JSON.stringify({ description, input_schema: inputSchema }).slice(0, maxShownChars)
+  const text = headOf(JSON.stringify({ description, input_schema: inputSchema }), maxShownChars)
   return `What it is now: ${text} You may call it as that.`
 }

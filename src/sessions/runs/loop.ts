@@ -12,7 +12,8 @@ export interface Loop {
 
 /**
  * Whether the last calls of a run are the same stretch, of one call or several, `rounds` times in a row: nothing new
- * came of them, and nothing new will.
+ * came of them, and nothing new will. Calls beside each other in one turn count like those of turns one after the
+ * other: who asks for the same five times at once goes round in circles as well.
  *
  * @param rounds 0 looks for nothing.
  */

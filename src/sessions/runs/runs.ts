@@ -61,6 +61,8 @@ export interface Runs extends Cancelling {
   readonly wake: (id: string) => void
   /** Tells its principal's object once more that a run has left. */
   readonly release: (row: RunRow) => Promise<void>
+  /** Whether a run that was asked for with this key or sign-in is not over. */
+  readonly worksWith: (credential: string) => boolean
   readonly isIdle: () => boolean
   /** Something could not be written: `resume` does it again, before anything after it. */
   readonly isBehind: () => boolean
@@ -100,6 +102,7 @@ export function createRuns(options: RunsOptions): Runs {
     ...cancelling,
     live: (id) => live.get(id),
     release: (row) => holds.release(row),
+    worksWith: (credential) => holds.worksWith(credential),
     isIdle: () => live.size === 0,
     isBehind: () => hasLost,
     wake(id) {

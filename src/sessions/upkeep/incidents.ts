@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Incident, PrincipalLedger } from '#contracts/principal.ts'
 import type { Todo } from '../storage/todo.ts'
 
@@ -20,7 +21,7 @@ export function createReport({ principals, sessionId, todo }: IncidentOptions): 
       // What was told is remembered over a restart, so that its end is told too; where nothing can be stored, it is not.
       told.add(kind)
       attempt(() => todo().noteTrouble(kind))
-      principals.report({ ...about, message: message.slice(0, maxProblemChars) })
+      principals.report({ ...about, message: headOf(message, maxProblemChars) })
       return
     }
     const wasStored = attempt(() => todo().clearTrouble(kind))

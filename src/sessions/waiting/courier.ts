@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { ApprovalRule } from '#contracts/approval.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Errand, Todo } from '../storage/todo.ts'
@@ -42,7 +43,7 @@ export function createCourier(options: CourierOptions): Courier {
       )
       const failed = results.find((result) => result.status === 'rejected')
       failures = failed ? failures + 1 : 0
-      onTrouble(failed && String(failed.reason).slice(0, 200))
+      onTrouble(failed && headOf(String(failed.reason), 200))
     }
   }
   return {

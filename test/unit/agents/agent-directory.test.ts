@@ -1,3 +1,4 @@
+import { createTokenEstimator } from '../../../src/models/estimate.ts'
 import { describe, expect, test } from 'vitest'
 import { orchestratorLimits } from '#contracts/default-limits.ts'
 import type { BundledPlugin } from '#contracts/manifest.ts'
@@ -52,6 +53,11 @@ function setUp(bundled: readonly BundledPlugin[], overrides: Partial<AgentDirect
       createToolset(entries, { ...options, buildIndex: createSearchIndex }),
     withOutside: withOutsideTools,
     sha256,
+    pinned: plugins.flatMap(({ manifest: { id, agent }, tools }) => [
+      ...tools.map(({ tool }) => tool.name),
+      ...(agent ? [`${id}__run`] : []),
+    ]),
+    count: createTokenEstimator(),
     ...overrides,
   })
 }

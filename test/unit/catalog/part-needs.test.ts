@@ -28,3 +28,10 @@ it('what is asked for by name has what it needs, however many parts every run ha
   const { parts } = await withNeeds({ parts: always, ids: ['a'] }, deps)
   expect(keysOf(parts.slice(600))).toEqual(['plugin a', 'plugin b', 'plugin c'])
 })
+
+it('what a part of every run needs by its kind is wired with it', async () => {
+  const policy = { ...partOf('policy', 'policy', []), needs: ['a', 'gone'] }
+  const deps = over([partOf('a'), partOf('b')], { a: ['b'] })
+  const { parts } = await withNeeds({ parts: [policy] }, deps)
+  expect(keysOf(parts)).toEqual(['policy policy', 'plugin a', 'plugin b'])
+})

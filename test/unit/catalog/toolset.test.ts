@@ -53,13 +53,30 @@ describe('the definitions', () => {
     expect(own.resolve('isola__more', {})?.entry).toBe(more[0])
   })
 
-  test('at most 24 are pinned; the rest stays reachable by isola__call only', () => {
-    const toolset = build(Array.from({ length: 30 }, (_, index) => entry(`p__t${index}`)))
-    expect(names(toolset)).toHaveLength(26)
-    expect(toolset.resolve('p__t29', {})).toBeUndefined()
-    expect(toolset.resolve('isola__call', { name: 'p__t29', input: {} })?.entry.tool.name).toBe(
-      'p__t29',
-    )
+  test('what is not pinned is in none, and is called with isola__call or by its own name', () => {
+    const entries = Array.from({ length: 30 }, (_, index) => entry(`p__t${index}`))
+    const toolset = build(entries, { isPinned: ({ tool: { name } }) => name === 'p__t3' })
+    expect(names(toolset)).toEqual(['isola__find', 'isola__call', 'p__t3'])
+    expect(toolset.resolve('p__t29', { a: 1 })).toEqual({ entry: entries[29], input: { a: 1 } })
+    expect(toolset.resolve('isola__call', { name: 'p__t29', input: {} })?.entry).toBe(entries[29])
+  })
+
+  test('what is installed elsewhere is looked up by its own name too', async () => {
+    const far = entry('far__x')
+    const asked: (readonly string[])[] = []
+    const toolset = build([entry('a__x')], {
+      isPinned: () => false,
+      beyond: {
+        search: async () => [],
+        entry: (name) => (asked.flat().includes(name) && name === 'far__x' ? far : undefined),
+        ready: async (wanted) => void asked.push(wanted),
+      },
+    })
+    const call = (toolId: string, input = {}) => ({ id: '1', toolId, input })
+    await toolset.ready?.([call('a__x'), call('isola__find'), call('far__x'), call('gone__x')])
+    expect(asked).toEqual([['far__x', 'gone__x']])
+    expect(toolset.resolve('far__x', {})?.entry).toBe(far)
+    expect(toolset.resolve('gone__x', {})).toBeUndefined()
   })
 
   test('have the same size with ten and with ten thousand unpinned tools', () => {
@@ -134,7 +151,6 @@ describe('isola__call', () => {
       'isola__call needs "name": the id of a tool, as isola__find answers it.',
     ],
     ['isola__call', { name: 'isola__find' }, 'isola__find is called by its own name.'],
-    ['b__y', {}, 'The tool "b__y" is called with isola__call.'],
   ])('%s of %j says which tool is not there, and where to look', (name, input, text) =>
     expect(toolset.missing?.(name, input)).toBe(text),
   )

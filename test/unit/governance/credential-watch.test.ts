@@ -15,11 +15,15 @@ function createWorld() {
   const asleep = (_ms: number, signal?: AbortSignal) =>
     new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()))
   const clock = { nowMs: () => nowMs, sleep: asleep }
-  const rows = createHeldRows(createPrincipalStorage())
+  const storage = createPrincipalStorage()
+  const rows = createHeldRows(storage)
   const states = new Map<string, CredentialState>()
   const told: [session: string, credential: string, reason: string][] = []
   const away = new Set<string>()
   const wakes: number[] = []
+  /** What sessions say that they work on; those that are not in it know of no work. */
+  const works = new Map<string, Promise<boolean>>()
+  const questions: string[] = []
   let asked = 0
   let isDatabaseAway = false
   let answer: Promise<void> = Promise.resolve()
@@ -42,6 +46,11 @@ function createWorld() {
             if (away.has(session)) throw new Error('away')
             told.push([session, credential, reason])
           },
+          async worksWith(credential: string) {
+            questions.push(`${session} ${credential}`)
+            if (away.has(session)) throw new Error('away')
+            return works.get(session) ?? false
+          },
         }).at(session),
     },
   })
@@ -51,7 +60,10 @@ function createWorld() {
     watch.release({ principal: 'alice', session, credentials: ['key_1'], upTo })
   return {
     clock,
+    storage,
     rows,
+    works,
+    questions,
     states,
     told,
     away,
@@ -166,4 +178,77 @@ it('the database is asked once about a key that many sessions work with', async 
   for (let session = 2; session < 20; session += 1) hold(`ses_${session}`)
   await settle()
   expect(asked()).toBe(1)
+})
+
+const hourMs = 3_600_000
+const sessionsOf = ({ rows }: Pick<ReturnType<typeof createWorld>, 'rows'>) =>
+  rows.holders('key_1').map(({ session }) => session)
+
+it('G12: a session that was deleted, or never wrote its run, is forgotten after an hour', async () => {
+  const world = createWorld()
+  const { hold, watch, works, away, wait, questions, clock } = world
+  for (const session of ['ses_away', 'ses_gone', 'ses_works']) hold(session)
+  works.set('ses_works', Promise.resolve(true))
+  away.add('ses_away')
+  await settle()
+  wait(hourMs - 1)
+  await watch.look()
+  expect(questions).toEqual([])
+  wait(1)
+  expect((await watch.look())! - clock.nowMs()).toBe(600_000)
+  expect(questions).toHaveLength(3)
+  expect(sessionsOf(world)).toEqual(['ses_away', 'ses_works'])
+  // The others are asked again, an hour later; nobody is told anything.
+  await watch.look()
+  expect(questions).toHaveLength(3)
+  away.clear()
+  works.clear()
+  wait(hourMs)
+  expect(await watch.look()).toBeUndefined()
+  expect(sessionsOf(world)).toEqual([])
+  expect([world.rows.credentials(), world.told, watch.isNeeded()]).toEqual([[], [], false])
+})
+
+it('G12: a session that comes with a run while it is asked stays, and is found when its key is revoked', async () => {
+  const world = createWorld()
+  const { hold, watch, works, wait, states, whom } = world
+  hold('ses_1')
+  const answer = Promise.withResolvers<boolean>()
+  works.set('ses_1', answer.promise)
+  wait(hourMs)
+  const looking = watch.look()
+  await settle()
+  hold('ses_1') // in the place of one that was declined
+  answer.resolve(false)
+  await looking
+  expect(sessionsOf(world)).toEqual(['ses_1'])
+  states.set('key_1', revoked)
+  await watch.look()
+  expect(whom()).toEqual(['ses_1 key_1'])
+})
+
+it('G12: a clock that went back puts the question off by an hour at most', async () => {
+  const { hold, watch, wait, questions } = createWorld()
+  hold('ses_1')
+  await settle()
+  wait(-hourMs)
+  await watch.look()
+  expect(questions).toEqual(['ses_1 key_1'])
+})
+
+it('G12: what an object of the version before had noted is asked about at the next look', async () => {
+  const { storage, watch, rows, hold, questions } = createWorld()
+  storage.sql.exec(`
+    CREATE TABLE credentials (
+      id TEXT PRIMARY KEY, checked INTEGER NOT NULL DEFAULT 0, ends_at_ms INTEGER, ended TEXT
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE holders (
+      credential TEXT NOT NULL, session TEXT NOT NULL, up_to INTEGER NOT NULL, PRIMARY KEY (credential, session)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO credentials (id) VALUES ('key_1');
+    INSERT INTO holders VALUES ('key_1', 'ses_old', 1);`)
+  hold('ses_new')
+  await watch.look()
+  expect(questions).toEqual(['ses_old key_1'])
+  expect(rows.holders('key_1')).toEqual([{ session: 'ses_new', upTo: 1 }])
 })

@@ -28,7 +28,7 @@ function open() {
     },
     ask: (run: string, asked: DayAmount, limits: DayAmount, nowMs = noon, step = 1) =>
       ledger.reserve({ principal: 'p', session: `ses_${run}`, run, asked, step }, limits, nowMs),
-    usage: (limits: DayAmount, nowMs = noon) => ledger.usage(limits, nowMs),
+    usage: (limits: DayAmount, nowMs = noon, run?: string) => ledger.usage(limits, nowMs, run),
   }
 }
 
@@ -275,6 +275,36 @@ describe('the change of days', () => {
     expect(progress()).toEqual([{ run: 'late' }])
     ledger.settle('later', spentTokens(1), noon + 120 * dayMs)
     expect(progress()).toEqual([])
+  })
+})
+
+describe('a run that is asked about', () => {
+  const limits = tokensOnly(100)
+
+  it('E1: may have what it holds, and what is left besides', () => {
+    const { ask, usage, ledger } = open()
+    ask('a', tokensOnly(60), limits)
+    ask('b', tokensOnly(10), limits)
+    expect(usage(limits, noon, 'a').most).toEqual({ tokens: 90, costNanoUsd: unlimited })
+    // It is given just that when it goes on.
+    expect(ask('a', tokensOnly(90), limits, noon, 2)).toMatchObject({ value: { tokens: 90 } })
+    ledger.settle('a', spentTokens(30), noon, 2)
+    expect(usage(limits, noon, 'a')).not.toHaveProperty('most')
+    expect(usage(limits)).not.toHaveProperty('most')
+  })
+
+  it('E1: has it of the day of its reservation, with what earlier days had of it', () => {
+    const { ask, usage, ledger } = open()
+    ask('a', tokensOnly(60), limits)
+    ledger.settle('a', spentTokens(20), noon)
+    ask('a', tokensOnly(60), limits, noon + dayMs, 2)
+    ask('c', tokensOnly(100), limits, noon + 2 * dayMs)
+    expect(usage(limits, noon + 2 * dayMs, 'a')).toMatchObject({ most: { tokens: 120 } })
+    expect(ask('a', tokensOnly(119), limits, noon + 2 * dayMs, 3)).toMatchObject({
+      value: { tokens: 119 },
+    })
+    // A limit that was lowered meanwhile takes nothing of what it holds.
+    expect(usage(tokensOnly(10), noon + 2 * dayMs, 'a')).toMatchObject({ most: { tokens: 119 } })
   })
 })
 

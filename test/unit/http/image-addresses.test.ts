@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { DeploymentEvent } from '#contracts/event.ts'
 import { toContent } from '../../../src/http/openai/responses/compaction-item.ts'
 import { createImageReader } from '../../../src/outbound/image-reader.ts'
+import { checkDeployment } from '../../setup/check-events.ts'
 import { createFakeApp, errorOf } from '../../fakes/http-deps.ts'
 import { sendOver } from '../../fakes/outbound.ts'
 
@@ -34,6 +36,15 @@ const ways = [
 function createWorld({ areAddressesTaken = false, pictureBytes = png.length } = {}) {
   const picture = Uint8Array.from(png.padEnd(pictureBytes, '.'), (c) => c.charCodeAt(0))
   const asked: string[] = []
+  const recorded: DeploymentEvent[] = []
+  let isRecordAway = false
+  const deploymentLog = {
+    async append(event: DeploymentEvent) {
+      if (isRecordAway) throw new Error('D1_ERROR')
+      checkDeployment(event)
+      recorded.push(event)
+    },
+  }
   const send = sendOver(async (to) => {
     asked.push(to)
     if (to.endsWith('/inside'))
@@ -41,7 +52,8 @@ function createWorld({ areAddressesTaken = false, pictureBytes = png.length } = 
     return new Response(to.endsWith('.html') ? '<html>' : picture)
   })
   const readImage = areAddressesTaken ? undefined : createImageReader(send)
-  return { asked, ...createFakeApp({ deps: { readImage } }) }
+  const app = createFakeApp({ deps: { readImage, deploymentLog } })
+  return { asked, recorded, loseRecord: () => void (isRecordAway = true), ...app }
 }
 
 describe.each(ways)('an image by its address at $path', ({ path, at, toBody }) => {
@@ -65,6 +77,42 @@ describe.each(ways)('an image by its address at $path', ({ path, at, toBody }) =
         },
       },
     ])
+  })
+
+  it('is on the record by its host, with its size and what became of it, never by its address', async () => {
+    const { send, submitted, recorded } = createWorld()
+    const secret = `${url}?token=s3cret`
+    expect((await send(path, { json: toBody(secret, secret) })).status).toBe(200)
+    expect(recorded).toMatchObject([
+      { type: 'images_fetched', principal: 'operator', trace: submitted().trace },
+    ])
+    expect(recorded[0]?.data).toEqual({
+      images: [{ host: 'pictures.example', verdict: 'fetched', sizeBytes: png.length }],
+      request: expect.stringMatching(/^req_/),
+    })
+    await send(path, { json: toBody(inline) })
+    expect(recorded).toHaveLength(1)
+  })
+
+  it.each([
+    ['https://user:s3cret@pictures.example/', { host: 'pictures.example', verdict: 'refused' }],
+    [
+      'https://pictures.example/inside',
+      { host: 'pictures.example', hosts: ['pictures.example', '10.0.0.1'], verdict: 'refused' },
+    ],
+    ['https://pictures.example/a.html', { host: 'pictures.example', verdict: 'unsupported' }],
+  ])('T5: %s is on the record too, though nothing is run', async (target, image) => {
+    const { send, recorded, calls } = createWorld()
+    expect((await send(path, { json: toBody(target) })).status).toBe(400)
+    expect(recorded.map(({ data }) => data)).toMatchObject([{ images: [image] }])
+    expect([calls, JSON.stringify(recorded).includes('s3cret')]).toEqual([[], false])
+  })
+
+  it('is answered where the record cannot be written, and the operator hears of that', async () => {
+    const { send, loseRecord, faults } = createWorld()
+    loseRecord()
+    expect((await send(path, { json: toBody(url) })).status).toBe(200)
+    expect(faults).toHaveLength(1)
   })
 
   it("is the user's own where it comes as a data URL", async () => {

@@ -15,6 +15,7 @@ function readBy(items: readonly StreamItem[]): readonly string[] {
   const response = createResponseView({ ...common, head: { place, createdAt: 1, echo: {} } })
   const said = items.map((item) => chat.show(item)).join('')
   for (const item of items) response.show(item)
+  response.close()
   return [said, JSON.stringify(response.resource().incomplete_details)]
 }
 

@@ -75,6 +75,21 @@ describe('the price of a model', () => {
     })
   })
 
+  it('says the usual key where the file has no other for it', () => {
+    const models = {
+      'openai/gpt-a': [1, 2, 1_000, 100, null],
+      'groq/openai/gpt-oss': [1, 2, 1_000, 100, null],
+    } as const
+    const sources = (vendor: string, model: string) => {
+      const { priceOf, windowOf } = readPriceFile({ ...file, models }, vendor)
+      return [priceOf(model)?.source, windowOf(model)?.source]
+    }
+    const from = 'some/list@abcdef012 (read on 2026-01-02)'
+    expect(sources('openai', 'gpt-a')).toEqual([`${from}: gpt-a`, `${from}: gpt-a`])
+    const groq = `${from}: groq/openai/gpt-oss`
+    expect(sources('groq', 'openai/gpt-oss')).toEqual([groq, groq])
+  })
+
   it('says where it is from, and so does the window', () => {
     const { priceOf, windowOf } = readPriceFile(file, 'openai')
     expect(priceOf('gpt-long')).toEqual({

@@ -45,6 +45,14 @@ describe.each(trimmed)('$package without what the Worker never reaches ($file)',
     expect([...aliases.values()]).toContain(targetOf(entry))
   })
 
+  test('has of a table what is kept, and nothing else', () => {
+    for (const [table, kept] of Object.entries(entry.keeps ?? {})) {
+      const begin = made.findIndex((line) => line.includes(` ${table} = `))
+      const end = made.findIndex((line, index) => index > begin && /^[\])}]+;$/.test(line))
+      expect(made.slice(begin + 1, end).map((line) => /\w+/.exec(line)?.[0])).toEqual(kept)
+    }
+  })
+
   test('stands for names that a module writes: of the package, of its core, or of the room', () => {
     const modules = [dirname(sourceOf(entry)), join(root, entry.room)].flatMap((folder) =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -77,4 +85,23 @@ describe.each(trimmed)('$package without what the Worker never reaches ($file)',
     })
     expect(errors).toEqual([])
   })
+})
+
+test('MCP’s checks by the name of a type are there for the types that the packages ask for', () => {
+  const core = trimmed.find(({ keeps }) => keeps?.['SPEC_SCHEMA_KEYS'])
+  const kept = core?.keeps?.['SPEC_SCHEMA_KEYS']?.map((name) => name.replace(/Schema$/, ''))
+  const folders = ['@modelcontextprotocol/client', '@modelcontextprotocol/server', 'agents'].map(
+    (name) => join(root, 'node_modules', name, 'dist'),
+  )
+  const asked = [...folders, join(root, 'src/mcp'), join(root, 'src/http')].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.(m?js|ts)$/.test(path) && !/\.d\.m?ts$/.test(path))
+      .flatMap((path) => [
+        ...readFileSync(join(folder, path), 'utf8')
+          .replaceAll(/^\s*\*.*$/gm, '')
+          .matchAll(/\b(?:isSpecType|specTypeSchemas)(?:\.(\w+)|\[)/g),
+      ])
+      .map(([, name]) => name),
+  )
+  expect(asked).toEqual(kept)
 })

@@ -118,12 +118,16 @@ describe('npm run prices', () => {
   })
 
   it('writes where it is from', () => {
-    const source = toSource(rowsOf({ 'gpt-a': entry() }), {
+    const list = { 'gpt-a': entry(), 'gpt-b-2026-01-01': entry(), 'gpt-c-latest': entry() }
+    const source = toSource(rowsOf(list), {
       commit: 'f'.repeat(40),
       date: 'of 2026-01-02',
     })
     expect(source).toContain('github.com/BerriAI/litellm')
     expect(source).toContain(`commit ${'f'.repeat(40)}, of 2026-01-02`)
-    expect(source).toContain('"openai/gpt-a": [0.15,0.6,1000,100,"gpt-a"]')
+    expect(source).toContain('"openai/gpt-a": [0.15,0.6,1000,100,null]')
+    // Known by another name than the list has.
+    expect(source).toContain('"openai/gpt-b": [0.15,0.6,1000,100,"gpt-b-2026-01-01"]')
+    expect(source).toContain('"openai/gpt-c": [0.15,0.6,1000,100,"gpt-c-latest"]')
   })
 })

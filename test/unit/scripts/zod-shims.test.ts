@@ -25,14 +25,6 @@ test('whoever asks the Worker for JSON Schema of a schema is told what is missin
     expect(unused).toThrow(/no code that writes JSON Schema/)
 })
 
-test('wrangler.toml puts it in the place of both modules, by the names that zod has for them', () => {
-  const toml = textOf(join(root, 'wrangler.toml'))
-  for (const name of ['json-schema-processors', 'to-json-schema']) {
-    expect(toml).toContain(`"../core/${name}.js" = "./src/zod-shims.ts"`)
-    expect(textOf(join(classic, 'schemas.js'))).toContain(`from "../core/${name}.js"`)
-  }
-})
-
 test('nothing asks zod for JSON Schema but what writes docs/openapi.json beforehand', () => {
   const asks = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && path !== 'zod-shims.ts')

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { HeldWork } from '#contracts/held-work.ts'
 import { says, toolEntry } from '../../fakes/kernel.ts'
-import { createSessionWorld, settle, session } from '../../switches/session-world.ts'
+import {
+  createSessionWorld,
+  never,
+  session,
+  settle,
+  type WorldOptions,
+} from '../../switches/session-world.ts'
 
 /** A principal's object that writes down what it is told; `fail` breaks its next `release`. */
 function createHeld() {
@@ -20,8 +26,9 @@ function createHeld() {
   return { said, held, fail: () => (failures = 1) }
 }
 
-const setUp = () => {
+const setUp = (options: Partial<WorldOptions> = {}) => {
   const world = createSessionWorld({
+    ...options,
     script: (_request, index) =>
       index === 0 ? { calls: [{ name: 'mail', input: { to: 'a' } }] } : { text: 'done' },
     entries: [
@@ -73,5 +80,30 @@ describe('what is known of work that goes on with a key', () => {
     await life.courier.carry()
     expect(said.at(-1)).toBe('release key_1 1')
     expect(life.todo.errands()).toEqual([])
+  })
+
+  it('G12: is what a session says of itself, while a run of the key works or waits', async () => {
+    const { world, know } = setUp()
+    know()
+    let life = world.wake()
+    const outcome = await life.run({ key: 'key_1' })
+    expect([life.runs.worksWith('key_1'), life.runs.worksWith('key_2')]).toEqual([true, false])
+    life = world.wake()
+    expect(life.runs.worksWith('key_1')).toBe(true)
+    life.runs.cancel(life.row(outcome.id), 'stop')
+    await life.runs.live(outcome.id)?.done
+    expect(life.runs.worksWith('key_1')).toBe(false)
+  })
+
+  it('G12: is also a run that has no row yet, and nothing once its object fell before it had one', async () => {
+    const { world, know, said } = setUp({ reserve: () => never })
+    know()
+    const life = world.wake()
+    void life.run({ key: 'key_1' })
+    await settle()
+    expect(said).toEqual(['hold key_1 1'])
+    expect(life.store.session()).toBeUndefined()
+    expect(life.runs.worksWith('key_1')).toBe(true)
+    expect(world.wake().runs.worksWith('key_1')).toBe(false)
   })
 })

@@ -51,6 +51,18 @@ describe('a loop of calls', () => {
     expect(loopIn(turnsOf(...calls.slice(1)), 5)).toBeUndefined()
   })
 
+  it('I12: may be within one turn, whose calls were made beside each other', () => {
+    const oneTurn = (...calls: readonly CallRecord[]) => [{ ...turnsOf(calls[0]!)[0]!, calls }]
+    const same = (count: number) => times(count, () => callOf('read', 'a', 'x'))
+    expect(loopIn(oneTurn(...same(5)), 5)).toEqual({ calls: ['read'], rounds: 5 })
+    expect(loopIn(oneTurn(...same(4)), 5)).toBeUndefined()
+    expect(loopIn([...oneTurn(...same(3)), ...oneTurn(...same(2))], 5)).toMatchObject({ rounds: 5 })
+    const others = times(5, (index) => callOf('read', String(index), 'x'))
+    expect(loopIn(oneTurn(...others), 5)).toBeUndefined()
+    // What else was asked for last may have brought something new.
+    expect(loopIn(oneTurn(...same(5), callOf('list', 'a', 'x')), 5)).toBeUndefined()
+  })
+
   it('I12: begins anew when somebody says something', () => {
     const turns = turnsOf(...times(6, () => callOf('read', 'a', 'x')))
     const said = { role: 'user', text: 'Go on.', taint: ['user'] } as const

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited, type Limits } from '#contracts/lease.ts'
+import type { DayUsage } from '#contracts/principal.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import { createRunInput, type RunInputParts } from '../../../src/sessions/entry/run-input.ts'
 
-const about = { run: 'run_1', session: 'ses_1', agent: 'orchestrator', createdAtMs: 1 }
+const about = { id: 'run_1', session: 'ses_1', agent: 'orchestrator', createdAtMs: 1 }
 
 /** A run that waits at a limit of a principal that has some of its day left, and asks for more. */
-async function raise(limits: Partial<Limits>) {
+async function raise(limits: Partial<Limits>, held: Partial<DayUsage> = {}) {
   const [limit = 'maxTokens'] = Object.keys(limits) as (keyof Limits)[]
   const reached = { code: 'lease_cost', message: '', limit, allowed: 10, spent: 1_000_000_000 }
   const view = { ...about, state: 'parked', pauses: [{ kind: 'budget', reached }] }
@@ -17,10 +18,11 @@ async function raise(limits: Partial<Limits>) {
   const none = { tokens: 0, costNanoUsd: 0 }
   const day = { tokens: unlimited, costNanoUsd: 500_000_000 }
   const principals = {
-    usage: async () => ({
+    usage: async (principal: string, run?: string) => ({
+      ...(principal === 'ada' && run === 'run_1' && held),
       limits: limit === 'maxTokens' ? { ...day, tokens: 300 } : day,
       settled: none,
-      reserved: none,
+      reserved: held.reserved ?? none,
     }),
   }
   const sessions = { at: () => session } as unknown as SessionGateway
@@ -40,6 +42,15 @@ describe('a limit that is raised beyond the day', () => {
       message:
         'maxCostUsd: the day of this principal has $0.5 left, so this run may have a limit of $1.5. An operator may raise it further.',
     })
+  })
+
+  it('E1: is none where the day is used up by what the run holds itself', async () => {
+    const reserved = { tokens: 0, costNanoUsd: 500_000_000 }
+    const most = { tokens: unlimited, costNanoUsd: 1_400_000_000 }
+    const held = { reserved, most }
+    await expect(raise({ maxCostNanoUsd: 1_400_000_000 }, held)).resolves.toMatchObject(about)
+    const message = expect.stringContaining('has $0.4 left, so this run may have a limit of $1.4.')
+    await expect(raise({ maxCostNanoUsd: 1_400_000_001 }, held)).rejects.toMatchObject({ message })
   })
 
   it('E1: is refused with how many tokens it may have', async () => {

@@ -175,7 +175,7 @@ function stoppedBy({ state, error }: CompactionOutcome['result']): Error | undef
 }
 
 async function readInput(deps: HttpDeps, context: HttpContext, input: CompactRequest['input']) {
-  const inline = createInlineImages(deps.readImage, context.req.raw.signal)
+  const inline = createInlineImages(deps, context)
   if (typeof input === 'string') {
     return toHistory([{ kind: 'user', text: input, images: [], at: 'input' }], 'input')
   }

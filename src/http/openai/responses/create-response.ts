@@ -101,7 +101,7 @@ async function readHistory(
   context: HttpContext,
   input: ResponseRequest['input'],
 ): Promise<History> {
-  const inline = createInlineImages(deps.readImage, context.req.raw.signal)
+  const inline = createInlineImages(deps, context)
   if (typeof input === 'string') {
     return toHistory([{ kind: 'user', text: input, images: [], at: 'input' }], 'input')
   }

@@ -12,8 +12,6 @@ export interface ResponseViewOptions {
   readonly head: ResponseHead
   readonly requestId: string
   readonly onFault: (error: unknown) => void
-  /** It is followed while its run waits at a limit, until that goes on or is over. */
-  readonly isFollowed?: boolean
   /** Only what comes after this `sequence_number`. */
   readonly after?: number
 }
@@ -34,6 +32,8 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
   let lastTurn = place.turn
   let body: ResponseBody = { status: 'in_progress' }
   let isComplete = false
+  /** What its run waits for, if nothing came after that: a limit that somebody may raise. */
+  let limit: Extract<Change, { readonly type: 'limit' }> | undefined
 
   const resource = () => toResource(head, { ...body, output: output.items })
 
@@ -43,11 +43,6 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
     return `${emit(last.type, numberOfEnd(lastTurn), { response: resource() })}data: [DONE]\n\n`
   }
   const show = (change: Change): string => {
-    if (isComplete) {
-      // It waited at a limit, and goes on.
-      isComplete = false
-      body = { status: 'in_progress' }
-    }
     switch (change.type) {
       case 'text':
         lastTurn = change.turn
@@ -62,10 +57,8 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
       }
       case 'limit': {
         lastTurn = change.turn
-        // Nobody waits for it here: it is read when it is over.
-        if (options.isFollowed || head.echo['background'] === true) return ''
-        const message = `${change.message} ${howToGoOn(place, change)}`
-        return end(incomplete(fold.tokens(), { code: change.code, message }))
+        limit = change
+        return ''
       }
       case 'end': {
         const { atMs } = change
@@ -73,6 +66,12 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
         return end(last)
       }
     }
+  }
+  /** One in the background is read when it is over; of any other that is all, until somebody raises the limit. */
+  const endAtLimit = (at: NonNullable<typeof limit>): string => {
+    if (head.echo['background'] === true) return 'data: [DONE]\n\n'
+    const message = `${at.message} ${howToGoOn(place, at)}`
+    return end(incomplete(fold.tokens(), { code: at.code, message }))
   }
   const fail = (error: unknown): string => {
     isComplete = true
@@ -88,9 +87,15 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
     opening:
       emit('response.created', 0, { response: resource() }) +
       emit('response.in_progress', 1, { response: resource() }),
-    show: (item) => fold.apply(item).map(show).join(''),
+    show(item) {
+      limit = undefined // it waits no more
+      return fold.apply(item).map(show).join('')
+    },
     isComplete: () => isComplete,
-    close: () => (isComplete ? '' : fail(brokenOff())),
+    close() {
+      if (isComplete) return ''
+      return limit ? endAtLimit(limit) : fail(brokenOff())
+    },
     fail,
   }
 }

@@ -42,7 +42,6 @@ export function createShowResponse(deps: HttpDeps): HttpHandler {
       head,
       requestId,
       onFault: (error) => deps.onFault?.(error, requestId),
-      isFollowed: true,
       ...(after !== undefined && { after: Number(after) }),
     })
     const { signal } = context.req.raw
@@ -106,6 +105,7 @@ async function toStored(
   const requestId = context.get('requestId')
   const view = createResponseView({ head, requestId, onFault: () => {} })
   for (const item of await deps.entry.readLog(context.get('principal').id, place)) view.show(item)
+  view.close()
   const resource = view.resource()
   return memo.state === 'queued' ? { ...resource, status: 'queued' } : resource
 }

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { JsonValue, PluginDatabase } from '#contracts/plugin.ts'
 import { ToolError } from '#contracts/plugin.ts'
 import type { RequestedGrants, ToolManifest } from '#contracts/manifest.ts'
@@ -103,7 +104,7 @@ function toFailure(error: unknown): ToolError {
   const said = /^D1_ERROR: (.*?)(?:: SQLITE_\w+.*)?$/s.exec(text)?.[1]
   const isSqlite = said !== undefined && /SQLITE_/.test(text)
   return new ToolError('tool_failed', {
-    message: isSqlite ? `SQLite: ${said.slice(0, 300)}` : 'The database did not answer.',
+    message: isSqlite ? `SQLite: ${headOf(said, 300)}` : 'The database did not answer.',
     transient: !isSqlite,
   })
 }

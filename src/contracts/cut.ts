@@ -13,6 +13,7 @@ export const tailOf = (text: string, maxChars: number): string => {
   return text.slice(isBetweenHalves(text, from) ? from + 1 : from)
 }
 
+/** The beginning and the end, where it is longer. */
 export const bothEnds = (text: string, maxChars: number): string => {
   if (text.length <= maxChars) return text
   const head = Math.floor((maxChars * 3) / 4)

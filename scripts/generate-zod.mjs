@@ -1,0 +1,178 @@
+// Writes src/trimmed.gen/zod/index.js: zod in one module, with the names that are asked of it and without formats of text
+// that nobody has. `[alias]` in wrangler.toml puts it in the place of the package's own, which is many modules and cannot be
+// cut one by one: two of its folders have files of the same names (docs/decisions/0064-packages-without-what-is-not-used.md).
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createGenerated } from './generated.mjs'
+import { root, toolFile } from './toolchain.mjs'
+
+/** What our own code and the packages of MCP ask of it. `toJSONSchema` says that it is not there (src/zod-shims.ts). */
+export const names = [
+  'NEVER',
+  'ZodError',
+  'ZodExactOptional',
+  'ZodIssueCode',
+  'ZodObject',
+  'ZodType',
+  'any',
+  'array',
+  'base64',
+  'boolean',
+  'coerce',
+  'custom',
+  'discriminatedUnion',
+  'email',
+  'enum',
+  'int',
+  'intersection',
+  'iso',
+  'json',
+  'lazy',
+  'literal',
+  'looseObject',
+  'null',
+  'number',
+  'object',
+  'optional',
+  'partialRecord',
+  'prettifyError',
+  'preprocess',
+  'record',
+  'safeParse',
+  'strictObject',
+  'string',
+  'stringbool',
+  'toJSONSchema',
+  'tuple',
+  'union',
+  'unknown',
+  'url',
+]
+
+/** What `z.string()` has for formats that are asked for by a name of their own, if at all: `z.email()`. */
+export const formats = [
+  'email',
+  'jwt',
+  'emoji',
+  'guid',
+  'uuid',
+  'uuidv4',
+  'uuidv6',
+  'uuidv7',
+  'nanoid',
+  'cuid',
+  'cuid2',
+  'ulid',
+  'base64',
+  'base64url',
+  'xid',
+  'ksuid',
+  'ipv4',
+  'ipv6',
+  'cidrv4',
+  'cidrv6',
+  'e164',
+  'datetime',
+  'date',
+  'time',
+  'duration',
+]
+
+/** What of `z.coerce` is asked for: each type that may be made of another brings its class. */
+export const coercions = ['number']
+
+const script = fileURLToPath(import.meta.url)
+const schemas = toolFile('zod', 'v4', 'classic', 'schemas.js')
+const coerce = toolFile('zod', 'v4', 'classic', 'coerce.js')
+const shims = join(root, 'src', 'zod-shims.ts')
+
+/** Replaces what must be there just once. */
+function once(text, from, to) {
+  if (text.split(from).length !== 2) throw new Error(`zod is written otherwise: ${from}`)
+  return text.replace(from, () => to)
+}
+
+/** The module of the classes, as it is bundled. */
+function trimSchemas() {
+  // A name of the whole table would bring all of the table.
+  let text = once(
+    readFileSync(schemas, 'utf8'),
+    'import { util } from "../core/index.js";',
+    'import * as util from "../core/util.js";',
+  )
+  text = once(text, 'core.util.constantCatch', 'util.constantCatch')
+  // That one compiles its parser with `new Function`, which a Worker has not, and then is the other one.
+  text = once(text, 'core.$ZodObjectJIT.init(', 'core.$ZodObject.init(')
+  const begin = text.indexOf('export const ZodString = ')
+  const end = text.indexOf('\n});', begin)
+  let methods = text.slice(begin, end)
+  for (const name of formats) {
+    const [method] = new RegExp(`\\n    ${name}\\(params\\) \\{\\n.*\\n    \\},`).exec(methods) ?? [
+      '?',
+    ]
+    methods = once(methods, method, `\n    ${name}: leftOut_,`)
+  }
+  const told =
+    'function leftOut_() { throw new Error("z.string() has no formats in the upload but url: use z.email(), z.iso.date() … (scripts/generate-zod.mjs)") }'
+  return `${text.slice(0, begin)}${methods}${text.slice(end)}\n${told}\n`
+}
+
+/** `z.coerce`, as it is bundled: its functions are four lines each. */
+function trimCoerce() {
+  const functions = readFileSync(coerce, 'utf8').split(/(?=^export function )/m)
+  const kept = functions.filter((text, index) =>
+    index === 0 ? true : coercions.includes(/^export function (\w+)/.exec(text)?.[1]),
+  )
+  if (kept.length !== coercions.length + 1) throw new Error('zod is written otherwise: z.coerce')
+  return kept.join('')
+}
+
+/** The module's text and what it was made of; the same package gives the same bytes. */
+async function bundle() {
+  const { build } = createRequire(import.meta.url)(toolFile('esbuild', 'lib', 'main.js'))
+  const of = (from, list) => `export { ${list.join(', ')} } from ${JSON.stringify(from)}\n`
+  const absent = ['toJSONSchema']
+  const kept = names.filter((name) => !absent.includes(name))
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    stdin: { contents: of('zod', kept) + of(shims, absent), resolveDir: root },
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2024',
+    legalComments: 'none',
+    metafile: true,
+    plugins: [
+      {
+        name: 'trimmed',
+        setup({ onResolve, onLoad }) {
+          // What writes JSON Schema from schemas: each class brings its part.
+          onResolve(
+            { filter: /^\.\.\/core\/(?:json-schema-processors|to-json-schema)\.js$/ },
+            () => ({
+              path: shims,
+            }),
+          )
+          onLoad({ filter: /[/\\]classic[/\\]schemas\.js$/ }, () => ({ contents: trimSchemas() }))
+          onLoad({ filter: /[/\\]classic[/\\]coerce\.js$/ }, () => ({ contents: trimCoerce() }))
+        },
+      },
+    ],
+  })
+  const text = `// Written by scripts/generate-zod.mjs from zod: do not edit.\n${outputFiles[0].text}`
+  return { text, sources: Object.keys(metafile.inputs).filter((path) => path !== '<stdin>') }
+}
+
+/** In a process of its own: esbuild replaces modules while it bundles, and whoever makes files does not wait for that. */
+function make() {
+  const told = execFileSync(process.execPath, [script], { encoding: 'utf8', maxBuffer: 2 ** 26 })
+  const { text, sources } = JSON.parse(told)
+  return { files: new Map([[join(root, 'src', 'trimmed.gen', 'zod', 'index.js'), text]]), sources }
+}
+
+export const zodFile = createGenerated({ name: 'zod', scripts: ['scripts/generate-zod.mjs'], make })
+
+if (process.argv[1] === script) process.stdout.write(JSON.stringify(await bundle()))
