@@ -220,4 +220,6 @@ function make() {
 
 export const zodFile = createGenerated({ name: 'zod', scripts: ['scripts/generate-zod.mjs'], make })
 
-if (process.argv[1] === script) process.stdout.write(JSON.stringify(await bundle()))
+// Not where this is part of another script, as in the package of the command.
+if (process.argv[1] === script && script.endsWith('generate-zod.mjs'))
+  process.stdout.write(JSON.stringify(await bundle()))
