@@ -48,6 +48,14 @@ export interface SkillSource extends Omit<SkillText, 'body' | 'metadata'> {
 /** Whether what a skill needs (`tool:sql__query`, `plugin:http`) is there for whoever wants to use it. May reject. */
 export type IsThere = (requirement: string) => Promise<boolean>
 
+/** What a requirement names: a tool, or an owner of whose tools any will do. */
+export const toRequired = (
+  requirement: string,
+): { readonly tool: string } | { readonly owner: string } => {
+  const [kind, name = ''] = requirement.split(':')
+  return kind === 'tool' ? { tool: name } : { owner: name }
+}
+
 /** What a model reads of a skill that fits, before it is loaded. */
 export interface FoundSkill {
   readonly name: string

@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
 import type {
   FoundSkill,
@@ -60,7 +61,7 @@ export function createSkillLibrary({ sources, buildIndex, count }: SkillLibraryD
     },
     async load(wanted, { file, isThere }) {
       const skill = (await sources()).find(({ name }) => name === wanted)
-      if (!skill) return refuse(`There is no skill named "${wanted.slice(0, maxNameChars)}" here.`)
+      if (!skill) return refuse(`There is no skill named "${headOf(wanted, maxNameChars)}" here.`)
       if (skill.kind === 'persona')
         return refuse(
           `${skill.name} is a persona: a voice that is chosen with a session, not loaded.`,
@@ -135,8 +136,8 @@ function toLoaded(
   if (text !== undefined)
     return { ok: true, name, hash, text, tokens: count.ofText(text), files: [] }
   const has = others.length > 0 ? `It has ${others.join(', ')}.` : 'It has no other files.'
-  return refuse(`${name} has no file "${file.slice(0, 200)}". ${has}`)
+  return refuse(`${name} has no file "${headOf(file, 200)}". ${has}`)
 }
 
 const toShort = (text: string): string =>
-  text.length > maxDescriptionChars ? `${text.slice(0, maxDescriptionChars - 1)}…` : text
+  text.length > maxDescriptionChars ? `${headOf(text, maxDescriptionChars - 1)}…` : text

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { IsThere } from '#contracts/skill.ts'
+import { toRequired, type IsThere } from '#contracts/skill.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 
@@ -22,8 +22,8 @@ function presenceIn({ agents }: HttpDeps): IsThere {
   const names = new Map<string, Promise<boolean>>()
   const isAny = async (wanted: string) => (await agents.toolNames([wanted])).length > 0
   return (requirement) => {
-    const [kind, wanted = ''] = requirement.split(':')
-    const pattern = kind === 'plugin' ? `${wanted}__*` : wanted
+    const wanted = toRequired(requirement)
+    const pattern = 'tool' in wanted ? wanted.tool : `${wanted.owner}__*`
     const known = names.get(pattern) ?? isAny(pattern)
     names.set(pattern, known)
     return known
