@@ -149,6 +149,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     approvalRules: storage.approvalRules,
     readUpload: plugins.readUpload,
     readAsset: rooms.readAsset,
+    skills: rooms.skills,
     purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
     toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
     configProblem: config.problem,
@@ -293,5 +294,5 @@ function composeWork(parts: WorkParts) {
   const guarded = { ...thinking, models: answers.behind(models) }
   const kernel = composeKernel({ ...sources, ...guarded, gates, context })
   const windows = createContextReader({ builder, count, models })
-  return { plugins, mcp, agents, hooks, lifecycle, kernel, windows }
+  return { skills, plugins, mcp, agents, hooks, lifecycle, kernel, windows }
 }

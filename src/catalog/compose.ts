@@ -4,7 +4,7 @@ import type { PartKinds, PartsInForce } from '#contracts/part-kind.ts'
 import type { PluginQuota } from '#contracts/plugin-catalog.ts'
 import type { BundleStore, PluginStore } from '#contracts/plugin-store.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
-import type { SkillLibrary } from '#contracts/skill.ts'
+import type { AgentSkills } from '#contracts/skill.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { TrustStore } from '#contracts/trust.ts'
 import {
@@ -90,7 +90,7 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
     },
     /** How an agent's set of tools is made, with the skills that it may find. */
     toolsets:
-      (skills: SkillLibrary) =>
+      (skills: AgentSkills) =>
       (entries: readonly ToolEntry[], { narrowReading, ...options }: AgentToolsetOptions) => {
         const all = { ...options, buildIndex: createSearchIndex, more, skills }
         if (!narrowReading) return createToolset(entries, all)

@@ -2,7 +2,7 @@ import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { ownLabel } from '#contracts/label.ts'
 import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
-import type { SkillLibrary } from '#contracts/skill.ts'
+import type { AgentSkills } from '#contracts/skill.ts'
 import type { MoreTools, Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createPresence } from './presence.ts'
 import { splitExclusions } from './search/exclusions.ts'
@@ -26,7 +26,7 @@ export interface CoreToolsDeps {
   /** What is found and called besides. */
   readonly beyond?: MoreTools | undefined
   /** Found with the tools, and loaded by their name; without them nothing is said of skills. */
-  readonly skills?: SkillLibrary | undefined
+  readonly skills?: AgentSkills | undefined
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { IsThere } from '#contracts/skill.ts'
+import { toRequired, type IsThere } from '#contracts/skill.ts'
 import type { MoreTools, ToolEntry } from '#contracts/tool.ts'
 import { ownerOf } from '#contracts/tool-name.ts'
 
@@ -13,11 +13,10 @@ export function createPresence(
   const names = new Set(reach.map(({ tool }) => tool.name))
   const owners = new Set([...names].map(ownerOf))
   return async (requirement) => {
-    const [kind, wanted = ''] = requirement.split(':')
-    const isOwner = kind === 'plugin'
-    if ((isOwner ? owners : names).has(wanted)) return true
+    const wanted = toRequired(requirement)
+    if ('tool' in wanted ? names.has(wanted.tool) : owners.has(wanted.owner)) return true
     if (!beyond) return false
-    await beyond.ready([wanted])
-    return isOwner ? beyond.owns(wanted) : beyond.entry(wanted) !== undefined
+    await beyond.ready(['tool' in wanted ? wanted.tool : wanted.owner])
+    return 'tool' in wanted ? beyond.entry(wanted.tool) !== undefined : beyond.owns(wanted.owner)
   }
 }

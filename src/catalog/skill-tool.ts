@@ -1,4 +1,4 @@
-import type { SkillLibrary, IsThere } from '#contracts/skill.ts'
+import type { AgentSkills, IsThere } from '#contracts/skill.ts'
 import type { Tool, ToolResult } from '#contracts/tool.ts'
 
 /** The tool that reads a skill. */
@@ -7,7 +7,7 @@ export const loadSkillName = 'isola__load_skill'
 const unreadable = 'Skills cannot be read now. Go on without, or try again later.'
 
 /** What of a skill a model reads after it was found: its instructions, then its files one by one (docs/skills.md). */
-export const createLoadSkill = (skills: SkillLibrary, isThere: IsThere): Tool => ({
+export const createLoadSkill = (skills: AgentSkills, isThere: IsThere): Tool => ({
   name: loadSkillName,
   description:
     'Load a skill that isola__find named: tried instructions for a kind of task. If one fits the task, load it first and follow it, as far as your rules and the user allow.',

@@ -1,7 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
-import type { SkillLibrary } from '#contracts/skill.ts'
+import type { AgentSkills } from '#contracts/skill.ts'
 import type { MoreTools, ResolvedTool, ToolEntry, Toolset } from '#contracts/tool.ts'
 import { callName, corePrefix, createCoreTools, findName } from './core-tools.ts'
 
@@ -17,7 +17,7 @@ export interface ToolsetOptions {
   /** With core tools: what is found and called besides, each looked up when it is named. */
   readonly beyond?: MoreTools | undefined
   /** With core tools: the skills that are found with them; `isola__load_skill` comes with these. */
-  readonly skills?: SkillLibrary | undefined
+  readonly skills?: AgentSkills | undefined
   /** Core tools that the model sees from the start in either case. */
   readonly shown?: readonly ToolEntry[]
   /** Further core tools, after `isola__find` and `isola__call`; without core tools they resolve but are not defined. */

@@ -101,6 +101,8 @@ export const access = {
   '/api/operator/policy/test': { POST: readers },
   '/api/operator/http': { GET: readers, POST: operators },
   '/api/operator/exposed': { GET: readers, POST: operators },
+  '/api/operator/skills': { GET: pluginReaders },
+  '/api/operator/skills/:skill': { GET: pluginReaders },
   '/api/operator/plugins': { GET: pluginReaders, POST: installers },
   '/api/operator/plugins/:plugin': { GET: pluginReaders, DELETE: operators },
   '/api/operator/plugins/:plugin/accept': { POST: operators },

@@ -1,5 +1,13 @@
+import { headOf } from '#contracts/cut.ts'
 import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
-import type { IsThere, LoadedSkill, SkillLibrary, SkillSource } from '#contracts/skill.ts'
+import type {
+  FoundSkill,
+  IsThere,
+  LoadedSkill,
+  SkillLibrary,
+  SkillSource,
+  SkillView,
+} from '#contracts/skill.ts'
 import { cutFrontMatter } from './front-matter.ts'
 
 /** So many at most: each is a description that the model reads, and of more it would have to choose blindly. */
@@ -41,14 +49,19 @@ export function createSkillLibrary({ sources, buildIndex, count }: SkillLibraryD
       const ready = await Promise.all(
         found.map(async (skill) => ((await missingOf(skill, isHere)).length === 0 ? [skill] : [])),
       )
-      return ready
-        .flat()
-        .slice(0, maxFoundSkills)
-        .map(({ name, description }) => ({ name, description: toShort(description) }))
+      return ready.flat().slice(0, maxFoundSkills).map(toFound)
+    },
+    async list(isThere) {
+      const skills = (await sources()).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      return await Promise.all(skills.map((skill) => toView(skill, isThere, count)))
+    },
+    async show(wanted, isThere) {
+      const skill = (await sources()).find(({ name }) => name === wanted)
+      return skill && { ...(await toView(skill, isThere, count)), files: skill.files }
     },
     async load(wanted, { file, isThere }) {
       const skill = (await sources()).find(({ name }) => name === wanted)
-      if (!skill) return refuse(`There is no skill named "${wanted.slice(0, maxNameChars)}" here.`)
+      if (!skill) return refuse(`There is no skill named "${headOf(wanted, maxNameChars)}" here.`)
       if (skill.kind === 'persona')
         return refuse(
           `${skill.name} is a persona: a voice that is chosen with a session, not loaded.`,
@@ -71,6 +84,23 @@ async function missingOf(
 ): Promise<readonly string[]> {
   const there = await Promise.all(requires.map(isThere))
   return requires.filter((_, at) => !there[at])
+}
+
+const toFound = ({ name, description }: SkillSource): FoundSkill => ({
+  name,
+  description: toShort(description),
+})
+
+async function toView(
+  skill: SkillSource,
+  isThere: IsThere,
+  count: SkillLibraryDeps['count'],
+): Promise<SkillView> {
+  const { files: _, allowedTools: __, ...rest } = skill
+  const missing = await missingOf(skill, isThere)
+  const found = skill.kind === 'skill' ? count.ofText(JSON.stringify(toFound(skill))) : 0
+  const tokens = { found, loaded: count.ofText(instructionsOf(skill)) }
+  return { ...rest, state: missing.length > 0 ? 'gated' : 'ready', missing, tokens }
 }
 
 /** What BM25 counts a word that one of `count` documents has, times what a fit takes. */
@@ -106,8 +136,8 @@ function toLoaded(
   if (text !== undefined)
     return { ok: true, name, hash, text, tokens: count.ofText(text), files: [] }
   const has = others.length > 0 ? `It has ${others.join(', ')}.` : 'It has no other files.'
-  return refuse(`${name} has no file "${file.slice(0, 200)}". ${has}`)
+  return refuse(`${name} has no file "${headOf(file, 200)}". ${has}`)
 }
 
 const toShort = (text: string): string =>
-  text.length > maxDescriptionChars ? `${text.slice(0, maxDescriptionChars - 1)}…` : text
+  text.length > maxDescriptionChars ? `${headOf(text, maxDescriptionChars - 1)}…` : text

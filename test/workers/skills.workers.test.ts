@@ -74,6 +74,28 @@ describe('P7: a skill that ships', () => {
     await changePlugin('code', 'disable')
   })
 
+  it('E9: is listed with what it costs, what it lacks, and its files', async () => {
+    const path = '/api/operator/skills'
+    const { skills } = await callJson(path)
+    const named = (name: string) => skills.find((one: Answer) => one.name === name)
+    expect(named('data-cleaning')).toMatchObject({ state: 'gated', missing: ['tool:code__run'] })
+    expect(named('concise')).toMatchObject({
+      kind: 'persona',
+      state: 'ready',
+      tokens: { found: 0 },
+    })
+    for (const { kind, tokens } of skills.filter((one: Answer) => one.kind === 'skill')) {
+      expect([kind, tokens.found > 30, tokens.found < 130]).toEqual(['skill', true, true])
+      expect(tokens.loaded).toBeGreaterThan(300)
+    }
+    await changePlugin('code', 'enable')
+    expect(await callJson(`${path}/data-cleaning`)).toMatchObject({ state: 'ready', missing: [] })
+    await changePlugin('code', 'disable')
+    const { files } = await callJson(`${path}/plugin-authoring`)
+    expect(Object.keys(files)).toEqual(['SKILL.md', 'references/refused.md'])
+    expect((await call(`${path}/nothing`)).status).toBe(404)
+  })
+
   it('cannot be fetched from outside as a file of the deployment', async () => {
     expect((await call('/skills.json', { headers: { authorization: '' } })).status).toBe(401)
     expect((await call('/skills.json')).status).toBe(404)
