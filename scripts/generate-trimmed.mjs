@@ -56,6 +56,17 @@ function cutMethod(lines, owner, name) {
   return { from, to, text: `${head}() { leftOut_("${owner}.${name}") }${comma}` }
 }
 
+/** Each block that begins like this: its lines, and what stands in their place. Where it ends stays, with its `else`. */
+function cutBlocks(lines, head) {
+  const found = [...lines.keys()].filter((at) => lines[at].trim() === head)
+  if (found.length === 0) throw new Error(`no block begins ${head}`)
+  return found.map((from) => {
+    const [step] = /^\t*/.exec(lines[from])
+    const to = lineAfter(lines, from + 1, new RegExp(`^${step}\\}`)) - 1
+    return { from, to, text: `${lines[from]} leftOut_(${JSON.stringify(head)})` }
+  })
+}
+
 /** Lines of a table that are not kept; one entry is one line. */
 function cutEntries(lines, table, kept) {
   const begin = onlyLine(lines, 0, lines.length, new RegExp(`^(?:const|var) ${table} = `))
@@ -76,11 +87,14 @@ function placeOf(entry, name) {
 /** The module's text: the package's to the letter, but for what is left out and where its neighbours are. */
 export function trim(entry) {
   const lines = readFileSync(sourceOf(entry), 'utf8').split('\n')
-  const cuts = Object.entries(entry.without).flatMap(([owner, names]) =>
-    names.map((name) =>
-      owner === '' ? cutDeclaration(lines, name) : cutMethod(lines, owner, name),
+  const cuts = [
+    ...Object.entries(entry.without).flatMap(([owner, names]) =>
+      names.map((name) =>
+        owner === '' ? cutDeclaration(lines, name) : cutMethod(lines, owner, name),
+      ),
     ),
-  )
+    ...(entry.blocks ?? []).flatMap((head) => cutBlocks(lines, head)),
+  ]
   const unkept = new Set(
     Object.entries(entry.keeps ?? {}).flatMap(([table, names]) => [
       ...cutEntries(lines, table, names),

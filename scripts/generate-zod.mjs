@@ -81,8 +81,43 @@ export const formats = [
   'duration',
 ]
 
+/** Methods of schemas that nothing calls, by their class: many bring a class or a check of their own. */
+export const methods = {
+  ZodType: [
+    'brand',
+    'overwrite',
+    'nonoptional',
+    'and',
+    'isOptional',
+    'isNullable',
+    'safeEncode',
+    'safeDecode',
+  ],
+  _ZodString: ['nonempty', 'lowercase', 'uppercase', 'slugify'],
+  ZodString: formats,
+  ZodNumber: [
+    'gt',
+    'gte',
+    'lt',
+    'lte',
+    'safe',
+    'negative',
+    'nonpositive',
+    'multipleOf',
+    'step',
+    'finite',
+  ],
+  ZodObject: ['keyof', 'passthrough', 'safeExtend', 'omit', 'exactPartial', 'required'],
+  ZodArray: ['nonempty'],
+}
+
+/** What of `z.coerce` is asked for: each type that may be made of another brings its class. */
+export const coercions = ['number']
+
 const script = fileURLToPath(import.meta.url)
 const schemas = toolFile('zod', 'v4', 'classic', 'schemas.js')
+const errors = toolFile('zod', 'v4', 'classic', 'errors.js')
+const coerce = toolFile('zod', 'v4', 'classic', 'coerce.js')
 const shims = join(root, 'src', 'zod-shims.ts')
 
 /** Replaces what must be there just once. */
@@ -100,18 +135,43 @@ function trimSchemas() {
     'import * as util from "../core/util.js";',
   )
   text = once(text, 'core.util.constantCatch', 'util.constantCatch')
-  const begin = text.indexOf('export const ZodString = ')
-  const end = text.indexOf('\n});', begin)
-  let methods = text.slice(begin, end)
-  for (const name of formats) {
-    const [method] = new RegExp(`\\n    ${name}\\(params\\) \\{\\n.*\\n    \\},`).exec(methods) ?? [
-      '?',
-    ]
-    methods = once(methods, method, `\n    ${name}: leftOut_,`)
+  // That one compiles its parser with `new Function`, which a Worker has not, and then is the other one.
+  text = once(text, 'core.$ZodObjectJIT.init(', 'core.$ZodObject.init(')
+  for (const [owner, list] of Object.entries(methods)) text = cutMethods(text, owner, list)
+  return `${text}\n${leftOut}`
+}
+
+const leftOut =
+  'function leftOut_() { throw new Error("This method of zod is not in the upload: see scripts/generate-zod.mjs (z.email() is, for z.string().email())") }\n'
+
+/** A class's table of methods with a function that says so in the place of each of these. */
+function cutMethods(text, owner, list) {
+  const begin = text.indexOf(`export const ${owner} = `)
+  const end = begin + /\n\}\)?\);/.exec(text.slice(begin)).index
+  let table = text.slice(begin, end)
+  for (const name of list) {
+    const [method] = new RegExp(`\\n    ${name}\\(.*\\) \\{\\n(?: {8}.*\\n)+    \\},`).exec(
+      table,
+    ) ?? ['?']
+    table = once(table, method, `\n    ${name}: leftOut_,`)
   }
-  const told =
-    'function leftOut_() { throw new Error("z.string() has no formats in the upload but url: use z.email(), z.iso.date() … (scripts/generate-zod.mjs)") }'
-  return `${text.slice(0, begin)}${methods}${text.slice(end)}\n${told}\n`
+  return text.slice(0, begin) + table + text.slice(end)
+}
+
+/** `z.coerce`, as it is bundled: its functions are four lines each. */
+function trimCoerce() {
+  const functions = readFileSync(coerce, 'utf8').split(/(?=^export function )/m)
+  const kept = functions.filter((text, index) =>
+    index === 0 ? true : coercions.includes(/^export function (\w+)/.exec(text)?.[1]),
+  )
+  if (kept.length !== coercions.length + 1) throw new Error('zod is written otherwise: z.coerce')
+  return kept.join('')
+}
+
+/** The errors, as they are bundled: what is told of them is `prettifyError`, or made of their `issues`. */
+function trimErrors() {
+  const text = once(readFileSync(errors, 'utf8'), 'core.formatError(self, mapper)', 'leftOut_()')
+  return `${once(text, 'core.flattenError(self, mapper)', 'leftOut_()')}\n${leftOut}`
 }
 
 /** The module's text and what it was made of; the same package gives the same bytes. */
@@ -141,6 +201,8 @@ async function bundle() {
             }),
           )
           onLoad({ filter: /[/\\]classic[/\\]schemas\.js$/ }, () => ({ contents: trimSchemas() }))
+          onLoad({ filter: /[/\\]classic[/\\]errors\.js$/ }, () => ({ contents: trimErrors() }))
+          onLoad({ filter: /[/\\]classic[/\\]coerce\.js$/ }, () => ({ contents: trimCoerce() }))
         },
       },
     ],
@@ -158,4 +220,6 @@ function make() {
 
 export const zodFile = createGenerated({ name: 'zod', scripts: ['scripts/generate-zod.mjs'], make })
 
-if (process.argv[1] === script) process.stdout.write(JSON.stringify(await bundle()))
+// Not where this is part of another script, as in the package of the command.
+if (process.argv[1] === script && script.endsWith('generate-zod.mjs'))
+  process.stdout.write(JSON.stringify(await bundle()))

@@ -1,5 +1,6 @@
 // Writes src/bundled.gen.ts, the list of plugins/ (a Worker has no folder to scan), src/isolate.gen.ts,
-// src/mcp-core.gen.js, src/trimmed.gen/ (zod among it), and what is uploaded as a file: what reads archives (src/archive-reader.gen.ts pins it) and docs/openapi.json.
+// src/mcp-core.gen.js, src/trimmed.gen/ (zod among it), and what is uploaded as a file: what reads archives and the skills
+// (src/archive-reader.gen.ts and src/skills.gen.ts pin them), and docs/openapi.json.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
@@ -8,6 +9,7 @@ import { LineCounter, parseDocument } from 'yaml'
 import { archiveReader } from './generate-archive-reader.mjs'
 import { isolate } from './generate-isolate.mjs'
 import { mcpCore } from './generate-mcp-core.mjs'
+import { SkillError, skills } from './generate-skills.mjs'
 import { trimmedFiles } from './generate-trimmed.mjs'
 import { zodFile } from './generate-zod.mjs'
 import { isClone, root } from './toolchain.mjs'
@@ -139,7 +141,7 @@ export function generate(base) {
 }
 
 const target = join(root, 'src', 'bundled.gen.ts')
-const generated = [isolate, mcpCore, trimmedFiles, zodFile, archiveReader]
+const generated = [isolate, mcpCore, trimmedFiles, zodFile, archiveReader, skills]
 
 const openApi = [join(root, 'docs', 'openapi.json'), join(root, 'assets', 'openapi.json')]
 
@@ -173,7 +175,7 @@ if (isClone && process.argv[1] && import.meta.url === pathToFileURL(process.argv
   try {
     update()
   } catch (error) {
-    if (!(error instanceof ManifestError)) throw error
+    if (!(error instanceof ManifestError || error instanceof SkillError)) throw error
     console.error(error.message)
     process.exitCode = 1
   }

@@ -1,5 +1,6 @@
 // What the Worker never reaches of the packages that it carries: methods by their class, and under `''` functions and tables
-// of a module; `keeps` names tables of which no other entries stay. What only they use the bundler leaves out, since nothing names it any longer. See
+// of a module; `blocks` are told by their first lines, and `keeps` names tables of which no other entries stay. What only
+// they use the bundler leaves out, since nothing names it any longer. See
 // docs/decisions/0064-packages-without-what-is-not-used.md before adding one: a request must not be able to reach it.
 
 /** Files of packages, the folder of ours that uses each, and what is left out of it. */
@@ -42,6 +43,16 @@ export const trimmed = [
       ],
       '': ['isConsentRemembered', 'rememberApproval', 'validateRememberConsentOptions'],
     },
+    // It is no guard of resources, has no other kinds of grants, and what is asked before tokens are made changes none of them.
+    blocks: [
+      'if (!roleBased) {',
+      'if (this.options.enterpriseManagedAuthorization) {',
+      'if (servesProtectedResources && this.isProtectedResourceMetadataPath(url)) {',
+      'if (callbackResult) {',
+      'if (grantPropsChanged) {',
+      'if (accessTokenProps !== grantProps) {',
+      'if (options.scope !== void 0) {',
+    ],
   },
   {
     // A table for readers of the package, and JSON Schema of schemas that are objects of a library. Of the checks by the name of a type, all others of which are for callers, the client
@@ -119,6 +130,19 @@ export const trimmed = [
       ],
       '': ['createLegacyStatelessFallback'],
     },
+    blocks: [
+      'if (this._enableJsonResponse) return new Promise((resolve) => {',
+      'if (this._enableJsonResponse && stream.resolveJson) {',
+      'if (isJSONRPCRequest(message) && this._eventStore && this.supportsEmptySSEData(clientProtocolVersion)) {',
+    ],
+  },
+  {
+    // Who asks for a subscription is told that there are none, before this is asked.
+    package: '@modelcontextprotocol/server',
+    file: 'dist/listenRouter-Bartj63y.mjs',
+    room: 'src/http/mcp',
+    without: {},
+    blocks: ['function serve(message, signal, capabilities, serverInfo) {'],
   },
   {
     // Lists are read page by page with limits of our own, and what a server tells of its lists comes as a notification.
@@ -161,6 +185,13 @@ export const trimmed = [
       StreamableHTTPClientTransport: ['resumeStream'],
       '': ['withDpopFromProvider', 'isDpopNonceChallenge'],
     },
+  },
+  {
+    // Who asks is found out before, and pages are answered by the router.
+    package: 'agents',
+    file: 'dist/handler-stateless-B5hU3dxK.js',
+    room: 'src/http/mcp',
+    without: { '': ['getVerifiedOAuthAuthInfo', 'runWithAuthContext', 'corsHeaders'] },
   },
   {
     // No other application stands under a path of ours.

@@ -1,5 +1,6 @@
 import { archiveReader } from './archive-reader.gen.ts'
 import { bundledPlugins } from './bundled.gen.ts'
+import { inTurn } from './in-turn.ts'
 import { isolateModules, isolateVersion, modelModules } from './isolate.gen.ts'
 import { composeAgents, composeThinking } from './agents/compose.ts'
 import { composeCatalog } from './catalog/compose.ts'
@@ -29,6 +30,8 @@ import type { RunnerParts } from './plugins/sandbox/run-call.ts'
 import type { PluginServiceRuntime } from './plugins/capabilities/storage/plugin-service.ts'
 import { composeSessions } from './sessions/compose.ts'
 import { parseConfig } from './settings.ts'
+import { bundledSkills } from './skills.gen.ts'
+import { composeSkills } from './skills/compose.ts'
 import { secureBytes, systemSources, writeLine } from './sources.ts'
 import { createReadAsset } from './storage/assets.ts'
 import { composeStorage } from './storage/compose.ts'
@@ -146,6 +149,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     approvalRules: storage.approvalRules,
     readUpload: plugins.readUpload,
     readAsset: rooms.readAsset,
+    skills: rooms.skills,
     purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
     toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
     configProblem: config.problem,
@@ -232,6 +236,8 @@ function composeWork(parts: WorkParts) {
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
   const memory = composeMemory({ buildIndex })
+  const { readAsset } = parts
+  const skills = composeSkills({ ...sources, readAsset, asset: bundledSkills, buildIndex, count })
   const plugins = composePlugins({
     ...common,
     installed,
@@ -239,7 +245,7 @@ function composeWork(parts: WorkParts) {
     bundled: bundledPlugins,
     trust: storage.trust,
     loader: env.LOADER,
-    readAsset: parts.readAsset,
+    readAsset,
     reader: archiveReader,
     runner: parts.runner,
     shim: { modules: isolateModules, modelModules, version: isolateVersion },
@@ -267,6 +273,7 @@ function composeWork(parts: WorkParts) {
   const agents = composeAgents({
     ...common,
     ...catalog,
+    createToolset: catalog.toolsets(skills),
     defaultModel: common.config.models.defaultModel,
     sessions: gateway,
     submitAs: sessions.entry.submitAs,
@@ -287,14 +294,5 @@ function composeWork(parts: WorkParts) {
   const guarded = { ...thinking, models: answers.behind(models) }
   const kernel = composeKernel({ ...sources, ...guarded, gates, context })
   const windows = createContextReader({ builder, count, models })
-  return { plugins, mcp, agents, hooks, lifecycle, kernel, windows }
+  return { skills, plugins, mcp, agents, hooks, lifecycle, kernel, windows }
 }
-
-/** One after the other. */
-const inTurn =
-  <Told extends readonly unknown[]>(
-    ...jobs: readonly (((...told: Told) => Promise<void>) | undefined)[]
-  ) =>
-  async (...told: Told): Promise<void> => {
-    for (const job of jobs) await job?.(...told)
-  }

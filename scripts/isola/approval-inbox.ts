@@ -1,65 +1,11 @@
-// isola approval inbox|show|allow|rules|revoke, and deny by id: calls of all sessions that wait for a yes.
+// isola approval show|allow|rules|revoke, and deny by id: calls of all sessions that wait for a yes.
 import type { Client, Reply } from '../../src/client/client.ts'
 import { confirm } from './confirm.ts'
 import { dryRun, type Context } from './command.ts'
 import { only } from './only.ts'
-import { short, shown, table, time } from './text.ts'
+import { described } from './approval-text.ts'
+import { short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
-
-type Entry = Reply<'GET /api/operator/approvals/:id'>
-
-const filters = ['state', 'agent', 'principal', 'tool', 'session', 'limit', 'after'] as const
-type Filters = { readonly [Name in (typeof filters)[number]]?: string | undefined }
-
-async function inbox({ values, request, print }: Context<Filters>) {
-  // What of it is no filter is refused by the server.
-  const query = Object.fromEntries(
-    filters.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])),
-  ) as Record<never, never>
-  const { approvals, next } = await request('GET /api/operator/approvals', { query })
-  const rows = approvals.map((one) => [
-    one.id,
-    one.state,
-    one.tool,
-    one.principal,
-    one.agent,
-    one.approver,
-    `${one.label.integrity}, ${one.label.confidentiality}`,
-    time(one.atMs),
-  ])
-  const head = ['id', 'state', 'tool', 'principal', 'agent', 'approver', 'has read', 'since']
-  const more = next === undefined ? '' : `\nThere may be more: --after ${next}`
-  print({ approvals, next }, (rows.length === 0 ? 'Nothing.' : table([head, ...rows])) + more)
-}
-
-const effects: Readonly<Record<string, string>> = {
-  egress: 'sends what it is given to a host outside',
-  write: 'changes something outside',
-  spend: 'spends money',
-  message: 'sends a message',
-  code: 'makes code that runs later',
-}
-
-/** All that somebody should know who decides: nothing of the arguments is cut. */
-export function described(entry: Entry): string {
-  const { id, state, tool, principal, agent, session, run, label, pause, decidedBy } = entry
-  const { sinks = [], isDestructive = false } = pause?.approval ?? {}
-  const does = [...sinks.map((one) => effects[one] ?? one), ...(isDestructive ? ['destroys'] : [])]
-  const sources = label.sources.map(({ from, integrity }) => `${from} (${integrity})`).join(', ')
-  const why = entry.rule === '' ? entry.reason : `${entry.reason}: ${entry.rule}`
-  const lines = [
-    `${id}: ${state}${decidedBy ? `, by ${decidedBy.principal} (${decidedBy.role})` : ''}`,
-    `${tool}${pause ? ` with ${JSON.stringify(pause.input, null, 2)}` : ''}`,
-    `asked by ${agent} for ${principal}, in ${session} ${run}`,
-    `asks because of ${why}; a yes of ${entry.approver} counts`,
-    `has read: ${label.integrity}, ${label.confidentiality}${sources === '' ? '' : ` from ${sources}`}`,
-    ...(does.length === 0 ? [] : [`it ${does.join(', ')}`]),
-    ...(pause?.about === undefined ? [] : [pause.about]),
-    ...(pause?.spent ? [`its run has spent ${pause.spent.tokens} tokens`] : []),
-    `arguments ${entry.argsHash}`,
-  ]
-  return shown(lines.join('\n'))
-}
 
 const read = (request: Client['request'], id: string) =>
   request('GET /api/operator/approvals/:id', { params: { id } })
@@ -69,7 +15,6 @@ async function show({ args, request, print }: Context) {
   print(entry, described(entry))
 }
 
-type Decision = { readonly decision: 'approve' } | { readonly decision: 'deny'; message?: string }
 type Answered = Reply<'POST /api/operator/approvals'>['decided']
 
 /** Says what became of each. @returns 1 if one was not taken. */
@@ -77,13 +22,6 @@ function tell(decided: Answered, what: string, print: Context['print']): number 
   const lines = decided.map(({ id, ok, message }) => `${id}: ${ok ? what : short(message, 300)}`)
   print({ decided }, lines.join('\n'))
   return decided.every(({ ok }) => ok) ? 0 : 1
-}
-
-async function decideAll(request: Client['request'], ids: readonly string[], said: Decision) {
-  const { decided } = await request('POST /api/operator/approvals', {
-    body: { ids: [...ids], ...said },
-  })
-  return decided
 }
 
 interface AllowValues {
@@ -111,14 +49,18 @@ async function allow({ args, values, request, print, stdin, stderr }: Context<Al
     if (!(await confirm(`${text}\nLet it run?`, { stdin, stderr }))) return 1
   }
   const [first] = entries
-  if (!first || entries.length > 1)
-    return tell(await decideAll(request, args, { decision: 'approve' }), 'allowed', print)
+  if (!first || entries.length > 1) {
+    // What was shown of each is what runs, whatever it has become meanwhile.
+    const approvals = entries.map(({ id, argsHash }) => ({ id, argsHash }))
+    const body = { approvals, decision: 'approve' } as const
+    const { decided } = await request('POST /api/operator/approvals', { body })
+    return tell(decided, 'allowed', print)
+  }
   const more = {
     ...(free && { free: [...free] }),
     ...(days !== undefined && { days: Number(days) }),
   }
   const { argsHash, id } = first
-  // What was shown is what runs, whatever it has become meanwhile.
   const body = { decision: 'approve', argsHash, ...(also && { also }), ...more } as const
   const view = await request('POST /api/operator/approvals/:id', { params: { id }, body })
   if (!also) return print({ decided: [{ id, ok: true }] }, `${id}: allowed`)
@@ -132,7 +74,9 @@ export async function denyAll(
   message: string | undefined,
 ) {
   const said = { decision: 'deny', ...(message !== undefined && { message }) } as const
-  return tell(await decideAll(request, ids, said), 'denied', print)
+  const body = { approvals: ids.map((id) => ({ id })), ...said }
+  const { decided } = await request('POST /api/operator/approvals', { body })
+  return tell(decided, 'denied', print)
 }
 
 async function rules({ values, request, print }: Context<{ readonly all?: boolean | undefined }>) {
@@ -159,22 +103,6 @@ async function revoke({ args, request, print }: Context) {
 }
 
 export const inboxVerbs = {
-  inbox: {
-    usage:
-      'isola approval inbox [--state <state>] [--agent <id>] [--principal <name>] [--tool <name>] [--session <id>]\n                     [--limit <n>] [--after <next>]',
-    about:
-      'Calls of all sessions that wait for a yes; for operators, auditors, and authors theirs.',
-    options: {
-      state: { type: 'string', value: 'state', about: 'open, approved, denied, expired or ended' },
-      agent: { type: 'string', value: 'id' },
-      principal: { type: 'string', value: 'name' },
-      tool: { type: 'string', value: 'name' },
-      session: { type: 'string', value: 'id' },
-      limit: { type: 'string', value: 'n' },
-      after: { type: 'string', value: 'next' },
-    },
-    run: inbox,
-  },
   show: {
     usage: 'isola approval show <id>',
     about: 'One of them: arguments, who asks and why, what was read before, what it does.',

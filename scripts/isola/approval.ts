@@ -1,46 +1,15 @@
 // isola approval …: calls that wait for somebody, in one's own sessions or, for operators, in anybody's.
-import { ApiError, type Client } from '../../src/client/client.ts'
+import type { Client } from '../../src/client/client.ts'
 import { denyAll, inboxVerbs } from './approval-inbox.ts'
+import { listVerbs } from './approval-list.ts'
+import { argumentsOf, factsOfPause } from './approval-text.ts'
 import { defineVerbs, type Context } from './command.ts'
 import { waitingIn } from './chat/pauses.ts'
 import type { Pause } from './chat/person.ts'
 import { confirm } from './confirm.ts'
-import { short, shown, table, time } from './text.ts'
+import { short, shown } from './text.ts'
 import { UsageError } from './usage.ts'
 import { wholeTree } from './whole-tree.ts'
-
-/** Every call that waits in the sessions of the list, with whose it is. */
-async function list({
-  values,
-  request,
-  print,
-}: Context<{ readonly all?: boolean | undefined; readonly limit?: string | undefined }>) {
-  const { all, limit = '100' } = values
-  const query = { state: 'parked', limit, ...(all && { principal: '*' }) } as const
-  const { sessions, next } = await request('GET /api/sessions', { query })
-  const waiting: (ReturnType<typeof waitingIn>[number] & { readonly principal: string })[] = []
-  for (const { id, principal } of sessions) {
-    // It may be gone since the list was written.
-    const tree = await wholeTree(request, id).catch((error: unknown) => {
-      if (error instanceof ApiError && error.status === 404) return undefined
-      throw error
-    })
-    if (tree) waiting.push(...waitingIn(tree).map((one) => ({ principal, ...one })))
-  }
-  const rows = waiting.map(({ session, principal, pause }) => [
-    session,
-    pause.call,
-    pause.kind,
-    pause.tool,
-    pause.reached ? short(pause.reached.message, 120) : short(pause.input, 80),
-    principal,
-    time(pause.sinceMs),
-  ])
-  const head = ['session', 'call', 'waits for', 'tool', 'with', 'principal', 'since']
-  const more =
-    next === undefined ? '' : `\nOnly the newest ${limit} sessions were looked at: --limit`
-  print(waiting, rows.length === 0 ? 'Nothing waits.' : table([head, ...rows]) + more)
-}
 
 /** One waiting call of a session or of a sub-agent below it. */
 async function find(request: Client['request'], session: string, call: string) {
@@ -51,8 +20,12 @@ async function find(request: Client['request'], session: string, call: string) {
 }
 
 /** The whole of what would run: nothing of it is cut. */
-const described = ({ tool, input, about, argsHash }: Pause) =>
-  `${tool} with ${JSON.stringify(input, null, 2)}${about === undefined ? '' : `\n${about}`}\narguments ${argsHash}`
+const described = (pause: Pause) =>
+  [
+    `${pause.tool} with ${argumentsOf(pause.input, 2)}`,
+    ...factsOfPause(pause),
+    `arguments ${pause.argsHash}`,
+  ].join('\n')
 
 async function approve({
   args: [session, call],
@@ -111,15 +84,7 @@ async function deny(context: Context<{ readonly message?: string | undefined }>)
 export default {
   noun: 'approval',
   verbs: defineVerbs({
-    list: {
-      usage: 'isola approval list [--all] [--limit <n>]',
-      about: 'Calls that wait for somebody, in sessions whose last run is parked.',
-      options: {
-        all: { type: 'boolean', about: "everybody's; for operators and auditors" },
-        limit: { type: 'string', value: 'n', about: 'how many sessions are looked at, 1 to 500' },
-      },
-      run: list,
-    },
+    ...listVerbs,
     ...inboxVerbs,
     approve: {
       usage: 'isola approval approve <session> <call> [--hash <hash>]',

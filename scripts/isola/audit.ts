@@ -41,6 +41,10 @@ interface Ending {
   readonly costEstimateUsd?: number
 }
 
+/** How far a yes goes, where it goes further than its call. */
+const reach = ({ scope, rule }: Pick<EventData<'pause_answered'>, 'scope' | 'rule'>): Said =>
+  scope === undefined || scope === 'once' ? [] : [`and later (${scope})`, rule]
+
 /** What there is to say of an event, by its type. Of the others: all that is short. */
 const what: {
   readonly [Type in EventType]?: (data: EventData<Type>) => Said
@@ -59,7 +63,7 @@ const what: {
     // A limit is a pause of no tool.
     pauses.map(({ tool, kind }) => (tool ? `${tool} (${kind})` : kind)).join(', '),
   ],
-  pause_answered: ({ tool, answer, by }) => [tool, answer, by && `by ${by}`],
+  pause_answered: ({ tool, answer, by, ...yes }) => [tool, answer, by && `by ${by}`, ...reach(yes)],
   model_called: ({ provider, model, inputTokens, outputTokens, costNanoUsd, durationMs }) => [
     `${provider}/${model}`,
     `${inputTokens}+${outputTokens} tokens`,
@@ -76,7 +80,14 @@ const what: {
   tool_started: ({ tool }) => [tool],
   tool_finished: toolEnd,
   call_denied: ({ tool, reason, rule }) => [tool, reason, rule && `(${rule})`],
-  call_decided: ({ tool, decision, owner, session }) => [tool, decision, `of ${owner}`, session],
+  call_decided: ({ tool, decision, owner, session, ...yes }) => [
+    tool,
+    decision,
+    `of ${owner}`,
+    session,
+    ...reach(yes),
+  ],
+  approval_rule_revoked: ({ rule, tool, owner }) => [rule, `for ${tool}`, `of ${owner}`],
   limits_changed: ({ run, owner, session, limits }) => [run, `of ${owner}`, session, limits],
   run_cancelled: ({ run, owner, session }) => [run, `of ${owner}`, session],
   session_compacted: ({ session, owner }) => [session, `of ${owner}`],

@@ -178,6 +178,9 @@ async function run(context: Context<ValuesOf<typeof options>>) {
     signal: controls.signal,
     asking: controls.asking,
     ask: (prompt) => input.next(prompt, controls.asking()),
+    get isTerminal() {
+      return input.isTerminal
+    },
     sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
     isUnanswered: false,
   }
@@ -215,7 +218,7 @@ export default {
   ...defineVerb({
     usage: 'isola chat [--agent <name>] [--session <id>] [--model <name>] [--approve <tool>]',
     about: `Talks to an agent. From a pipe each line is one message; a question, a field of a form or an approval
-takes the next line.
+takes the next line (y: this call, s: what is like it in this session too, a: wherever it is asked again, n: no).
 The exit code is 1 if a run of a pipe did not complete, or nobody was there to answer it. While you talk:
 ${help}`,
     options,

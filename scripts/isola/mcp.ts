@@ -2,9 +2,10 @@
 import { defineVerbs, type Context } from './command.ts'
 import { add, addOptions } from './mcp/add.ts'
 import { approve, approveOptions } from './mcp/approve.ts'
+import { forget, login, loginOptions, logout, logoutOptions } from './mcp/login.ts'
 import { listed, viewOf, type Server } from './mcp/view.ts'
 import { only } from './only.ts'
-import { short, shown } from './text.ts'
+import { short } from './text.ts'
 
 async function show({
   args,
@@ -43,7 +44,7 @@ async function doctor({ request, print }: Context) {
     }).catch((error: Error) => ({ problem: error.message }))
     const open = (view.differences ?? []).filter((one) => one.state !== 'same').length
     if (view.problem) problems.push({ id, problem: view.problem })
-    else if (view.login === 'signed_out') problems.push({ id, problem: 'nobody is signed in' })
+    else if (view.login === 'signed_out') problems.push({ id, problem: signedOut(view) })
     else if (open > 0) problems.push({ id, problem: `${open} not as approved (${state})` })
   }
   const lines = problems.map(({ id, problem }) => `${id}: ${short(problem, 300)}`)
@@ -51,14 +52,20 @@ async function doctor({ request, print }: Context) {
   return problems.length > 0 ? 1 : 0
 }
 
+const signedOut = ({ id, config }: Partial<Server>) =>
+  config?.auth === 'principal'
+    ? `you are not signed in: isola mcp login ${id} --mine`
+    : 'nobody is signed in'
+
 export default {
   noun: 'mcp',
   verbs: defineVerbs({
     add: {
       usage:
-        "isola mcp add <id> --url <url> [--header 'Name: value']… [--oauth] [--auth-host <host>]… [--exclusive]\n                     [--client-id <id>] [--client-secret <name>] [--issuer <url>]\n                     [--elicitation] [--sampling-tokens <n>] [--replace] [--dry-run]\n       isola mcp add --file <mcp.json|server.json|-> [--replace] [--dry-run]",
+        "isola mcp add <id> --url <url> [--header 'Name: value']… [--oauth | --each-signs-in] [--auth-host <host>]…\n                     [--exclusive] [--client-id <id>] [--client-secret <name>] [--issuer <url>]\n                     [--elicitation] [--sampling-tokens <n>] [--replace] [--dry-run]\n       isola mcp add --file <mcp.json|server.json|-> [--replace] [--dry-run]",
       about:
         'Adds a remote server; nothing of it is on. In a header ${secret:NAME} stands for a secret.\n' +
+        '--oauth: the deployment signs in there, for everybody. --each-signs-in: each principal for itself.\n' +
         '--client-id <id> and --client-secret <NAME of a secret>: of a client that you registered by hand;\n' +
         '--issuer <url>: its authorization server (without it the first one that is used is the only one).\n' +
         '--elicitation: in the middle of a call it may ask the person of the run, under its name.\n' +
@@ -85,21 +92,26 @@ export default {
       run: show,
     },
     login: {
-      usage: 'isola mcp login <id>',
+      usage: 'isola mcp login <id> [--mine [--code <code>]]',
       about:
-        'Names the page to sign in at. The browser comes back to this deployment, which keeps what it gets sealed.',
-      options: {},
-      async run({ args, request, print }) {
-        const id = only(args, '<id>')
-        const params = { server: id }
-        const done = await request('POST /api/operator/mcp/:server/login', { params })
-        print(
-          done,
-          done.state === 'open'
-            ? `Open this page and sign in:\n\n${shown(done.url)}\n\nThen: isola mcp show ${id}`
-            : `${id}: nobody has to sign in. Next: isola mcp show ${id}`,
-        )
-      },
+        'Names the page to sign in at. The browser comes back to this deployment, which keeps what it gets sealed.\n' +
+        'Without --mine the deployment signs in, by an operator. With --mine you do, where each signs in (--each-signs-in):\n' +
+        'the browser then shows a code, and --code <code> ends it.',
+      options: loginOptions,
+      run: login,
+    },
+    logout: {
+      usage: 'isola mcp logout <id> --mine',
+      about: 'Ends your own sign-in: what is kept of it is gone, and calls under way end.',
+      options: logoutOptions,
+      run: logout,
+    },
+    forget: {
+      usage: 'isola mcp forget <principal> [--yes]',
+      about: 'Ends every sign-in of a principal at servers where each signs in (operators).',
+      asks: ({ args: [principal] }: Context<object, [string]>) =>
+        `Sign ${short(principal)} out everywhere?`,
+      run: forget,
     },
     approve: {
       usage:

@@ -1,6 +1,10 @@
-// isola skill validate: what is wrong with skills in folders of this machine. No server is asked.
+// isola skill validate|test: skills in folders of this machine, without a server. list|show|export: those of the server.
 import { resolve } from 'node:path'
+import type { Reply } from '../../src/client/client.ts'
 import { defineVerbs, type Context } from './command.ts'
+import { short, table } from './text.ts'
+
+type Skill = Reply<'GET /api/operator/skills'>['skills'][number]
 
 /** npm runs us in the clone's folder: what is relative is so to where its user stands. */
 const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
@@ -32,9 +36,91 @@ async function validate({ args: folders, print }: Context) {
   return wrong.length > 0 ? 1 : 0
 }
 
+async function test({ args: folders, print }: Context) {
+  const { rateOf, tryTriggers } = await import('./skill-triggers.ts')
+  const tried = await tryTriggers(folders.map(at))
+  const lines = tried.flatMap(({ path, name, problem, phrases }) => [
+    ...(problem === undefined ? [] : [`${path}: ${problem}`]),
+    ...phrases
+      .filter(({ ok }) => !ok)
+      .map(({ kind, phrase, found }) => {
+        const instead = found.length > 0 ? found.join(', ') : 'nothing'
+        return `${name} ${kind === 'finds' ? 'is not found by' : 'must not be found by'}: ${phrase} (finds ${instead})`
+      }),
+  ])
+  const [finds, misses] = [rateOf(tried, 'finds'), rateOf(tried, 'misses')]
+  const sum = `${finds.right} of ${finds.of} phrases find their skill, ${misses.right} of ${misses.of} miss it as they must.`
+  print({ skills: tried, finds, misses }, [...lines, sum].join('\n'))
+  const isWrong = tried.some(({ problem, phrases }) => problem ?? phrases.some(({ ok }) => !ok))
+  return isWrong ? 1 : 0
+}
+
+const stateOf = ({ kind, state, missing }: Skill) =>
+  state === 'gated' ? `needs ${missing.join(', ')}` : kind === 'persona' ? 'never found' : 'ready'
+const head = ['name', 'kind', 'found', 'loaded', 'state', 'description']
+const rowOf = (skill: Skill) => [
+  skill.name,
+  skill.kind,
+  skill.tokens.found,
+  skill.tokens.loaded,
+  stateOf(skill),
+  short(skill.description, 60),
+]
+
+async function list({ request, print }: Context) {
+  const { skills } = await request('GET /api/operator/skills')
+  const text = `${table([head, ...skills.map(rowOf)])}\n\nfound, loaded: tokens that a model reads where it is found, and where it is loaded.`
+  print({ skills }, skills.length > 0 ? text : 'There is no skill.')
+}
+
+async function show({ args: [skill], request, print }: Context<object, [string]>) {
+  const shown = await request('GET /api/operator/skills/:skill', { params: { skill } })
+  const { name, kind, hash, description, requires, tokens, files } = shown
+  const lines = [
+    `${name} (${kind}): ${stateOf(shown)}`,
+    `  ${short(description, 1_024)}`,
+    `  version ${hash.slice(0, 12)}; ${tokens.found} tokens where it is found, ${tokens.loaded} where it is loaded`,
+    ...(requires.length > 0 ? [`  requires ${requires.join(', ')}`] : []),
+    `  files: ${Object.keys(files).join(', ')}`,
+  ]
+  print(shown, lines.join('\n'))
+}
+
+async function exportSkill(context: Context<object, [string, string?]>) {
+  const { writeFolder } = await import('./skill-export.ts')
+  const [skill, folder = skill] = context.args
+  const { files } = await context.request('GET /api/operator/skills/:skill', { params: { skill } })
+  const written = writeFolder(at(folder), files)
+  context.print({ folder, files: written }, written.map((path) => `${folder}/${path}`).join('\n'))
+}
+
 export default {
   noun: 'skill',
   verbs: defineVerbs({
+    list: {
+      usage: 'isola skill list',
+      about:
+        'The skills and personas of the server: what each costs in tokens, and what it requires and is not there.',
+      run: list,
+    },
+    show: {
+      usage: 'isola skill show <name>',
+      about: 'One of them, with the names of its files.',
+      run: show,
+    },
+    export: {
+      usage: 'isola skill export <name> [folder]',
+      about: 'Writes its files into a new folder, named like the skill if nothing else is said.',
+      run: exportSkill,
+    },
+    test: {
+      usage: 'isola skill test <folder…>',
+      about: [
+        'Tries the phrases of triggers.yaml (finds: […], misses: […]) of every skill in and under these folders: whether each',
+        'finds its skill among these and those that ship, or misses it. 1 if one does not, or a skill has no phrases.',
+      ].join('\n'),
+      run: test,
+    },
     validate: {
       usage: 'isola skill validate <folder…>',
       about: [

@@ -40,6 +40,7 @@ export function createNamedParts({ around, search, build }: MoreToolsDeps): Name
     search,
     ready: (names) => load([...new Set(names.map(ownerOf))]),
     entry: (name) => entries.get(name),
+    owns: (id) => [...entries.keys()].some((name) => ownerOf(name) === id),
     async offersOf(ids) {
       const { resources, prompts } = build(await around(ids)).directory.offers()
       const isAsked = ({ owner }: { readonly owner: string }) => ids.includes(owner)

@@ -4,6 +4,7 @@ import type { PartKinds, PartsInForce } from '#contracts/part-kind.ts'
 import type { PluginQuota } from '#contracts/plugin-catalog.ts'
 import type { BundleStore, PluginStore } from '#contracts/plugin-store.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
+import type { AgentSkills } from '#contracts/skill.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { TrustStore } from '#contracts/trust.ts'
 import {
@@ -40,7 +41,10 @@ interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
   readonly trust: Pick<TrustStore, 'list'>
 }
 
-interface AgentToolsetOptions extends Omit<ToolsetOptions, 'buildIndex' | 'more' | 'shown'> {
+interface AgentToolsetOptions extends Omit<
+  ToolsetOptions,
+  'buildIndex' | 'more' | 'shown' | 'skills'
+> {
   /** What strangers can have written stays behind a handle, and a reader without tools answers about it. */
   readonly narrowReading?: { readonly model: string | undefined } | undefined
 }
@@ -84,16 +88,16 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
       })
       return lifecycle
     },
-    createToolset: (
-      entries: readonly ToolEntry[],
-      { narrowReading, ...options }: AgentToolsetOptions,
-    ) => {
-      const all = { ...options, buildIndex: createSearchIndex, more }
-      if (!narrowReading) return createToolset(entries, all)
-      const shown = [createNarrowReader(parts.sessions, narrowReading.model)]
-      const toolset = createToolset(entries, { ...all, shown })
-      return { ...toolset, ...withResultsAside(toolset, outputs, readTools) }
-    },
+    /** How an agent's set of tools is made, with the skills that it may find. */
+    toolsets:
+      (skills: AgentSkills) =>
+      (entries: readonly ToolEntry[], { narrowReading, ...options }: AgentToolsetOptions) => {
+        const all = { ...options, buildIndex: createSearchIndex, more, skills }
+        if (!narrowReading) return createToolset(entries, all)
+        const shown = [createNarrowReader(parts.sessions, narrowReading.model)]
+        const toolset = createToolset(entries, { ...all, shown })
+        return { ...toolset, ...withResultsAside(toolset, outputs, readTools) }
+      },
     withOutside: withOutsideTools,
   }
 }

@@ -2,8 +2,11 @@ import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { ownLabel } from '#contracts/label.ts'
 import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
+import type { AgentSkills } from '#contracts/skill.ts'
 import type { MoreTools, Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import { createPresence } from './presence.ts'
 import { splitExclusions } from './search/exclusions.ts'
+import { createLoadSkill } from './skill-tool.ts'
 import { toToolDocument } from './tool-document.ts'
 
 /** Names that begin so are ours. */
@@ -18,21 +21,28 @@ const defaultFound = 8
 const maxFound = 20
 const maxQueries = 8
 
+export interface CoreToolsDeps {
+  readonly buildIndex: BuildSearchIndex
+  /** What is found and called besides. */
+  readonly beyond?: MoreTools | undefined
+  /** Found with the tools, and loaded by their name; without them nothing is said of skills. */
+  readonly skills?: AgentSkills | undefined
+}
+
 /**
- * The two tools through which an agent reaches everything that is not pinned (docs/design.md section 7). They are all
- * of the prompt that the rest takes, however many tools are installed.
+ * The tools through which an agent reaches everything that is not pinned (docs/design.md section 7). They are all
+ * of the prompt that the rest takes, however many tools and skills are installed.
  *
  * @param reach All tools of the agent, pinned ones included.
  */
 export function createCoreTools(
   reach: readonly ToolEntry[],
-  buildIndex: BuildSearchIndex,
-  beyond?: MoreTools,
+  deps: CoreToolsDeps,
 ): readonly ToolEntry[] {
-  return [
-    toEntry(createFind(reach, buildIndex, beyond), 'repeatable'),
-    toEntry(callTool, 'effectful'),
-  ]
+  const find = toEntry(createFind(reach, deps), 'repeatable')
+  const { skills, beyond } = deps
+  const load = skills && createLoadSkill(skills, createPresence(reach, beyond))
+  return [find, toEntry(callTool, 'effectful'), ...(load ? [toEntry(load, 'repeatable')] : [])]
 }
 
 function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
@@ -52,9 +62,9 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
 
 function createFind(
   reach: readonly ToolEntry[],
-  buildIndex: BuildSearchIndex,
-  beyond: MoreTools | undefined,
+  { buildIndex, beyond, skills }: CoreToolsDeps,
 ): Tool {
+  const isThere = createPresence(reach, beyond)
   const entries = new Map(reach.map((entry) => [entry.tool.name, entry]))
   let index: SearchIndex | undefined
   /** Of what is here: where nothing else is, or nobody can be asked about it. */
@@ -71,8 +81,7 @@ function createFind(
   }
   return {
     name: findName,
-    description:
-      'Find installed tools and agents by what they do. Give several short queries, one for each step of the task. Call what you find with isola__call.',
+    description: `Find installed tools${skills ? ', agents and skills' : ' and agents'} by what they do. Give several short queries, one for each step of the task. Call what you find with isola__call.`,
     inputSchema: {
       type: 'object',
       properties: {
@@ -95,11 +104,15 @@ function createFind(
     },
     execute: async (input) => {
       const [queries, limit] = [parseQueries(input.queries), parseLimit(input.limit)]
+      // Skills are a help: that they cannot be read keeps nobody from the tools.
+      const fitting = skills?.find(queries, isThere).catch(() => [])
       const names = await searchAll(queries, limit).catch(() => searchHere(queries, limit))
       const found = names.flatMap((name) => entries.get(name) ?? beyond?.entry(name) ?? [])
       const shows = found.map(({ tool, definitionHash }) => [tool.name, definitionHash] as const)
       const tools = found.map(({ tool }) => describe(tool))
-      return { ok: true, output: { tools }, shows: Object.fromEntries(shows) }
+      const fit = ((await fitting) ?? []).map(({ name, description }) => ({ name, description }))
+      const output = { tools, ...(fit.length > 0 && { skills: fit }) }
+      return { ok: true, output, shows: Object.fromEntries(shows) }
     },
   }
 }

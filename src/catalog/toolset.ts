@@ -1,6 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
+import type { AgentSkills } from '#contracts/skill.ts'
 import type { MoreTools, ResolvedTool, ToolEntry, Toolset } from '#contracts/tool.ts'
 import { callName, corePrefix, createCoreTools, findName } from './core-tools.ts'
 
@@ -15,6 +16,8 @@ export interface ToolsetOptions {
   readonly buildIndex: BuildSearchIndex
   /** With core tools: what is found and called besides, each looked up when it is named. */
   readonly beyond?: MoreTools | undefined
+  /** With core tools: the skills that are found with them; `isola__load_skill` comes with these. */
+  readonly skills?: AgentSkills | undefined
   /** Core tools that the model sees from the start in either case. */
   readonly shown?: readonly ToolEntry[]
   /** Further core tools, after `isola__find` and `isola__call`; without core tools they resolve but are not defined. */
@@ -60,11 +63,7 @@ export function createToolset(
       problems,
     }
   }
-  const core = [
-    ...createCoreTools([...reach.values()], options.buildIndex, options.beyond),
-    ...(options.more ?? []),
-    ...shown,
-  ]
+  const core = [...createCoreTools([...reach.values()], options), ...(options.more ?? []), ...shown]
   const direct = toToolset([...core, ...pinned])
   const { beyond } = options
   const find = (name: string) => reach.get(name) ?? beyond?.entry(name)

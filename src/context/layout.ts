@@ -235,8 +235,9 @@ const giveUp: Readonly<Record<(typeof unpinOrder)[number], (draft: Draft) => voi
 /** Below this a model has hardly room for prose. */
 const wantedSummary = (target: number): number => Math.min(1_000, Math.floor(target / 8))
 
+/** Below zero where what stays is too much by itself: the shortest summary is planned longer than it comes to be. */
 const summaryRoom = (free: number, target: number): number =>
-  Math.max(0, Math.min(free, mostSummary, Math.floor(target / 4)))
+  Math.min(free, mostSummary, Math.floor(target / 4))
 
 export function answersIn(
   { from, to }: Step,

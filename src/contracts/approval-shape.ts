@@ -33,11 +33,13 @@ export function freeFields(input: JsonObject, names: readonly string[]): FreeFie
  */
 export function shapeOf(
   input: JsonObject,
-  { free, reason, sinks, place = '' }: AskedFor & { readonly free: FreeFields },
+  { free, reason, sinks, place = '', isDestructive }: AskedFor & { readonly free: FreeFields },
   sha256: Sha256,
 ): string {
   const fixed = Object.entries(input).filter(([name]) => !Object.hasOwn(free, name))
-  const asked = { reason, sinks: sinks.toSorted(), place }
+  // The reason may say it already.
+  const destroys = isDestructive && reason !== 'destructive'
+  const asked = { reason, sinks: sinks.toSorted(), place, ...(destroys && { destroys }) }
   return sha256(canonical({ fixed: Object.fromEntries(fixed), free, asked }))
 }
 
@@ -79,27 +81,40 @@ export function isNoWorse(label: Label | undefined, than: Label): boolean {
   )
 }
 
-/** Whether this rule lets the call run, for which the policy wants the yes of `approver`. */
-export function covers(
-  rule: ApprovalRule,
-  call: AskedCall & AskedFor,
-  now: { readonly approver: Approver; readonly nowMs: number; readonly sha256: Sha256 },
-): boolean {
-  const { principal, agent, tool, definitionHash, session, free, expiresAtMs } = rule
+interface Now {
+  /** Whose yes the policy wants by now, not what it wanted then. */
+  readonly approver: Approver
+  readonly nowMs: number
+}
+
+/** Whether this rule is about the call, whatever its arguments are and has become of its tool. */
+function isAbout(rule: ApprovalRule, call: AskedCall, { approver, nowMs }: Now): boolean {
+  const { principal, agent, tool, session, expiresAtMs } = rule
   return (
     principal === call.principal &&
     agent === call.agent &&
     tool === call.tool &&
-    definitionHash === call.definitionHash &&
     (session === undefined || session === call.rootSession) &&
-    now.nowMs < expiresAtMs &&
-    // What the policy wants by now, not what it wanted then.
-    mayApprove(now.approver, rule.decidedBy, principal) &&
-    isNoWorse(call.label, rule.label) &&
-    shapeOf(
-      call.input,
-      { ...call, free: freeFields(call.input, Object.keys(free)) ?? {} },
-      now.sha256,
-    ) === rule.shape
+    nowMs < expiresAtMs &&
+    mayApprove(approver, rule.decidedBy, principal) &&
+    isNoWorse(call.label, rule.label)
   )
 }
+
+/** Whether this rule lets the call run, for which the policy wants the yes of `approver`. */
+export function covers(
+  rule: ApprovalRule,
+  call: AskedCall & AskedFor,
+  now: Now & { readonly sha256: Sha256 },
+): boolean {
+  const free = freeFields(call.input, Object.keys(rule.free)) ?? {}
+  return (
+    isAbout(rule, call, now) &&
+    rule.definitionHash === call.definitionHash &&
+    shapeOf(call.input, { ...call, free }, now.sha256) === rule.shape
+  )
+}
+
+/** Whether this rule held for such calls until their tool became another: schema, hints or code. */
+export const isOutdated = (rule: ApprovalRule, call: AskedCall, now: Now): boolean =>
+  isAbout(rule, call, now) && rule.definitionHash !== call.definitionHash

@@ -22,6 +22,14 @@ export const decidedBySchema = z.object({
   via: z.enum(['session', 'inbox']),
 })
 
+/** How far a yes goes: this call, what is like it in this session, or a rule wherever its agent works for its principal. */
+export const approvalScope = z.enum(['once', 'session', 'rule'])
+export type ApprovalScope = z.infer<typeof approvalScope>
+
+/** The reach of a rule, of one session or of all. */
+export const scopeOf = ({ session }: Pick<ApprovalRule, 'session'>): ApprovalScope =>
+  session === undefined ? 'rule' : 'session'
+
 /** Whether this one's yes counts. `owner` is whose session it is. */
 export function mayApprove(
   approver: Approver,
@@ -69,6 +77,16 @@ export const approvalRequestSchema = z.object({
     ),
   argsHash: z.string().describe('sha-256 of the arguments'),
   shape: z.string().describe('alike for calls that may be decided together'),
+  outdatedRule: z
+    .string()
+    .optional()
+    .describe(
+      'a rule for this tool that holds no more: the tool has another definition than when it was made',
+    ),
+  mayCost: z
+    .object({ tokens: z.number().optional(), costNanoUsd: z.number().optional() })
+    .optional()
+    .describe('the most that the call may spend, as its run stands; absent if nothing'),
 })
 export type ApprovalRequest = Readonly<z.infer<typeof approvalRequestSchema>>
 
@@ -100,7 +118,7 @@ export const approvalRuleSchema = z.object({
 export type ApprovalRule = Readonly<z.infer<typeof approvalRuleSchema>>
 
 /** Why somebody is asked about a call, what it does outward, and where. */
-export type AskedFor = Pick<ApprovalRequest, 'reason' | 'sinks' | 'place'>
+export type AskedFor = Pick<ApprovalRequest, 'reason' | 'sinks' | 'place' | 'isDestructive'>
 
 /** A call that somebody would be asked about. */
 export interface AskedCall {
@@ -111,20 +129,6 @@ export interface AskedCall {
   readonly rootSession: string
   readonly input: JsonObject
   readonly label?: Label | undefined
-}
-
-/** The rules that hold for a tool of a principal. May throw `request_unavailable`. */
-export interface ApprovalRules {
-  readonly of: (principal: string, tool: string) => Promise<readonly ApprovalRule[]>
-  /** The same id twice is one rule. */
-  readonly add: (rule: ApprovalRule) => Promise<void>
-  /** Newest first; everybody's without a principal. */
-  readonly list: (query: {
-    readonly principal?: string
-    readonly limit: number
-  }) => Promise<readonly ApprovalRule[]>
-  /** False if there is none, or (with a principal) none of that one. */
-  readonly remove: (id: string, principal?: string) => Promise<boolean>
 }
 
 /** What became of a call that waited for a yes. `ended`: its run did, before anybody had decided. */

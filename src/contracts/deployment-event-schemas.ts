@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { approvalScope } from './approval.ts'
 import type { Json } from './json.ts'
 
 /**
@@ -196,7 +197,15 @@ export const deploymentEventSchemas = {
     approved: text,
     now: text.describe('its hash, or `gone`'),
   }),
-  mcp_signed_in: kind('Somebody signed in at an MCP server.', server),
+  mcp_signed_in: kind(
+    'Somebody signed in at an MCP server: its principal for itself, or without one for the deployment.',
+    server,
+  ),
+  mcp_signed_out: kind('What was kept of a principal’s sign-in at an MCP server was taken away.', {
+    ...server,
+    owner,
+    ...request,
+  }),
   mcp_sign_in_refused: kind('A sign-in at an MCP server failed.', { ...server, refused: text }),
   exposure_changed: kind('What is offered at /mcp was changed.', { ...lines, ...change }),
   secret_set: kind('A secret has a value. The value is on no record.', { name: text, ...request }),
@@ -228,7 +237,20 @@ export const deploymentEventSchemas = {
     kind: text,
     argsHash: text,
     decision: text,
+    scope: approvalScope.exactOptional().describe('of a yes: how far it goes'),
+    rule: text.exactOptional().describe('the id of the rule that it made'),
   }),
+  approval_rule_revoked: kind(
+    'A rule of an earlier approval was taken back: what it covered asks again.',
+    {
+      rule: text,
+      owner,
+      agent: text,
+      tool: text,
+      scope: approvalScope.describe('`session` or `rule`: where it held'),
+      ...request,
+    },
+  ),
   limits_changed: kind('An operator changed the limits of somebody’s run.', {
     ...session,
     run: text,

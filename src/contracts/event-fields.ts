@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { approvalRequestSchema, decidedBySchema } from './approval.ts'
+import { approvalRequestSchema, approvalScope, decidedBySchema } from './approval.ts'
 import type { Json, JsonObject } from './json.ts'
 import { labelSchema } from './label.ts'
 import type { Message } from './message.ts'
@@ -169,12 +169,19 @@ export const answeredBy = {
   answer: text.describe('`approved`, `answered`, or the code of the failure'),
   by: text.optional().describe('who gave it, if not the owner of the session'),
   decidedBy: decider.optional(),
+  scope: approvalScope
+    .optional()
+    .describe(
+      'of a yes: this call, what is like it in the session too, or a rule for all of its principal',
+    ),
+  rule: text.optional().describe('the id of the rule that it made'),
 }
 /** What a rule of an earlier approval covers. */
 export const heldByRule = {
   call,
   tool: text,
   rule: text.describe('the id of the rule'),
+  scope: approvalScope.exactOptional().describe('`session` or `rule`: where it holds'),
   decidedBy: decider,
 }
 /** The calls that a run waits for. */

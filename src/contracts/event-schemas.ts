@@ -228,6 +228,13 @@ export const eventSchemas = {
       rounds: number.describe('how often in a row'),
     },
   ),
+  skill_loaded: kind('A model was given the instructions of a skill, or one of its files.', {
+    call,
+    name: text,
+    hash: text.describe('sha-256 of all files of the skill'),
+    file: text.exactOptional().describe('absent for the instructions'),
+    tokens: number.describe('of what it was given, as estimated'),
+  }),
   tool_log: kind(
     'A tool or a hook logged something.',
     {

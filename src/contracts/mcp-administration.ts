@@ -1,14 +1,9 @@
 import type { DeploymentDraft } from './event.ts'
 import type { JsonObject } from './json.ts'
-import type {
-  McpChange,
-  McpDifference,
-  McpLogin,
-  McpPin,
-  McpServerRow,
-  McpStanding,
-} from './mcp.ts'
+import type { McpChange, McpDifference, McpPin, McpServerRow, McpStanding } from './mcp.ts'
+import type { McpCameBack, McpLogin } from './mcp-sign-in.ts'
 import type { Generation } from './generation.ts'
+import type { Administrator, Role } from './keys.ts'
 import type { ChangeBy } from './plugin-catalog.ts'
 
 /** What a change of a server comes to, before any of it is written. */
@@ -45,12 +40,46 @@ export interface McpServerView extends McpServerRow, McpStanding {
   readonly closed: readonly string[]
 }
 
-/** What an operator does with servers. Throws `request_…`; every change is an event. */
+/** Who asks about its own sign-in. */
+export interface McpSelf extends Administrator {
+  readonly role: Role
+}
+
+/**
+ * What a principal does about its own sign-in at a server where each signs in. Throws `request_…`: of a server that is
+ * not on only operators hear.
+ */
+export interface McpOwnLogins {
+  readonly show: (id: string, by: McpSelf) => Promise<McpOwnLogin>
+  /** @param origin Where a browser reaches this deployment. */
+  readonly begin: (id: string, by: McpSelf, origin: string) => Promise<McpLogin>
+  /** @param code What the browser showed. Throws `request_invalid` for any that is not of a sign-in of this principal. */
+  readonly finish: (id: string, by: McpSelf, code: string) => Promise<void>
+  /** What is kept of it is gone, and calls under way end. Repeated, it does nothing. */
+  readonly end: (id: string, by: McpSelf) => Promise<void>
+}
+
+/** How a principal stands at a server. `isDenied`: its last sign-in was denied there. */
+export interface McpOwnLogin {
+  readonly state: 'signed_in' | 'signed_out'
+  readonly isDenied?: true
+}
+
+/** What a browser came back with, and to which server; only the deployment's sign-in is done with that. */
+export type McpFinished = ({ readonly state: 'signed_in' } | McpCameBack) & {
+  readonly server: string
+}
+
+/**
+ * What an operator does with servers. Throws `request_…`; every change is an event. Where each principal signs in, what
+ * is shown is what this operator's sign-in shows.
+ */
 export interface McpAdministration {
+  readonly own: McpOwnLogins
   readonly list: () => Promise<readonly McpServerRow[]>
-  readonly show: (id: string) => Promise<McpServerView>
+  readonly show: (id: string, principal: string) => Promise<McpServerView>
   /** Asks the server what it has now. Throws `request_unavailable` saying why it does not answer. */
-  readonly look: (id: string) => Promise<McpServerView>
+  readonly look: (id: string, principal: string) => Promise<McpServerView>
   readonly change: (
     change: McpChange,
     by: ChangeBy,
@@ -58,7 +87,9 @@ export interface McpAdministration {
   /** Begins to sign in. @param origin Where a browser reaches this deployment. */
   readonly login: (id: string, origin: string) => Promise<McpLogin>
   /** Ends what `login` began, with what the browser brought back. Throws `request_invalid`. */
-  readonly finishLogin: (query: string) => Promise<void>
+  readonly finishLogin: (query: string) => Promise<McpFinished>
+  /** Takes away every sign-in of one principal; says at which servers. */
+  readonly forget: (principal: string, by: Administrator) => Promise<readonly string[]>
   /** What authorization servers may read of this program. */
   readonly clientMetadata: (origin: string) => JsonObject
   /** Approves what was seen under this hash, or of it only these. */

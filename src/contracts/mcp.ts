@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { AskRequest } from './asks.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { McpCameBack, McpLogin, McpResealed, McpSigner } from './mcp-sign-in.ts'
 import type { Reply } from './reply.ts'
 import type { ToolResult } from './tool.ts'
 
@@ -27,8 +28,8 @@ export const mcpServerSchema = z.strictObject({
     .record(headerName, headerValue)
     .refine((all) => Object.keys(all).length <= 16, 'must be 16 headers at most')
     .default({}),
-  /** Whether somebody signs in at its authorization server, or the headers are all there is. */
-  auth: z.enum(['headers', 'oauth']).default('headers'),
+  /** `oauth`: the deployment signs in; `principal`: each principal for itself. Otherwise the headers are all there is. */
+  auth: z.enum(['headers', 'oauth', 'principal']).default('headers'),
   /** Other hosts that its sign-in may use; those of the same site need no mention. */
   authHosts: z.array(z.string().max(253)).max(8).default([]),
   /** Of a client that the operator registered at the authorization server by hand. */
@@ -225,22 +226,15 @@ export interface McpStanding {
   readonly listing?: McpListing
   /** `signed_out`: somebody has to sign in first. */
   readonly login: 'none' | 'signed_out' | 'signed_in'
+  /** The sign-in that was begun last was denied at the authorization server. */
+  readonly isDenied?: true
   readonly problem?: string
 }
 
-/** `open`: somebody has to open this page. */
-export type McpLogin =
-  | { readonly state: 'signed_in' }
-  | { readonly state: 'open'; readonly url: string }
-
-/** `locked`: no key opens it any more. */
-export interface McpResealed {
-  readonly rotated: number
-  readonly current: number
-  readonly locked: number
-}
-
-/** What the object of one server answers over RPC. */
+/**
+ * What the object of one server answers over RPC. Where each principal signs in, each has an object of its own, and
+ * that of the server itself knows which there are.
+ */
 export interface McpServerApi {
   /** Asks the server what it has. */
   readonly look: (config: McpServerConfig) => Promise<Reply<McpListing>>
@@ -253,9 +247,20 @@ export interface McpServerApi {
   ) => Promise<ToolResult>
   readonly cancel: (callId: string) => Promise<void>
   /** @param origin Where a browser reaches this deployment. */
-  readonly login: (config: McpServerConfig, origin: string) => Promise<Reply<McpLogin>>
+  readonly login: (
+    config: McpServerConfig,
+    origin: string,
+    signer?: McpSigner,
+  ) => Promise<Reply<McpLogin>>
   /** @param query What the browser brought back. */
   readonly finishLogin: (config: McpServerConfig, query: string) => Promise<Reply<null>>
+  /** Of a principal's sign-in: keeps what the browser brought back until that principal says the code. */
+  readonly cameBack: (config: McpServerConfig, query: string) => Promise<Reply<McpCameBack>>
+  readonly confirmLogin: (config: McpServerConfig, code: string) => Promise<Reply<null>>
+  /** Of the server's own object: notes that this principal has one, and says by what it is known there. */
+  readonly addSigner: (principal: string) => Promise<McpSigner>
+  readonly removeSigner: (principal: string) => Promise<void>
+  readonly signers: () => Promise<readonly McpSigner[]>
   /** Seals anew, under the key of today, what is kept of the sign-in. */
   readonly reseal: () => Promise<Reply<McpResealed>>
   /** The session tree is over: the session that the server keeps for it is ended there. Does not wait for that. */

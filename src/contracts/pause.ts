@@ -1,4 +1,4 @@
-import type { Decider } from './approval.ts'
+import type { ApprovalScope, Decider } from './approval.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Limits } from './lease.ts'
 import type { Answers, PauseRequest, ToolResult } from './tool.ts'
@@ -30,6 +30,9 @@ export type PauseAnswer = {
   readonly by?: string
   /** Who decided about a call that waited for a yes; absent if nobody did in time, and of answers of older versions. */
   readonly decidedBy?: Decider
+  /** How far their yes goes, and the id of the rule that it made. */
+  readonly scope?: ApprovalScope
+  readonly rule?: string
 } & (
   | {
       readonly kind: 'approved'

@@ -1,6 +1,7 @@
 import type { JsonObject } from './json.ts'
 import type { Label, Sink } from './label.ts'
 import type { Destination } from './destination.ts'
+import type { Amount } from './lease.ts'
 import type { PauseRequest, ToolContext, ToolResult } from './tool.ts'
 
 /** What policies, rate limits, approvals and hooks are asked about: the same for every tool. */
@@ -76,6 +77,8 @@ export type SubAgentStopped = (
 export type ApprovalSubject = CallSubject & {
   readonly asks?: 'tool' | 'run' | undefined
   readonly definitionHash?: string | undefined
+  /** What its lease would take by now: it spends no more than this. */
+  readonly amount?: Pick<Amount, 'tokens' | 'costNanoUsd'>
   readonly emit?: ToolContext['emit'] | undefined
 }
 

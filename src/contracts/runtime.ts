@@ -1,6 +1,6 @@
 import type { AgentDescriptor, AgentSpec } from './agent.ts'
 import type { AgentPin, PinnedAgent } from './agent-pin.ts'
-import type { ApprovalRules } from './approval.ts'
+import type { ApprovalRules } from './approval-rules.ts'
 import type { ContextReader } from './context-reader.ts'
 import type { HeldWork } from './held-work.ts'
 import type { RunOptions } from './run-options.ts'

@@ -36,3 +36,75 @@ export interface ReadSkill {
   readonly skill?: SkillText
   readonly diagnostics: readonly SkillDiagnostic[]
 }
+
+/** A skill with all of its files, as a deployment has it. */
+export interface SkillSource extends Omit<SkillText, 'body' | 'metadata'> {
+  /** sha-256 of all of its files. */
+  readonly hash: string
+  /** Text by path; `SKILL.md` is one of them. */
+  readonly files: Readonly<Record<string, string>>
+}
+
+/** Whether what a skill needs (`tool:sql__query`, `plugin:http`) is there for whoever wants to use it. May reject. */
+export type IsThere = (requirement: string) => Promise<boolean>
+
+/** What a requirement names: a tool, or an owner of whose tools any will do. */
+export const toRequired = (
+  requirement: string,
+): { readonly tool: string } | { readonly owner: string } => {
+  const [kind, name = ''] = requirement.split(':')
+  return kind === 'tool' ? { tool: name } : { owner: name }
+}
+
+/** What a model reads of a skill that fits, before it is loaded. */
+export interface FoundSkill {
+  readonly name: string
+  readonly description: string
+}
+
+/** One that was asked for by its name; a `message` says why there is nothing to read. */
+export type LoadedSkill =
+  | {
+      readonly ok: true
+      readonly name: string
+      readonly hash: string
+      /** Of its instructions, or of the file that was asked for. */
+      readonly text: string
+      readonly tokens: number
+      /** Its other files, by path; none are named where one of them was asked for. */
+      readonly files: readonly string[]
+    }
+  | { readonly ok: false; readonly message: string }
+
+/** A skill as an operator sees it. */
+export interface SkillView extends Omit<SkillSource, 'files' | 'allowedTools'> {
+  /** `gated`: it requires what is not there, so that it is neither found nor loaded. A persona is never found. */
+  readonly state: 'ready' | 'gated'
+  readonly missing: readonly string[]
+  /** What a model reads of it, as estimated: where it is found, and where its instructions are loaded. */
+  readonly tokens: { readonly found: number; readonly loaded: number }
+}
+
+/** The skills of a deployment: found, then loaded, then their files (docs/skills.md). */
+export interface SkillLibrary {
+  /** The best of those that fit, never a persona, never one that lacks something. Rejects if skills cannot be read. */
+  readonly find: (queries: readonly string[], isThere: IsThere) => Promise<readonly FoundSkill[]>
+  /** All there are, by name. Rejects if skills cannot be read. */
+  readonly list: (isThere: IsThere) => Promise<readonly SkillView[]>
+  /** One with the text of its files. Rejects if skills cannot be read. */
+  readonly show: (
+    name: string,
+    isThere: IsThere,
+  ) => Promise<(SkillView & Pick<SkillSource, 'files'>) | undefined>
+  /**
+   * @param options.file One of its files; its instructions if absent.
+   * @returns A refusal for a persona, and for one that lacks something. Rejects if skills cannot be read.
+   */
+  readonly load: (
+    name: string,
+    options: { readonly file?: string | undefined; readonly isThere: IsThere },
+  ) => Promise<LoadedSkill>
+}
+
+/** What an agent has of them. */
+export type AgentSkills = Pick<SkillLibrary, 'find' | 'load'>

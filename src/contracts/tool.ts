@@ -231,6 +231,8 @@ export interface MoreTools {
   readonly ready: (names: readonly string[]) => Promise<void>
   /** One that was looked up. */
   readonly entry: (name: string) => ToolEntry | undefined
+  /** Whether an owner that was looked up, by the name of any tool of its, has tools here. */
+  readonly owns: (id: string) => boolean
   /** The best of all there are, those of the set included. Rejects if nobody can be asked. */
   readonly search: (queries: readonly string[], limit: number) => Promise<readonly string[]>
 }

@@ -9,8 +9,6 @@ export interface TurnSaid {
   readonly text: string
   /** The reply of which it is: the last that the agent itself got of a model in this turn. */
   readonly reply: SessionEvent<'model_called'> | undefined
-  /** The calls that the agent asked for, in its order, each with its outcome if it has one. */
-  readonly calls: readonly CallRecord[]
   /** What the turn adds to the transcript: what came in, what the agent said and called, then what came back. */
   readonly messages: readonly Message[]
 }
@@ -19,9 +17,7 @@ type Said = Pick<TurnRecord, 'received' | 'label' | 'steps' | 'calls' | 'events'
 
 /** Reads a turn; what a reader does not ask for is not made. */
 export function toTurnSaid(turn: Said): TurnSaid {
-  const { calls } = turn
   return {
-    calls,
     get text() {
       return textOf(turn)
     },

@@ -1,4 +1,4 @@
-import type { ApprovalRules } from '#contracts/approval.ts'
+import type { ApprovalRules } from '#contracts/approval-rules.ts'
 import type { KeyStore } from '#contracts/keys.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { GrantStore } from '#contracts/oauth.ts'

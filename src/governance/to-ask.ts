@@ -1,5 +1,7 @@
-import { covers, likenessOf, ruleIdOf } from '#contracts/approval-shape.ts'
-import type { ApprovalRules } from '#contracts/approval.ts'
+import { covers, isOutdated, likenessOf, ruleIdOf } from '#contracts/approval-shape.ts'
+import type { ApprovalRules } from '#contracts/approval-rules.ts'
+import { scopeOf } from '#contracts/approval.ts'
+import { zeroAmount } from '#contracts/lease.ts'
 import type { ApprovalNeed, ApprovalSubject } from '#contracts/policy.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { sink } from '#contracts/label.ts'
@@ -19,7 +21,8 @@ export const createToAsk =
     const { principal, agent, session, run, call, tool, emit } = subject
     const { approver, reason, rule, about, place } = why
     const sinks = subject.sinks ?? sink.options
-    const asked = { reason, sinks, ...(place !== undefined && { place }) }
+    const { isDestructive = false } = subject
+    const asked = { reason, sinks, isDestructive, ...(place !== undefined && { place }) }
     const known = await rules.of(principal, tool).catch(() => [])
     const now = { approver, nowMs: clock.nowMs(), sha256 }
     // What was said of this very call is its answer, and no rule for it.
@@ -30,9 +33,13 @@ export const createToAsk =
     )
     if (covering) {
       const { id, decidedBy } = covering
-      emit?.({ type: 'approval_held', data: { call, tool, rule: id, decidedBy } })
+      emit?.({
+        type: 'approval_held',
+        data: { call, tool, rule: id, scope: scopeOf(covering), decidedBy },
+      })
       return { isCovered: true }
     }
+    const outdated = known.find((one) => isOutdated(one, subject, now))
     return {
       ...(about !== undefined && { about }),
       approval: {
@@ -41,9 +48,16 @@ export const createToAsk =
         asker: { principal, agent, session, run },
         ...asked,
         rule,
-        isDestructive: subject.isDestructive ?? false,
         argsHash,
         shape: likenessOf(subject, sha256),
+        ...(outdated && { outdatedRule: outdated.id }),
+        ...mayCost(subject.amount),
       },
     }
   }
+
+/** What is nothing is left out, and what has no limit says nothing of what it costs. */
+function mayCost({ tokens, costNanoUsd }: NonNullable<ApprovalSubject['amount']> = zeroAmount) {
+  const cost = { ...(tokens > 0 && { tokens }), ...(costNanoUsd > 0 && { costNanoUsd }) }
+  return Object.keys(cost).length > 0 && { mayCost: cost }
+}

@@ -5,6 +5,7 @@ import { readJsonObject } from './body.ts'
 import type { HttpDeps } from './deps.ts'
 import { defaultListLimit } from './list-queries.ts'
 import { jsonResponse } from './responses.ts'
+import { administrator } from './operator/administrator.ts'
 import type { AddRoute } from './routes.ts'
 import { seesEverybody } from './sessions/open-session.ts'
 import { parseFields } from './validate.ts'
@@ -30,8 +31,9 @@ export function addApprovalRuleRoutes(addRoute: AddRoute, deps: HttpDeps): void 
       parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
       const { id: principal, role } = context.get('principal')
       const id = context.req.param('rule') ?? ''
-      const isGone = await deps.approvalRules.remove(
+      const isGone = await deps.approvalRules.revoke(
         id,
+        administrator(deps, context),
         role === 'operator' ? undefined : principal,
       )
       if (!isGone) throw new IsolaError('request_not_found', 'There is no such rule.')

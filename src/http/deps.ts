@@ -1,5 +1,6 @@
 import type { Context, Handler, Hono } from 'hono'
-import type { ApprovalInbox, ApprovalRules } from '#contracts/approval.ts'
+import type { ApprovalRules } from '#contracts/approval-rules.ts'
+import type { ApprovalInbox } from '#contracts/approval.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { McpAdministration } from '#contracts/mcp-administration.ts'
 import type { KeyAdministration } from '#contracts/keys.ts'
@@ -28,6 +29,7 @@ import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SessionEntry } from '#contracts/session-entry.ts'
+import type { SkillLibrary } from '#contracts/skill.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import type { TryPolicy } from '#contracts/tool-policy.ts'
@@ -59,6 +61,7 @@ export interface HttpDeps {
   readonly refreshAgents?: (agent?: string) => Promise<void>
   readonly plugins: PluginAdministration
   readonly tryPolicy: TryPolicy
+  readonly skills: Pick<SkillLibrary, 'list' | 'show'>
   /** Remote MCP servers. */
   readonly mcp: McpAdministration
   /** Takes away what a plugin keeps outside of sessions. */
@@ -78,7 +81,7 @@ export interface HttpDeps {
   readonly oauth?: OAuthService
   readonly audit: AuditReader
   readonly approvals: ApprovalInbox
-  readonly approvalRules: Pick<ApprovalRules, 'list' | 'remove'>
+  readonly approvalRules: Pick<ApprovalRules, 'list' | 'revoke'>
   readonly sessionIndex: SessionIndex
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport

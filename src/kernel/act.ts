@@ -232,10 +232,10 @@ function answeredOf({ id, tool, pause }: CallRecord, answer: PauseAnswer): Event
   const { kind, argsHash } = pause!
   const isLeave = kind === 'approval' && answer.kind === 'approved'
   const answered = failed ?? (isLeave ? 'approved' : 'answered')
-  const { by, decidedBy } = answer
+  const { by, decidedBy, scope, rule } = answer
   return {
     type: 'pause_answered',
-    data: { call: id, tool, kind, argsHash, answer: answered, by, decidedBy },
+    data: { call: id, tool, kind, argsHash, answer: answered, by, decidedBy, scope, rule },
   }
 }
 

@@ -1,6 +1,7 @@
 import type { LeaseErrorCode } from '#contracts/errors.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { PauseRequest } from '#contracts/tool.ts'
+import { leaseFor } from '#leases/share.ts'
 import { failure, subjectOf, type CallState, type TurnScope } from './call.ts'
 
 const nobodyOutside =
@@ -35,5 +36,6 @@ export function needsApproval(call: CallState, scope: TurnScope) {
     pattern.endsWith('*') ? tool.name.startsWith(pattern.slice(0, -1)) : tool.name === pattern
   const isOfRun = scope.caller.options.requireApproval?.some(isMatch)
   const asks = always ? 'tool' : isOfRun ? 'run' : undefined
-  return scope.parts.approvals.isNeeded({ ...subjectOf(call, scope), definitionHash, asks })
+  const { amount } = leaseFor(call.entry!, scope.share)
+  return scope.parts.approvals.isNeeded({ ...subjectOf(call, scope), definitionHash, asks, amount })
 }

@@ -53,7 +53,8 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
       offset += text.length
     },
   })
-  const said = [...turns.flatMap((turn) => toTurnSaid(turn).messages), ...draft.received]
+  for (const turn of turns.slice(segment.said.length)) segment.said.push(toTurnSaid(turn).messages)
+  const said = [...segment.said.flat(), ...draft.received]
   const instructions = { role: 'system', text: input.agent.instructions } as const
   const messages: readonly Message[] = [instructions, ...input.messages, ...said]
   // All that was ever said: what stands for some of it in a compacted context has its label, too.

@@ -3,6 +3,7 @@ import type { EventDraft } from '#contracts/event.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunInput, RunPorts } from '#contracts/kernel.ts'
 import type { Limits, Usage } from '#contracts/lease.ts'
+import type { Message } from '#contracts/message.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { Planner, Reflector, ToolExecutor } from '#contracts/plan.ts'
 import type { GateParts } from '#contracts/runtime.ts'
@@ -37,6 +38,8 @@ export interface Segment {
   readonly deadlines: Deadlines
   /** What is left of the run's lease. */
   readonly left: () => Limits
+  /** What each finished turn said, as far as it was read: once. */
+  readonly said: (readonly Message[])[]
   readonly close: () => void
 }
 
@@ -67,6 +70,7 @@ export function openSegment(
     ledger,
     timeLeftMs,
     deadlines,
+    said: [],
     signal: stop.signal,
     throwIfOver() {
       if (timeLeftMs() <= 0) timeUp() // there may be less than there was

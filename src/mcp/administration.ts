@@ -1,5 +1,5 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import type { McpApproval, McpServerApi, McpServerStore } from '#contracts/mcp.ts'
+import type { McpApproval, McpServerRow, McpServerStore } from '#contracts/mcp.ts'
 import type { McpAdministration } from '#contracts/mcp-administration.ts'
 import { fromReply } from '#contracts/reply.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
@@ -12,8 +12,11 @@ import {
   withClosed,
   withHarmless,
 } from './approve-items.ts'
+import { forgetPrincipal, forgetServer } from './forget.ts'
+import { ownerOf, type AtServer } from './gateway.ts'
 import { shown } from './listing.ts'
 import { clientMetadataOf, clientMetadataPath } from './oauth/provider.ts'
+import { createOwnLogins, type OwnLoginDeps, type OwnLoginParts } from './own-logins.ts'
 import { createServerViews } from './server-view.ts'
 
 /** Who keeps the servers, and how each one's object is reached. */
@@ -21,17 +24,16 @@ export interface McpAdministrationDeps {
   readonly store: McpServerStore
   readonly catalog: Pick<PluginAdministration, 'change'>
   readonly bundles: Pick<BundleStore, 'save' | 'load'>
-  readonly at: (
-    id: string,
-  ) => Pick<McpServerApi, 'look' | 'standing' | 'forget' | 'login' | 'finishLogin'>
+  readonly at: AtServer<OwnLoginParts | 'look' | 'finishLogin' | 'cameBack'>
   readonly sha256: (text: string) => string
   /** Full names of the tools that are here. */
   readonly toolNames: () => Promise<readonly string[]>
+  readonly told: OwnLoginDeps['told']
 }
 
 /** What an operator does about remote MCP servers: list, look, sign in, approve. Errors are `request_` codes. */
 export function createMcpAdministration(deps: McpAdministrationDeps): McpAdministration {
-  const { store, catalog, bundles, at, sha256 } = deps
+  const { store, catalog, bundles, at, sha256, told } = deps
   const { rowOf, approvedOf, viewOf } = createServerViews(deps)
   const change: McpAdministration['change'] = async (asked, by) => {
     const id = asked.do === 'add' ? asked.config.id : asked.id
@@ -39,30 +41,41 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
       .change({ do: 'mcp', mcp: asked }, by)
       .catch(async (error: unknown) => {
         // A remove that was cut has taken the row away, and not what was kept.
-        if (asked.do === 'remove' && errorCode(error) === 'request_not_found') await at(id).forget()
+        if (asked.do === 'remove' && errorCode(error) === 'request_not_found')
+          await forgetServer(id, at)
         throw error
       })
     // What was kept of it, tokens too, is of no use to whoever comes under this name next.
-    if (asked.do === 'remove' || asked.do === 'add') await at(id).forget()
+    if (asked.do === 'remove' || asked.do === 'add') await forgetServer(id, at)
     return { generation, notes }
   }
+  /** The object that is looked at: where each signs in, that of whoever looks. */
+  const objectFor = ({ id, config }: McpServerRow, principal: string) =>
+    at(id, ownerOf(config, principal))
   return {
+    own: createOwnLogins({ rowOf, at, told }),
     list: store.list,
     change,
-    async show(id) {
+    async show(id, principal) {
       const row = await rowOf(id)
-      return viewOf(row, await at(id).standing(row.config))
+      return viewOf(row, await objectFor(row, principal).standing(row.config))
     },
-    async look(id) {
+    async look(id, principal) {
       const row = await rowOf(id)
-      const reply = await at(id).look(row.config)
-      const standing = await at(id).standing(row.config)
+      const object = objectFor(row, principal)
+      const reply = await object.look(row.config)
+      const standing = await object.standing(row.config)
       if (!reply.ok && standing.login !== 'signed_out')
         throw new IsolaError('request_unavailable', reply.error.message)
       return viewOf(row, reply.ok ? standing : { ...standing, problem: reply.error.message })
     },
     async login(id, origin) {
       const { config } = await rowOf(id)
+      if (config.auth === 'principal')
+        throw new IsolaError(
+          'request_conflict',
+          `At "${id}" each signs in for themselves: isola mcp login ${id} --mine`,
+        )
       if (config.auth !== 'oauth')
         throw new IsolaError(
           'request_conflict',
@@ -72,8 +85,24 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
     },
     async finishLogin(query) {
       // The state begins with the server it is for; that it is right its object knows.
-      const [id = ''] = (new URLSearchParams(query).get('state') ?? '').split('.')
-      fromReply(await at(id).finishLogin((await rowOf(id)).config, query))
+      const [id = '', ...rest] = (new URLSearchParams(query).get('state') ?? '').split('.')
+      const { config } = await rowOf(id)
+      if (config.auth !== 'principal') {
+        fromReply(await at(id).finishLogin(config, query))
+        return { server: id, state: 'signed_in' }
+      }
+      const signer = (await at(id).signers()).find(({ ref }) => ref === rest[0])
+      if (!signer)
+        throw new IsolaError('request_invalid', 'This sign-in is not one that was begun here.')
+      return { server: id, ...fromReply(await at(id, signer.principal).cameBack(config, query)) }
+    },
+    async forget(principal, by) {
+      const servers = await forgetPrincipal(principal, { store, at })
+      for (const server of servers) {
+        const data = { server, owner: principal, request: by.requestId }
+        await told({ type: 'mcp_signed_out', data }, by)
+      }
+      return servers
     },
     clientMetadata: (origin) => ({
       client_id: `${origin}${clientMetadataPath}`,
@@ -81,7 +110,7 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
     }),
     async approve({ id, hash, items, confirm, harmless, closed }, by) {
       const row = await rowOf(id)
-      const { listing } = await at(id).standing(row.config)
+      const { listing } = await objectFor(row, by.principal).standing(row.config)
       if (listing?.hash !== hash)
         throw new IsolaError(
           'request_conflict',

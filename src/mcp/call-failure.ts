@@ -25,13 +25,7 @@ export function toCallFailure(
   const error = beneath(thrown)
   if (errorCode(error) === code) return { code, message: errorMessage(error) }
   if (error instanceof UnauthorizedError || (error instanceof SdkHttpError && error.status === 401))
-    return {
-      code,
-      message:
-        auth === 'oauth'
-          ? `Nobody is signed in at the MCP server ${server}. The operator can: isola mcp login ${server}`
-          : `The MCP server ${server} answered with HTTP 401: look at its headers, or add it again with --oauth --replace.`,
-    }
+    return { code, message: notSignedIn[auth](server) }
   if (isStreamEnd(error))
     return { code, message: `The MCP server ${server} ended its answer before it was whole.` }
   if (error instanceof ProtocolError)
@@ -52,6 +46,16 @@ export function toCallFailure(
       ...(!maybeDone.includes(error.code) && { transient: true }),
     }
   return { code, message: `The MCP server ${server} could not be reached.`, transient: true }
+}
+
+/** Whose turn it is where a server wants to know who calls. */
+export const notSignedIn: Readonly<Record<McpServerConfig['auth'], (server: string) => string>> = {
+  oauth: (server) =>
+    `Nobody is signed in at the MCP server ${server}. The operator can: isola mcp login ${server}`,
+  principal: (server) =>
+    `At the MCP server ${server} each signs in for themselves, and whoever this is for has not. They can: isola mcp login ${server} --mine`,
+  headers: (server) =>
+    `The MCP server ${server} answered with HTTP 401: look at its headers, or add it again with --oauth --replace.`,
 }
 
 /** The library's first question to a server says only that it failed: why (no secret, no way there) is beneath it. */

@@ -133,7 +133,7 @@ function add(
   if (!isThere && count >= maxServers)
     throw new IsolaError('request_conflict', `There are ${maxServers} MCP servers already.`)
   checkAddress(config, deps.checkUrl)
-  checkHeaders(config.headers)
+  checkHeaders(config)
   const row: McpServerRow = {
     id,
     config,
@@ -186,9 +186,15 @@ const ofTheHost =
   /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|content-type|accept|mcp-.*|last-event-id|proxy-.*|cf-.*)$/i
 
 /** A value that opens something is named, never written down. */
-function checkHeaders(headers: McpServerConfig['headers']): void {
+function checkHeaders({ headers, auth }: McpServerConfig): void {
   for (const [name, value] of Object.entries(headers)) {
     const param = `headers.${name}`
+    if (auth === 'principal' && name.toLowerCase() === 'authorization')
+      throw new IsolaError(
+        'request_invalid',
+        `${param}: is what each principal signs in for; leave it out, or add the server without auth: principal (--each-signs-in).`,
+        { param },
+      )
     if (ofTheHost.test(name))
       throw new IsolaError('request_invalid', `${param}: is set by the host; leave it out.`, {
         param,

@@ -33,16 +33,17 @@ export function composeMcp(deps: McpParts) {
   const at = createMcpGateway(deps)
   const isTaken = (id: string) =>
     id === 'isola' || id === 'orchestrator' || deps.bundledIds().has(id)
-  const append = (draft: DeploymentDraft) =>
+  const append = (draft: DeploymentDraft, { principal = '', trace = '' } = {}) =>
     log
-      .append({ ...draft, principal: '', trace: '', atMs: clock.nowMs() })
+      .append({ ...draft, principal, trace, atMs: clock.nowMs() })
       .catch((error: unknown) => onFault(error))
   const runtime: McpServerRuntime = {
     ...deps,
     onQuarantined: (data) => void append({ type: 'mcp_quarantined', data }),
-    onSignedIn: (data) =>
+    onSignedIn: (data, principal = '') =>
       void append(
         'refused' in data ? { type: 'mcp_sign_in_refused', data } : { type: 'mcp_signed_in', data },
+        { principal },
       ),
   }
   return {
@@ -65,6 +66,15 @@ export function composeMcp(deps: McpParts) {
     administration: (
       catalog: Pick<PluginAdministration, 'change'>,
       toolNames: () => Promise<readonly string[]>,
-    ) => createMcpAdministration({ store, catalog, bundles, at, sha256, toolNames }),
+    ) =>
+      createMcpAdministration({
+        store,
+        catalog,
+        bundles,
+        at,
+        sha256,
+        toolNames,
+        told: append,
+      }),
   }
 }

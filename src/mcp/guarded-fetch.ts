@@ -2,6 +2,7 @@ import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { secretNamesIn, secretReference, type McpServerConfig } from '#contracts/mcp.ts'
 import type { CheckUrl, Outbound, OutboundError } from '#contracts/outbound.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
+import { notSignedIn } from './call-failure.ts'
 import { mayBeAsked } from './same-site.ts'
 
 /** The network, its rules, and the secrets that headers name. */
@@ -9,6 +10,8 @@ export interface GuardDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly readSecrets: ReadSecrets
   /** Told each secret that goes to the server, before it goes. */
   readonly onSecret: (value: string) => void
+  /** Nothing goes to the server itself without a token: what the deployment sends along is no sign-in in its place. */
+  readonly needsToken?: boolean
 }
 
 /** Of a request that is not to the server itself: discovery, registration, tokens. */
@@ -24,18 +27,23 @@ const maxBytes = 4 * 1024 * 1024
  * address only. (docs/security.md T16)
  */
 export function createGuardedFetch(
-  config: Pick<McpServerConfig, 'url' | 'headers' | 'auth' | 'authHosts' | 'allow' | 'timeoutMs'>,
-  { send, checkUrl, readSecrets, onSecret }: GuardDeps,
+  config: Pick<
+    McpServerConfig,
+    'id' | 'url' | 'headers' | 'auth' | 'authHosts' | 'allow' | 'timeoutMs'
+  >,
+  { send, checkUrl, readSecrets, onSecret, needsToken }: GuardDeps,
 ) {
   const server = new URL(config.url)
   return async (target: string | URL, init: RequestInit = {}): Promise<Response> => {
     const url = addressOf(String(target), checkUrl)
     const isServer = url.origin === server.origin
-    if (!isServer && !(config.auth === 'oauth' && mayBeAsked(url, server, config.authHosts)))
+    if (!isServer && !(config.auth !== 'headers' && mayBeAsked(url, server, config.authHosts)))
       throw refused(
         `${url.hostname} is not the server's host (for signing in an operator can name it: --auth-host)`,
       )
     const headers = new Headers(init.headers)
+    if (needsToken && isOwnAddress(url, server) && !headers.has('authorization'))
+      throw new IsolaError('tool_failed', notSignedIn.principal(config.id))
     if (isOwnAddress(url, server))
       await putHeaders(headers, config.headers, { readSecrets, onSecret })
     const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1]

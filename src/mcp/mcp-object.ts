@@ -1,18 +1,20 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { McpCall, McpCaller, McpServerApi, McpServerConfig } from '#contracts/mcp.ts'
+import type { McpSigner } from '#contracts/mcp-sign-in.ts'
 import type { McpServerRuntime } from './server-parts.ts'
 
 async function loadParts(
-  storage: DurableObjectStorage,
+  state: DurableObjectState,
   runtimeOf: () => McpServerRuntime,
 ): Promise<McpServerApi> {
   const { createServerParts } = await import('./server-parts.ts')
-  return createServerParts(storage, runtimeOf())
+  return createServerParts(state, runtimeOf())
 }
 
 /**
- * The class behind the `MCP_SERVER` binding: one object a remote server, shared by all sessions. Its library is read
- * with the first call of such an object, not at each start of the Worker; calls keep their order.
+ * The class behind the `MCP_SERVER` binding: one object a remote server, shared by all sessions, and one a principal
+ * where each signs in. Its library is read with the first call of such an object, not at each start of the Worker;
+ * calls keep their order.
  */
 export function createMcpServerClass(runtimeOf: () => McpServerRuntime) {
   return class extends DurableObject<Env> implements McpServerApi {
@@ -20,7 +22,7 @@ export function createMcpServerClass(runtimeOf: () => McpServerRuntime) {
 
     /** Parts that could not be made are made with the next call. */
     #parts(): Promise<McpServerApi> {
-      return (this.#loaded ??= loadParts(this.ctx.storage, runtimeOf).catch((error: unknown) => {
+      return (this.#loaded ??= loadParts(this.ctx, runtimeOf).catch((error: unknown) => {
         this.#loaded = undefined
         throw error
       }))
@@ -42,8 +44,12 @@ export function createMcpServerClass(runtimeOf: () => McpServerRuntime) {
       return (await this.#parts()).call(call, tell, asked)
     }
 
-    async login(config: McpServerConfig, origin: string): ReturnType<McpServerApi['login']> {
-      return (await this.#parts()).login(config, origin)
+    async login(
+      config: McpServerConfig,
+      origin: string,
+      signer?: McpSigner,
+    ): ReturnType<McpServerApi['login']> {
+      return (await this.#parts()).login(config, origin, signer)
     }
 
     async finishLogin(
@@ -51,6 +57,29 @@ export function createMcpServerClass(runtimeOf: () => McpServerRuntime) {
       query: string,
     ): ReturnType<McpServerApi['finishLogin']> {
       return (await this.#parts()).finishLogin(config, query)
+    }
+
+    async cameBack(config: McpServerConfig, query: string): ReturnType<McpServerApi['cameBack']> {
+      return (await this.#parts()).cameBack(config, query)
+    }
+
+    async confirmLogin(
+      config: McpServerConfig,
+      code: string,
+    ): ReturnType<McpServerApi['confirmLogin']> {
+      return (await this.#parts()).confirmLogin(config, code)
+    }
+
+    async addSigner(principal: string): ReturnType<McpServerApi['addSigner']> {
+      return (await this.#parts()).addSigner(principal)
+    }
+
+    async removeSigner(principal: string): Promise<void> {
+      return (await this.#parts()).removeSigner(principal)
+    }
+
+    async signers(): ReturnType<McpServerApi['signers']> {
+      return (await this.#parts()).signers()
     }
 
     async reseal(): ReturnType<McpServerApi['reseal']> {

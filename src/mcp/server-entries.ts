@@ -6,18 +6,12 @@ import type { JsonSchema } from '#contracts/json.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { joinLabels, saidLabel } from '#contracts/label.ts'
 import { unlimited } from '#contracts/lease.ts'
-import type {
-  McpCall,
-  McpItem,
-  McpPin,
-  McpProgress,
-  McpServerApi,
-  McpServerConfig,
-} from '#contracts/mcp.ts'
+import type { McpCall, McpItem, McpPin, McpProgress, McpServerConfig } from '#contracts/mcp.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceparent } from '#contracts/trace.ts'
 import { createAnswers, type AnswerDeps } from './answers.ts'
+import { ownerOf, type AtServer } from './gateway.ts'
 import { flowOf } from './server-flow.ts'
 import { untilAborted } from './until-aborted.ts'
 
@@ -31,7 +25,7 @@ export interface RevocationWatch {
 
 /** What a call of a server's tool takes. */
 export interface EntryDeps extends AnswerDeps {
-  readonly at: (id: string) => Pick<McpServerApi, 'call' | 'cancel'>
+  readonly at: AtServer<'call' | 'cancel'>
   /** Throws if a call may not begin now. */
   readonly watchRevocation: (pin: McpPin) => Promise<RevocationWatch>
 }
@@ -111,7 +105,7 @@ export async function callServer(
   const watch = await deps.watchRevocation(pin).catch(() => undefined)
   if (!watch) return { ok: false, error: revoked }
   const signal = watch.signal ? AbortSignal.any([context.signal, watch.signal]) : context.signal
-  const api = deps.at(pin.id)
+  const api = deps.at(pin.id, ownerOf(pin.config, context.principal))
   const answers = createAnswers({ pin, deps }, context)
   const callId = `${context.session} ${context.run} ${context.call}`
   // A signal does not cross RPC.

@@ -9,7 +9,7 @@ import { ask } from './ask-server.ts'
 import { isSessionGone, toCallFailure } from './call-failure.ts'
 import { createBackoff } from './backoff.ts'
 import { createConnections, type Line } from './connections.ts'
-import { createGuardedFetch } from './guarded-fetch.ts'
+import { createGuardedFetch, type GuardDeps } from './guarded-fetch.ts'
 import { createKeptValues, type KeptValues, type LinkStore } from './kept-values.ts'
 import { failure } from './outcome.ts'
 import { createQuarantine, type OnQuarantined } from './quarantine.ts'
@@ -33,6 +33,8 @@ export interface LinkDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly maxScopes?: number
 }
 
+type FetchRules = Pick<GuardDeps, 'needsToken'>
+
 const statelessName = 'stateless'
 const configName = 'config'
 const maxForgetMs = 10_000
@@ -50,8 +52,8 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
   const keyOf = (config: McpServerConfig): string => sha256(toCanonicalJson(config))
   const kept = createKeptValues(store)
 
-  const connectDeps = (config: McpServerConfig, mine = kept) => ({
-    guardedFetch: createGuardedFetch(config, { ...deps, onSecret: sent.add }),
+  const connectDeps = (config: McpServerConfig, mine = kept, rules: FetchRules = {}) => ({
+    guardedFetch: createGuardedFetch(config, { ...deps, ...rules, onSecret: sent.add }),
     validator: deps.validator,
     version: deps.version,
     onListChanged: () => ageListing(mine, keyOf(config)),
@@ -64,9 +66,10 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       backoff,
       kept: mine,
       keyOf,
-      connectDeps: (config) => connectDeps(config, mine),
+      connectDeps: (config) =>
+        connectDeps(config, mine, { needsToken: config.auth === 'principal' }),
       providerOf: async (config) =>
-        config.auth === 'oauth' ? deps.providerOf?.(config) : undefined,
+        config.auth === 'headers' ? undefined : deps.providerOf?.(config),
       onAnew: (key) => ageListing(mine, key),
       onMade,
       configOf,
@@ -115,6 +118,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
   return {
     look: shared.look,
     seenOf: shared.seenOf,
+    /** For signing in, which has no token yet. */
     connectDeps: (config: McpServerConfig) => connectDeps(config),
     /** What is never said again by this server, nor by whoever signs in at it. */
     learn: sent.add,
@@ -150,8 +154,9 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       }
     },
     cancel: (callId: string): void => under.get(callId)?.abort('cancelled'),
-    /** Of a server that is gone: its sessions are ended first, for 10 s at most. Never rejects. */
+    /** Of a server that is gone: calls under way end, then its sessions, for 10 s at most. Never rejects. */
     async forget(): Promise<void> {
+      for (const stop of under.values()) stop.abort('cancelled')
       const ended = Promise.all([shared.end(), scopes.endAll()])
       drop()
       await within(maxForgetMs, () => ended).catch(() => {})

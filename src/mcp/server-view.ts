@@ -48,7 +48,8 @@ export function createServerViews({ store, bundles, toolNames }: ServerViewDeps)
       ...row,
       ...standing,
       ...(listing && { listing: await withLookAlikes(listing, row.id) }),
-      differences: compare(approved, items),
+      // Of one that was not looked at, nothing is gone.
+      differences: listing ? compare(approved, items) : [],
       asking: items
         .filter((item) => destroys(item) !== false && !isHarmless(item))
         .map(({ key }) => key),

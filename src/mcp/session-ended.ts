@@ -1,5 +1,6 @@
-import type { McpServerApi, McpServerStore } from '#contracts/mcp.ts'
+import type { McpServerStore } from '#contracts/mcp.ts'
 import type { EndedSession } from '#contracts/session-view.ts'
+import { ownerOf, type AtServer } from './gateway.ts'
 
 /** Tells all servers that a session tree is over, so that none keeps a session for it. Never rejects. */
 export function createSessionEnded(
@@ -10,14 +11,15 @@ export function createSessionEnded(
     readonly store: Pick<McpServerStore, 'list'>
     readonly onFault: (error: unknown) => void
   },
-  at: (id: string) => Pick<McpServerApi, 'endSession'>,
+  at: AtServer<'endSession'>,
 ) {
-  return async ({ session, rootSession }: EndedSession): Promise<void> => {
+  return async ({ session, rootSession, principal }: EndedSession): Promise<void> => {
     // What a sub-agent has is its tree's.
     if (session !== rootSession) return
     try {
       const servers = await store.list()
-      await Promise.all(servers.map(({ id }) => at(id).endSession(rootSession).catch(onFault)))
+      const objects = servers.map(({ id, config }) => at(id, ownerOf(config, principal)))
+      await Promise.all(objects.map((one) => one.endSession(rootSession).catch(onFault)))
     } catch (error) {
       onFault(error)
     }

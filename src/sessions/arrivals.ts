@@ -64,7 +64,11 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       const waiting = undecidedOf(row(run), store.turns(row(run).order).at(-1))
       const rule = ruleOf(row(run), waiting, { ...said, ...now, session: scope.id() })
       store.together(() => {
-        const isNew = takeDecisions(row(run), { decisions: [said], decider, ...now }, parts())
+        const isNew = takeDecisions(
+          row(run),
+          { decisions: [{ ...said, rule }], decider, ...now },
+          parts(),
+        )
         if (isNew && rule) todo.add({ kind: 'settle', session: scope.id(), run, rule })
       })
       if (rule) {

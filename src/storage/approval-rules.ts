@@ -1,7 +1,10 @@
-import type { ApprovalRule, ApprovalRules } from '#contracts/approval.ts'
+import type { ApprovalRules } from '#contracts/approval-rules.ts'
+import { scopeOf, type ApprovalRule } from '#contracts/approval.ts'
+import { deploymentEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database } from './database.ts'
 import { reached } from './outage.ts'
+import { revokeRow } from './revoke-row.ts'
 
 /** Of one tool of one principal: those that do not fit are looked through with each call that would ask. */
 const maxOfTool = 200
@@ -49,15 +52,14 @@ export function createApprovalRules(
         ORDER BY created_at_ms DESC, id LIMIT ?2`
       return all(sql, clock.nowMs(), limit, ...(principal === undefined ? [] : [principal]))
     },
-    async remove(id, principal) {
-      const ofOne = principal === undefined ? '' : 'AND principal = ?3'
-      // Its row stays until it is swept: a session that says the same approval once more finds it taken back.
-      const sql = `UPDATE approval_rules SET expires_at_ms = ?2
-        WHERE id = ?1 AND expires_at_ms > ?2 ${ofOne} RETURNING id`
-      const statement = database
-        .prepare(sql)
-        .bind(id, clock.nowMs(), ...(principal === undefined ? [] : [principal]))
-      return (await reached(() => statement.all())).results.length > 0
+    async revoke(id, by, principal) {
+      const [rule] = await all('SELECT * FROM approval_rules WHERE id = ?1', id)
+      if (!rule || (principal !== undefined && rule.principal !== principal)) return false
+      const { principal: owner, agent, tool } = rule
+      const about = { rule: id, owner, agent, tool, scope: scopeOf(rule), request: by.requestId }
+      const place = { ...by, atMs: clock.nowMs() }
+      const event = deploymentEvent('approval_rule_revoked', place, about)
+      return revokeRow(database, 'approval_rules', { id, event })
     },
   }
 }

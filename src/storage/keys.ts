@@ -3,6 +3,7 @@ import type { KeyStore, KeyView, NewKey, Rights, Role } from '#contracts/keys.ts
 import type { Database } from './database.ts'
 import { eventRow } from './deployment-log.ts'
 import { reached } from './outage.ts'
+import { revokeRow } from './revoke-row.ts'
 
 const ofPrincipal = 'role, agents, models, daily_tokens, daily_cost_nano_usd'
 const select = `
@@ -66,18 +67,7 @@ export function createKeyStore(database: Database): KeyStore {
       await reached(() => database.batch(statements))
     },
     async revoke(id, event) {
-      // One that was rotated has ended, but not what was begun with it.
-      const isOpen = '(revoked_at_ms IS NULL OR followed_by IS NOT NULL)'
-      const condition = `EXISTS (SELECT 1 FROM keys WHERE id = ?6 AND ${isOpen})`
-      const only = { condition, values: [id] }
-      const end = `
-        UPDATE keys SET revoked_at_ms = coalesce(revoked_at_ms, ?2), followed_by = NULL
-        WHERE id = ?1 AND ${isOpen}`
-      const statements = [
-        eventRow(database, event, only),
-        database.prepare(end).bind(id, event.atMs),
-      ]
-      await reached(() => database.batch(statements))
+      await revokeRow(database, 'keys', { id, event })
     },
     async rotate({ id, endsAtMs }, key, event) {
       const nowMs = event.atMs

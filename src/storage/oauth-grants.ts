@@ -4,6 +4,7 @@ import { isScope } from '#contracts/scopes.ts'
 import type { Database } from './database.ts'
 import { eventRow } from './deployment-log.ts'
 import { reached } from './outage.ts'
+import { revokeRow } from './revoke-row.ts'
 
 const given =
   'id, principal, client, client_name, redirect_uri, resource, scopes, signed_in_with, created_at_ms, expires_at_ms'
@@ -71,18 +72,7 @@ export function createGrantStore(database: Database): GrantStore {
       return (await reached(() => statement.first())) !== null
     },
     async revoke(id, event) {
-      // One that was replaced has ended, but not what was begun with it.
-      const isOpen = '(revoked_at_ms IS NULL OR followed_by IS NOT NULL)'
-      const condition = `EXISTS (SELECT 1 FROM oauth_grants WHERE id = ?6 AND ${isOpen})`
-      const only = { condition, values: [id] }
-      const end = `
-        UPDATE oauth_grants SET revoked_at_ms = coalesce(revoked_at_ms, ?2), followed_by = NULL
-        WHERE id = ?1 AND ${isOpen}`
-      const statements = [
-        eventRow(database, event, only),
-        database.prepare(end).bind(id, event.atMs),
-      ]
-      await reached(() => database.batch(statements))
+      await revokeRow(database, 'oauth_grants', { id, event })
     },
     async purge(endedMs) {
       // What was begun with one that was replaced goes on for as long as what took its place holds.

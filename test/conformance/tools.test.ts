@@ -102,7 +102,9 @@ describeTool("a host's own tool", {
 describeTool('the built-in isola__find', {
   inputs: { succeed: { queries: ['what is told'] }, invalid: { queries: [] } },
   create: () => {
-    const [find] = createCoreTools([toolEntry('host__act', hostTool.execute)], createSearchIndex)
+    const [find] = createCoreTools([toolEntry('host__act', hostTool.execute)], {
+      buildIndex: createSearchIndex,
+    })
     return { ...around(createFakeGateway()), ...counted(find!) }
   },
 })

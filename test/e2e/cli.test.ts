@@ -117,8 +117,28 @@ describe('the isola command against a running server, with the offline model', (
     expect(answer.code).toBe(1) // the last one found nobody
   })
 
+  it('E6: allows always in the terminal, until the rule is revoked and the next call asks again', async () => {
+    const chat = (input: string) => isola(['chat', '--approve', 'kv__*'], {}, input)
+    expect((await chat(`${store}\na\n`)).stdout).toContain('kv__set: {"stored":"launch"}')
+    const unasked = await chat(`${store}\n`)
+    expect(unasked).toMatchObject({ code: 0 })
+    expect(unasked.stderr).not.toContain('? kv__set wants to run')
+    const rule = /rul_[0-9a-f]{22}/.exec((await isola(['approval', 'rules'])).stdout)?.[0] ?? ''
+    expect((await isola(['approval', 'revoke', rule])).code).toBe(2) // nobody to ask, and no --yes
+    expect(await isola(['approval', 'revoke', rule, '--yes'])).toMatchObject({
+      code: 0,
+      stdout: `${rule} is revoked: the next call asks again.\n`,
+    })
+    expect((await isola(['approval', 'rules'])).stdout).toBe('No rules.\n')
+    expect((await isola(['approval', 'revoke', rule, '--yes'])).code).toBe(1)
+    const asked = await chat(`${store}\nn\n`)
+    expect(asked.stderr).toContain('? kv__set wants to run')
+    const told = await isola(['audit', 'list', '--type', 'approval_rule_revoked'])
+    expect(told.stdout).toContain(`${rule} for kv__set of operator`)
+  })
+
   it('cancels the run on Ctrl-C, and leaves on the next', async () => {
-    const { child, ended, until } = start(['chat', '--approve', '*'])
+    const { child, ended, until } = start(['chat', '--approve', 'kv__*'])
     child.stdin.write(`${store}\n`)
     await until('? kv__set wants to run')
     child.kill('SIGINT')

@@ -31,6 +31,7 @@ import { composeEntry } from '../../src/sessions/entry/compose.ts'
 import type { ErrorBody } from '../../src/http/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
 import { createMemoryTrust } from './trust.ts'
+import { libraryOf } from './skills.ts'
 import { createMemorySecrets, masterKeyOf, sealingSources } from './secrets.ts'
 import openApi from '../../docs/openapi.json' with { type: 'json' }
 
@@ -38,6 +39,8 @@ const noSuchServer = async () => {
   throw new IsolaError('request_not_found', 'There is no such MCP server.')
 }
 const noMcpServers = {
+  own: { show: noSuchServer, begin: noSuchServer, finish: noSuchServer, end: noSuchServer },
+  forget: async () => [],
   list: async () => [],
   show: noSuchServer,
   look: noSuchServer,
@@ -360,7 +363,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       find: async () => undefined,
       mark: async () => {},
     },
-    approvalRules: { list: async () => [], remove: async () => false },
+    approvalRules: { list: async () => [], revoke: async () => false },
     modelReport: { since: async () => [] },
     usage: { sum: async () => ({ rows: [], total: noUsage }) },
     metrics: { since: async () => ({ agents: [], tools: [], models: [] }) },
@@ -373,6 +376,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     stateKey: 'a key of at least thirty-two bytes',
     pluginProblems: async () => [],
     tryPolicy,
+    skills: libraryOf([]),
     plugins: {
       list: async () => [],
       show: async () => undefined,

@@ -20,14 +20,25 @@ export async function startLiveMcp(state: LiveMcpState) {
     )
     return mcp
   })
-  const server = createServer((incoming, outgoing) => {
-    void answer(incoming, outgoing, handler.fetch)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { origin, close } = await serveLive((request) => handler.fetch(request))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    url: `${origin}/mcp`,
     async close() {
       await handler.close()
+      await close()
+    },
+  }
+}
+
+type Respond = (request: Request, origin: string) => Promise<Response>
+
+/** Answers over node's HTTP, on a free port of this machine. */
+export async function serveLive(respond: Respond) {
+  const server = createServer((incoming, outgoing) => void answer(incoming, outgoing, respond))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
@@ -37,16 +48,17 @@ export async function startLiveMcp(state: LiveMcpState) {
 async function answer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  respond: (request: Request) => Promise<Response>,
+  respond: Respond,
 ): Promise<void> {
   const { method = 'GET', url, headers } = incoming
   const body = await text(incoming)
-  const request = new Request(`http://${headers.host}${url}`, {
+  const origin = `http://${headers.host}`
+  const request = new Request(`${origin}${url}`, {
     method,
     headers: Object.entries(headers).map(([name, value]) => [name, String(value)]),
     ...(body !== '' && { body }),
   })
-  const response = await respond(request)
+  const response = await respond(request, origin)
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   outgoing.end(await response.text())
 }

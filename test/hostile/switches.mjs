@@ -21,8 +21,8 @@ export default [
     what: 'T28: a sign-in ends with the state that it began with',
     test: 'mcp-sign-in.test.ts',
     file: 'src/mcp/oauth/finish-login.ts',
-    find: 'login.state === state &&',
-    replace: '',
+    find: "state !== '' && login.state === state",
+    replace: "state !== ''",
   },
   {
     name: 'upload-no-traversal',

@@ -1,6 +1,13 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { call, callJson, type Answer } from '../fakes/client.ts'
+import {
+  addPlugin,
+  callsTool,
+  changePlugin,
+  enablePlugin,
+  pluginBundle,
+} from '../fakes/plugin-admin.ts'
 import { at as atIssuer, issuer, signIn } from '../fakes/oauth-client.ts'
 import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'
 
@@ -178,6 +185,8 @@ describe('an approval that does nothing', () => {
     })
     const elsewhere = other.path.replace(/run_.*/, at.run)
     expect(await decide({ ...yes, argsHash: hash }, elsewhere)).toMatchObject({ status: 404 })
+    // The arguments are the same there, and their approval holds for this call only.
+    expect(other.pause.argsHash).toBe(hash)
     expect((await ann.ask(`${at.path}/decisions`, approve(at))).status).toBe(200)
     await completed(ann, at.path)
     // The same again is no news, and nothing runs; another word comes too late.
@@ -190,6 +199,7 @@ describe('an approval that does nothing', () => {
     })
     const { result } = await ann.askJson(at.path)
     expect(result.actions).toHaveLength(1)
+    expect(await stateOf(ann, other.path)).toBe('parked')
     await ann.ask(`${other.path}/cancel`, { json: {} })
     expect(await decide(yes, other.path)).toMatchObject({ status: 409 })
     const ops = await somebody('operator')
@@ -199,6 +209,51 @@ describe('an approval that does nothing', () => {
       status: 409,
       message: expect.stringContaining(`by ${ann.principal} (user) at 20`),
     })
+  })
+})
+
+describe('an approval over the inbox that does nothing', () => {
+  const hexAt = (hash: string, at: number) =>
+    hash.slice(0, at) + (hash[at] === '0' ? '1' : '0') + hash.slice(at + 1)
+
+  it('E6, T21: is altered by one byte wherever, of another call, replayed, or late, and says why', async () => {
+    const [ann, ops] = [await somebody('user'), await somebody('operator')]
+    const at = await parked(ann)
+    setsOnce({ key: 'launch', value: 'Fridaz' })
+    const other = await parked(ann)
+    const [entry, others] = [await listed(at.session, 'open'), await listed(other.session, 'open')]
+    const decide = (id: string, json: object) =>
+      ops.ask(`/api/operator/approvals/${id}`, { json: { decision: 'approve', ...json } })
+    const refusal = async (id: string, json: object) => errorOf(await decide(id, json))
+    const shown = { status: 409, message: expect.stringContaining('not those that were shown') }
+    // One letter of the arguments is another hash, and one letter of the hash none of this call.
+    expect(others.argsHash).not.toBe(entry.argsHash)
+    const altered = [0, 31, 63].map((place) => hexAt(entry.argsHash, place))
+    for (const argsHash of [...altered, others.argsHash, entry.argsHash.toUpperCase()])
+      expect(await refusal(entry.id, { argsHash })).toMatchObject(shown)
+    const unknown = { status: 404, message: expect.stringContaining('no such approval') }
+    const elsewhere = `apr_${hexAt(entry.id.slice(4), 3)}`
+    expect(await refusal(elsewhere, { argsHash: entry.argsHash })).toMatchObject(unknown)
+    expect(await refusal('apr_', {})).toMatchObject(unknown)
+    expect(await stateOf(ann, at.path)).toBe('parked')
+    // Replayed by whoever said it, it is no news: the call was made once.
+    for (let times = 0; times < 3; times += 1)
+      expect((await decide(entry.id, { argsHash: entry.argsHash })).status).toBe(200)
+    await completed(ann, at.path)
+    expect((await decide(entry.id, { argsHash: entry.argsHash })).status).toBe(200)
+    expect((await ann.askJson(at.path)).result.actions).toHaveLength(1)
+    const more = await refusal(entry.id, { argsHash: entry.argsHash, also: 'always' })
+    expect(more).toMatchObject({
+      status: 409,
+      message: expect.stringContaining(`decided already, and otherwise: by ${ops.principal}`),
+    })
+    expect((await ops.askJson('/api/approval-rules')).rules).toEqual([])
+    await ann.askJson(`${other.path}/cancel`, { json: {} })
+    expect(await refusal(others.id, { argsHash: others.argsHash })).toMatchObject({
+      status: 409,
+      message: expect.stringContaining('over'),
+    })
+    expect((await ann.askJson(other.path)).state).toBe('cancelled')
   })
 })
 
@@ -265,20 +320,76 @@ describe('the inbox', () => {
     const second = await parked(bob)
     setsOnce({ key: 'number', value: 3 })
     const third = await parked(bob)
-    const ids = await Promise.all(
-      [first, second, third].map(async ({ session }) => (await listed(session, 'open')).id),
+    const all = await Promise.all(
+      [first, second, third].map(async ({ session }) => {
+        const { id, argsHash } = await listed(session, 'open')
+        return { id, argsHash }
+      }),
     )
     const decide = (json: object) => ops.ask('/api/operator/approvals', { json })
-    expect((await decide({ ids, decision: 'approve' })).status).toBe(409)
+    expect((await decide({ approvals: all, decision: 'approve' })).status).toBe(409)
     expect(await stateOf(ann, first.path)).toBe('parked')
-    const answer = await decide({ ids: ids.slice(0, 2), decision: 'approve' })
-    expect(((await answer.json()) as Answer).decided).toEqual([
-      { id: ids[0], ok: true },
-      { id: ids[1], ok: true },
-    ])
+    const unbound = all.map(({ id }) => ({ id }))
+    expect((await decide({ approvals: unbound, decision: 'approve' })).status).toBe(400)
+    const approvals = all.slice(0, 2)
+    const answer = await decide({ approvals, decision: 'approve' })
+    expect(((await answer.json()) as Answer).decided).toEqual(
+      approvals.map(({ id }) => ({ id, ok: true })),
+    )
     await completed(ann, first.path)
     await completed(bob, second.path)
     expect(await stateOf(bob, third.path)).toBe('parked')
+    const no = await decide({ approvals: unbound.slice(2), decision: 'deny' })
+    expect(((await no.json()) as Answer).decided).toMatchObject([{ ok: true }])
+    await completed(bob, third.path)
+  })
+
+  it('E6, T21: binds each call of a batch to its own hash: what changed, is gone or was decided is refused by itself', async () => {
+    const [ann, ops] = [await somebody('user'), await somebody('operator')]
+    const [good, altered, decided, late] = [
+      await parked(ann),
+      await parked(ann),
+      await parked(ann),
+      await parked(ann),
+    ]
+    const named = await Promise.all(
+      [good, altered, decided, late].map(async ({ session }) => {
+        const { id, argsHash } = await listed(session, 'open')
+        return { id, argsHash }
+      }),
+    )
+    const other = named[1]!.argsHash.replace(/.$/, (last: string) => (last === '0' ? '1' : '0'))
+    await ann.askJson(`${decided.path}/decisions`, approve(decided))
+    await ann.askJson(`${late.path}/cancel`, { json: {} })
+    const nowhere = `apr_${'0'.repeat(22)}`
+    const approvals = [
+      named[0],
+      { ...named[1], argsHash: other },
+      named[2],
+      named[3],
+      { id: nowhere, argsHash: other },
+    ]
+    const json = { approvals, decision: 'approve' }
+    const answer = await ops.askJson('/api/operator/approvals', { json })
+    const says = (text: string) => ({
+      ok: false,
+      code: 'conflict',
+      message: expect.stringContaining(text),
+    })
+    expect(answer.decided).toMatchObject([
+      { id: named[0]!.id, ok: true },
+      { id: named[1]!.id, ...says('not those that were shown') },
+      { id: named[2]!.id, ...says(`by ${ann.principal} (user)`) },
+      { id: named[3]!.id, ...says('over') },
+      { id: nowhere, ok: false, code: 'not_found' },
+    ])
+    await completed(ann, good.path)
+    expect(await stateOf(ann, altered.path)).toBe('parked')
+    // A no to other arguments than those that were shown is none either.
+    const no = { approvals: [{ ...named[1], argsHash: other }], decision: 'deny' }
+    const denied = await ops.askJson('/api/operator/approvals', { json: no })
+    expect(denied.decided).toMatchObject([says('not those that were shown')])
+    expect(await stateOf(ann, altered.path)).toBe('parked')
   })
 
   it('P21: shows an author what waits for an author, who decides that and nothing else', async () => {
@@ -361,5 +472,51 @@ describe('a rule of an approval', () => {
     expect((await eve.ask(path, { method: 'DELETE' })).status).toBe(404)
     expect((await ann.ask(path, { method: 'DELETE' })).status).toBe(200)
     expect(await stateIn(ann)).toBe('parked')
+    expect(await rulesOf(ann)).toEqual([])
+    // The approval that made it, said once more, makes it no more.
+    const replayed = approve(at, { also: 'always', free: ['value'], days: 2 })
+    expect((await ann.ask(`${at.path}/decisions`, replayed)).status).toBe(200)
+    expect(await rulesOf(ann)).toEqual([])
+    expect(await stateIn(ann)).toBe('parked')
+    // It is gone once: the second time there is none, and nothing more is told.
+    expect((await ann.ask(path, { method: 'DELETE' })).status).toBe(404)
+    await vi.waitFor(async () => {
+      const typed = (type: string, more = '') =>
+        callJson(`/api/operator/audit?principal=${ann.principal}&type=${type}${more}`)
+      const reach = { scope: 'rule', rule: id }
+      const answered = await typed('pause_answered', `&session=${at.session}`)
+      expect(answered.records).toMatchObject([{ data: { answer: 'approved', ...reach } }])
+      const held = await typed('approval_held')
+      expect(held.records).toMatchObject([{ data: reach }, { data: reach }])
+      const revoked = await typed('approval_rule_revoked')
+      expect(revoked.records).toMatchObject([
+        { data: { ...reach, owner: ann.principal, tool: 'kv__set', agent: 'orchestrator' } },
+      ])
+    }, patience)
+  })
+
+  it('E6, T14: holds for one version of its tool: a changed one asks again and says so, the old one does not', async () => {
+    const ann = await somebody('user')
+    serve(callsTool('changing__say'))
+    await addPlugin(pluginBundle('changing', 'one'))
+    await enablePlugin('changing')
+    const more = { requireApproval: ['changing__*'] }
+    const run = async () => runIn(await newSession(ann), ann, more)
+    const at = await parked(ann, more)
+    expect(at.pause.approval).not.toHaveProperty('outdatedRule')
+    await ann.askJson(`${at.path}/decisions`, approve(at, { also: 'always' }))
+    await completed(ann, at.path)
+    expect(await run()).toMatchObject({ state: 'completed' })
+    const next = pluginBundle('changing', 'two', { version: '1.1.0' })
+    expect((await addPlugin(next)).plugin).toMatchObject({ state: 'enabled', version: '1.1.0' })
+    const [rule] = await rulesOf(ann)
+    const asks = await run()
+    expect(asks).toMatchObject({
+      state: 'parked',
+      pauses: [{ kind: 'approval', approval: { outdatedRule: rule.id } }],
+    })
+    expect(asks.pauses[0].definitionHash).not.toBe(at.pause.definitionHash)
+    await changePlugin('changing', 'rollback')
+    expect(await run()).toMatchObject({ state: 'completed' })
   })
 })

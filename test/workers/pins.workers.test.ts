@@ -97,7 +97,7 @@ describe('what the orchestrator sees from the start', () => {
   })
 
   it('has room for 1,500 tokens: what is more is refused by name, and nothing has changed', async () => {
-    for (const id of ['big-a', 'big-b', 'big-d']) await install(id, long(390))
+    for (const id of ['big-a', 'big-b', 'big-d']) await install(id, long(310))
     const answer = await call(path, {
       json: { policy: { pinned: ['big-a__say', 'big-b__say', 'big-d__say'] } },
     })
@@ -114,7 +114,7 @@ describe('what the orchestrator sees from the start', () => {
   it('leaves out what came later and has no room, and the operator is told', async () => {
     const ids = ['late-a', 'late-b', 'late-c']
     await setPolicy({ pinned: ids.map((id) => `${id}__say`) })
-    for (const id of ids) await install(id, long(390))
+    for (const id of ids) await install(id, long(310))
     expect((await firstRequest()).names).not.toContain('late-c__say')
     expect((await callJson('/api/operator/health')).plugins).toContainEqual({
       plugin: 'orchestrator',
@@ -124,7 +124,7 @@ describe('what the orchestrator sees from the start', () => {
   })
 
   it('of what ships something gives way to what was asked for, and the operator is told', async () => {
-    await install('big-c', long(250))
+    await install('big-c', long(160))
     const { notes } = await setPolicy({ pinned: ['big-c__say', ...defaultPinned] })
     expect(notes).toContain(
       "memory__recall found no room in the orchestrator's prompt; isola__find finds it.",

@@ -1,5 +1,6 @@
 // Calls that wait for a person: shown, asked about, settled.
 import { ApiError, type Client } from '../../../src/client/client.ts'
+import { argumentsOf, factsOfPause } from '../approval-text.ts'
 import { short } from '../text.ts'
 import type { Tree } from '../whole-tree.ts'
 import type { Decided, Decision, Pause, Person } from './person.ts'
@@ -28,6 +29,8 @@ export function waitingIn({ id, runs, children }: Sessions): Waiting[] {
   return [...own.filter(({ pause }) => pause.kind !== 'session'), ...children.flatMap(waitingIn)]
 }
 
+const isNo = (text: string | undefined) => /^no?$/i.test(text?.trim() ?? '')
+
 /** What a person's words say about a waiting call; `undefined` is that nobody is there. */
 export function decisionFor(
   { call, kind, argsHash }: Pick<Pause, 'call' | 'kind' | 'argsHash'>,
@@ -45,29 +48,25 @@ export function decisionFor(
   if (kind !== 'approval') return { call, decision: 'error', message: 'This client runs no tools.' }
   if (text === undefined) return { call, decision: 'deny', message: 'Nobody is there to decide.' }
   // An approval holds for the arguments that were shown, so the hash goes with it.
-  if (/^y(es)?$/i.test(text)) return { call, decision: 'approve', argsHash }
-  return { call, decision: 'deny', ...(text !== '' && !/^no?$/i.test(text) && { message: text }) }
+  const approve = { call, decision: 'approve', argsHash } as const
+  if (/^y(es)?$/i.test(text)) return approve
+  if (/^s(ession)?$/i.test(text)) return { ...approve, also: 'session' }
+  if (/^a(lways)?$/i.test(text)) return { ...approve, also: 'always' }
+  return { call, decision: 'deny', ...(text !== '' && !isNo(text) && { message: text }) }
 }
 
 /** The question, as it is put to a person. */
-export const questionOf = ({
-  kind,
-  tool,
-  input,
-  about,
-  reached,
-}: Pick<Pause, 'kind' | 'tool' | 'input' | 'about' | 'reached'>) =>
-  kind === 'budget'
-    ? {
-        text: `? ${reached?.message}`,
-        prompt: 'yes to go on, or no> ',
-      }
-    : kind === 'question'
-      ? { text: `? ${input.question ?? short(input)}`, prompt: 'answer> ' }
-      : {
-          text: `? ${tool} wants to run with ${JSON.stringify(input)}${about ? `\n  ${short(about, 2_000)}` : ''}`,
-          prompt: 'yes, no, or why not> ',
-        }
+export function questionOf(pause: Pick<Pause, 'kind' | 'tool' | 'input'> & Partial<Pause>) {
+  const { kind, tool, input, reached } = pause
+  if (kind === 'budget') return { text: `? ${reached?.message}`, prompt: 'yes to go on, or no> ' }
+  if (kind === 'question')
+    return { text: `? ${input.question ?? short(input)}`, prompt: 'answer> ' }
+  const asked = `? ${tool} wants to run with ${argumentsOf(input)}`
+  return { text: [asked, ...factsOfPause(pause)].join('\n  '), prompt: approvalPrompt }
+}
+
+/** A rule holds for exactly these arguments, in this session or wherever this agent works for this principal. */
+const approvalPrompt = 'y: once, s: in this session, a: always, n: no, or why not> '
 
 /** 40, 2.5, $2.50 or 1,500; `undefined` for what may be meant otherwise, such as 1,5. */
 function amountOf(words: string): number | undefined {
@@ -95,7 +94,8 @@ async function decideLimit(
 }
 
 /** What is decided about one waiting call; no decision if the person left. */
-async function decide(pause: Pause, { ask, note, signal }: Person): Promise<Decided> {
+async function decide(pause: Pause, person: Person): Promise<Decided> {
+  const { ask, note, signal } = person
   const { call, asks, asksHash, tool } = pause
   if (pause.kind === 'question' && asks)
     return decideAsks({ call, tool, asks, ...(asksHash && { asksHash }) }, { ask, note, signal })
@@ -105,8 +105,15 @@ async function decide(pause: Pause, { ask, note, signal }: Person): Promise<Deci
   const { limit } = pause.reached ?? {}
   if (limit) return decideLimit({ call, limit }, { ask, note, signal })
   const words = await ask(prompt)
+  const why =
+    person.isTerminal && pause.kind === 'approval' && isNo(words) && !signal.aborted
+      ? (await ask('why, for the model; nothing if there is nothing to say> '))?.trim()
+      : undefined
   if (signal.aborted) return { isUnanswered: false }
-  return { decision: decisionFor(pause, words), isUnanswered: words === undefined }
+  const decision = why
+    ? ({ call, decision: 'deny', message: why } as const)
+    : decisionFor(pause, words)
+  return { decision, isUnanswered: words === undefined }
 }
 
 /**
@@ -115,20 +122,24 @@ async function decide(pause: Pause, { ask, note, signal }: Person): Promise<Deci
  */
 export async function settlePauses(
   tree: Sessions,
-  { request, ask, note, signal }: Person & Pick<Client, 'request'>,
+  { request, ...person }: Person & Pick<Client, 'request'>,
 ) {
+  const { note, signal } = person
   let isUnanswered = false
   const waiting = waitingIn(tree)
   const count = waiting.length
   for (const { session, run, pause } of waiting) {
-    const { decision, limit, isUnanswered: isNobody } = await decide(pause, { ask, note, signal })
+    const { decision, limit, isUnanswered: isNobody } = await decide(pause, person)
     isUnanswered ||= isNobody
     if (!(decision || limit) || signal.aborted) return { count, isUnanswered }
     const params = { id: session, run }
     try {
       if (limit) await request('POST /api/sessions/:id/runs/:run/limits', { params, body: limit })
-      else if (decision)
+      else if (decision) {
         await request('POST /api/sessions/:id/runs/:run/decisions', { params, body: decision })
+        const isRule = decision.decision === 'approve' && decision.also !== undefined
+        if (isRule) note('  From now on it is not asked about (isola approval rules, revoke).')
+      }
     } catch (error) {
       // Somebody else was quicker, it expired, the day has less, or it is no such limit: the run tells, or is asked about again.
       if (!(error instanceof ApiError && [400, 403, 404, 409].includes(error.status))) throw error

@@ -10,6 +10,8 @@ export interface Person {
   /** Resolves to a person's words, to undefined at the end of the input. */
   readonly ask: (prompt: string) => Promise<string | undefined>
   readonly note: (text: string) => void
+  /** Somebody types: what can be asked in a second step is. Lines of a pipe are not guessed at. */
+  readonly isTerminal?: boolean
   /** Aborted when the run is cancelled: then nothing is decided. */
   readonly signal: AbortSignal
 }

@@ -7,7 +7,8 @@ import type { Person } from './person.ts'
 import type { View } from './view.ts'
 
 /** A conversation: where it is, how it looks, and who talks. */
-export interface Chat extends Pick<Person, 'ask'>, Pick<Client, 'request' | 'events'> {
+export interface Chat
+  extends Pick<Person, 'ask' | 'isTerminal'>, Pick<Client, 'request' | 'events'> {
   readonly session: string
   readonly view: View
   readonly model?: string | undefined
@@ -128,6 +129,7 @@ export async function followRun(chat: Chat, run: string): Promise<Ending> {
         ask: chat.ask,
         note: view.note,
         signal: chat.asking(),
+        isTerminal: chat.isTerminal ?? false,
       })
       if (settled.isUnanswered) chat.isUnanswered = true
       if (settled.count === 0) await chat.sleep(lookMs)

@@ -12,6 +12,7 @@ export const addOptions = {
   url: { type: 'string' },
   header: { type: 'string', multiple: true },
   oauth: { type: 'boolean' },
+  'each-signs-in': { type: 'boolean' },
   'auth-host': { type: 'string', multiple: true },
   'client-id': { type: 'string' },
   'client-secret': { type: 'string' },
@@ -89,11 +90,14 @@ async function fromFile(file: string, stdin: Input) {
 /** @returns 1 if one of them was refused. */
 export async function add({ args, values, request, print, stdin }: Context<Values>) {
   const { url, header, file, oauth, exclusive, 'auth-host': authHosts } = values
+  const { 'each-signs-in': each } = values
   const { 'client-id': clientId, 'client-secret': clientSecret, issuer } = values
   if ((file === undefined) === (url === undefined))
     throw new UsageError('Give either --url with an <id>, or --file.')
+  if (oauth && each) throw new UsageError('--each-signs-in: give it without --oauth.')
   const more = {
     ...(oauth && { auth: 'oauth' as const }),
+    ...(each && { auth: 'principal' as const }),
     ...(exclusive && { exclusive: true }),
     ...(values.replace && { replace: true }),
     ...toAllow(values),
@@ -122,7 +126,7 @@ export async function add({ args, values, request, print, stdin }: Context<Value
     ...added.flatMap(({ id, notes }) => [
       `${id} is added and off.`,
       ...notes,
-      `Next: isola mcp ${oauth ? 'login' : 'show'} ${id}`,
+      `Next: isola mcp ${oauth || each ? 'login' : 'show'} ${id}${each ? ' --mine' : ''}`,
     ]),
     ...refused.map(({ id, why }) => `${id} is refused: ${why}`),
     ...left,

@@ -56,6 +56,11 @@ function secretLines(
   ]
 }
 
+const signedOut = ({ id, config }: Pick<Server, 'id' | 'config'>) =>
+  config.auth === 'principal'
+    ? `Each signs in for themselves, and you are not signed in: isola mcp login ${id} --mine`
+    : `Nobody is signed in: isola mcp login ${id}`
+
 /** What a server of an earlier version leaves out. */
 type Later = 'confirmed' | 'missingSecrets' | 'asking' | 'harmless' | 'closed'
 
@@ -83,7 +88,7 @@ export function viewOf(view: Omit<Server, Later> & Partial<Pick<Server, Later>>)
     ...(closed.length > 0
       ? [`Reaches no stranger, as you said (--closed): ${short(closed.join(', '), 500)}`]
       : []),
-    ...(login === 'signed_out' ? [`Nobody is signed in: isola mcp login ${id}`] : []),
+    ...(login === 'signed_out' ? [signedOut(view)] : []),
     ...(problem && missingSecrets.length === 0
       ? [`It does not answer: ${short(problem, 300)}`]
       : []),

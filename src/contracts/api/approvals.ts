@@ -31,11 +31,12 @@ export const approvalContracts = {
     },
   },
   'POST /api/operator/approvals': {
-    summary: 'Decides about several calls of one shape. Each has an outcome of its own.',
+    summary:
+      'Decides about several calls of one shape, each by the hash of its arguments. Each has an outcome of its own.',
     body: inboxDecisions,
     replies: {
       200: {
-        is: 'What became of each.',
+        is: 'What became of each, in the order of the request.',
         json: z.object({
           decided: z.array(
             z.object({

@@ -9,6 +9,7 @@ import { recordContracts } from './record.ts'
 import { runContracts } from './runs.ts'
 import { sessionContracts } from './sessions.ts'
 import { settingContracts } from './settings.ts'
+import { skillContracts } from './skills.ts'
 
 /** What each route takes and answers: a client's types are made of this. */
 export type ApiRoutes = typeof healthContracts &
@@ -19,6 +20,7 @@ export type ApiRoutes = typeof healthContracts &
   typeof approvalContracts &
   typeof keyContracts &
   typeof settingContracts &
+  typeof skillContracts &
   typeof pluginContracts &
   typeof mcpContracts
 
@@ -32,6 +34,7 @@ export const apiContracts: ApiContracts = {
   ...approvalContracts,
   ...keyContracts,
   ...settingContracts,
+  ...skillContracts,
   ...pluginContracts,
   ...mcpContracts,
 } satisfies ApiRoutes

@@ -1,7 +1,11 @@
 import * as z from 'zod'
 import { mcpServerSchema } from '../mcp.ts'
 import type { ApiContracts } from './contract.ts'
-import { addServerRequest, approveServerRequest } from './requests/installed.ts'
+import {
+  addServerRequest,
+  approveServerRequest,
+  finishOwnLoginRequest,
+} from './requests/installed.ts'
 import { noFields } from './requests/lists.ts'
 import { atMs, count, flag, notes, object, text } from './shapes.ts'
 
@@ -38,7 +42,10 @@ const server = z
     ...row,
     config: mcpServerSchema.meta({ id: 'McpServerConfig' }),
     listing: listing.optional().describe('What it offered when it was looked at last.'),
-    login: z.enum(['none', 'signed_out', 'signed_in']),
+    login: z
+      .enum(['none', 'signed_out', 'signed_in'])
+      .describe('Where each principal signs in: of whoever asks.'),
+    isDenied: flag.optional().describe('The sign-in that was begun last was denied there.'),
     problem: text.optional(),
     differences: z
       .array(
@@ -63,7 +70,17 @@ const changed = {
 }
 const params = { server: 'Its id.' }
 
-/** `/api/operator/mcp…`: remote MCP servers. */
+const begun = {
+  200: {
+    is: 'It is signed in, or somebody has to open a page.',
+    json: z.discriminatedUnion('state', [
+      z.object({ state: z.literal('signed_in') }),
+      z.object({ state: z.literal('open'), url: text }),
+    ]),
+  },
+}
+
+/** `/api/operator/mcp…`: remote MCP servers; `/api/mcp…`: one's own sign-ins there. */
 export const mcpContracts = {
   'GET /api/operator/mcp': {
     summary: 'Lists remote MCP servers.',
@@ -113,16 +130,54 @@ export const mcpContracts = {
     params,
     body: noFields,
     isBodyOptional: true,
+    replies: begun,
+    errors: [409],
+  },
+  'GET /api/mcp/:server/login': {
+    summary: 'Whether the caller is signed in at a server where each principal signs in.',
+    params,
     replies: {
       200: {
-        is: 'It is signed in, or somebody has to open a page.',
-        json: z.discriminatedUnion('state', [
-          z.object({ state: z.literal('signed_in') }),
-          z.object({ state: z.literal('open'), url: text }),
-        ]),
+        is: 'How it stands.',
+        json: z.object({
+          state: z.enum(['signed_in', 'signed_out']),
+          isDenied: flag.optional().describe('The sign-in that was begun last was denied there.'),
+        }),
       },
     },
     errors: [409],
+  },
+  'POST /api/mcp/:server/login': {
+    summary: 'Begins to sign in at a server, for the caller. Needs a key: a token is refused.',
+    params,
+    body: noFields,
+    isBodyOptional: true,
+    replies: begun,
+    errors: [409],
+  },
+  'POST /api/mcp/:server/login/finish': {
+    summary: 'Ends what the caller began, with the code that the browser showed.',
+    params,
+    body: finishOwnLoginRequest,
+    replies: { 200: { is: 'Signed in.', json: z.object({ state: z.literal('signed_in') }) } },
+    errors: [409],
+  },
+  'DELETE /api/mcp/:server/login': {
+    summary: 'Signs the caller out: what is kept of its sign-in is gone, and its calls end.',
+    params,
+    body: noFields,
+    isBodyOptional: true,
+    replies: { 200: { is: 'Signed out.', json: z.object({ state: z.literal('signed_out') }) } },
+    errors: [409],
+  },
+  'DELETE /api/operator/principals/:principal/mcp-logins': {
+    summary: 'Takes away every sign-in of one principal at servers where each signs in.',
+    params: { principal: 'Its id.' },
+    body: noFields,
+    isBodyOptional: true,
+    replies: {
+      200: { is: 'It is gone.', json: z.object({ principal: text, servers: z.array(text) }) },
+    },
   },
   'POST /api/operator/mcp/:server/enable': {
     summary: 'Switches a server on.',

@@ -41,30 +41,60 @@ export const decideApproval: Handle = (deps) => async (context) => {
   return jsonResponse(await decide(deps, context, { entry, decision }))
 }
 
-/** Decides about several that are alike; what became of each is told apart. */
+/**
+ * Decides about several that are alike, each with the arguments that were shown of it. What is gone, was decided or has
+ * other arguments by now is refused by itself.
+ */
 export const decideApprovals: Handle = (deps) => async (context) => {
-  const { ids, ...decision } = parseFields(inboxDecisions, await readJsonObject(context.req.raw))
+  const body = parseFields(inboxDecisions, await readJsonObject(context.req.raw))
+  const { approvals, ...decision } = body
   requireApprove(context, decision)
-  const entries: ApprovalEntry[] = []
-  for (const id of new Set(ids)) entries.push(await find(deps, context, id))
-  if (new Set(entries.map(({ shape }) => shape)).size > 1) {
+  const found: Found[] = []
+  for (const { id, argsHash } of approvals)
+    found.push(
+      await find(deps, context, id).then(
+        (entry) => asShown(entry, argsHash),
+        (error: unknown) => refused(id, error),
+      ),
+    )
+  const shapes = new Set(found.flatMap((one) => ('ok' in one ? [] : [one.shape])))
+  if (shapes.size > 1) {
     const message =
       'Only calls of one tool, with the same fields in their arguments and behind the same label, are decided together.'
     throw new IsolaError('request_conflict', message)
   }
-  const decided = []
-  for (const entry of entries)
+  const decided: Outcome[] = []
+  for (const entry of found)
     decided.push(
-      await decide(deps, context, { entry, decision }).then(
-        () => ({ id: entry.id, ok: true }),
-        (error: unknown) => refused(entry, error),
-      ),
+      'ok' in entry
+        ? entry
+        : await decide(deps, context, { entry, decision }).then(
+            () => ({ id: entry.id, ok: true }),
+            (error: unknown) => refused(entry.id, error),
+          ),
     )
   return jsonResponse({ decided })
 }
 
+/** What became of one of several. */
+interface Outcome {
+  readonly id: string
+  readonly ok: boolean
+  readonly code?: string
+  readonly message?: string
+}
+type Found = ApprovalEntry | Outcome
+
+/** The entry, if its arguments are those that were shown. Its session looks once more. */
+function asShown(entry: ApprovalEntry, argsHash: string | undefined): Found {
+  if (argsHash === undefined || argsHash === entry.argsHash) return entry
+  const message =
+    'argsHash: its arguments are not those that were shown; read it again (GET /api/operator/approvals/:id).'
+  return refused(entry.id, new IsolaError('request_conflict', message))
+}
+
 /** What has no code of ours is a bug, and no outcome. */
-function refused({ id }: ApprovalEntry, error: unknown) {
+function refused(id: string, error: unknown): Outcome {
   const code = errorCode(error)
   if (code === undefined) throw error
   return { id, ok: false, code: code.replace(/^request_/, ''), message: errorMessage(error) }

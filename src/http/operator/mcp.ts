@@ -6,6 +6,7 @@ import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
+import { administrator } from './administrator.ts'
 import { changeBy } from './change-by.ts'
 import { missingSecrets, notSet } from './mcp-secrets.ts'
 
@@ -21,6 +22,7 @@ export function addMcpRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/mcp/:server/look', { POST: lookAtServer(deps) })
   addRoute('/api/operator/mcp/:server/approve', { POST: approveServer(deps) })
   addRoute('/api/operator/mcp/:server/login', { POST: loginAtServer(deps) })
+  addRoute('/api/operator/principals/:principal/mcp-logins', { DELETE: forgetPrincipal(deps) })
   addRoute('/api/operator/mcp/:server/enable', { POST: plainChange(deps, 'enable') })
   addRoute('/api/operator/mcp/:server/disable', { POST: plainChange(deps, 'disable') })
 }
@@ -44,7 +46,7 @@ const addServer: Handle = (deps) => async (context) => {
 
 /** What was seen when it was looked at last: nobody is asked. */
 const showServer: Handle = (deps) => async (context) => {
-  const view = await deps.mcp.show(idOf(context))
+  const view = await deps.mcp.show(idOf(context), context.get('principal').id)
   return jsonResponse({ ...view, missingSecrets: await missingSecrets(deps, view.config) })
 }
 
@@ -52,12 +54,13 @@ const showServer: Handle = (deps) => async (context) => {
 const lookAtServer: Handle = (deps) => async (context) => {
   parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
   const server = idOf(context)
+  const { id: principal } = context.get('principal')
   const row = (await deps.mcp.list()).find(({ id }) => id === server)
   const missing = row ? await missingSecrets(deps, row.config) : []
   const view =
     missing.length > 0
-      ? { ...(await deps.mcp.show(server)), problem: missing.map(notSet).join('. ') }
-      : await deps.mcp.look(server)
+      ? { ...(await deps.mcp.show(server, principal)), problem: missing.map(notSet).join('. ') }
+      : await deps.mcp.look(server, principal)
   return jsonResponse({ ...view, missingSecrets: missing })
 }
 
@@ -65,6 +68,14 @@ const lookAtServer: Handle = (deps) => async (context) => {
 const loginAtServer: Handle = (deps) => async (context) => {
   parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
   return jsonResponse(await deps.mcp.login(idOf(context), new URL(context.req.url).origin))
+}
+
+/** Every sign-in of one principal, where each signs in. */
+const forgetPrincipal: Handle = (deps) => async (context) => {
+  parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
+  const principal = context.req.param('principal') ?? ''
+  const servers = await deps.mcp.forget(principal, administrator(deps, context))
+  return jsonResponse({ principal, servers })
 }
 
 /** What was shown, with the hash it was shown for: anything else is refused. */

@@ -1,3 +1,4 @@
+import { ruleIdOf } from '#contracts/approval-shape.ts'
 import type { Decider } from '#contracts/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
@@ -92,9 +93,21 @@ export async function decideCall(
   // One that waits no more was decided before: the same again changes nothing.
   if (!settled) return view
   const { tool, kind, argsHash } = settled
-  const about = { run, call, tool, kind, argsHash, decision: decision.decision }
+  const of = { session: opened.id, run, call, argsHash }
+  const reach = kind === 'approval' && reachOf(decision, () => ruleIdOf(of, deps.sources.sha256))
+  const about = { run, call, tool, kind, argsHash, decision: decision.decision, ...reach }
   await record(deps, context, { type: 'call_decided', opened, about })
   return view
+}
+
+/** How far a yes goes, and the rule that it makes; nothing of any other decision. */
+function reachOf(
+  decision: Decision,
+  rule: () => string,
+): Pick<DeploymentEventData<'call_decided'>, 'scope' | 'rule'> | undefined {
+  if (decision.decision !== 'approve') return undefined
+  if (decision.also === undefined) return { scope: 'once' }
+  return { scope: decision.also === 'session' ? 'session' : 'rule', rule: rule() }
 }
 
 /** A token says yes to nothing without the scope for that, whatever its principal may. */

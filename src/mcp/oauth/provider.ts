@@ -25,7 +25,15 @@ export interface PendingLogin {
   readonly origin: string
   readonly startedAtMs: number
   readonly url?: string
+  /** Who signs in for itself; the deployment does if absent. */
+  readonly principal?: string
+  /** Of a principal's: what the browser brought back, and the code that finishes it. */
+  readonly came?: { readonly query: string; readonly code: string }
+  readonly isDenied?: true
 }
+
+/** The state of a sign-in that somebody began. */
+export type BegunLogin = Pick<PendingLogin, 'state' | 'principal'>
 
 /** One server's sign-in: its configuration, what is kept of it, and under which origin it was begun. */
 export interface ProviderOptions {
@@ -41,7 +49,7 @@ export interface ProviderOptions {
   /** Where a document about this program is; this deployment has one. */
   readonly clientMetadataUrl?: string
   /** The state of a sign-in that somebody began; without one nobody is sent anywhere. */
-  readonly login?: { readonly state: string }
+  readonly login?: BegunLogin
 }
 
 /** What others are told of this program, as RFC 7591 has it. */
@@ -64,7 +72,7 @@ export function createOAuthProvider(options: ProviderOptions): OAuthClientProvid
   const change = async (part: Partial<PendingLogin>): Promise<void> => {
     if (!login) return
     const before = await store.get<PendingLogin>('login')
-    const begun = { state: login.state, verifier: '', origin, startedAtMs: options.nowMs() }
+    const begun = { ...login, verifier: '', origin, startedAtMs: options.nowMs() }
     await store.put('login', { ...(before?.state === login.state ? before : begun), ...part })
   }
   const issuerOf = async (issuer: string | undefined) =>

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { McpResealed } from '#contracts/mcp.ts'
+import type { McpResealed } from '#contracts/mcp-sign-in.ts'
 import type { LinkStore } from '../kept-values.ts'
 
 /** What sealing under the master key this room needs. */

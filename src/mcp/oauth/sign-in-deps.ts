@@ -17,9 +17,13 @@ export interface SignInDeps {
   readonly nowMs: () => number
   /** Told each value that nobody may read, before it is used. */
   readonly learn: (value: string) => void
-  /** Told that somebody signed in, or that what the browser brought back was refused. Never throws. */
+  /**
+   * Told that somebody signed in, or that what the browser brought back was refused. Never throws.
+   * @param principal Who signed in for itself; the deployment did if absent.
+   */
   readonly onSignedIn: (
     what: DeploymentEventData<'mcp_signed_in'> | DeploymentEventData<'mcp_sign_in_refused'>,
+    principal?: string,
   ) => void
   /** A text that nobody can guess. */
   readonly secret: () => string

@@ -1,13 +1,15 @@
-import { UnauthorizedError } from '@modelcontextprotocol/client'
+import { auth, UnauthorizedError } from '@modelcontextprotocol/client'
 import { IsolaError } from '#contracts/errors.ts'
-import type { McpLogin, McpServerConfig } from '#contracts/mcp.ts'
+import type { McpServerConfig } from '#contracts/mcp.ts'
+import type { McpLogin, McpSigner } from '#contracts/mcp-sign-in.ts'
 import { connect } from '../connection.ts'
+import { within } from '../until-aborted.ts'
 import { createFinishLogin, type ProviderOf } from './finish-login.ts'
 import { createOAuthProvider, plainIssuer, type PendingLogin } from './provider.ts'
 import { timeoutMs, type SignInDeps } from './sign-in-deps.ts'
 import { stepUp } from './step-up.ts'
 
-/** Signing in at a server's authorization server: begun by an operator, finished by the browser that comes back. */
+/** Signing in at a server's authorization server: begun by whoever it is for, finished with what the browser brings back. */
 export function createSignIn(deps: SignInDeps) {
   const providerOf: ProviderOf = (config, origin, login) =>
     createOAuthProvider({
@@ -36,12 +38,19 @@ export function createSignIn(deps: SignInDeps) {
         : undefined
     },
     isSignedIn,
+    /** Whether the sign-in that was begun last was denied. */
+    isDenied: async (config: McpServerConfig): Promise<boolean> =>
+      (await deps.storeOf(config).get<PendingLogin>('login'))?.isDenied === true,
     /** The page to open, or that nobody has to. */
-    async begin(config: McpServerConfig, origin: string): Promise<McpLogin> {
+    async begin(config: McpServerConfig, origin: string, signer?: McpSigner): Promise<McpLogin> {
       const store = deps.storeOf(config)
-      const state = `${config.id}.${deps.secret()}`
+      const whose = signer ? [signer.ref] : []
+      const state = [config.id, ...whose, deps.secret()].join('.')
       store.delete('login')
-      const provider = providerOf(config, origin, { state })
+      const provider = providerOf(config, origin, {
+        state,
+        ...(signer && { principal: signer.principal }),
+      })
       const wanted = await store.get<string>('wanted')
       if (wanted !== undefined) {
         await stepUp(deps, config, { provider, scope: wanted })
@@ -57,12 +66,16 @@ export function createSignIn(deps: SignInDeps) {
         )
         await client.request({ method: 'tools/list', params: {} }, { timeout: timeoutMs })
         await close()
-        return { state: 'signed_in' }
+        if (!signer || (await isSignedIn(config))) return { state: 'signed_in' }
+        // It lists its tools for anybody; whose call it is, it has to know all the same.
+        const { guardedFetch: fetchFn } = deps.connectDeps(config)
+        await within(timeoutMs, () => auth(provider, { serverUrl: config.url, fetchFn }))
+        return { state: 'open', url: await pageOf(config, state) }
       } catch (error) {
         if (!(error instanceof UnauthorizedError)) throw error
         return { state: 'open', url: await pageOf(config, state) }
       }
     },
-    finish: createFinishLogin(deps, providerOf),
+    ...createFinishLogin({ ...deps, providerOf, isSignedIn }),
   }
 }

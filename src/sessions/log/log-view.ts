@@ -11,7 +11,7 @@ const bySeq = (one: { readonly seq: number }, other: { readonly seq: number }) =
 /** The log is a view over the rows: an event's place is stored, what it tells is taken from its row. */
 export function fullEvents(turn: TurnRecord): ToldEvent[] {
   const said = toTurnSaid(turn)
-  const calls = new Map(said.calls.map((call) => [call.id, call]))
+  const calls = new Map(turn.calls.map((call) => [call.id, call]))
   return turn.events.map((event) => told(event, { turn, said, calls }))
 }
 

@@ -1,5 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
-import type { Decider } from '#contracts/approval.ts'
+import { scopeOf, type ApprovalRule, type Decider } from '#contracts/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { joinLabels } from '#contracts/label.ts'
@@ -69,7 +69,12 @@ export function steerRun(
 }
 
 export interface DecideOptions {
-  readonly decisions: readonly { readonly call: string; readonly decision: Decision }[]
+  readonly decisions: readonly {
+    readonly call: string
+    readonly decision: Decision
+    /** That it makes besides. */
+    readonly rule?: ApprovalRule | undefined
+  }[]
   readonly nowMs: number
   readonly pauseMs: number
   readonly sha256: (text: string) => string
@@ -97,7 +102,7 @@ export function takeDecisions(row: RunRow, options: DecideOptions, parts: Outsid
   const answers: Record<string, PauseAnswer> = {}
   const decided: Record<string, string> = {}
   const deciders: Record<string, NonNullable<RunRow['deciders']>[string]> = {}
-  for (const { call, decision } of decisions) {
+  for (const { call, decision, rule } of decisions) {
     const pause = waiting.find((one) => one.call === call)
     const digest = sha256(JSON.stringify(digestible(decision)))
     const before = row.decided?.[call] ?? decided[call]
@@ -109,7 +114,8 @@ export function takeDecisions(row: RunRow, options: DecideOptions, parts: Outsid
       if (by !== undefined) checkShown(decision)
       const answer = toAnswer(decision, pause, { before: row.answers?.[call], sha256 })
       const isOfApproval = pause.kind === 'approval' && { decidedBy: decider }
-      answers[call] = { ...answer, ...(by !== undefined && { by }), ...isOfApproval }
+      const reach = isOfApproval && decision.decision === 'approve' && reachOf(rule)
+      answers[call] = { ...answer, ...(by !== undefined && { by }), ...isOfApproval, ...reach }
       decided[call] = digest
       if (isOfApproval) deciders[call] = { ...decider, atMs: nowMs }
     } else if (before !== digest || isAnothers(row.deciders?.[call], decider)) {
@@ -128,6 +134,9 @@ export function takeDecisions(row: RunRow, options: DecideOptions, parts: Outsid
   })
   return true
 }
+
+const reachOf = (rule: ApprovalRule | undefined): Pick<PauseAnswer, 'scope' | 'rule'> =>
+  rule ? { scope: scopeOf(rule), rule: rule.id } : { scope: 'once' }
 
 /** What an operator approves in the session of another is what the record names, also while the run is just being parked. */
 function checkShown(decision: Decision): void {

@@ -56,6 +56,11 @@ describe('an answer that would have a client fetch something', () => {
     'at 10:30.',
   ])('leaves alone what is none: %s', (text) => expect(defuse(text, isNamed)).toBe(text))
 
+  it.for(['![a](/logo.png?d=x)', '![a](x.png)', '![a][b]'])(
+    'T12: loads no picture, also none of the place it is shown at: %s',
+    (text) => expect(defuse(text, isNamed)).toBe(text.replace('!', '! ')),
+  )
+
   it('stays JSON where it was, however long', () => {
     const { int } = createRandom(7)
     const numbers = Array.from({ length: 3_000 }, () => int(0, 1_000_000_000))

@@ -68,6 +68,7 @@ describe('the definitions', () => {
       isPinned: () => false,
       beyond: {
         search: async () => [],
+        owns: () => false,
         entry: (name) => (asked.flat().includes(name) && name === 'far__x' ? far : undefined),
         ready: async (wanted) => void asked.push(wanted),
       },

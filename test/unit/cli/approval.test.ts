@@ -19,12 +19,16 @@ const treeOf = (waits: object) => ({
 })
 
 /** A server with one parked session of ada's, whose sub-agent waits. */
-function fakeServer(waits: object = pause) {
+function fakeServer(waits: object = pause, inbox: 'none' | readonly object[] = 'none') {
   const asked: { readonly path: string; readonly body?: unknown }[] = []
   const fetch = async (url: unknown, init: RequestInit = {}) => {
     const { pathname, search } = new URL(String(url))
     const body: unknown = typeof init.body === 'string' ? JSON.parse(init.body) : undefined
     asked.push({ path: pathname + search, ...(body !== undefined && { body }) })
+    if (pathname === '/api/operator/approvals')
+      return inbox === 'none'
+        ? Response.json({ error: { code: 'forbidden', message: 'No.' } }, { status: 403 })
+        : Response.json({ approvals: inbox, next: '5-apr_9' })
     if (pathname === '/api/sessions')
       return Response.json({ sessions: [{ id: 'ses_1', principal: 'ada' }] })
     return Response.json(pathname.endsWith('/decisions') ? { id: 'run_2' } : treeOf(waits))
@@ -34,14 +38,88 @@ function fakeServer(waits: object = pause) {
 const decided = (asked: ReturnType<typeof fakeServer>['asked']) =>
   asked.filter(({ path }) => path.endsWith('/decisions'))
 
+/** A call of the inbox, with what its session has of it. */
+const entry = {
+  id: 'apr_1',
+  state: 'open',
+  tool: 'kv__set',
+  principal: 'ada',
+  agent: 'orchestrator',
+  session: 'ses_1',
+  run: 'run_1',
+  call: 'call_9',
+  label: { integrity: 'user', confidentiality: 'public', sources: [] },
+  approver: 'operator',
+  reason: 'run',
+  rule: '',
+  argsHash: 'h1',
+  shape: 's1',
+  atMs: 0,
+  pause,
+}
+
 describe('isola approval', () => {
   it('lists what waits in everybody’s sessions, that of sub-agents too, with whose it is', async () => {
     const { asked, fetch } = fakeServer()
     const { code, stdout } = await isola(['approval', 'list', '--all'], { env, fetch })
     expect(code).toBe(0)
-    expect(asked[0]?.path).toBe('/api/sessions?state=parked&limit=100&principal=*')
+    expect(asked.map(({ path }) => path)).toContain(
+      '/api/sessions?state=parked&limit=100&principal=*',
+    )
     expect(stdout).toMatch(/ses_2 +call_9 +approval +kv__set +\{"key":"a.*\} +ada/)
     expect(stdout).not.toContain('\u001b')
+  })
+
+  it.each(['list', 'inbox'])(
+    '%s: has all that its caller may decide, each call once',
+    async (verb) => {
+      const approval = { id: 'apr_1', approver: 'operator', asker: { agent: 'writer' } }
+      const others = { ...entry, id: 'apr_2', principal: 'bob', tool: 'mail__send' }
+      const { asked, fetch } = fakeServer({ ...pause, approval }, [{ ...entry }, others])
+      const { code, stdout } = await isola(['approval', verb], { env, fetch })
+      expect(code).toBe(0)
+      expect(asked.map(({ path }) => path)).toEqual([
+        '/api/operator/approvals',
+        '/api/sessions?state=parked&limit=100',
+        '/api/sessions/ses_1',
+      ])
+      const [, ...rows] = stdout.trim().split('\n')
+      expect(rows).toEqual([
+        expect.stringMatching(/^apr_1 +approval +kv__set +\{"key":"a.*\} +ada +writer +operator/),
+        expect.stringMatching(/^apr_2 +approval +mail__send +bob +orchestrator +operator/),
+        'There may be more: --after 5-apr_9',
+      ])
+      const { stdout: json } = await isola(['approval', verb, '--json'], { env, fetch })
+      expect(JSON.parse(json)).toMatchObject({
+        approvals: [{ id: 'apr_1' }, { id: 'apr_2' }],
+        waiting: [{ session: 'ses_2', run: 'run_2', principal: 'ada', pause: { call: 'call_9' } }],
+        next: '5-apr_9',
+      })
+    },
+  )
+
+  it('lists what waits in one’s own sessions: with --mine, and where its caller has no inbox', async () => {
+    for (const argv of [['--mine'], []]) {
+      const { asked, fetch } = fakeServer(pause, argv.length > 0 ? [entry] : 'none')
+      const { code, stdout } = await isola(['approval', 'list', ...argv], { env, fetch })
+      expect(code).toBe(0)
+      expect(stdout.trim().split('\n')).toHaveLength(2)
+      expect(stdout).toMatch(/ses_2 +call_9/)
+      expect(asked.map(({ path }) => path)).toContain('/api/sessions?state=parked&limit=100')
+    }
+  })
+
+  it('narrows the calls of all sessions, and looks into no session for that', async () => {
+    const { asked, fetch } = fakeServer(pause, [{ ...entry, state: 'denied' }])
+    const argv = ['approval', 'list', '--state', 'denied', '--tool', 'kv__set']
+    const { stdout } = await isola(argv, { env, fetch })
+    expect(asked.map(({ path }) => path)).toEqual([
+      '/api/operator/approvals?state=denied&tool=kv__set',
+    ])
+    expect(stdout).toMatch(/apr_1 +denied +kv__set/)
+    expect((await isola([...argv, '--mine'], { env, fetch })).code).toBe(2)
+    // One who has no inbox is told so, not that nothing waits.
+    expect((await isola(argv, { env, fetch: fakeServer().fetch })).code).toBe(1)
   })
 
   it('approves in the session where the call waits, by the arguments that were looked at', async () => {
@@ -87,26 +165,40 @@ describe('isola approval', () => {
 })
 
 describe('isola approval allow', () => {
+  it('E6: lets several run, each by the hash of what was shown of it', async () => {
+    const bodies: unknown[] = []
+    const fetch = (async (url: unknown, init: RequestInit = {}) => {
+      const id = new URL(String(url)).pathname.split('/').at(-1)!
+      if (init.method === 'POST') {
+        bodies.push(JSON.parse(String(init.body)))
+        const message = 'not those that were shown'
+        const decided = [
+          { id: 'apr_1', ok: true },
+          { id: 'apr_2', ok: false, message },
+        ]
+        return Response.json({ decided })
+      }
+      return Response.json({ ...entry, id, argsHash: `hash of ${id}` })
+    }) as typeof globalThis.fetch
+    const argv = ['approval', 'allow', 'apr_1', 'apr_2', '--yes']
+    const { code, stdout } = await isola(argv, { env, fetch })
+    expect(bodies).toEqual([
+      {
+        approvals: [
+          { id: 'apr_1', argsHash: 'hash of apr_1' },
+          { id: 'apr_2', argsHash: 'hash of apr_2' },
+        ],
+        decision: 'approve',
+      },
+    ])
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout: 'apr_1: allowed\napr_2: not those that were shown\n',
+    })
+  })
+
   it('E6: lets run what was shown, by the hash of its arguments', async () => {
     const asked: unknown[] = []
-    const entry = {
-      id: 'apr_1',
-      state: 'open',
-      tool: 'kv__set',
-      principal: 'ada',
-      agent: 'orchestrator',
-      session: 'ses_1',
-      run: 'run_1',
-      call: 'call_9',
-      label: { integrity: 'user', confidentiality: 'public', sources: [] },
-      approver: 'operator',
-      reason: 'run',
-      rule: '',
-      argsHash: 'h1',
-      shape: 's1',
-      atMs: 0,
-      pause,
-    }
     const fetch = (async (url: unknown, init: RequestInit = {}) => {
       const body = typeof init.body === 'string' ? JSON.parse(init.body) : undefined
       if (body) asked.push({ path: new URL(String(url)).pathname, body })

@@ -171,6 +171,69 @@ describe('isola chat, from a pipe', () => {
   })
 
   it.each([
+    ['y', { decision: 'approve', argsHash: 'h1' }],
+    ['s', { decision: 'approve', argsHash: 'h1', also: 'session' }],
+    ['Session', { decision: 'approve', argsHash: 'h1', also: 'session' }],
+    ['a', { decision: 'approve', argsHash: 'h1', also: 'always' }],
+    ['n', { decision: 'deny' }],
+    ['also', { decision: 'deny', message: 'also' }],
+  ])('E6: takes "%s" for once, the session, always, or no', async (answer, decision) => {
+    const { asked, fetch } = fakeServer(streams, parked)
+    const { stderr } = await isola(['chat'], { env, fetch, input: `set a\n${answer}\n` })
+    expect(decisions(asked)).toEqual([{ call: 'c1', ...decision }])
+    expect(stderr.includes('isola approval rules')).toBe('also' in decision)
+    // The line after a no is the next message: a pipe is not asked why.
+    expect(asked.filter(({ path }) => path.endsWith('/runs'))).toHaveLength(1)
+  })
+
+  it('E6: asks a person at a terminal why not, and tells the model', async () => {
+    const { asked, fetch } = fakeServer(streams, parked)
+    const stdin = Object.assign(new PassThrough(), { isTTY: true })
+    const stderr = new PassThrough()
+    const lines = ['set a', 'n', 'It is Friday.', '/quit']
+    let heard = ''
+    stderr.on('data', (piece: Buffer) => {
+      heard += piece.toString()
+      const prompts = ['> ', 'or why not> ', 'nothing to say> ', '> ']
+      const sent = prompts.length - lines.length
+      if (lines.length > 0 && heard.includes(prompts[sent]!)) {
+        heard = ''
+        stdin.write(`${lines.shift()!}\r`)
+      }
+    })
+    expect((await isola(['chat'], { env, fetch, stdin, stderr })).code).toBe(0)
+    expect(decisions(asked)).toEqual([{ call: 'c1', decision: 'deny', message: 'It is Friday.' }])
+  })
+
+  it('C7: shows why it is asked, what was read, what the call does and costs, and hides nothing of its arguments', async () => {
+    const approval = {
+      id: 'apr_1',
+      approver: 'owner',
+      reason: 'label',
+      rule: 'deployment: ask',
+      sinks: ['message'],
+      isDestructive: true,
+      mayCost: { tokens: 700, costNanoUsd: 20_000_000 },
+      outdatedRule: 'rul_1',
+    }
+    const source = { from: 'http__get a.example', integrity: 'stranger' }
+    const label = { integrity: 'stranger', confidentiality: 'public', sources: [source] }
+    const waits = { ...pause, input: { to: 'a\u200b@\u202eb' }, approval, label }
+    const tree = { runs: [{ id: run, state: 'parked', pauses: [waits] }] }
+    const { fetch } = fakeServer(streams, tree)
+    const { stderr } = await isola(['chat'], { env, fetch, input: 'send it\ny\n' })
+    expect(stderr).toContain('? kv__set wants to run with {"to":"a\\u{200b}@\\u{202e}b"}')
+    for (const line of [
+      'asks because of label: deployment: ask; a yes of owner counts',
+      'has read: stranger, public from http__get a.example (stranger)',
+      'it sends a message, destroys',
+      'may cost up to $0.02 and 700 tokens',
+      'the tool was changed since rul_1 was made, which holds no more',
+    ])
+      expect(stderr).toContain(`\n  ${line}\n`)
+  })
+
+  it.each([
     ['no', { call: 'c1', decision: 'deny' }],
     ['not today', { call: 'c1', decision: 'deny', message: 'not today' }],
     ['yes please', { call: 'c1', decision: 'deny', message: 'yes please' }],

@@ -95,6 +95,7 @@ describe('the isola command', () => {
     [['secret', 'remove', 'A'], 'DELETE', { name: 'A', removed: true }],
     [['trust', 'remove', 'ci'], 'DELETE', { name: 'ci' }],
     [['mcp', 'remove', 'srv'], 'DELETE', { generation: 1, notes: [] }],
+    [['mcp', 'forget', 'ada'], 'DELETE', { principal: 'ada', servers: [] }],
     [['plugin', 'remove', 'kv'], 'DELETE', { generation: 1, notes: [] }],
     [['key', 'revoke', 'key_1'], 'POST', { id: 'key_1', principal: 'a', revokedAtMs: 1 }],
     [['login', 'revoke', 'grant_1'], 'POST', { id: 'grant_1', principal: 'a' }],

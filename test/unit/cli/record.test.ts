@@ -66,6 +66,21 @@ describe('isola audit list', () => {
     ])
   })
 
+  it('C7: says how far a yes went, and which rule was taken back', async () => {
+    const yes = { tool: 'kv__set', owner: 'ann', session, decision: 'approve' }
+    const rule = { rule: 'rul_1', owner: 'ann', tool: 'kv__set', agent: 'a', scope: 'rule' }
+    const records = [
+      record(3_000, 'approval_rule_revoked', rule),
+      record(2_000, 'call_decided', { ...yes, scope: 'rule', rule: 'rul_1' }),
+      record(1_000, 'pause_answered', { tool: 'kv__set', answer: 'approved', scope: 'once' }),
+    ]
+    const { fetch } = answering({ records, last: 3 })
+    const { stdout } = await isola(['audit', 'list'], { env, fetch })
+    expect(stdout).toContain('rul_1 for kv__set of ann\n')
+    expect(stdout).toContain(`kv__set approve of ann ${session} and later (rule) rul_1\n`)
+    expect(stdout).toContain('kv__set approved\n')
+  })
+
   it('asks for what is looked for, since when', async () => {
     const { fetch, queries } = answering({ records: [], last: 0, sinceMs: 5_000 })
     const words = ['--principal', 'ann', '--type', 'tool_*', '--plugin', 'kv', '--agent', 'a']

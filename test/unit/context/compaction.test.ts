@@ -584,3 +584,32 @@ describe('the settings of an agent', () => {
     expect(built.tokens).toBeLessThanOrEqual(room * 0.3)
   })
 })
+
+describe('what stays and is nearly the target by itself', () => {
+  /** Calls side by side, each with an answer too short to be put behind a handle. */
+  const sideBySide = (count: number): readonly Message[] => {
+    const ids = Array.from({ length: count }, (_, index) => `c${index}`)
+    const toolCalls = ids.map((id) => ({ id, name: 'files__read', input: { path: `/srv/${id}` } }))
+    const asked = { role: 'assistant', text: '', toolCalls, taint: ['model'] } as const
+    return [user('Look everywhere.'), asked, ...ids.map((id) => answer(id, long(90)))]
+  }
+
+  it('P29: has a summary that is as short as it takes to stay within it, down to the shortest', async () => {
+    const over: number[] = []
+    let within = 0
+    for (let count = 50; count < 60; count += 1) {
+      const messages = [...withTalk(22), ...sideBySide(count)]
+      const { compaction, messages: sent } = await build(messages)
+      const { tokensAfter, targetTokens } = compaction!.report
+      const texts = sent.flatMap((one) => ('text' in one ? [one.text] : []))
+      const summary = texts.find((text) => text.startsWith('[Summary'))
+      // It says where everything is, and nothing else.
+      const isShortest = !/\n\n(The user said|Said last|Identifiers)/.test(summary!)
+      if (tokensAfter > targetTokens && !isShortest) over.push(tokensAfter - targetTokens)
+      if (tokensAfter <= targetTokens) within += 1
+    }
+    expect(over).toEqual([])
+    expect(within).toBeGreaterThan(4)
+    expect(within).toBeLessThan(10)
+  })
+})

@@ -11,6 +11,7 @@ import {
   covers,
   freeFields,
   isNoWorse,
+  isOutdated,
   likenessOf,
   shapeOf,
 } from '../../../src/contracts/approval-shape.ts'
@@ -19,7 +20,7 @@ import { joinLabels, labelFrom, saidLabel, type Label } from '../../../src/contr
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const page = labelFrom('http__get docs.example.com', { confidentiality: 'public' })
 const input = { to: 'ann@example.com', subject: 'Hello', body: 'Text' }
-const asked = { reason: 'destructive', sinks: ['message'] } as const
+const asked = { reason: 'destructive', sinks: ['message'], isDestructive: true } as const
 const call: AskedCall & AskedFor = {
   ...asked,
   principal: 'ann',
@@ -125,6 +126,30 @@ describe('a rule of an approval', () => {
     ['behind no known label', { label: undefined }],
   ])('T11: covers no call %s', (_what, more) => {
     expect(covers(rule(), { ...call, ...more }, now)).toBe(false)
+  })
+
+  it('T14: ends with the version of its tool, and is known for that only where it was about the call', () => {
+    const changed = { ...call, definitionHash: 'v2' }
+    expect(covers(rule(), changed, now)).toBe(false)
+    expect(isOutdated(rule(), changed, now)).toBe(true)
+    expect(isOutdated(rule(), call, now)).toBe(false)
+    for (const other of [
+      { principal: 'bob' },
+      { agent: 'reader' },
+      { tool: 'mail__draft' },
+      { label: joinLabels([saidLabel, page]) },
+    ])
+      expect(isOutdated(rule(), { ...changed, ...other }, now)).toBe(false)
+    expect(isOutdated(rule(), changed, { ...now, nowMs: 1_000 })).toBe(false)
+    expect(isOutdated(rule(), changed, { ...now, approver: 'operator' })).toBe(false)
+  })
+
+  it('T14: covers no call of a tool that destroys by now, whatever it was asked about for', () => {
+    const about = { reason: 'label', sinks: ['message'], isDestructive: false } as const
+    const mild = rule([], { shape: shapeOf(input, { free: {}, ...about }, sha256) })
+    expect(covers(mild, { ...call, ...about }, now)).toBe(true)
+    expect(covers(mild, { ...call, ...about, isDestructive: true }, now)).toBe(false)
+    expect(covers(mild, { ...call, ...about, sinks: ['message', 'egress'] }, now)).toBe(false)
   })
 
   it('E6: holds in its session and below, until its time is over, and for whoever may approve by now', () => {

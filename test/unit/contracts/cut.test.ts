@@ -50,9 +50,9 @@ describe('a text that is cut', () => {
       .flatMap((file) =>
         readFileSync(join(root, file), 'utf8')
           .split('\n')
-          .filter((line) =>
-            /(\.slice\(0, [\w.]*Chars\b)|((essage|rror\(\w+\))\.slice\(0)/.test(line),
-          )
+          // The kernel counts its lines, those of this helper too.
+          .filter((line) => !line.includes('.toWellFormed()'))
+          .filter((line) => /(\.slice\(0, [\w.]*Chars\b)|(essage(\(.*\))?\.slice\(0)/.test(line))
           .map((line) => `${file}: ${line.trim()}`),
       )
     expect(cuts).toEqual([])

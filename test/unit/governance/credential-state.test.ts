@@ -46,6 +46,25 @@ it('G12: a key that was rotated stands for itself while it holds, then the last 
   expect(await stateIn(ring)('key_1')).toMatchObject({ state: 'ended' })
 })
 
+it.each([
+  ['still is', undefined],
+  ['is revoked', 9],
+])(
+  'G12: a key that was rotated before successors were kept ends by itself, whether its newest %s',
+  async (_what, revokedAtMs) => {
+    // As migration 0019 finds it: nobody knows what took its place, so nothing goes on with it after its time of grace.
+    const newest = key('key_2', { ...(revokedAtMs !== undefined && { revokedAtMs }) })
+    const reasonOf = async (more: Partial<KeyView>) =>
+      stateIn([key('key_1', more), newest])('key_1')
+    expect(await reasonOf({ expiresAtMs: nowMs + 1 })).toEqual({
+      state: 'active',
+      endsAtMs: nowMs + 1,
+    })
+    expect(await reasonOf({ expiresAtMs: nowMs })).toEqual({ state: 'ended', reason: 'expired' })
+    expect(await reasonOf({ revokedAtMs: 1 })).toEqual({ state: 'ended', reason: 'revoked' })
+  },
+)
+
 it('G12: a sign-in ends when it is taken back, not when it runs out, nor when it is made anew', async () => {
   const grant = (more: Partial<OAuthGrant>) => ({ id: 'grant_1', expiresAtMs: nowMs + 1, ...more })
   const stateOf = (...grants: Partial<OAuthGrant>[]) => stateIn([], grants)('grant_1')

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { freeFields, shapeOf } from '../../../src/contracts/approval-shape.ts'
 import type { ApprovalRule } from '../../../src/contracts/approval.ts'
 import { joinLabels } from '../../../src/contracts/label.ts'
+import { zeroAmount } from '../../../src/contracts/lease.ts'
 import type { ApprovalNeed, ApprovalSubject } from '../../../src/contracts/policy.ts'
 import { toolPolicySchema } from '../../../src/contracts/tool-policy.ts'
 import { createLivePolicy } from '../../../src/governance/policy/live-policy.ts'
@@ -30,7 +31,12 @@ function open() {
   return {
     setPolicy: (given: object) => (policy = given),
     ask: (subject: ApprovalSubject) => isNeeded(subject),
-    allow: (subject: ApprovalSubject, need: ApprovalNeed | false, names: readonly string[]) => {
+    allow: (
+      subject: ApprovalSubject,
+      need: ApprovalNeed | false,
+      names: readonly string[],
+      definitionHash = 'v1',
+    ) => {
       const approval = (need || {}).approval!
       const free = freeFields(subject.input, names)!
       rules.push({
@@ -38,7 +44,7 @@ function open() {
         principal: subject.principal,
         agent: subject.agent,
         tool: subject.tool,
-        definitionHash: 'v1',
+        definitionHash,
         free,
         shape: shapeOf(subject.input, { free, ...approval }, sha256),
         label: joinLabels([subject.label]),
@@ -87,6 +93,35 @@ describe('a rule of an approval', () => {
     setPolicy(closed)
     const { signal } = new AbortController()
     expect(await ask({ ...other, signal })).not.toHaveProperty('isCovered')
+  })
+
+  it('C7: says what a call may spend at most, and nothing where it spends nothing', async () => {
+    const { ask, setPolicy } = open()
+    setPolicy(closed)
+    const asking = (amount: object | undefined) =>
+      ask({
+        ...get('https://a.example/one'),
+        ...(amount && { amount: { ...zeroAmount, ...amount } }),
+      })
+    const costs = [{ tokens: 700, costNanoUsd: 9_000 }, { costNanoUsd: 5_000 }, { tokens: 700 }]
+    for (const cost of costs) expect(await asking(cost)).toHaveProperty('approval.mayCost', cost)
+    for (const nothing of [{}, undefined])
+      expect(await asking(nothing)).not.toHaveProperty('approval.mayCost')
+  })
+
+  it('T14: asks again about a tool that was changed since, and says so', async () => {
+    const { ask, allow, setPolicy } = open()
+    setPolicy(closed)
+    const first = get('https://a.example/one')
+    const need = await ask(first)
+    expect(need).not.toHaveProperty('approval.outdatedRule')
+    allow(first, need, [])
+    expect(await ask(first)).toEqual({ isCovered: true })
+    const changed = { ...first, definitionHash: 'v2' }
+    expect(await ask(changed)).toMatchObject({ approval: { outdatedRule: 'rul_0' } })
+    // Once somebody has allowed the new one, nothing is outdated any more.
+    allow(changed, await ask(changed), [], 'v2')
+    expect(await ask(changed)).toEqual({ isCovered: true })
   })
 
   it('T14: ends with the address of a server that was registered anew', async () => {

@@ -81,6 +81,19 @@ describe("an operator's act in the session of another", () => {
     expect(events).toMatchObject([
       { type: 'call_decided', principal: 'ops', data: { owner: 'operator', argsHash } },
     ])
+    expect(events[0]?.data).toMatchObject({ scope: 'once' })
+    expect(events[0]?.data).not.toHaveProperty('rule')
+  })
+
+  it('C7: has on the record which rule the yes to a call in another’s session makes', async () => {
+    const { send, events } = open(false)
+    const { argsHash } = parked.pauses[0]!
+    for (const also of ['session', 'always'])
+      await send(`${run}/decisions`, { json: { ...approve, argsHash, also } })
+    expect(events.map(({ data }) => data)).toMatchObject([
+      { scope: 'session', rule: expect.stringMatching(/^rul_/) },
+      { scope: 'rule', rule: expect.stringMatching(/^rul_/) },
+    ])
   })
 
   it.each([

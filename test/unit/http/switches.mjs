@@ -16,4 +16,12 @@ export default [
     find: 'if (principal !== id && !seesEverybody(role)) {',
     replace: 'if (false) {',
   },
+  {
+    name: 'mcp-own-key-only',
+    what: 'T1: an access token signs nobody in at a remote server',
+    test: 'mcp-login.test.ts',
+    file: 'src/http/own-mcp-logins.ts',
+    find: '  if (token)\n',
+    replace: '  if (false)\n',
+  },
 ]

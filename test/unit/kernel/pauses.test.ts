@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { Parked } from '#contracts/kernel.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
+import type { ApprovalSubject } from '#contracts/policy.ts'
 import type { PauseMode } from '#contracts/run-options.ts'
 import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
@@ -96,6 +98,27 @@ describe('a call that waits for someone outside', () => {
     expect(seen).toHaveLength(1)
     expect(seen[0]).toMatchObject([{ name: 'mail' }])
     expect(seen[0]).not.toHaveProperty('0.pause')
+  })
+
+  it('C7: is asked about with what it may cost at most', async () => {
+    const amounts: unknown[] = []
+    const isNeeded = ({ amount }: ApprovalSubject) => {
+      amounts.push(amount)
+      return false as const
+    }
+    const mail = toolEntry('mail', async () => says('sent'))
+    const paid = toolEntry('paid', async () => says('bought'), { feeNanoUsd: 5_000 })
+    const helper = toolEntry('helper', async () => says('helped'), {
+      spends: { ...defaultAgentLimits, maxTokens: 700, maxCostNanoUsd: 9_000 },
+    })
+    const script = callsThenEnd('mail', 'paid', 'helper')
+    const run = setUp([mail, paid, helper], script, { gates: { approvals: { isNeeded } } })
+    await run.ended()
+    expect(amounts).toMatchObject([
+      { tokens: 0, costNanoUsd: 0 },
+      { tokens: 0, costNanoUsd: 5_000 },
+      { tokens: 700, costNanoUsd: 9_000 },
+    ])
   })
 
   it('E6: an approval is spent by the attempt: one that a crash cut is not made again', async () => {

@@ -78,6 +78,11 @@ function createWorld() {
       look: never,
       login: never,
       finishLogin: never,
+      cameBack: never,
+      confirmLogin: never,
+      addSigner: never,
+      removeSigner: never,
+      signers: async () => [],
       standing: async () => ({ listing, login: 'none' }),
       async forget() {
         await happens.toForget()
@@ -86,6 +91,7 @@ function createWorld() {
     }),
     sha256,
     toolNames: async () => [],
+    told: async () => {},
   })
   const change = (given: McpChange) => administration.change(given, by)
   const add = (url = 'https://mcp.example.com/mcp', more: { readonly replace?: boolean } = {}) =>
@@ -205,6 +211,25 @@ describe('adding a server', () => {
     const { notes } = await add('https://other.example.com/mcp', { replace: true })
     expect(notes.join()).toContain('nothing is approved of it any more')
     expect(rows.get('srv')?.approvedHash).toBeUndefined()
+  })
+
+  it('T16: takes no token of its own beside the sign-ins of principals', async () => {
+    const { change, rows } = createWorld()
+    const headers = { authorization: 'Bearer ${secret:TOKEN}' }
+    const config = {
+      ...configOf('https://mcp.example.com/mcp'),
+      headers,
+      auth: 'principal' as const,
+    }
+    await expect(change({ do: 'add', config })).rejects.toMatchObject({
+      code: 'request_invalid',
+      param: 'headers.authorization',
+      message: expect.stringContaining('leave it out'),
+    })
+    expect(rows.size).toBe(0)
+    const other = { ...config, headers: { 'X-Api-Key': '${secret:TOKEN}' } }
+    await change({ do: 'add', config: other })
+    expect(rows.size).toBe(1)
   })
 
   it.each([

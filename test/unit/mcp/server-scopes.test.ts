@@ -128,17 +128,22 @@ describe('T7: the sessions at a server that keeps them', () => {
 })
 
 describe('the end of a session', () => {
-  const servers = async () => [{ id: 'one' }, { id: 'two' }] as never
+  const servers = async () =>
+    [
+      { id: 'one', config: { auth: 'headers' } },
+      { id: 'two', config: { auth: 'oauth' } },
+      { id: 'each', config: { auth: 'principal' } },
+    ] as never
 
   it('is told to each server once its tree is over, and a fault of one is no other’s', async () => {
     const told: string[] = []
     const faults: unknown[] = []
     const ended = createSessionEnded(
       { store: { list: servers }, onFault: (error) => void faults.push(error) },
-      (id) => ({
+      (id, whose = 'everybody') => ({
         endSession: async (rootSession) => {
           if (id === 'one') throw new Error('away')
-          told.push(`${id} ${rootSession}`)
+          told.push(`${id} of ${whose}: ${rootSession}`)
         },
       }),
     )
@@ -146,7 +151,7 @@ describe('the end of a session', () => {
     await ended({ ...about, session: 'root~child' })
     expect(told).toEqual([])
     await ended({ ...about, session: 'root' })
-    expect(told).toEqual(['two root'])
+    expect(told).toEqual(['two of everybody: root', 'each of p: root'])
     expect(faults).toHaveLength(1)
   })
 

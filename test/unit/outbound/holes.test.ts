@@ -89,6 +89,7 @@ it('T15: a request that a remote server never answers ends some time after its c
   const allow = { elicitation: false }
   const config = {
     url,
+    id: 'srv',
     headers: {},
     auth: 'headers' as const,
     authHosts: [],

@@ -35,6 +35,7 @@ const stacks: Record<string, (network: Carrier) => Promise<unknown>> = {
   'a remote server': async (network) => {
     const config = {
       url: 'https://api.example/mcp',
+      id: 'srv',
       headers: {},
       auth: 'headers' as const,
       authHosts: [],

@@ -25,12 +25,15 @@ describe.each(trimmed)('$package without what the Worker never reaches ($file)',
     list.map((name) => (owner === '' ? name : `${owner}.${name}`)),
   )
 
+  const cutBlock = (head: string) => `${head} leftOut_(${JSON.stringify(head)})`
+  const isCutBlock = (line: string) => entry.blocks?.map(cutBlock).includes(line.trim()) === true
+
   test('is the package’s file to the letter, but for what is named', () => {
     const neighbour = /^((?:import|export) .* from )"\..*";$/
     const added = made.filter((line, index) => index > 0 && !own.includes(line))
     const stubs = added.filter((line) => / leftOut_\("|^const \w+ = undefined;$/.test(line))
     const moved = added.filter((line) => neighbour.test(line))
-    expect(stubs).toHaveLength(names.length)
+    expect(stubs).toHaveLength(names.length + made.filter(isCutBlock).length)
     expect(added).toHaveLength(stubs.length + moved.length)
     // In its order, and nothing twice.
     const kept = made.filter((line) => own.includes(line))
@@ -43,6 +46,16 @@ describe.each(trimmed)('$package without what the Worker never reaches ($file)',
 
   test('is read in the place of the package’s own', () => {
     expect([...aliases.values()]).toContain(targetOf(entry))
+  })
+
+  test('says so where a block is come to that is left out', () => {
+    const heads = entry.blocks ?? []
+    expect(made.filter((line) => heads.includes(line.trim()))).toEqual([])
+    expect(new Set(made.filter(isCutBlock).map((line) => line.trim()))).toEqual(
+      new Set(heads.map(cutBlock)),
+    )
+    for (const [at, line] of made.entries())
+      if (isCutBlock(line)) expect(made[at + 1]?.trim(), line).toMatch(/^\}/)
   })
 
   test('has of a table what is kept, and nothing else', () => {

@@ -3,15 +3,15 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import * as whole from 'zod'
-import { formats, names, zodFile } from '../../../scripts/generate-zod.mjs'
+import { coercions, formats, methods, names, zodFile } from '../../../scripts/generate-zod.mjs'
 
 const root = join(import.meta.dirname, '../../..')
 zodFile.update()
 const path = join(root, 'src/trimmed.gen/zod/index.js')
 const z = (await import(path)) as typeof whole
 
-/** Modules of the Worker that may ask zod for something: ours, and those of packages. */
-const modules = [
+/** Modules of the Worker: ours, and those of packages that may ask zod for something. */
+const all = [
   ...['src', 'plugins'].map((folder) => join(root, folder)),
   ...['agents/dist/mcp', 'agents/dist/lifecycle', '@modelcontextprotocol'].map((folder) =>
     join(root, 'node_modules', folder),
@@ -28,7 +28,7 @@ const modules = [
       ),
   )
   .map((file) => ({ file, text: readFileSync(file, 'utf8').replaceAll(/^\s*\*.*$/gm, '') }))
-  .filter(({ text }) => /from ['"]zod(?:\/v4)?['"]/.test(text))
+const modules = all.filter(({ text }) => /from ['"]zod(?:\/v4)?['"]/.test(text))
 
 test('zod in the Worker has every name that is asked of it, and no other', () => {
   const asked = modules.flatMap(({ text }) =>
@@ -41,6 +41,16 @@ test('zod in the Worker has every name that is asked of it, and no other', () =>
   expect(modules.length).toBeGreaterThan(50)
   expect([...values].toSorted()).toEqual(names.toSorted())
   expect(Object.keys(z).toSorted()).toEqual(names.toSorted())
+  const coerced = modules.flatMap(({ text }) =>
+    [...text.matchAll(/\bz\s*\.\s*coerce\s*\.\s*(\w+)/g)].map(([, name]) => name),
+  )
+  expect([...new Set(coerced)]).toEqual(coercions)
+  expect(Object.keys(z.coerce)).toEqual(coercions)
+})
+
+test('zod in the Worker compiles no code', () => {
+  const text = readFileSync(path, 'utf8')
+  expect(text).not.toContain('new Doc(')
 })
 
 test('zod is imported whole, by the two names that wrangler.toml has something else for', () => {
@@ -59,7 +69,30 @@ test('a format that z.string() has not is asked of it nowhere, and says so', () 
   expect(modules.filter((one) => text.test(one.text)).map(({ file }) => file)).toEqual([])
   expect(text.test('z.string().min(1).email()')).toBe(true)
   const string = z.string() as unknown as Record<string, () => unknown>
-  for (const format of formats) expect(string[format], format).toThrow(/use z.email\(\)/)
+  for (const format of formats) expect(string[format], format).toThrow(/z.email\(\)/)
+})
+
+test('a method that is left out is called nowhere, and says so', () => {
+  const { ZodString: _formats, ...others } = methods
+  for (const [owner, list] of Object.entries(others))
+    for (const name of list) {
+      const call = new RegExp(`\\.${name}\\(`)
+      const callers = all.filter(({ text }) => call.test(text)).map(({ file }) => file)
+      expect(callers, `${owner}.${name}`).toEqual([])
+    }
+  const schemas = [z.string(), z.number(), z.object({}), z.array(z.string())]
+  const left = Object.values(others).flat()
+  for (const schema of schemas as unknown as Record<string, () => unknown>[])
+    for (const name of left)
+      if (schema[name]) expect(schema[name], name).toThrow(/scripts\/generate-zod\.mjs/)
+  const { error } = z.string().safeParse(1)
+  for (const tell of ['format', 'flatten'] as const)
+    expect(() => error?.[tell]()).toThrow(/scripts\/generate-zod\.mjs/)
+})
+
+test('errors are told by prettifyError and their issues alone', () => {
+  const tells = modules.filter(({ text }) => /(?:rror|issue)s?\??\.(?:format|flatten)\(/.test(text))
+  expect(tells.map(({ file }) => file)).toEqual([])
 })
 
 test('what is left reads and refuses as the package does', () => {

@@ -179,7 +179,46 @@ describe('a call that waits for a yes', () => {
     await life.runs.live(run)!.done
     const events = life.store.turns(1).flatMap((turn) => turn.events)
     const answered = events.find(({ type }) => type === 'pause_answered')
-    expect(answered?.data).toMatchObject({ answer: 'approved', decidedBy: decider })
+    expect(answered?.data).toMatchObject({
+      answer: 'approved',
+      decidedBy: decider,
+      scope: 'once',
+    })
+    expect(answered?.data).not.toHaveProperty('rule', expect.anything())
+  })
+
+  it.each([
+    ['session', 'session'],
+    ['always', 'rule'],
+  ] as const)('C7: says on the record which rule a yes for %s made', async (also, scope) => {
+    const { world, life, run, pause } = await waiting()
+    const { call, argsHash } = pause
+    const now = { nowMs: world.clock.nowMs(), pauseMs, sha256 }
+    const decision = { decision: 'approve', argsHash, also } as const
+    const decider = said('user', 'operator')
+    const pauses = [{ ...pause, approval: approval('owner') }]
+    const rule = ruleOf(life.row(run), pauses, {
+      ...now,
+      call,
+      decision,
+      decider,
+      session: 'ses_1',
+    })
+    decideCalls(life.row(run), { ...now, decisions: [{ call, decision, rule }], decider }, life)
+    await life.runs.live(run)!.done
+    const events = life.store.turns(1).flatMap((turn) => turn.events)
+    const answered = events.find(({ type }) => type === 'pause_answered')
+    expect(answered?.data).toMatchObject({ scope, rule: rule!.id })
+  })
+
+  it('C7: says of no other answer how far it goes', async () => {
+    const { world, life, run, pause } = await waiting()
+    const decisions = [{ call: pause.call, decision: { decision: 'deny' } as const }]
+    decideCalls(life.row(run), { decisions, nowMs: world.clock.nowMs(), pauseMs, sha256 }, life)
+    await life.runs.live(run)!.done
+    const events = life.store.turns(1).flatMap((turn) => turn.events)
+    const answered = events.find(({ type }) => type === 'pause_answered')
+    expect(answered?.data).not.toHaveProperty('scope', expect.anything())
   })
 
   it('E6: makes a rule of what was shown only, with fields that it has', async () => {

@@ -167,7 +167,7 @@ describe('the rules of approvals', () => {
   }
 
   it('E6: are of one principal and tool, once, until their time is over or they are revoked', async () => {
-    const { rules } = open()
+    const { rules, sqlite } = open()
     const { session: _session, ...everywhere } = rule
     await rules.add(rule)
     await rules.add(rule)
@@ -179,13 +179,38 @@ describe('the rules of approvals', () => {
     expect(await rules.list({ principal: 'ann', limit: 1 })).toEqual([
       { ...everywhere, id: 'rul_2', createdAtMs: 2 },
     ])
-    expect(await rules.remove('rul_1', 'bob')).toBe(false)
-    expect(await rules.remove('rul_1', 'ann')).toBe(true)
+    const by = { principal: 'ann', trace: 'aa', requestId: 'req_1' }
+    expect(await rules.revoke('rul_1', by, 'bob')).toBe(false)
+    expect(await rules.revoke('rul_1', by, 'ann')).toBe(true)
     expect((await rules.list({ limit: 10 })).map(({ id }) => id)).toEqual(['rul_2'])
     // It was said once more meanwhile: what was taken back stays so.
     await rules.add(rule)
     expect((await rules.list({ limit: 10 })).map(({ id }) => id)).toEqual(['rul_2'])
-    expect(await rules.remove('rul_1', 'ann')).toBe(false)
+    expect(await rules.revoke('rul_1', by, 'ann')).toBe(false)
+    expect(await rules.revoke('rul_3', by)).toBe(false)
+    expect(await rules.revoke('rul_none', by)).toBe(false)
+    expect(await rules.revoke('rul_2', { ...by, principal: 'ops' })).toBe(true)
+    // What was taken back is on the record once, by whom; what there was not to take is not.
+    const told = sqlite.prepare('SELECT type, principal, trace, data FROM audit ORDER BY seq').all()
+    expect(told.map((row) => ({ ...row, data: JSON.parse(String(row['data'])) }))).toEqual([
+      {
+        type: 'approval_rule_revoked',
+        principal: 'ann',
+        trace: 'aa',
+        data: {
+          rule: 'rul_1',
+          owner: 'ann',
+          agent: 'writer',
+          tool: 'mail__send',
+          scope: 'session',
+          request: 'req_1',
+        },
+      },
+      expect.objectContaining({
+        principal: 'ops',
+        data: expect.objectContaining({ rule: 'rul_2', owner: 'ann', scope: 'rule' }),
+      }),
+    ])
   })
 
   it('E6: of a session end with it, as does what waits there', async () => {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { approvalState, approverSchema } from '../../approval.ts'
 import { listLimit, wantedName } from './lists.ts'
-import { approval, denial } from './runs.ts'
+import { approval, denial, hash } from './runs.ts'
 
 const options = {
   error: (issue: { readonly code?: string }) =>
@@ -15,12 +15,23 @@ export const inboxDecision = z.discriminatedUnion(
   options,
 )
 
-const ids = z.array(z.string().min(1).max(100)).min(1).max(100)
+const id = z.string().min(1).max(100)
+const shown = hash.describe('That of the arguments that were shown: it holds for these only.')
+const listOf = <Entry extends z.ZodType>(entry: Entry) => z.array(entry).min(1).max(100)
 
 /** `POST /api/operator/approvals`. */
 export const inboxDecisions = z.discriminatedUnion(
   'decision',
-  [z.strictObject({ ids, decision: approval.decision }), z.strictObject({ ids, ...denial })],
+  [
+    z.strictObject({
+      approvals: listOf(z.strictObject({ id, argsHash: shown })),
+      decision: approval.decision,
+    }),
+    z.strictObject({
+      approvals: listOf(z.strictObject({ id, argsHash: shown.exactOptional() })),
+      ...denial,
+    }),
+  ],
   options,
 )
 

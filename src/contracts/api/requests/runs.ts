@@ -36,7 +36,7 @@ export const cancelRequest = z.strictObject({ reason: z.string().min(1).max(500)
 export const messageRequest = z.strictObject({ message: z.string().min(1).max(500_000) })
 
 const call = z.string().min(1).max(200)
-const hash = z.string().min(1).max(200)
+export const hash = z.string().min(1).max(200)
 const reason = z.string().min(1).max(4_000)
 const output = z.custom<Json>((value) => value !== undefined, 'any JSON: what came of the call')
 

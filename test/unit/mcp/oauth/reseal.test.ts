@@ -94,6 +94,7 @@ describe('a rotation of the master key', () => {
         const locked = id === 'three' ? 1 : 0
         return { ok: true as const, value: { rotated: 1, current: 2, locked } }
       },
+      signers: async () => [],
     })
     expect(await rotateServers({ store, onFault: (error) => faults.push(error) }, at)).toEqual({
       rotated: 2,
@@ -105,5 +106,40 @@ describe('a rotation of the master key', () => {
     })
     expect(asked).toEqual(['one', 'two', 'three'])
     expect(faults).toHaveLength(1)
+  })
+
+  it('I28: asks the object of every principal where each signs in, and no other', async () => {
+    const store = { list: async () => [row('one', 'principal')], find: async () => undefined }
+    const asked: string[] = []
+    const at = (id: string, principal = '') => ({
+      reseal: async () => {
+        asked.push(`${id} ${principal}`)
+        const locked = principal === 'ada' ? 1 : 0
+        return { ok: true as const, value: { rotated: 1, current: 0, locked } }
+      },
+      signers: async () => ['ada', 'bob'].map((name) => ({ principal: name, ref: `of-${name}` })),
+    })
+    expect(await rotateServers({ store, onFault: () => {} }, at)).toEqual({
+      rotated: 2,
+      current: 0,
+      failed: [
+        {
+          name: 'MCP server one of ada',
+          message:
+            'No key opens the sign-in of ada at the MCP server one. Sign in again: isola mcp login one --mine',
+        },
+      ],
+    })
+    expect(asked).toEqual(['one ada', 'one bob'])
+  })
+
+  it('I28: says of a server that cannot be asked who signed in there', async () => {
+    const store = { list: async () => [row('one', 'principal')], find: async () => undefined }
+    const never = async () => {
+      throw new Error('away')
+    }
+    const at = () => ({ reseal: never, signers: never })
+    const { failed } = await rotateServers({ store, onFault: () => {} }, at)
+    expect(failed).toMatchObject([{ name: 'MCP server one' }])
   })
 })

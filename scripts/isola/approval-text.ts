@@ -1,0 +1,74 @@
+// What somebody should know who decides about a call, for a terminal.
+import type { Reply } from '../../src/client/client.ts'
+import { withCodes } from '../../src/contracts/visible-text.ts'
+import { dollars, short, shown } from './text.ts'
+
+type Entry = Reply<'GET /api/operator/approvals/:id'>
+type Pause = NonNullable<Entry['pause']>
+type Approval = NonNullable<Pause['approval']>
+
+/** The arguments, with everything in them seen: what hides is written as its code, and nothing is cut. */
+export const argumentsOf = (input: unknown, indent?: number): string =>
+  JSON.stringify(input, null, indent).split('\n').map(withCodes).join('\n')
+
+const effects: Readonly<Record<string, string>> = {
+  egress: 'sends what it is given to a host outside',
+  write: 'changes something outside',
+  spend: 'spends money',
+  message: 'sends a message',
+  code: 'makes code that runs later',
+}
+
+type Facts = Partial<Approval> &
+  Partial<Pick<Pause, 'about' | 'spent'>> & { readonly label?: Pause['label'] | undefined }
+
+/** Why somebody is asked, what was read before, what the call does and may cost: a line each. */
+function factsOf(facts: Facts): readonly string[] {
+  const { approver, reason = '', rule = '', label, sinks = [], isDestructive, mayCost } = facts
+  const why = rule === '' ? reason : `${reason}: ${rule}`
+  const sources = label?.sources.map(({ from, integrity }) => `${from} (${integrity})`) ?? []
+  const from = sources.length === 0 ? '' : ` from ${sources.join(', ')}`
+  const does = [...sinks.map((one) => effects[one] ?? one), ...(isDestructive ? ['destroys'] : [])]
+  const cost = [
+    ...(mayCost?.costNanoUsd === undefined ? [] : [dollars(mayCost.costNanoUsd / 1e9)]),
+    ...(mayCost?.tokens === undefined ? [] : [`${mayCost.tokens} tokens`]),
+  ]
+  const lines = [
+    approver && `asks because of ${why}; a yes of ${approver} counts`,
+    label && `has read: ${label.integrity}, ${label.confidentiality}${from}`,
+    does.length > 0 && `it ${does.join(', ')}`,
+    facts.about,
+    cost.length > 0 && `may cost up to ${cost.join(' and ')}`,
+    facts.spent && `its run has spent ${facts.spent.tokens} tokens`,
+    facts.outdatedRule &&
+      `the tool was changed since ${facts.outdatedRule} was made, which holds no more`,
+  ]
+  return lines.flatMap((line) => (line ? [short(line, 2_000)] : []))
+}
+
+/** The same of a call that waits, as its session has it. */
+export const factsOfPause = ({ approval, label, about, spent }: Partial<Pause>) =>
+  factsOf({ ...approval, label, ...(about && { about }), ...(spent && { spent }) })
+
+/** All that somebody should know who decides about a call of the inbox: nothing of the arguments is cut. */
+export function described(entry: Entry): string {
+  const { id, state, tool, principal, agent, session, run, label, pause, decidedBy } = entry
+  const { approver, reason, rule } = entry
+  const { about, spent } = pause ?? {}
+  const lines = [
+    `${id}: ${state}${decidedBy ? `, by ${decidedBy.principal} (${decidedBy.role})` : ''}`,
+    `${tool}${pause ? ` with ${argumentsOf(pause.input, 2)}` : ''}`,
+    `asked by ${agent} for ${principal}, in ${session} ${run}`,
+    ...factsOf({
+      ...pause?.approval,
+      approver,
+      reason,
+      rule,
+      label,
+      ...(about && { about }),
+      ...(spent && { spent }),
+    }),
+    `arguments ${entry.argsHash}`,
+  ]
+  return shown(lines.join('\n'))
+}

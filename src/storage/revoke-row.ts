@@ -1,0 +1,45 @@
+import type { DeploymentEvent } from '#contracts/event.ts'
+import type { Database } from './database.ts'
+import { eventRow } from './deployment-log.ts'
+import { reached } from './outage.ts'
+
+// One that another took the place of has ended, but not what was begun with it.
+const credential = {
+  open: () => '(revoked_at_ms IS NULL OR followed_by IS NOT NULL)',
+  end: 'revoked_at_ms = coalesce(revoked_at_ms, ?2), followed_by = NULL',
+}
+const revocable = {
+  keys: credential,
+  oauth_grants: credential,
+  // Its row stays until it is swept: a session that says the same approval once more finds it taken back.
+  approval_rules: {
+    open: (nowMs: number) => `expires_at_ms > ${Math.floor(nowMs)}`,
+    end: 'expires_at_ms = ?2',
+  },
+} as const
+
+/**
+ * Takes back what a row of these tables gives, and tells of it, in one go. Of one that has ended nothing is told, and
+ * it stays as it ended. Throws `request_unavailable`.
+ *
+ * @returns Whether there was anything to take back.
+ */
+export async function revokeRow(
+  database: Database,
+  table: keyof typeof revocable,
+  { id, event }: { readonly id: string; readonly event: DeploymentEvent },
+): Promise<boolean> {
+  const { open, end } = revocable[table]
+  const isOpen = open(event.atMs)
+  const only = {
+    condition: `EXISTS (SELECT 1 FROM ${table} WHERE id = ?6 AND ${isOpen})`,
+    values: [id],
+  }
+  const update = `UPDATE ${table} SET ${end} WHERE id = ?1 AND ${isOpen} RETURNING id`
+  const statements = [
+    eventRow(database, event, only),
+    database.prepare(update).bind(id, event.atMs),
+  ]
+  const [, ended] = await reached(() => database.batch(statements))
+  return (ended?.results.length ?? 0) > 0
+}

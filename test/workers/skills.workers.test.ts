@@ -1,0 +1,103 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createTokenEstimator } from '../../src/models/estimate.ts'
+import { call, callJson, type Answer } from '../fakes/client.ts'
+import { changePlugin } from '../fakes/plugin-admin.ts'
+import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
+
+let upstream: ReturnType<typeof installUpstream> | undefined
+afterEach(() => upstream?.restore())
+
+const readTools = ({ messages }: UpstreamRequest): readonly Answer[] =>
+  messages.filter(({ role }) => role === 'tool').map(({ content }) => JSON.parse(String(content)))
+
+/**
+ * One run of a model that looks for a way to do its task, loads the first skill that is found, and answers with the
+ * headings of the form that the skill prescribes; without a skill it knows no form.
+ */
+async function runTask(query: string) {
+  upstream = installUpstream((request) => {
+    const [found, loaded] = readTools(request)
+    if (!found) return { calls: [{ name: 'isola__find', input: { queries: [query] } }] }
+    const [skill] = found.skills ?? []
+    if (!skill) return { text: 'no form is known' }
+    if (!loaded) return { calls: [{ name: 'isola__load_skill', input: { name: skill.name } }] }
+    const form = /```markdown\n(.*?)```/s.exec(loaded.instructions)?.[1] ?? ''
+    return { text: form.match(/^## .*$/gm)?.join(', ') ?? '' }
+  })
+  const { id } = await callJson('/api/sessions', { json: {} })
+  const json = { task: query, wait: true }
+  const { result } = await callJson(`/api/sessions/${id}/runs`, { json })
+  const { requests, restore } = upstream
+  restore()
+  return { session: id as string, text: result.result as string, requests }
+}
+
+/** What the record has of a session. */
+async function recorded(session: string, type: string, count: number): Promise<Answer> {
+  const path = `/api/operator/audit?session=${session}`
+  const isThere = async () =>
+    expect((await callJson(`${path}&type=run_finished`)).records).toHaveLength(1)
+  await vi.waitFor(isThere, { timeout: 60_000 })
+  const { records } = await callJson(`${path}&type=${type}`)
+  expect(records).toHaveLength(count)
+  return records
+}
+
+describe('P7: a skill that ships', () => {
+  it('is found, loaded and followed, and the record has it with its tokens', async () => {
+    const { session, text, requests } = await runTask('write the minutes of a meeting')
+    expect(text).toBe('## In short, ## Decisions, ## Actions, ## Topics, ## Open questions')
+    const loaded = readTools(requests.at(-1)!)[1]
+    expect(await recorded(session, 'skill_loaded', 1)).toMatchObject([
+      {
+        data: {
+          name: 'meeting-minutes',
+          hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+          tokens: createTokenEstimator().ofText(loaded.instructions),
+        },
+      },
+    ])
+  })
+
+  it('is not there for a task that none fits: the same model does not know the way', async () => {
+    const { session, text } = await runTask('book a flight to Lisbon')
+    expect(text).toBe('no form is known')
+    await recorded(session, 'skill_loaded', 0)
+  })
+
+  it('is found as soon as what it requires is enabled', async () => {
+    const query = 'remove duplicates from messy CSV data'
+    expect((await runTask(query)).text).toBe('no form is known')
+    await changePlugin('code', 'enable')
+    const { requests } = await runTask(query)
+    expect(readTools(requests.at(-1)!)[1]).toMatchObject({ skill: 'data-cleaning' })
+    await changePlugin('code', 'disable')
+  })
+
+  it('E9: is listed with what it costs, what it lacks, and its files', async () => {
+    const path = '/api/operator/skills'
+    const { skills } = await callJson(path)
+    const named = (name: string) => skills.find((one: Answer) => one.name === name)
+    expect(named('data-cleaning')).toMatchObject({ state: 'gated', missing: ['tool:code__run'] })
+    expect(named('concise')).toMatchObject({
+      kind: 'persona',
+      state: 'ready',
+      tokens: { found: 0 },
+    })
+    for (const { kind, tokens } of skills.filter((one: Answer) => one.kind === 'skill')) {
+      expect([kind, tokens.found > 30, tokens.found < 130]).toEqual(['skill', true, true])
+      expect(tokens.loaded).toBeGreaterThan(300)
+    }
+    await changePlugin('code', 'enable')
+    expect(await callJson(`${path}/data-cleaning`)).toMatchObject({ state: 'ready', missing: [] })
+    await changePlugin('code', 'disable')
+    const { files } = await callJson(`${path}/plugin-authoring`)
+    expect(Object.keys(files)).toEqual(['SKILL.md', 'references/refused.md'])
+    expect((await call(`${path}/nothing`)).status).toBe(404)
+  })
+
+  it('cannot be fetched from outside as a file of the deployment', async () => {
+    expect((await call('/skills.json', { headers: { authorization: '' } })).status).toBe(401)
+    expect((await call('/skills.json')).status).toBe(404)
+  })
+})
