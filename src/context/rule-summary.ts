@@ -206,7 +206,8 @@ function callsOf(messages: readonly Message[]): Calls {
   for (const message of messages) {
     if (message.role === 'assistant')
       for (const { id, input } of message.toolCalls ?? []) open.set(id, JSON.stringify(input))
-    if (message.role === 'tool') calls.set(message, open.get(message.callId) ?? '')
+    const input = message.role === 'tool' && open.get(message.callId)
+    if (input) calls.set(message, input)
   }
   return calls
 }

@@ -8,6 +8,10 @@ import { Stryker } from '@stryker-mutator/core'
 import { root } from '../../scripts/toolchain.mjs'
 import { sampleVariable, seedVariable } from './sample.mjs'
 
+/** What builds, narrows and converts for all rooms is tested where they use it. */
+const users =
+  'agents,catalog,client,context,contracts,governance,http,kernel,leases,mcp,memory,models,outbound,plugins,sessions,skills,storage'
+
 /** The tests of each room. Of the kernel's, which all book something, those that ask what was booked. */
 const rooms = {
   leases: [
@@ -16,7 +20,7 @@ const rooms = {
   ],
   kernel: ['test/unit/{leases,kernel}/**/*.test.ts', 'test/unit/switched/kernel.test.ts'],
   context: ['test/unit/context/**/*.test.ts', 'test/unit/kernel/context.test.ts'],
-  contracts: ['test/unit/contracts/**/*.test.ts'],
+  contracts: [`test/unit/{${users}}/**/*.test.ts`],
 }
 
 const { values } = parseArgs({

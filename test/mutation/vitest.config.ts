@@ -11,7 +11,7 @@ export default defineConfig({
     include: (process.env['ISOLA_MUTATION_TESTS'] ?? '').split(' '),
     // One counts the lines of the sources, one replaces a module: neither can share its modules.
     exclude: ['test/unit/kernel/size.test.ts', 'test/unit/kernel/raised-limits.test.ts'],
-    setupFiles: ['./test/setup/patience.ts'],
+    setupFiles: ['./test/setup/fresh-file.ts', './test/setup/patience.ts'],
     isolate: false,
     testTimeout: 240_000,
   },

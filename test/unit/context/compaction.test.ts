@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { contextSettingsSchema, type Compaction } from '#contracts/context.ts'
+import { contextSettingsSchema, type Compaction, type ContextInput } from '#contracts/context.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
+import { clear, fairHeads, planned, type Answer } from '../../../src/context/clear.ts'
 import {
   answer,
   calls,
@@ -80,7 +81,29 @@ describe('the first stage (C6)', () => {
     expect(kept.texts.get(stub?.handle ?? '')).toBe(
       JSON.stringify((messages[3] as { output: unknown }).output),
     )
+    expect(first?.output).toMatchObject({
+      note: 'Cleared to make room. Open it with isola__read_output.',
+    })
     expect(built.messages.at(-3)).toBe(messages.at(-3))
+  })
+
+  it('says of an answer that nobody could open how to come by it, and keeps its beginning', async () => {
+    const message = answer('a', 'x'.repeat(1_000)) as Answer
+    const stub = await clear(message, undefined, 'isola__read_output')
+    expect(stub?.output).toEqual({
+      chars: 1_000,
+      head: 'x'.repeat(160),
+      note: 'Cleared to make room. Call the tool again if you need it.',
+    })
+  })
+
+  it('counts what was put behind a handle, and what could not be kept', async () => {
+    const kept = createKept()
+    const keep = async (text: string) => (kept.texts.size < 3 ? kept.keep(text) : undefined)
+    const { compaction, messages } = await build(withResults(11), { keep })
+    expect(compaction?.report).toMatchObject({ stage: 'results', left: { results: 3 } })
+    expect(compaction?.report.left.notKept).toBeGreaterThan(0)
+    expect(messages.filter((one) => JSON.stringify(one).includes('Cleared to'))).toHaveLength(3)
   })
 
   it('names the handle that a long result has already, and writes nothing', async () => {
@@ -124,6 +147,21 @@ describe('the first stage (C6)', () => {
     expect(built.messages[3]).toBe(messages[3])
     expect(built.messages[5]).toBe(messages[5])
     expect(built.compaction?.report.stayed).toMatchObject({ decisions: 1, openCalls: 1 })
+  })
+})
+
+describe('fresh answers that do not fit together', () => {
+  it('are shown alike, as far as there is room: short ones whole', () => {
+    const [small, ...large] = [40, 3_000, 5_000].map(
+      (tokens, index) => answer(`c${index}`, long(tokens)) as Answer,
+    )
+    const heads = fairHeads([...large, small!], 2_000, tokenCounter, 'isola__read_output')
+    expect(heads.has(small!)).toBe(false)
+    const shown = large.map((one) => planned(one, 'isola__read_output', heads.get(one)))
+    const tokens = shown.map(tokenCounter.ofMessage)
+    expect(tokens.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(2_000)
+    // No less than two thirds of what each may have.
+    for (const one of tokens) expect(one).toBeGreaterThan(600)
   })
 })
 
@@ -188,6 +226,24 @@ describe('the second stage (P29)', () => {
       expect(kept.filter((text) => 'text' in message && text.includes(message.text))).toHaveLength(
         1,
       )
+  })
+
+  it('shows a model what is newest of more than it takes, the ends of each message', async () => {
+    const messages = withTalk(140)
+    const asked: string[] = []
+    const { goneTo } = await made(messages, {
+      summarize: async (request: { messages: readonly Message[] }) => {
+        asked.push(...request.messages.flatMap((one) => ('text' in one ? [one.text] : [])))
+        return { text: 'They move.', tokens: 10, costNanoUsd: 1 }
+      },
+    })
+    const [, material = ''] = asked
+    const newest = messages.slice(0, goneTo).findLast(({ role }) => role === 'user')
+    if (newest?.role !== 'user') throw new Error('nothing has left')
+    expect(material).toContain(newest.text.slice(-50))
+    expect(material).not.toContain('Remember number 7000.')
+    expect(tokenCounter.ofText(material)).toBeGreaterThan(room * 0.4)
+    expect(tokenCounter.ofText(asked.join('\n'))).toBeLessThanOrEqual(room)
   })
 
   it('is as little trusted as the least of what it quotes', async () => {
@@ -264,6 +320,18 @@ describe('the second stage (P29)', () => {
 })
 
 describe('when it is decided', () => {
+  it('is looked at only where there is a reason to', () => {
+    const isNeeded = (messages: readonly Message[], more: Partial<ContextInput> = {}) =>
+      contextBuilder.isNeeded(contextInput(messages, more))
+    const unknown = { name: 'unknown', maxOutputTokens: 4_000 }
+    expect(isNeeded(withTalk(2))).toBe(false)
+    expect(isNeeded(withTalk(20))).toBe(true)
+    expect(isNeeded(withTalk(20), { model: unknown })).toBe(false)
+    expect(isNeeded(withTalk(2), { force: 'requested' })).toBe(true)
+    const left = { maxTokens: 4_500, maxCostNanoUsd: unlimited }
+    expect(isNeeded(withTalk(2), { left })).toBe(true)
+  })
+
   it('does nothing while a call is under way', async () => {
     const messages = [...withResults(12), calls('open')]
     expect((await build(messages)).compaction).toBeUndefined()
@@ -351,6 +419,28 @@ describe('a message that alone is too large (P29)', () => {
     await expect(build(messages)).rejects.toMatchObject({
       code: 'request_too_large',
       message: expect.stringMatching(/takes at most 11\d{3} in one message/),
+    })
+  })
+
+  it('is refused also where something else could leave, before a model is paid for a summary', async () => {
+    let asked = 0
+    const messages = [...withTalk(20), says('So?'), user(long(13_000))]
+    const summarize = async () => ({ text: String((asked += 1)), tokens: 0, costNanoUsd: 0 })
+    await expect(build(messages, { summarize })).rejects.toMatchObject({
+      code: 'request_too_large',
+    })
+    expect(asked).toBe(0)
+  })
+
+  it('is told apart from several that are too large together, however long the instructions are', async () => {
+    const several = Array.from({ length: 3 }, () => user(long(2_500)))
+    const messages = [system(long(6_500)), user('Hello.'), says('Hi.'), ...several]
+    // The first is the task; the others came while the run worked.
+    await expect(build(messages, { taskAt: 3 })).rejects.toMatchObject({
+      code: 'request_too_large',
+      message: expect.stringMatching(
+        /^What came in since the last answer has more than the 5\d{3}/,
+      ),
     })
   })
 
@@ -456,13 +546,16 @@ describe('a crash in a compaction (I12)', () => {
     }
   })
 
-  it('ends with the reason of the signal, also while a model is asked', async () => {
+  it.each([
+    ['a model is asked', new IsolaError('model_unavailable', 'Gone.')],
+    ['its request is broken off', new Error('aborted')],
+  ])('ends with the reason of the signal, also while %s', async (_when, error) => {
     const stop = new AbortController()
     const building = build(withTalk(20), {
       signal: stop.signal,
       summarize: async () => {
         stop.abort(new Error('cancelled by somebody'))
-        throw new IsolaError('model_unavailable', 'Gone.')
+        throw error
       },
     })
     await expect(building).rejects.toThrow('cancelled by somebody')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { contextSettingsSchema } from '#contracts/context.ts'
+import { contextSettingsSchema, type ContextInput } from '#contracts/context.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelPrice } from '#contracts/model.ts'
@@ -69,6 +69,17 @@ describe('what a run can pay where long inputs are dearer', () => {
     const built = await contextBuilder.build(contextInput(messages, { model, left }))
     expect(built.compaction?.report.reason).toBe('budget')
     expect(costOf(built.tokens)).toBeLessThanOrEqual(maxCostNanoUsd)
+  })
+
+  it('does not matter where nothing is limited: what a model refused is too long for its summary', async () => {
+    const { price: _price, contextTokens: _window, ...unknown } = model
+    const force = 'context_error'
+    const of = async (answering: ContextInput['model']) =>
+      (await contextBuilder.build(contextInput(messages, { model: answering, force }))).compaction
+        ?.report
+    const free = await of(unknown)
+    expect(free?.roomTokens).toBe(free?.tokensBefore)
+    expect((await of({ ...unknown, price }))?.roomTokens).toBe(free?.roomTokens)
   })
 
   it('is all that it can pay, on both sides of the threshold', async () => {

@@ -13,6 +13,7 @@ import {
   talkAfter as talk,
   user,
 } from '../../fakes/context.ts'
+import { toSteps } from '../../../src/context/steps.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 const random = createRandom(61)
@@ -53,6 +54,18 @@ describe('what a tool says', () => {
     const { handle, chars } = stub.output as { handle: string; chars: number }
     expect(texts.get(handle)).toBe(JSON.stringify(output))
     expect(chars).toBe(JSON.stringify(output).length)
+  })
+
+  it('is no answer that is still to come, unless the call says so itself', () => {
+    const waiting = answer('a', { error: { code: 'tool_pending', message: 'later' } })
+    const isOpen = (one: Message) => toSteps([calls('a'), one]).map((step) => step.isOpen)
+    expect(isOpen(waiting)).toEqual([false])
+    expect(isOpen({ ...waiting, isError: true } as Message)).toEqual([true])
+  })
+
+  it('is told without a call where that is not there', async () => {
+    const { text } = summaryOf((await build(talkAfter([answer('a', 'found')]))).messages)
+    expect(section(text, 'Calls made:')).toContain('- files__read  → found')
   })
 
   it('adds no section to a summary', async () => {
@@ -127,6 +140,8 @@ describe('a client that compacts a second time', () => {
     const { text } = summaryOf(twice.messages)
     expect(section(text, 'The user said:')).toContain('- My cat is called Mimi.')
     expect(section(text, 'Said last by the assistant:')).toContain('- I will book the ferry next.')
+    // Nothing was kept that could be opened.
+    expect(text).not.toContain('word for word')
   })
 
   it('keeps what a model wrote the first time', async () => {

@@ -181,6 +181,7 @@ describe('the gate pipeline', () => {
       await passGates(call, scope)
       expect(code(call)).toBe(expected)
       expect(ran).toEqual([])
+      expect(call.result).not.toHaveProperty('error.transient')
       expect(ledger.reserved().toolCalls + ledger.settled().toolCalls).toBe(0)
       expect(events.at(-1)).toMatchObject({
         type: 'tool_finished',
@@ -188,6 +189,16 @@ describe('the gate pipeline', () => {
       })
     },
   )
+
+  it.each([
+    ['url', '"url" is required.'],
+    ['', 'The input is required.'],
+  ])('I18: names the field that does not fit, or all of the input (%j)', async (path, message) => {
+    const validate = () => ({ ok: false, path, message: 'is required' }) as const
+    const { scope, call } = setUp({ parts: { validator: { validate } } })
+    await passGates(call, scope)
+    expect(call.result).toMatchObject({ error: { code: 'tool_invalid_input', message } })
+  })
 
   it('I18: checks schema and policy again when a hook changed the input', async () => {
     const seen: unknown[] = []
@@ -218,7 +229,8 @@ describe('the gate pipeline', () => {
     await clock.advance(500)
     await clock.advance(1_000)
     await passing
-    expect(code(call)).toBe('tool_timeout')
+    // What came too late may come in time when it is tried again.
+    expect(call.result).toMatchObject({ error: { code: 'tool_timeout', transient: true } })
     expect(stopped).toBe(true)
   })
 
@@ -383,6 +395,23 @@ describe('the gate pipeline', () => {
       Object.keys(two.events[0]!.data as object),
     )
     expect(one.events[0]!.data).toMatchObject({ plugin: 'a', tier: 'builtin' })
+  })
+})
+
+describe('a call under another name than its tool has', () => {
+  it('N7: is on the record under that of the tool', async () => {
+    const { scope, call, events } = setUp()
+    const resolve: typeof scope.toolset.resolve = (_name, input) =>
+      scope.toolset.resolve('clock', input)
+    const other = { ...call, name: 'isola__call' }
+    await passGates(other, { ...scope, toolset: { ...scope.toolset, resolve } })
+    expect(events).toMatchObject([{ type: 'tool_finished', data: { tool: 'clock', ok: true } }])
+  })
+
+  it('N7: is on the record under its own where there is no such tool', async () => {
+    const { scope, call, events } = setUp()
+    await passGates({ ...call, name: 'shell' }, scope)
+    expect(events).toMatchObject([{ type: 'tool_finished', data: { tool: 'shell', ok: false } }])
   })
 })
 

@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { unlimited, zeroUsage, type Limits, type Usage } from '#contracts/lease.ts'
 import type { GateParts } from '#contracts/runtime.ts'
+import type { Clock } from '#contracts/sources.ts'
 import type { InnerCalls, InnerReach, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createRandom } from '../../fakes/random.ts'
 import {
   agentSpec,
   createEndingKernel,
+  createFakeClock,
   createFakeModel,
   createKernelParts,
   createMemoryJournal,
@@ -49,6 +51,7 @@ interface DriveOptions {
   readonly limits?: Partial<Limits>
   readonly gates?: Partial<GateParts>
   readonly journal?: MemoryJournal
+  readonly clock?: Clock
   readonly signal?: AbortSignal
   readonly estimate?: { tokens: number; costNanoUsd: number }
   readonly requireApproval?: readonly string[]
@@ -59,8 +62,11 @@ async function drive(entry: ToolEntry, options: DriveOptions = {}) {
   const { lines = [], limits, gates, journal = createMemoryJournal(), signal, estimate } = options
   const script = [{ calls: [{ name: entry.tool.name }] }, ...lines, { text: 'done' }]
   const models = createFakeModel(script, estimate)
-  const parts = createKernelParts(models, { gates: { ...openGates, ...gates } })
-  const { requireApproval } = options
+  const { requireApproval, clock } = options
+  const parts = createKernelParts(models, {
+    gates: { ...openGates, ...gates },
+    ...(clock && { clock }),
+  })
   const result = await createEndingKernel(parts).run(
     runInput({
       agent: agentSpec(limits),
@@ -216,6 +222,27 @@ describe('a tool that another tool calls', () => {
       toolCalls: 3,
       modelCalls: 4,
     })
+  })
+
+  it('E1: a sub-agent below it that the end of the time kept from beginning has spent nothing', async () => {
+    const clock = createFakeClock()
+    const began: string[] = []
+    const child = toolEntry('child', async () => (began.push('child'), says('done')), {
+      spends: { ...defaultAgentLimits, maxTokens: 400 },
+    })
+    const hooks: GateParts['hooks'] = {
+      ...openGates.hooks,
+      // The time ends while it is looked at.
+      async before({ tool }) {
+        if (tool === 'child') await clock.advance(2_000)
+        return { veto: false }
+      },
+    }
+    const entry = outer(({ callTool }) => callTool('child', {}), { reach: [child], children: 1 })
+    const { result } = await drive(entry, { limits: { maxTimeMs: 1_000 }, gates: { hooks }, clock })
+    expect(began).toEqual([])
+    expect(result).toMatchObject({ state: 'stopped', error: { code: 'lease_time' } })
+    expect(result.usage).toMatchObject({ tokens: 110, toolCalls: 1 })
   })
 
   it('E1: two that are asked for together get the same', async () => {

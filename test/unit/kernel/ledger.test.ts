@@ -3,7 +3,8 @@ import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { unlimited, zeroAmount, type Amount, type Lease, type Limits } from '#contracts/lease.ts'
 import type { Ledger } from '#contracts/ledger.ts'
 import { createLedger, createLedgerWithin } from '../../../src/leases/ledger.ts'
-import { shareOf } from '../../../src/leases/share.ts'
+import { leaseFor, shareOf } from '../../../src/leases/share.ts'
+import { toolEntry } from '../../fakes/kernel.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 const limits: Limits = {
@@ -48,7 +49,8 @@ describe('the lease ledger', () => {
     const taken = ledger.reserve({ tokens: 600 })
     if (!taken.ok) throw new Error('refused')
     ledger.settle(taken.lease, { tokens: 10 })
-    ledger.settle(taken.lease, { tokens: 10 })
+    // Nothing is booked of it, so it is no overrun either.
+    expect(ledger.settle(taken.lease, { tokens: 700 })).toBe(false)
     expect(ledger.settled().tokens).toBe(10)
     expect(ledger.reserved()).toEqual(zeroAmount)
   })
@@ -68,6 +70,14 @@ describe('the lease ledger', () => {
     expect(ledger.settle(taken.lease, { tokens: 1_100 })).toBe(true)
     expect(ledger.left().tokens).toBe(0)
     expect(ledger.reserve({ tokens: 1 }).ok).toBe(false)
+  })
+
+  it('E1: gives no more of what was booked without a reservation', () => {
+    const ledger = createLedger({ ...limits, maxPlatformNanoUsd: 90 })
+    ledger.charge({ tokens: 400, platformNanoUsd: 60 })
+    expect(ledger.settled()).toMatchObject({ tokens: 400, platformNanoUsd: 60 })
+    expect(ledger.left()).toMatchObject({ tokens: 600, platformNanoUsd: 30 })
+    expect(ledger.reserve({ tokens: 601 }).ok).toBe(false)
   })
 
   it('does not call it an overrun where nothing is limited', () => {
@@ -129,6 +139,25 @@ describe('the share of one call', () => {
     expect(share.maxDepth).toBe(limits.maxDepth - 1)
   })
 
+  it('E1: leaves the final model call its cost and its platform, where those are limited', () => {
+    const asked = {
+      left: { ...zeroAmount, costNanoUsd: 1_000, platformNanoUsd: 500 },
+      finalCall: { tokens: 0, costNanoUsd: 400, platformNanoUsd: 100 },
+      calls: 2,
+      timeLeftMs: 1,
+    }
+    const limited = { ...limits, maxCostNanoUsd: 2_000, maxPlatformNanoUsd: 2_000 }
+    expect(shareOf({ ...asked, limits: limited })).toMatchObject({
+      maxCostNanoUsd: 300,
+      maxPlatformNanoUsd: 200,
+    })
+    const free = { ...limits, maxCostNanoUsd: unlimited }
+    expect(shareOf({ ...asked, limits: free })).toMatchObject({
+      maxCostNanoUsd: unlimited,
+      maxPlatformNanoUsd: unlimited,
+    })
+  })
+
   it('never adds up to more than what is left, whatever the numbers', () => {
     const random = createRandom(7)
     for (let round = 0; round < 500; round += 1) {
@@ -154,6 +183,41 @@ describe('the share of one call', () => {
       if (share.maxChildren > 0)
         expect((1 + share.maxChildren) * calls).toBeLessThanOrEqual(left.children)
     }
+  })
+})
+
+describe('what a call takes out of the lease of its run', () => {
+  const share = { ...limits, maxCostNanoUsd: 5_000, maxPlatformNanoUsd: 700, maxChildren: 3 }
+  const says = async () => ({ ok: true, output: '' }) as const
+
+  it('E1: is all that it may spend, where it may itself spend: the platform too', () => {
+    const spends = { ...defaultAgentLimits, maxTokens: 300, maxPlatformNanoUsd: 400 }
+    const { limits: given, amount } = leaseFor(toolEntry('agent', says, { spends }), share)
+    expect(given).toMatchObject({ maxTokens: 300, maxCostNanoUsd: 5_000, maxPlatformNanoUsd: 400 })
+    expect(amount).toEqual({
+      tokens: 300,
+      costNanoUsd: 5_000,
+      platformNanoUsd: 400,
+      turns: given.maxTurns,
+      toolCalls: 1 + given.maxToolCalls,
+      children: 1 + 3,
+    })
+  })
+
+  it('E1: is nothing of what is not limited', () => {
+    const free = { ...share, maxCostNanoUsd: unlimited, maxPlatformNanoUsd: unlimited }
+    const entry = toolEntry('agent', says, { spends: { ...free, maxTokens: 300 } })
+    const { amount } = leaseFor(entry, free)
+    expect(amount.costNanoUsd).toBe(0)
+    expect(amount).not.toHaveProperty('platformNanoUsd')
+  })
+
+  it('E1: is itself and its fee, as far as there is that much, where it spends nothing else', () => {
+    const feeOf = (feeNanoUsd?: number) =>
+      leaseFor(toolEntry('search', says, feeNanoUsd ? { feeNanoUsd } : {}), share).amount
+    expect(feeOf(4_000)).toEqual({ ...zeroAmount, toolCalls: 1, costNanoUsd: 4_000 })
+    expect(feeOf(6_000).costNanoUsd).toBe(5_000)
+    expect(feeOf().costNanoUsd).toBe(0)
   })
 })
 

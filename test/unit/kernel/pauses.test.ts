@@ -23,6 +23,7 @@ import {
   toolsetOf,
   type Script,
 } from '../../fakes/kernel.ts'
+import { dataOf } from '../../fakes/events.ts'
 
 const pending: ToolResult = {
   ok: false,
@@ -152,6 +153,44 @@ describe('a call that waits for someone outside', () => {
     expect(heard).toContain('cannot be asked')
     expect(heard).toContain('GET at evil.example')
     expect(leave).toHaveLength(1)
+  })
+
+  it('N7: has on record what it waits for, what was answered and by whom', async () => {
+    const mail = toolEntry('mail', async () => says('sent'))
+    const ask = toolEntry('ask', async () => pending)
+    const run = setUp([mail, ask], callsThenEnd('mail', 'ask', 'ask'), {
+      requireApproval: ['mail'],
+    })
+    const waiting = await run.parked()
+    const told = (type: string) =>
+      run.journal
+        .load()
+        .flatMap(({ events }) => events)
+        .filter((event) => event.type === type)
+        .map(dataOf)
+    const [approval, question, failing] = waiting.pauses
+    expect(told('run_parked')).toMatchObject([
+      {
+        pauses: [
+          { call: approval!.call, tool: 'mail', kind: 'approval' },
+          { call: question!.call, tool: 'ask', kind: 'question' },
+          { call: failing!.call, tool: 'ask', kind: 'question' },
+        ],
+      },
+    ])
+    run.approve({ ...waiting, pauses: [approval!] })
+    const decidedBy = { principal: 'ada', role: 'operator', via: 'inbox' } as const
+    const by = { by: 'ada', decidedBy }
+    const gone: ToolResult = { ok: false, error: { code: 'tool_denied', message: 'no' } }
+    run.answers[approval!.call] = { ...run.answers[approval!.call]!, ...by }
+    run.answers[question!.call] = { kind: 'outcome', result: says('yes') }
+    run.answers[failing!.call] = { kind: 'outcome', result: gone }
+    await run.ended()
+    expect(told('pause_answered')).toMatchObject([
+      { call: approval!.call, tool: 'mail', kind: 'approval', answer: 'approved', ...by },
+      { call: question!.call, tool: 'ask', kind: 'question', answer: 'answered' },
+      { call: failing!.call, tool: 'ask', kind: 'question', answer: 'tool_denied' },
+    ])
   })
 
   it('E6: waits again if a hook has changed what was approved', async () => {

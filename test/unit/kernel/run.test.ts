@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import type { Limits } from '#contracts/lease.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import {
   agentSpec,
@@ -150,8 +151,19 @@ describe('a run', () => {
     expect(journal.writes).toHaveLength(2)
     const events = [...journal.rows.values()].flatMap((turn) => turn.events)
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
-    expect(events.at(-1)?.type).toBe('run_finished')
+    expect(events.map(({ type }) => type)).toEqual([
+      'model_called',
+      'tool_started',
+      'tool_finished',
+      'model_called',
+      'message_finished',
+      'run_finished',
+    ])
+    expect(events.at(-1)?.data).toStrictEqual({ state: 'completed', turns: 2 })
     expect(journal.rows.get(2)?.final?.state).toBe('completed')
+    // What there was none of is not in the row.
+    for (const name of ['received', 'compactions', 'share', 'pause', 'final'])
+      expect(journal.rows.get(1)).not.toHaveProperty(name)
   })
 
   it('I15: is cancelled by its signal with exactly one terminal outcome', async () => {
@@ -193,9 +205,15 @@ describe('a run', () => {
 
   it('I30: hides the text of an internal fault', async () => {
     const model = createFakeModel([{ error: new Error('secret path') }])
-    const result = await createEndingKernel(createKernelParts(model)).run(runInput(), runPorts())
+    const ports = runPorts()
+    const result = await createEndingKernel(createKernelParts(model)).run(runInput(), ports)
     expect(result).toMatchObject({ state: 'failed', error: { code: 'internal' } })
     expect(JSON.stringify(result)).not.toContain('secret')
+    // Whoever looks for the reason has it on the record.
+    expect(ports.journal.load()[0]?.events.at(-1)).toMatchObject({
+      type: 'run_finished',
+      data: { state: 'failed', turns: 0, ...result.error, detail: 'secret path' },
+    })
   })
 
   it('says when the answer was cut for length', async () => {
@@ -264,6 +282,7 @@ describe('a run', () => {
 
   it('I14: works with any executor: one after the other, twice or not at all, each call has one outcome', async () => {
     const ran: string[] = []
+    const unknown: unknown[] = []
     const toolset = toolsetOf(
       ['a', 'b', 'c'].map((name) => toolEntry(name, async () => (ran.push(name), says(name)))),
     )
@@ -274,6 +293,7 @@ describe('a run', () => {
     const parts = createKernelParts(model, {
       executor: {
         async execute([first, second], { pass }) {
+          unknown.push(await pass({ ...first!, callId: 'nobody' }))
           await pass(second!)
           await Promise.all([pass(first!), pass(first!)])
           throw new Error('and then it broke')
@@ -282,6 +302,9 @@ describe('a run', () => {
     })
     const result = await createEndingKernel(parts).run(runInput({ toolset }), runPorts())
     expect(ran).toEqual(['b', 'a'])
+    expect(unknown).toMatchObject([
+      { callId: 'nobody', result: { error: { code: 'tool_not_found', message: 'No such call.' } } },
+    ])
     expect(result.actions.map(({ tool, ok }) => [tool, ok])).toEqual([
       ['a', true],
       ['b', true],
@@ -303,6 +326,26 @@ describe('a run', () => {
 })
 
 describe('limits of a run', () => {
+  it('E1: gives a call the same share whether or not the model says something beside it', async () => {
+    const leases: Limits[] = []
+    const child = toolEntry(
+      'child',
+      async (_input, { lease }) => (leases.push(lease), says('ok')),
+      {
+        spends: agentSpec().limits,
+      },
+    )
+    for (const text of ['', 'I ask somebody.']) {
+      const model = createFakeModel([{ text, ...callOf('child') }, { text: 'done' }])
+      await createEndingKernel(createKernelParts(model)).run(
+        runInput({ toolset: toolsetOf([child]) }),
+        runPorts(),
+      )
+    }
+    expect(leases).toHaveLength(2)
+    expect(leases[1]).toEqual(leases[0])
+  })
+
   it('Y13: stops at max_turns and keeps what was said', async () => {
     const model = createFakeModel(() => ({ text: 'thinking', calls: [{ name: 'clock' }] }))
     const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
@@ -393,7 +436,11 @@ describe('limits of a run', () => {
 })
 
 describe('resuming from the journal', () => {
-  const cutAfter = async (options: { isReadOnly: boolean; stopAfter: number }) => {
+  const cutAfter = async (options: {
+    isReadOnly: boolean
+    stopAfter: number
+    calls?: readonly string[]
+  }) => {
     const clock = createFakeClock()
     const runs: string[] = []
     const hang = new Promise<never>(() => {})
@@ -405,7 +452,8 @@ describe('resuming from the journal', () => {
         }),
       ])
     const journal = createMemoryJournal()
-    const model = createFakeModel([{ calls: [{ name: 'done' }, { name: 'cut' }] }])
+    const { calls = ['done', 'cut'] } = options
+    const model = createFakeModel([{ calls: calls.map((name) => ({ name })) }])
     const parts = createKernelParts(model, createFakeSources(clock))
     void createEndingKernel(parts).run(runInput({ toolset: tools(false) }), runPorts({ journal }))
     await clock.advance(10)
@@ -433,6 +481,22 @@ describe('resuming from the journal', () => {
       events.filter(({ type }) => type === 'tool_finished').map((event) => dataOf(event)['tool']),
     ).toEqual(['done', 'cut'])
     expect(events.map(({ type }) => type)).toContain('run_resumed')
+  })
+
+  it('I3, N7: tells, in its place, the end of a call that had finished after one that was cut', async () => {
+    const calls = ['cut', 'done']
+    const { runs, journal } = await cutAfter({ isReadOnly: true, stopAfter: 300, calls })
+    expect(runs).toEqual(['cut', 'done', 'cut'])
+    const events = journal.load().flatMap((turn) => turn.events)
+    expect(
+      events
+        .filter(({ type }) => type === 'tool_finished')
+        .map(dataOf)
+        .map(({ tool, ok }) => [tool, ok]),
+    ).toEqual([
+      ['cut', true],
+      ['done', true],
+    ])
   })
 
   it('reports a cut call that may not be repeated as unknown, and does not run it again', async () => {
