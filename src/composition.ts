@@ -279,6 +279,7 @@ function composeWork(parts: WorkParts) {
     submitAs: sessions.entry.submitAs,
     createPrompts: memory.createPrompts,
     count,
+    persona: skills.persona,
     load: plugins.load,
     wireServers: mcp.wire,
     onSubAgentStopped: hooks.subAgentStopped,

@@ -49,6 +49,12 @@ export const eventSchemas = {
       .describe(
         'the surface it came in by (`chat`, `responses`, `api`, `mcp`), also of what was begun below',
       ),
+    persona: z
+      .object({ name: text, hash: text.exactOptional() })
+      .exactOptional()
+      .describe(
+        'whose voice it speaks with, and the sha-256 of its files; without one there was none of this name',
+      ),
     depth: number.describe('0 for a run that a person began'),
     parentCall: text
       .exactOptional()

@@ -1,3 +1,5 @@
+import type { Label } from './label.ts'
+
 /** What is wrong, or of no use, in a SKILL.md. */
 export interface SkillDiagnostic {
   /**
@@ -43,6 +45,14 @@ export interface SkillSource extends Omit<SkillText, 'body' | 'metadata'> {
   readonly hash: string
   /** Text by path; `SKILL.md` is one of them. */
   readonly files: Readonly<Record<string, string>>
+  /** Whose words they are; our own if absent. */
+  readonly label?: Label
+}
+
+/** A persona as a model reads it. */
+export interface Persona extends Pick<SkillSource, 'name' | 'hash' | 'label'> {
+  /** The text under the front matter of its SKILL.md. */
+  readonly text: string
 }
 
 /** Whether what a skill needs (`tool:sql__query`, `plugin:http`) is there for whoever wants to use it. May reject. */
@@ -77,7 +87,7 @@ export type LoadedSkill =
   | { readonly ok: false; readonly message: string }
 
 /** A skill as an operator sees it. */
-export interface SkillView extends Omit<SkillSource, 'files' | 'allowedTools'> {
+export interface SkillView extends Omit<SkillSource, 'files' | 'allowedTools' | 'label'> {
   /** `gated`: it requires what is not there, so that it is neither found nor loaded. A persona is never found. */
   readonly state: 'ready' | 'gated'
   readonly missing: readonly string[]
@@ -104,6 +114,10 @@ export interface SkillLibrary {
     name: string,
     options: { readonly file?: string | undefined; readonly isThere: IsThere },
   ) => Promise<LoadedSkill>
+  /** A persona by its name, and the names of all that there are. Rejects if skills cannot be read. */
+  readonly persona: (
+    name: string,
+  ) => Promise<{ readonly persona?: Persona; readonly names: readonly string[] }>
 }
 
 /** What an agent has of them. */

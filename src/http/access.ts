@@ -58,7 +58,7 @@ export const access = {
   // Whoever has a key: it says nothing of what is here, but a stranger is told nothing at all.
   '/api/openapi.json': { GET: everybody },
   '/api/sessions': { GET: sessionReaders, POST: talkers },
-  '/api/sessions/:id': { GET: sessionReaders, DELETE: talkers },
+  '/api/sessions/:id': { GET: sessionReaders, POST: talkers, DELETE: talkers },
   '/api/sessions/:id/transcript': { GET: sessionReaders },
   '/api/sessions/:id/context': { GET: sessionReaders },
   '/api/sessions/:id/compact': { POST: talkers },

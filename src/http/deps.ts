@@ -61,7 +61,7 @@ export interface HttpDeps {
   readonly refreshAgents?: (agent?: string) => Promise<void>
   readonly plugins: PluginAdministration
   readonly tryPolicy: TryPolicy
-  readonly skills: Pick<SkillLibrary, 'list' | 'show'>
+  readonly skills: Pick<SkillLibrary, 'list' | 'show' | 'persona'>
   /** Remote MCP servers. */
   readonly mcp: McpAdministration
   /** Takes away what a plugin keeps outside of sessions. */

@@ -4,6 +4,7 @@ import type {
   FoundSkill,
   IsThere,
   LoadedSkill,
+  Persona,
   SkillLibrary,
   SkillSource,
   SkillView,
@@ -71,6 +72,12 @@ export function createSkillLibrary({ sources, buildIndex, count }: SkillLibraryD
         return refuse(`${skill.name} needs what is not here: ${missing.join(', ')}.`)
       return toLoaded(skill, file, count)
     },
+    async persona(wanted) {
+      const personas = (await sources()).filter(({ kind }) => kind === 'persona')
+      const found = personas.find(({ name }) => name === wanted)
+      const names = personas.map(({ name }) => name).toSorted()
+      return { ...(found && { persona: toPersona(found) }), names }
+    },
   }
 }
 
@@ -91,12 +98,19 @@ const toFound = ({ name, description }: SkillSource): FoundSkill => ({
   description: toShort(description),
 })
 
+const toPersona = (skill: SkillSource): Persona => ({
+  name: skill.name,
+  hash: skill.hash,
+  text: instructionsOf(skill),
+  ...(skill.label && { label: skill.label }),
+})
+
 async function toView(
   skill: SkillSource,
   isThere: IsThere,
   count: SkillLibraryDeps['count'],
 ): Promise<SkillView> {
-  const { files: _, allowedTools: __, ...rest } = skill
+  const { files: _, allowedTools: __, label: ___, ...rest } = skill
   const missing = await missingOf(skill, isThere)
   const found = skill.kind === 'skill' ? count.ofText(JSON.stringify(toFound(skill))) : 0
   const tokens = { found, loaded: count.ofText(instructionsOf(skill)) }
