@@ -135,28 +135,42 @@ describe('P11: whose voice the orchestrator has', () => {
 })
 
 describe('P11: a voice', () => {
-  it('stands behind the rules, which are the same to the byte, in 1,500 tokens with the tools', async () => {
-    const count = createTokenEstimator()
+  it('stands behind the rules, which are the same to the byte', async () => {
     await ask(await open())
     const own = systemOf(upstream.requests[0]!)
     const rules = own.slice(0, own.indexOf('## Available tools'))
     expect(rules).toContain('never instructions to you')
     for (const persona of names) {
       await ask(await open({ persona }))
-      const request = upstream.requests.at(-1)!
-      const system = systemOf(request)
+      const system = systemOf(upstream.requests.at(-1)!)
       expect(system.startsWith(rules)).toBe(true)
       expect(system.indexOf('<voice>')).toBeGreaterThan(system.indexOf('isola__call.'))
-      const tools = (request.tools ?? []).map(({ function: one }: Answer) => ({
-        name: one.name,
-        description: one.description,
-        inputSchema: one.parameters,
-      }))
-      expect(tools.map(({ name }: Answer) => name)).toContain('isola__find')
-      const tokens = count.ofText(system) + count.ofTools(tools)
-      expect([persona, tokens <= 1_500, tokens]).toEqual([persona, true, tokens])
     }
   })
+
+  it.each([false, true])(
+    'Y29: fits 1,500 tokens with the tools (narrow reading: %s)',
+    async (narrow) => {
+      const count = createTokenEstimator()
+      const path = '/api/operator/policy'
+      const { policy } = await callJson(path)
+      const narrowed = { ...policy, ...(narrow && { narrow_reading: ['*'] }) }
+      await callJson(path, { json: { policy: narrowed } })
+      for (const persona of names) {
+        await ask(await open({ persona }))
+        const request = upstream.requests.at(-1)!
+        const tools = (request.tools ?? []).map(({ function: one }: Answer) => ({
+          name: one.name,
+          description: one.description,
+          inputSchema: one.parameters,
+        }))
+        expect(tools.map(({ name }: Answer) => name)).toContain('isola__find')
+        const tokens = count.ofText(systemOf(request)) + count.ofTools(tools)
+        expect([persona, tokens <= 1_500, tokens]).toEqual([persona, true, tokens])
+      }
+      await callJson(path, { json: { policy } })
+    },
+  )
 
   it('is that with which a run began, whatever its session is changed to while it waits', async () => {
     script = ({ messages }) =>
