@@ -1,4 +1,5 @@
 import type { Label } from './label.ts'
+import type { TrustTier } from './manifest.ts'
 
 /** What is wrong, or of no use, in a SKILL.md. */
 export interface SkillDiagnostic {
@@ -43,16 +44,18 @@ export interface ReadSkill {
 export interface SkillSource extends Omit<SkillText, 'body' | 'metadata'> {
   /** sha-256 of all of its files. */
   readonly hash: string
+  /** Absent: it ships with the deployment. */
+  readonly tier?: TrustTier
   /** Text by path; `SKILL.md` is one of them. */
   readonly files: Readonly<Record<string, string>>
-  /** Whose words they are; our own if absent. */
-  readonly label?: Label
 }
 
 /** A persona as a model reads it. */
-export interface Persona extends Pick<SkillSource, 'name' | 'hash' | 'label'> {
+export interface Persona extends Pick<SkillSource, 'name' | 'hash'> {
   /** The text under the front matter of its SKILL.md. */
   readonly text: string
+  /** Whose words it is; the operator's if absent. */
+  readonly label?: Label
 }
 
 /** Whether what a skill needs (`tool:sql__query`, `plugin:http`) is there for whoever wants to use it. May reject. */
@@ -87,7 +90,7 @@ export type LoadedSkill =
   | { readonly ok: false; readonly message: string }
 
 /** A skill as an operator sees it. */
-export interface SkillView extends Omit<SkillSource, 'files' | 'allowedTools' | 'label'> {
+export interface SkillView extends Omit<SkillSource, 'files' | 'allowedTools' | 'tier'> {
   /** `gated`: it requires what is not there, so that it is neither found nor loaded. A persona is never found. */
   readonly state: 'ready' | 'gated'
   readonly missing: readonly string[]

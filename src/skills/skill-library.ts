@@ -1,4 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
+import { labelFrom } from '#contracts/label.ts'
 import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
 import type {
   FoundSkill,
@@ -98,11 +99,14 @@ const toFound = ({ name, description }: SkillSource): FoundSkill => ({
   description: toShort(description),
 })
 
+/** Enabling a stranger's says that it may be chosen, not that its author may steer what is done: that is asked about. */
 const toPersona = (skill: SkillSource): Persona => ({
   name: skill.name,
   hash: skill.hash,
   text: instructionsOf(skill),
-  ...(skill.label && { label: skill.label }),
+  ...(skill.tier === 'community' && {
+    label: labelFrom(`isola__persona ${skill.name}`, { confidentiality: 'public' }),
+  }),
 })
 
 async function toView(
@@ -110,7 +114,7 @@ async function toView(
   isThere: IsThere,
   count: SkillLibraryDeps['count'],
 ): Promise<SkillView> {
-  const { files: _, allowedTools: __, label: ___, ...rest } = skill
+  const { files: _, allowedTools: __, tier: ___, ...rest } = skill
   const missing = await missingOf(skill, isThere)
   const found = skill.kind === 'skill' ? count.ofText(JSON.stringify(toFound(skill))) : 0
   const tokens = { found, loaded: count.ofText(instructionsOf(skill)) }

@@ -72,10 +72,11 @@ describe('P7: a skill is found', () => {
 })
 
 describe('P11: a persona', () => {
-  const label = labelFrom('skill:loud', { confidentiality: 'public' })
+  const label = labelFrom('isola__persona loud', { confidentiality: 'public' })
   const personas = [
-    skillSource('loud', 'A loud voice.', { kind: 'persona', label }),
+    skillSource('loud', 'A loud voice.', { kind: 'persona', tier: 'community' }),
     skillSource('calm', 'A calm voice.', { kind: 'persona' }),
+    skillSource('signed', 'A signed voice.', { kind: 'persona', tier: 'trusted' }),
   ]
   const library = libraryOf([...personas, minutes])
 
@@ -83,13 +84,14 @@ describe('P11: a persona', () => {
     const { persona, names } = await library.persona('loud')
     const text = '# loud\n\nThe way of loud.'
     expect(persona).toEqual({ name: 'loud', hash: 'hash of loud', text, label })
-    expect(names).toEqual(['calm', 'loud'])
-    expect((await library.persona('calm')).persona).not.toHaveProperty('label')
+    expect(names).toEqual(['calm', 'loud', 'signed'])
+    for (const name of ['calm', 'signed'])
+      expect((await library.persona(name)).persona).not.toHaveProperty('label')
   })
 
   it('is none where there is no such name, or it is that of a skill', async () => {
     for (const name of ['shy', 'meeting-minutes', 'constructor'])
-      expect(await library.persona(name)).toEqual({ names: ['calm', 'loud'] })
+      expect(await library.persona(name)).toEqual({ names: ['calm', 'loud', 'signed'] })
   })
 })
 
