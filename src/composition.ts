@@ -273,7 +273,7 @@ function composeWork(parts: WorkParts) {
   const agents = composeAgents({
     ...common,
     ...catalog,
-    createToolset: catalog.toolsets(skills),
+    createToolset: catalog.toolsets({ skills, deniedOf: governance.policy.deniedOf }),
     defaultModel: common.config.models.defaultModel,
     sessions: gateway,
     submitAs: sessions.entry.submitAs,

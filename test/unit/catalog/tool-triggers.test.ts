@@ -50,7 +50,6 @@ describe('M5, P7: of the phrases that must find a tool or an agent that ships', 
   it('no fewer find it first, find it at all, and miss what they must miss than did', () => {
     const meant = tried.filter(isMeant)
     const misses = tried.filter((one) => !isMeant(one))
-    // oxlint-disable-next-line no-console -- the rates are for whoever changes a description or the search
     console.log(
       `tools and agents: ${rate(meant, isFirst)} first, ${rate(meant, isNamed)} named, ${rate(misses, isMissed)} missed as they must`,
     )
@@ -63,7 +62,6 @@ describe('M5, P7: of the phrases that must find a tool or an agent that ships', 
     const isPinned = ({ meant }: Meant) => defaultPinned.includes(meant)
     const meant = tried.filter(isMeant)
     const [pinned, searched] = [meant.filter(isPinned), meant.filter((one) => !isPinned(one))]
-    // oxlint-disable-next-line no-console -- as above
     console.log(
       `wrong agent first: ${rate(pinned, isLedAstray)} of pinned, ${rate(searched, isLedAstray)} of searched`,
     )
