@@ -15,12 +15,16 @@ const maxSizeBytes = 16 * 1_024 * 1_024
 /** Clients of Agent Skills Discovery drop an entry with a longer one. */
 const maxDescriptionChars = 1_024
 
+/** Of a skill that is in force here; what it requires others may have. */
+const states: readonly string[] = ['ready', 'gated']
+
 /** What is handed out of the skills that there are. */
 export function createSkillShelf({ show }: Pick<SkillLibrary, 'show'>): SkillShelf {
   const find = async (name: string): Promise<OutgoingSkill | string> => {
     const skill = await show(name, async () => true)
     if (!skill) return `There is no skill ${name} now.`
     if (skill.kind === 'persona') return `${name} is a persona, which is not offered to others.`
+    if (!states.includes(skill.state)) return `${name} is not enabled.`
     const { frontMatter } = skill
     // What others read of it has to be what they find in the file.
     const description = frontMatter?.['description']

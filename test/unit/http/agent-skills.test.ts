@@ -88,7 +88,9 @@ describe('P19: /.well-known/agent-skills', () => {
   ])('I26: has nothing else: %s is as if there were no such route', async (path) => {
     const app = build()
     const [answer, unknown] = await Promise.all(
-      [`${base}/${path}`, 'http://isola.test/.well-known/other'].map((url) => app.request(url)),
+      [`${base}/${path}`, 'http://isola.test/.well-known/other'].map(async (url) =>
+        app.request(url),
+      ),
     )
     expect(answer!.status).toBe(404)
     const { request_id: _, ...told } = (await jsonOf(answer!)).error

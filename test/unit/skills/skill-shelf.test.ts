@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { unzipSync, strFromU8 } from 'fflate'
 import { describe, expect, it } from 'vitest'
 import type { SkillSource } from '../../../src/contracts/skill.ts'
+import { createSkillShelf } from '../../../src/skills/skill-shelf.ts'
 import { storedZip } from '../../../src/skills/stored-zip.ts'
-import { shelfOf, skillSource } from '../../fakes/skills.ts'
+import { libraryOf, shelfOf, skillSource } from '../../fakes/skills.ts'
 
 const digestOf = (bytes: Uint8Array | string) =>
   `sha256:${createHash('sha256').update(bytes).digest('hex')}`
@@ -64,6 +65,18 @@ describe('P19: a skill for others', () => {
     const found = await outgoing([skillSource('it', 'Is.', more), plain], 'it', 'plain')
     expect(found.problems).toEqual([problem])
     expect(found.skills.map(({ name }) => name)).toEqual(['plain'])
+  })
+
+  it('is none that is not in force', async () => {
+    const library = libraryOf([plain])
+    const isOff = async (...given: Parameters<typeof library.show>) => ({
+      ...(await library.show(...given))!,
+      state: 'disabled' as never,
+    })
+    expect(await createSkillShelf({ show: isOff }).outgoing(['plain'])).toEqual({
+      skills: [],
+      problems: ['plain is not enabled.'],
+    })
   })
 
   it('is none that is not there', async () => {
