@@ -5,6 +5,7 @@ import { openInput, type Lines } from './chat/input.ts'
 import { followRun, talk, type Chat, type Ending } from './chat/turn.ts'
 import { createView } from './chat/view.ts'
 import { defineVerb, type Context, type Options, type ValuesOf } from './command.ts'
+import { short, table } from './text.ts'
 import { near, UsageError } from './usage.ts'
 
 const slashCommands = {
@@ -95,16 +96,24 @@ const requests: Readonly<Record<string, (chat: Chat, given?: string) => Promise<
   '/compact': ({ request, session, view, model }) =>
     told(view, compactSession(request, session, model), describeCompaction),
   '/persona': ({ request, session: id, view }, persona) =>
-    told(
-      view,
-      persona === undefined
-        ? request('GET /api/sessions/:id', { params: { id } })
-        : request('POST /api/sessions/:id', { params: { id }, body: { persona } }),
-      ({ persona: spoken = 'none' }) =>
-        persona === undefined
-          ? `Persona: ${spoken}.`
-          : `Persona: ${spoken}, from the next message on.`,
-    ),
+    persona === undefined
+      ? told(
+          view,
+          Promise.all([
+            request('GET /api/sessions/:id', { params: { id } }),
+            request('GET /api/personas'),
+          ]),
+          ([{ persona: spoken = 'none' }, { personas }]) =>
+            [
+              `Persona: ${spoken}. There are:`,
+              table(personas.map(({ name, description }) => [name, short(description, 80)])),
+            ].join('\n'),
+        )
+      : told(
+          view,
+          request('POST /api/sessions/:id', { params: { id }, body: { persona } }),
+          ({ persona: spoken = 'none' }) => `Persona: ${spoken}, from the next message on.`,
+        ),
 }
 
 async function told<T>(view: Chat['view'], answer: Promise<T>, describe: (value: T) => string) {

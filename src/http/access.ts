@@ -70,6 +70,7 @@ export const access = {
   '/api/sessions/:id/runs/:run/messages': { POST: talkers },
   '/api/sessions/:id/runs/:run/decisions': { POST: talkers },
   '/api/sessions/:id/runs/:run/limits': { POST: talkers },
+  '/api/personas': { GET: talkers },
   '/api/approval-rules': { GET: sessionReaders },
   '/api/approval-rules/:rule': { DELETE: talkers },
   // One's own sign-ins; a token is refused behind this.

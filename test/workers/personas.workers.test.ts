@@ -83,6 +83,16 @@ describe('P11: whose voice the orchestrator has', () => {
     expect(lastVoice()).toBeUndefined()
   })
 
+  it('is one of a list that every talker may read', async () => {
+    const { key } = await callJson('/api/operator/keys', {
+      json: { principal: 'lis', role: 'user' },
+    })
+    const init = { headers: { authorization: `Bearer ${key}` } }
+    const { personas } = await callJson('/api/personas', init)
+    expect(personas.map(({ name }: Answer) => name)).toEqual(names)
+    expect(personas[0].description).toContain('separates facts')
+  })
+
   it('outlives the rotation of a key', async () => {
     const made = { principal: 'eve', role: 'user', persona: 'concise' }
     const { id } = await callJson('/api/operator/keys', { json: made })

@@ -26,6 +26,15 @@ const shared = {
 
 /** The skills that there are. */
 export const skillContracts = {
+  'GET /api/personas': {
+    summary: 'What the orchestrator may be asked to speak as.',
+    replies: {
+      200: {
+        is: 'The personas.',
+        json: z.object({ personas: z.array(z.object({ name: text, description: text })) }),
+      },
+    },
+  },
   'GET /api/operator/skills': {
     summary: 'The skills and personas, with what each costs and lacks.',
     replies: {

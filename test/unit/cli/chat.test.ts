@@ -72,6 +72,8 @@ function fakeServer(streams: readonly (() => Response)[], tree: object = {}) {
     if (pathname.endsWith('/transcript'))
       return Response.json({ messages: [{ role: 'user', text: 'hi' }] })
     if (pathname.endsWith('/runs')) return Response.json({ session, run }, { status: 202 })
+    if (pathname.endsWith('/personas'))
+      return Response.json({ personas: [{ name: 'calm', description: 'A calm voice.' }] })
     if (pathname.endsWith('/decisions')) return Response.json({ id: run })
     return Response.json(method === 'POST' ? empty : { ...empty, ...tree })
   }
@@ -385,7 +387,7 @@ describe('isola chat, from a pipe', () => {
     const { stderr } = await isola(['chat', '--persona', 'calm'], { env, fetch, input })
     const posts = asked.filter(({ method }) => method === 'POST').map(({ body }) => body)
     expect(posts).toEqual([{ persona: 'calm' }, { persona: 'analyst' }, { persona: 'none' }])
-    expect(stderr).toContain('\nPersona: calm.\n')
+    expect(stderr).toContain('\nPersona: calm. There are:\ncalm  A calm voice.\n')
     expect(stderr).toContain('There is no /session now.')
     const named = fakeServer([])
     const args = ['chat', '--session', session, '--persona', 'calm']
