@@ -34,8 +34,12 @@ const long = persona('long', 'Speak at length. '.repeat(200))
 const wide = persona('wide', 'Speak with care and in detail. '.repeat(70))
 
 const does = { run: async () => 1 }
+/** So many tools, in plugins of a hundred at most. */
 const many = (size: number) =>
-  Array.from({ length: size }, (_, at) => bundleTools(does, { id: `more-${at}` }))
+  Array.from({ length: Math.ceil(size / 100) }, (_, at) => {
+    const own = Array.from({ length: Math.min(100, size) }, (_none, one) => [`t${one}`, does.run])
+    return bundleTools({ ...does, ...Object.fromEntries(own) }, { id: `more-${at}` })
+  })
 
 function setUp({
   skills = [calm, hostile, long, wide] as readonly SkillSource[],
@@ -144,8 +148,8 @@ describe('P11: a persona', () => {
     expect(spoken.toolset.resolve('files__list', {})).toBeDefined()
   })
 
-  test('Y29: costs the same to the token with 10 and with 1,000 tools', async () => {
-    const [few, lots] = [setUp({ size: 10 }), setUp({ size: 1_000 })]
+  test('Y29: costs the same to the token with 10 and with 10,000 tools', async () => {
+    const [few, lots] = [setUp({ size: 10 }), setUp({ size: 10_000 })]
     for (const name of ['calm', 'wide'])
       expect(tokensOf(await lots.ready(name))).toBe(tokensOf(await few.ready(name)))
   })
