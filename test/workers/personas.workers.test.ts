@@ -130,6 +130,18 @@ describe('P11: whose voice the orchestrator has', () => {
     expect(upstream.requests).toEqual([])
   })
 
+  it('is part of what a key names a session by, as it was made and not as it was changed', async () => {
+    const make = (persona: string) =>
+      call('/api/sessions', { json: { persona }, headers: { 'idempotency-key': 'made-once' } })
+    const first = await (await make('concise')).text()
+    const { id } = JSON.parse(first) as Answer
+    await callJson(`/api/sessions/${id}`, { json: { persona: 'teacher' } })
+    const again = await make('concise')
+    expect([again.status, await again.text()]).toEqual([201, first])
+    expect((await make('teacher')).status).toBe(422)
+    expect(await callJson(`/api/sessions/${id}`)).toMatchObject({ persona: 'teacher' })
+  })
+
   it('is no reason to refuse a repeated request: the key’s own is no part of it', async () => {
     const body = { model: 'orchestrator', messages: [{ role: 'user', content: 'hi' }] }
     const again = (persona: string) =>
