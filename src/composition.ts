@@ -31,7 +31,7 @@ import type { PluginServiceRuntime } from './plugins/capabilities/storage/plugin
 import { composeSessions } from './sessions/compose.ts'
 import { parseConfig } from './settings.ts'
 import { bundledSkills } from './skills.gen.ts'
-import { composeSkills } from './skills/compose.ts'
+import { composeEmission, composeSkills } from './skills/compose.ts'
 import { secureBytes, systemSources, writeLine } from './sources.ts'
 import { createReadAsset } from './storage/assets.ts'
 import { composeStorage } from './storage/compose.ts'
@@ -100,6 +100,7 @@ export function composeRuntime(
       storage.retention({
         ...(keepAuditMs !== undefined && { keepAuditMs }),
         keep: kept,
+        keepDraftsMs: config.keepDraftsMs,
         collect: catalog.installed.collect,
         tell: principals.tell,
       }),
@@ -150,6 +151,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     readUpload: plugins.readUpload,
     readAsset: rooms.readAsset,
     skills: rooms.skills,
+    skillDrafts: storage.skillDrafts,
     purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
     toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
     configProblem: config.problem,
@@ -238,6 +240,12 @@ function composeWork(parts: WorkParts) {
   const memory = composeMemory({ buildIndex })
   const { readAsset } = parts
   const skills = composeSkills({ ...sources, readAsset, asset: bundledSkills, buildIndex, count })
+  const emitSkill = composeEmission({
+    ...sources,
+    store: storage.skillDrafts,
+    redact: governance.redact,
+    readLog: sessions.entry.readLog,
+  })
   const plugins = composePlugins({
     ...common,
     installed,
@@ -273,7 +281,7 @@ function composeWork(parts: WorkParts) {
   const agents = composeAgents({
     ...common,
     ...catalog,
-    createToolset: catalog.toolsets(skills),
+    createToolset: catalog.toolsets(skills, emitSkill),
     defaultModel: common.config.models.defaultModel,
     sessions: gateway,
     submitAs: sessions.entry.submitAs,

@@ -5,6 +5,7 @@ import type { PluginQuota } from '#contracts/plugin-catalog.ts'
 import type { BundleStore, PluginStore } from '#contracts/plugin-store.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { AgentSkills } from '#contracts/skill.ts'
+import type { EmitSkill } from '#contracts/skill-draft.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { TrustStore } from '#contracts/trust.ts'
 import {
@@ -21,6 +22,7 @@ import {
 import type { IsolatePrice } from './lifecycle/isolate-note.ts'
 import { createPluginViews } from './lifecycle/view.ts'
 import { createCollector } from './lifecycle/collect.ts'
+import { createEmitSkillTool } from './emit-skill-tool.ts'
 import { createOutputStore, createOutputTool, readOutputName } from './output-tool.ts'
 import { withResultsAside } from './keep-aside.ts'
 import { createNarrowReader, readValuesName } from './narrow-reader.ts'
@@ -47,6 +49,8 @@ interface AgentToolsetOptions extends Omit<
 > {
   /** What strangers can have written stays behind a handle, and a reader without tools answers about it. */
   readonly narrowReading?: { readonly model: string | undefined } | undefined
+  /** It may keep drafts of skills. */
+  readonly emitsSkills?: boolean | undefined
 }
 
 const readTools = { narrow: readValuesName, whole: readOutputName }
@@ -88,16 +92,21 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
       })
       return lifecycle
     },
-    /** How an agent's set of tools is made, with the skills that it may find. */
-    toolsets:
-      (skills: AgentSkills) =>
-      (entries: readonly ToolEntry[], { narrowReading, ...options }: AgentToolsetOptions) => {
+    /** How an agent's set of tools is made, with the skills that it may find, and what keeps those that it writes. */
+    toolsets: (skills: AgentSkills, emitSkill: EmitSkill) => {
+      const emits = [createEmitSkillTool(emitSkill)]
+      return (
+        entries: readonly ToolEntry[],
+        { narrowReading, emitsSkills, ...options }: AgentToolsetOptions,
+      ) => {
         const all = { ...options, buildIndex: createSearchIndex, more, skills }
-        if (!narrowReading) return createToolset(entries, all)
-        const shown = [createNarrowReader(parts.sessions, narrowReading.model)]
+        const own = emitsSkills ? emits : []
+        if (!narrowReading) return createToolset(entries, { ...all, shown: own })
+        const shown = [createNarrowReader(parts.sessions, narrowReading.model), ...own]
         const toolset = createToolset(entries, { ...all, shown })
         return { ...toolset, ...withResultsAside(toolset, outputs, readTools) }
-      },
+      }
+    },
     withOutside: withOutsideTools,
   }
 }

@@ -102,6 +102,9 @@ export const access = {
   '/api/operator/http': { GET: readers, POST: operators },
   '/api/operator/exposed': { GET: readers, POST: operators },
   '/api/operator/skills': { GET: pluginReaders },
+  // What agents wrote may quote what anybody said to them.
+  '/api/operator/skill-drafts': { GET: readers },
+  '/api/operator/skill-drafts/:draft': { GET: readers, DELETE: operators },
   '/api/operator/skills/:skill': { GET: pluginReaders },
   '/api/operator/plugins': { GET: pluginReaders, POST: installers },
   '/api/operator/plugins/:plugin': { GET: pluginReaders, DELETE: operators },

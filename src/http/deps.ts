@@ -30,6 +30,7 @@ import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SessionEntry } from '#contracts/session-entry.ts'
 import type { SkillLibrary } from '#contracts/skill.ts'
+import type { SkillDraftStore } from '#contracts/skill-draft.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import type { TryPolicy } from '#contracts/tool-policy.ts'
@@ -62,6 +63,7 @@ export interface HttpDeps {
   readonly plugins: PluginAdministration
   readonly tryPolicy: TryPolicy
   readonly skills: Pick<SkillLibrary, 'list' | 'show'>
+  readonly skillDrafts: Pick<SkillDraftStore, 'list' | 'find' | 'promote' | 'remove'>
   /** Remote MCP servers. */
   readonly mcp: McpAdministration
   /** Takes away what a plugin keeps outside of sessions. */

@@ -15,6 +15,7 @@ import { readExposed, setExposed } from './exposed.ts'
 import { changeNetwork, readNetwork } from './network.ts'
 import { readPolicy, setPolicy, testPolicy } from './policy.ts'
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts'
+import { listDrafts, removeDraft, showDraft } from './skill-drafts.ts'
 import { listSkills, showSkill } from './skills.ts'
 import { readUsage } from './usage.ts'
 
@@ -53,6 +54,11 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/http', { GET: readNetwork(deps), POST: changeNetwork(deps) })
   addFresh('/api/operator/exposed', { GET: readExposed(deps), POST: setExposed(deps) })
   addFresh('/api/operator/skills', { GET: listSkills(deps) })
+  addRoute('/api/operator/skill-drafts', { GET: listDrafts(deps) })
+  addRoute('/api/operator/skill-drafts/:draft', {
+    GET: showDraft(deps),
+    DELETE: removeDraft(deps),
+  })
   addFresh('/api/operator/skills/:skill', { GET: showSkill(deps) })
   addFresh('/api/operator/policy/test', { POST: testPolicy(deps) })
   addPluginRoutes(addRoute, deps)

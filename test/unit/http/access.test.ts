@@ -132,6 +132,8 @@ describe('I26: an auditor', () => {
       'GET /api/operator/http',
       'GET /api/operator/exposed',
       'GET /api/operator/skills',
+      'GET /api/operator/skill-drafts',
+      'GET /api/operator/skill-drafts/:draft',
       'GET /api/operator/skills/:skill',
       'GET /api/operator/plugins',
       'GET /api/operator/plugins/:plugin',

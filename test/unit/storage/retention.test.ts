@@ -21,6 +21,7 @@ function open(options: Partial<RetentionOptions> = {}) {
     clock: { nowMs: () => nowMs },
     keepAuditMs: 365 * dayMs,
     keep,
+    keepDraftsMs: 30 * dayMs,
     tell: async (incident) => void told.push(incident),
     ...options,
   })
@@ -103,7 +104,13 @@ describe('retention of the record', () => {
   it('keeps everything for ever if that is what is set', async () => {
     const { database, sink, events } = open()
     await sink.append(owner('a'), batchOf([event(1, 4_000), event(2, 1)]))
-    await createRetention({ database, clock: { nowMs: () => nowMs }, keep, tell: async () => {} })()
+    await createRetention({
+      database,
+      clock: { nowMs: () => nowMs },
+      keep,
+      keepDraftsMs: 30 * dayMs,
+      tell: async () => {},
+    })()
     expect(events()).toEqual(['a 1', 'a 2'])
   })
 
@@ -187,8 +194,10 @@ describe('retention of the other tables', () => {
     })
     await run()
     const plans = asked.map((sql) => planOf(sqlite, sql))
-    expect(plans).toHaveLength(6)
-    const [sessions, givenUp, events, runs, approvals, rules] = plans
+    expect(plans).toHaveLength(8)
+    const [sessions, givenUp, events, runs, approvals, rules, drafts, writings] = plans
+    expect(drafts).toMatch(/INDEX skill_drafts_by_state \(state=\? AND last_at_ms<\?\)/)
+    expect(writings).toMatch(/INDEX skill_draft_writings_by_draft \(draft=\? AND at_ms<\?\)/)
     expect(approvals).toMatch(/INDEX approvals_by_state \(state=\? AND at_ms<\?\)/)
     expect(rules).toMatch(/INDEX approval_rules_by_end \(expires_at_ms<\?\)/)
     expect(sessions).toMatch(/INDEX sessions_unnamed_by_month \(used_month<\?\)/)

@@ -1,0 +1,64 @@
+import { ownLabel } from '#contracts/label.ts'
+import type { EmitSkill } from '#contracts/skill-draft.ts'
+import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
+
+/** The tool that keeps a skill as a draft; only agents that may write skills have it. */
+export const emitSkillName = 'isola__emit_skill'
+
+const inputSchema = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', description: 'Lowercase words joined by hyphens, such as csv-import.' },
+    description: {
+      type: 'string',
+      description: 'What it does and when it is of use, in one line: by this it is found.',
+    },
+    instructions: {
+      type: 'string',
+      description:
+        'Markdown: step by step, with the full names of the tools. No secrets, no data of this task.',
+    },
+    files: {
+      type: 'object',
+      description: 'Text by path, such as references/fields.md, where the instructions name it.',
+      additionalProperties: { type: 'string' },
+    },
+  },
+  required: ['name', 'description', 'instructions'],
+  additionalProperties: false,
+} as const
+
+/** What an agent has learnt, kept for an operator to look at (docs/skills.md). It does nothing outward: nobody finds or loads a draft. */
+export const createEmitSkillTool = (emitSkill: EmitSkill): ToolEntry => ({
+  tool: {
+    name: emitSkillName,
+    description:
+      'Keep a way of doing a kind of task that has worked here, and will be needed again, as a draft of a skill. It is used only after an operator has promoted it.',
+    inputSchema,
+    async execute(input, context): Promise<ToolResult> {
+      const kept = await emitSkill(input, context).catch(() => unreachable)
+      if (!kept.ok) {
+        const { ok: _, ...why } = kept
+        return { ok: false, error: { code: 'tool_failed', ...why } }
+      }
+      const { draft, name, hash, redacted } = kept
+      const about = { draft, name, hash, redacted }
+      context.emit({ type: 'skill_emitted', data: { call: context.call, ...about } })
+      return { ok: true, output: { draft, kept: true, ...(redacted > 0 && { redacted }) } }
+    },
+  },
+  isReadOnly: false,
+  // Its turn is written before it runs, so that what wrote it is known.
+  isIdempotent: false,
+  sinks: [],
+  yields: ownLabel,
+  timeoutMs: 20_000,
+  definitionHash: `core:1:${emitSkillName}`,
+  record: { plugin: 'isola' },
+})
+
+const unreachable = {
+  ok: false,
+  message: 'Drafts cannot be kept now. Go on without.',
+  transient: true,
+} as const
