@@ -8,19 +8,15 @@ export const emitSkillName = 'isola__emit_skill'
 const inputSchema = {
   type: 'object',
   properties: {
-    name: { type: 'string', description: 'Lowercase words joined by hyphens, such as csv-import.' },
-    description: {
-      type: 'string',
-      description: 'What it does and when it is of use, in one line: by this it is found.',
-    },
+    name: { type: 'string', description: 'Such as csv-import.' },
+    description: { type: 'string', description: 'What it does and when to use it, in one line.' },
     instructions: {
       type: 'string',
-      description:
-        'Markdown: step by step, with the full names of the tools. No secrets, no data of this task.',
+      description: 'Markdown, step by step, with full names of tools; no secrets.',
     },
     files: {
       type: 'object',
-      description: 'Text by path, such as references/fields.md, where the instructions name it.',
+      description: 'Further texts by path.',
       additionalProperties: { type: 'string' },
     },
   },
@@ -33,7 +29,7 @@ export const createEmitSkillTool = (emitSkill: EmitSkill): ToolEntry => ({
   tool: {
     name: emitSkillName,
     description:
-      'Keep a way of doing a kind of task that has worked here, and will be needed again, as a draft of a skill. It is used only after an operator has promoted it.',
+      'Keep a way of doing a kind of task that worked and will be needed again: a draft of a skill, of use once an operator promotes it.',
     inputSchema,
     async execute(input, context): Promise<ToolResult> {
       const kept = await emitSkill(input, context).catch(() => unreachable)

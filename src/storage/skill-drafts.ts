@@ -35,6 +35,11 @@ const insertDraft = `
 const roomLeft = `
   SELECT EXISTS (SELECT 1 FROM skill_drafts WHERE id = ?1) AS has, ${newest} AS newest, (${openOf}) AS open`
 
+/** One statement, and a row at least: what comes between two could be seen by neither. */
+const openSketches = `
+  SELECT newest, id, sketch, label, principal FROM (SELECT ${newest} AS newest)
+  LEFT JOIN skill_drafts ON state = 'open'`
+
 /** The writing has found its draft; another time nothing is counted for it. */
 const settle = `
   UPDATE skill_draft_writings SET draft = ?1
@@ -90,16 +95,11 @@ export function createSkillDrafts(
       return (counted?.of_run ?? 0) >= perRun ? 'perRun' : 'perDay'
     },
     async sketches() {
-      const rows = await all<SketchRow>(
-        `SELECT id, sketch, label, principal, ${newest} AS newest FROM skill_drafts WHERE state = 'open'`,
+      const rows = await all<SketchRow>(openSketches)
+      const drafts = rows.flatMap(({ id, sketch, label, principal }) =>
+        id === null ? [] : { id, sketch, label: JSON.parse(label), principal },
       )
-      const drafts = rows.map(({ newest: _, label, ...row }) => ({
-        ...row,
-        label: JSON.parse(label),
-      }))
-      if (rows[0]) return { mark: rows[0].newest, drafts }
-      const [none] = await all<{ readonly newest: number }>(`SELECT ${newest} AS newest`)
-      return { mark: none?.newest ?? 0, drafts }
+      return { mark: rows[0]!.newest, drafts }
     },
     async add({ id, ...text }, { run, call, principal, label, atMs }, room) {
       const row = [id, ...textColumns(text), JSON.stringify(label), principal, atMs]
@@ -189,8 +189,10 @@ export function removal(
   ]
 }
 
-interface SketchRow extends Record<'id' | 'sketch' | 'label' | 'principal', string> {
+interface SketchRow extends Record<'sketch' | 'label' | 'principal', string> {
   readonly newest: number
+  /** None is open. */
+  readonly id: string | null
 }
 
 interface DraftRow extends Record<

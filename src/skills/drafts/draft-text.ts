@@ -38,7 +38,7 @@ export function readGiven(
     name: clean(name),
     description: clean(description),
     instructions: clean(instructions),
-    files: Object.fromEntries(others.map(([path, text]) => [path, clean(text)])),
+    files: Object.fromEntries(others.map(([path, text]) => [clean(path), clean(text)])),
   }
 }
 
