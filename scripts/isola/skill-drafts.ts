@@ -7,12 +7,13 @@ import { UsageError } from './usage.ts'
 
 type Draft = Reply<'GET /api/operator/skill-drafts/:draft'>
 type Label = Draft['label']
+type Writing = Draft['writings'][number]
 
 const load = (request: Client['request'], draft: string) =>
   request('GET /api/operator/skill-drafts/:draft', { params: { draft } })
 
 const labelText = ({ integrity, confidentiality, sources }: Label) => {
-  const from = sources.map((one) => one.from).join(', ')
+  const from = sources.map((one) => short(one.from)).join(', ')
   return `${integrity}, ${confidentiality}${from === '' ? '' : `: ${from}`}`
 }
 
@@ -34,27 +35,35 @@ async function drafts({ request, print }: Context) {
   print(all, text)
 }
 
+/** Behind a bar: no line of it passes for one of ours. */
+const barred = (text: string) => shown(text).trimEnd().replaceAll(/^/gm, '| ')
+
 /** All of it: whoever promotes it says that every word may be read. */
 function described(draft: Draft): string {
   const { id, name, state, hash, principal, label, count, requires, files, writings } = draft
-  const isStrange = label.integrity === 'stranger'
-  return shown(
-    [
-      ...Object.entries(files).flatMap(([path, text]) => [`--- ${path}`, text.trimEnd(), '']),
-      `--- ${id}: ${name}, ${state}`,
-      `version ${hash.slice(0, 12)}, of a run of ${principal}; written ${count} times, last ${time(draft.lastAtMs)}`,
-      `who wrote this text had read: ${labelText(label)}`,
-      ...(isStrange ? ['A stranger can have had a say in every line of it.'] : []),
-      ...(label.confidentiality === 'private'
-        ? [`It may quote what is private to ${principal}: everybody’s agents would read it.`]
-        : []),
-      ...writings.map(
-        (one) =>
-          `  ${time(one.atMs)} ${one.agent} for ${one.principal}, ${one.model ?? 'model unknown'}, ${one.session} ${one.run}: ${one.tools.join(', ') || 'no tools'}; ${labelText(one.label)}`,
-      ),
-      `Promoted, it is a community skill, off until it is enabled: agents find it and read it as a stranger’s text, and nothing of it runs. ${requires.length > 0 ? `It requires ${requires.join(', ')}.` : 'It requires nothing.'}`,
-    ].join('\n'),
-  )
+  return [
+    ...Object.entries(files).flatMap(([path, text]) => [short(path), barred(text), '']),
+    `${id}: ${short(name)}, ${state}, version ${hash.slice(0, 12)}`,
+    `  written ${count} ${count === 1 ? 'time' : 'times'}, last ${time(draft.lastAtMs)}; this text in a run of ${short(principal)}`,
+    `  its writer had read: ${labelText(label)}`,
+    ...(label.integrity === 'stranger'
+      ? ['  A stranger can have had a say in every line of it.']
+      : []),
+    ...(label.confidentiality === 'private'
+      ? [
+          `  It may quote what is private to ${short(principal)}, and everybody’s agents would read it.`,
+        ]
+      : []),
+    ...writings.map((one) => `  ${writingText(one)}`),
+    `  requires ${requires.map((each) => short(each)).join(', ') || 'nothing'}`,
+    '  Promoted, it is a community skill, off until it is enabled. Then agents find it and read it as a stranger’s text; nothing of it runs.',
+  ].join('\n')
+}
+
+function writingText({ atMs, agent, principal, model, session, run, tools, label }: Writing) {
+  const by = `${short(agent)} for ${short(principal)} with ${short(model ?? 'a model that is not known')}`
+  const used = tools.map((tool) => short(tool)).join(', ') || 'no tools'
+  return `${time(atMs)} ${by}, ${session} ${run}, had called ${used}; had read ${labelText(label)}`
 }
 
 async function draft({ args: [id], request, print }: Context<object, [string]>) {

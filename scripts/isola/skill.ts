@@ -1,7 +1,9 @@
 // isola skill validate|test: skills in folders of this machine, without a server. list|show|export: those of the server.
+// What agents wrote is in skill-drafts.ts.
 import { resolve } from 'node:path'
 import type { Reply } from '../../src/client/client.ts'
 import { defineVerbs, type Context } from './command.ts'
+import { draftVerbs } from './skill-drafts.ts'
 import { short, table } from './text.ts'
 
 type Skill = Reply<'GET /api/operator/skills'>['skills'][number]
@@ -96,38 +98,41 @@ async function exportSkill(context: Context<object, [string, string?]>) {
 
 export default {
   noun: 'skill',
-  verbs: defineVerbs({
-    list: {
-      usage: 'isola skill list',
-      about:
-        'The skills and personas of the server: what each costs in tokens, and what it requires and is not there.',
-      run: list,
-    },
-    show: {
-      usage: 'isola skill show <name>',
-      about: 'One of them, with the names of its files.',
-      run: show,
-    },
-    export: {
-      usage: 'isola skill export <name> [folder]',
-      about: 'Writes its files into a new folder, named like the skill if nothing else is said.',
-      run: exportSkill,
-    },
-    test: {
-      usage: 'isola skill test <folder…>',
-      about: [
-        'Tries the phrases of triggers.yaml (finds: […], misses: […]) of every skill in and under these folders: whether each',
-        'finds its skill among these and those that ship, or misses it. 1 if one does not, or a skill has no phrases.',
-      ].join('\n'),
-      run: test,
-    },
-    validate: {
-      usage: 'isola skill validate <folder…>',
-      about: [
-        'Reads every SKILL.md in and under these folders as the AgentSkills specification says. An error: it is not loaded;',
-        'a warning: it is loaded, and not valid; a note: it is valid, and something of it has no effect. 1 if one is not valid.',
-      ].join('\n'),
-      run: validate,
-    },
-  }),
+  verbs: {
+    ...draftVerbs,
+    ...defineVerbs({
+      list: {
+        usage: 'isola skill list',
+        about:
+          'The skills and personas of the server: what each costs in tokens, and what it requires and is not there.',
+        run: list,
+      },
+      show: {
+        usage: 'isola skill show <name>',
+        about: 'One of them, with the names of its files.',
+        run: show,
+      },
+      export: {
+        usage: 'isola skill export <name> [folder]',
+        about: 'Writes its files into a new folder, named like the skill if nothing else is said.',
+        run: exportSkill,
+      },
+      test: {
+        usage: 'isola skill test <folder…>',
+        about: [
+          'Tries the phrases of triggers.yaml (finds: […], misses: […]) of every skill in and under these folders: whether each',
+          'finds its skill among these and those that ship, or misses it. 1 if one does not, or a skill has no phrases.',
+        ].join('\n'),
+        run: test,
+      },
+      validate: {
+        usage: 'isola skill validate <folder…>',
+        about: [
+          'Reads every SKILL.md in and under these folders as the AgentSkills specification says. An error: it is not loaded;',
+          'a warning: it is loaded, and not valid; a note: it is valid, and something of it has no effect. 1 if one is not valid.',
+        ].join('\n'),
+        run: validate,
+      },
+    }),
+  },
 }

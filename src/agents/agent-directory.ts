@@ -42,7 +42,6 @@ export type BuildToolset = (
     readonly beyond?: MoreTools | undefined
     /** Results that a stranger can have written stay behind handles; a reader on this model answers about them. */
     readonly narrowReading?: { readonly model: string | undefined } | undefined
-    /** It may keep drafts of skills. */
     readonly emitsSkills?: boolean | undefined
   },
 ) => Toolset & { readonly problems: readonly { readonly tool: string; readonly message: string }[] }

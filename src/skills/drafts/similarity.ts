@@ -2,8 +2,9 @@
 const sketchSize = 200
 
 /**
- * Two texts with so much in common are nearly the same. Of 6,670 pairs of public skills none has it; with a tenth of the
- * words changed and a tenth of the lines left out 97 % of them still have (decision 0089).
+ * Two texts with so much in common are nearly the same. Of 6,670 pairs of public skills none has it: the most alike, two
+ * of one template, have 0.45. With a tenth of the words changed and a tenth of the lines left out each still has it
+ * (decision 0089).
  */
 export const nearlySame = 0.5
 
@@ -17,26 +18,29 @@ const word = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Tha
 export function sketchOf(text: string): string {
   const words = text.normalize('NFKC').toLowerCase().match(word) ?? []
   const pairs =
-    words.length === 1 ? words : words.slice(1).map((word, at) => `${words[at]} ${word}`)
-  const hashes = [...new Set(pairs.map(hashOf))].toSorted((one, other) => one - other)
-  return hashes
-    .slice(0, sketchSize)
-    .map((hash) => hash.toString(36))
-    .join(' ')
+    words.length === 1 ? words : words.slice(1).map((next, at) => `${words[at]} ${next}`)
+  const hashes = new Set(pairs.map((pair) => hashOf(pair).toString(36).padStart(7, '0')))
+  return [...hashes].toSorted().slice(0, sketchSize).join(' ')
 }
 
 /** How much of all pairs of two texts both have, 0 to 1: the Jaccard index, of the smallest hashes of both together. */
 export function similarity(one: string, other: string): number {
-  const [left, right] = [one, other].map((sketch) => new Set(hashesIn(sketch)))
-  const both = [...left!].filter((hash) => right!.has(hash))
-  const all = [...new Set([...left!, ...right!])].toSorted((a, b) => a - b).slice(0, sketchSize)
-  // Beyond the smallest of both nothing is known of the rest.
-  const last = all.at(-1) ?? -1
-  return all.length === 0 ? 0 : both.filter((hash) => hash <= last).length / all.length
+  const [left, right] = [hashesIn(one), hashesIn(other)]
+  let [at, beside, all, both] = [0, 0, 0, 0]
+  // Both are sorted; beyond the smallest of both nothing is known of the rest.
+  while (all < sketchSize && (at < left.length || beside < right.length)) {
+    const [mine, theirs] = [left[at] ?? last, right[beside] ?? last]
+    if (mine <= theirs) at += 1
+    if (theirs <= mine) beside += 1
+    if (mine === theirs) both += 1
+    all += 1
+  }
+  return all === 0 ? 0 : both / all
 }
 
-const hashesIn = (sketch: string): readonly number[] =>
-  sketch === '' ? [] : sketch.split(' ').map((hash) => Number.parseInt(hash, 36))
+/** Sorts behind every hash. */
+const last = '~'
+const hashesIn = (sketch: string): readonly string[] => (sketch === '' ? [] : sketch.split(' '))
 
 /** FNV-1a with a last mix, 32 bits: fast, and nobody's secret depends on it. */
 function hashOf(text: string): number {

@@ -196,7 +196,7 @@ describe('P9: nearly the same again', () => {
     expect(label).toEqual(page)
   })
 
-  it('P28: nobody writes over the text of another principal', async () => {
+  it('T23: nobody writes over the text of another principal', async () => {
     const { kept } = open()
     const first = await kept(given)
     const second = await kept(again, { principal: 'bob' })

@@ -24,11 +24,22 @@ function open() {
     tell: async ({ message }) => void (message && incidents.push(message)),
   })
   const writingOf = (call: string, atMs: number) => ({
-    ...{ session: 'ses_1', run: 'run_1', call, principal: 'ann', agent: 'writer', atMs },
-    ...{ tools: [], label: saidLabel, hash: `hash of ${call}` },
+    session: 'ses_1',
+    run: 'run_1',
+    call,
+    principal: 'ann',
+    agent: 'writer',
+    atMs,
+    tools: [],
+    label: saidLabel,
+    hash: `hash of ${call}`,
   })
   const textOf = (name: string) => ({
-    ...{ name, description: `Does ${name}.`, requires: [], hash: `hash of ${name}`, sketch: name },
+    name,
+    description: `Does ${name}.`,
+    requires: [],
+    hash: `hash of ${name}`,
+    sketch: name,
     files: { 'SKILL.md': `---\nname: ${name}\n---\nThe way.\n` },
   })
   const add = async (name: string, atMs = nowMs) => {
