@@ -93,6 +93,7 @@ export function composeRuntime(
       ...catalog.objectParts,
       principals: async () => (await storage.keys.principals()).length,
       wire: rooms.agents.wire,
+      searchSkills: rooms.skills.search,
     },
     pluginService: { createSpace },
     mcpServer: rooms.mcp.runtime,
@@ -149,7 +150,8 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     approvalRules: storage.approvalRules,
     readUpload: plugins.readUpload,
     readAsset: rooms.readAsset,
-    skills: rooms.skills,
+    skills: rooms.skills.library,
+    skillAdmission: rooms.skills.admission,
     purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
     toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
     configProblem: config.problem,
@@ -193,6 +195,7 @@ function composeBase(
     config,
     bundles: storage.bundles,
     store: storage.plugins,
+    skills: storage.skills,
     trust: storage.trust,
     sessions: gateway,
     deployment: storage.deployment,
@@ -237,7 +240,6 @@ function composeWork(parts: WorkParts) {
   const [{ gateway }, { bundles }] = [sessions, storage]
   const memory = composeMemory({ buildIndex })
   const { readAsset } = parts
-  const skills = composeSkills({ ...sources, readAsset, asset: bundledSkills, buildIndex, count })
   const plugins = composePlugins({
     ...common,
     installed,
@@ -256,6 +258,17 @@ function composeWork(parts: WorkParts) {
     bindings: env,
     maxResultChars: outputs.maxChars,
   })
+  const skills = composeSkills({
+    ...common,
+    ...plugins.admission,
+    bundles,
+    store: storage.skills,
+    catalog: installed,
+    readAsset,
+    asset: bundledSkills,
+    buildIndex,
+    count,
+  })
   const bundledIds = () => new Set(agents.current().manifests.map(({ id }) => id))
   const mcp = composeMcp({
     ...common,
@@ -273,7 +286,7 @@ function composeWork(parts: WorkParts) {
   const agents = composeAgents({
     ...common,
     ...catalog,
-    createToolset: catalog.toolsets(skills),
+    createToolset: catalog.toolsets(skills.library),
     defaultModel: common.config.models.defaultModel,
     sessions: gateway,
     submitAs: sessions.entry.submitAs,
@@ -284,7 +297,12 @@ function composeWork(parts: WorkParts) {
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)
-  const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds })
+  const lifecycle = catalog.lifecycle({
+    tryOut,
+    servers: mcp.decisions,
+    bundledIds,
+    bundledSkills: skills.bundledNames,
+  })
   const { answers } = governance
   const thinking = composeThinking((planner) => answers.around(hooks.around(planner)), validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }

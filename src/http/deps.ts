@@ -29,6 +29,7 @@ import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SessionEntry } from '#contracts/session-entry.ts'
+import type { SkillAdmission } from '#contracts/skill-catalog.ts'
 import type { SkillLibrary } from '#contracts/skill.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
@@ -62,6 +63,7 @@ export interface HttpDeps {
   readonly plugins: PluginAdministration
   readonly tryPolicy: TryPolicy
   readonly skills: Pick<SkillLibrary, 'list' | 'show'>
+  readonly skillAdmission: SkillAdmission
   /** Remote MCP servers. */
   readonly mcp: McpAdministration
   /** Takes away what a plugin keeps outside of sessions. */

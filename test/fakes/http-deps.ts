@@ -377,6 +377,10 @@ export function createFakeApp(options: FakeOptions = {}) {
     pluginProblems: async () => [],
     tryPolicy,
     skills: libraryOf([]),
+    skillAdmission: {
+      read: async () => ({ skills: [], refused: [] }),
+      changes: async () => undefined,
+    },
     plugins: {
       list: async () => [],
       show: async () => undefined,

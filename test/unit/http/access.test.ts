@@ -154,6 +154,7 @@ describe('I26: whoever is no operator', () => {
       'GET /api/operator/approvals/:id',
       'POST /api/operator/approvals/:id',
       'GET /api/operator/skills',
+      'POST /api/operator/skills',
       'GET /api/operator/skills/:skill',
       'GET /api/operator/plugins',
       'POST /api/operator/plugins',
