@@ -31,7 +31,7 @@ import type { PluginServiceRuntime } from './plugins/capabilities/storage/plugin
 import { composeSessions } from './sessions/compose.ts'
 import { parseConfig } from './settings.ts'
 import { bundledSkills } from './skills.gen.ts'
-import { composeEmission, composeSkills } from './skills/compose.ts'
+import { composeSkills } from './skills/compose.ts'
 import { secureBytes, systemSources, writeLine } from './sources.ts'
 import { createReadAsset } from './storage/assets.ts'
 import { composeStorage } from './storage/compose.ts'
@@ -93,6 +93,7 @@ export function composeRuntime(
       ...catalog.objectParts,
       principals: async () => (await storage.keys.principals()).length,
       wire: rooms.agents.wire,
+      searchSkills: rooms.skills.search,
     },
     pluginService: { createSpace },
     mcpServer: rooms.mcp.runtime,
@@ -150,7 +151,8 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     approvalRules: storage.approvalRules,
     readUpload: plugins.readUpload,
     readAsset: rooms.readAsset,
-    skills: rooms.skills,
+    skills: rooms.skills.library,
+    skillAdmission: rooms.skills.admission,
     skillDrafts: storage.skillDrafts,
     purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
     toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
@@ -195,6 +197,7 @@ function composeBase(
     config,
     bundles: storage.bundles,
     store: storage.plugins,
+    skills: storage.skills,
     trust: storage.trust,
     sessions: gateway,
     deployment: storage.deployment,
@@ -239,13 +242,6 @@ function composeWork(parts: WorkParts) {
   const [{ gateway }, { bundles }] = [sessions, storage]
   const memory = composeMemory({ buildIndex })
   const { readAsset } = parts
-  const skills = composeSkills({ ...sources, readAsset, asset: bundledSkills, buildIndex, count })
-  const emitSkill = composeEmission({
-    ...sources,
-    store: storage.skillDrafts,
-    redact: governance.redact,
-    readLog: sessions.entry.readLog,
-  })
   const plugins = composePlugins({
     ...common,
     installed,
@@ -264,6 +260,20 @@ function composeWork(parts: WorkParts) {
     bindings: env,
     maxResultChars: outputs.maxChars,
   })
+  const skills = composeSkills({
+    ...common,
+    ...plugins.admission,
+    bundles,
+    store: storage.skills,
+    drafts: storage.skillDrafts,
+    redact: governance.redact,
+    readLog: sessions.entry.readLog,
+    catalog: installed,
+    readAsset,
+    asset: bundledSkills,
+    buildIndex,
+    count,
+  })
   const bundledIds = () => new Set(agents.current().manifests.map(({ id }) => id))
   const mcp = composeMcp({
     ...common,
@@ -281,7 +291,7 @@ function composeWork(parts: WorkParts) {
   const agents = composeAgents({
     ...common,
     ...catalog,
-    createToolset: catalog.toolsets(skills, emitSkill),
+    createToolset: catalog.toolsets(skills.library, skills.emitSkill),
     defaultModel: common.config.models.defaultModel,
     sessions: gateway,
     submitAs: sessions.entry.submitAs,
@@ -292,7 +302,12 @@ function composeWork(parts: WorkParts) {
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)
-  const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds })
+  const lifecycle = catalog.lifecycle({
+    tryOut,
+    servers: mcp.decisions,
+    bundledIds,
+    bundledSkills: skills.bundledNames,
+  })
   const { answers } = governance
   const thinking = composeThinking((planner) => answers.around(hooks.around(planner)), validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }

@@ -2,6 +2,7 @@
 import type { Client, Reply } from '../../src/client/client.ts'
 import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
 import { confirm } from './confirm.ts'
+import { changesText } from './skill-admin.ts'
 import { short, shown, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
@@ -88,18 +89,25 @@ async function promote({
   stderr,
 }: Context<ValuesOf<typeof promoteOptions>, [string]>) {
   const found = await load(request, id)
-  stderr.write(`${described(found)}\n`)
+  // What was shown, whatever an agent writes meanwhile.
+  const body = { hash: found.hash, ...(values['look-alike'] && { allowLookAlike: true }) }
+  const ask = (more: { readonly dryRun?: true }) =>
+    request('POST /api/operator/skill-drafts/:draft/promote', {
+      params: { draft: id },
+      body: { ...body, ...more },
+    })
+  const changes = (await ask({ dryRun: true })).skills.flatMap((one) =>
+    one.changes ? [changesText(one.name, one.changes)] : [],
+  )
+  stderr.write(`${[described(found), ...changes].join('\n\n')}\n`)
   if (!values.yes && !stdin.isTTY)
     throw new UsageError('Say --yes to promote it without being asked: nobody is at a terminal.')
   if (!values.yes && !(await confirm('Install it as a skill?', { stdin, stderr })))
     throw new Error('Nothing was installed.')
-  const done = await request('POST /api/operator/skill-drafts/:draft/promote', {
-    params: { draft: id },
-    // What was shown, whatever an agent writes meanwhile.
-    body: { hash: found.hash, ...(values['look-alike'] && { allowLookAlike: true }) },
-  })
+  const done = await ask({})
   const notes = done.skills.flatMap((one) => one.notes)
-  print(done, [...notes, `Installed. Next: isola skill enable ${found.name}`].join('\n'))
+  const next = changes.length > 0 ? [] : [`Next: isola skill enable ${found.name}`]
+  print(done, [`${found.name} is installed.`, ...notes, ...next].join('\n'))
 }
 
 async function discard({ args: [id], request, print }: Context<object, [string]>) {

@@ -4,7 +4,8 @@ import { resolve } from 'node:path'
 import type { Reply } from '../../src/client/client.ts'
 import { defineVerbs, type Context } from './command.ts'
 import { draftVerbs } from './skill-drafts.ts'
-import { short, table } from './text.ts'
+import { adminVerbs } from './skill-admin.ts'
+import { short, table, time } from './text.ts'
 
 type Skill = Reply<'GET /api/operator/skills'>['skills'][number]
 
@@ -58,11 +59,18 @@ async function test({ args: folders, print }: Context) {
 }
 
 const stateOf = ({ kind, state, missing }: Skill) =>
-  state === 'gated' ? `needs ${missing.join(', ')}` : kind === 'persona' ? 'never found' : 'ready'
-const head = ['name', 'kind', 'found', 'loaded', 'state', 'description']
+  state === 'gated'
+    ? `needs ${missing.join(', ')}`
+    : state !== 'ready'
+      ? state
+      : kind === 'persona'
+        ? 'never found'
+        : 'ready'
+const head = ['name', 'kind', 'tier', 'found', 'loaded', 'state', 'description']
 const rowOf = (skill: Skill) => [
   skill.name,
   skill.kind,
+  skill.tier,
   skill.tokens.found,
   skill.tokens.loaded,
   stateOf(skill),
@@ -77,13 +85,20 @@ async function list({ request, print }: Context) {
 
 async function show({ args: [skill], request, print }: Context<object, [string]>) {
   const shown = await request('GET /api/operator/skills/:skill', { params: { skill } })
-  const { name, kind, hash, description, requires, tokens, files } = shown
+  const { name, kind, hash, tier, description, requires, tokens, files } = shown
+  const { source, signer, installedBy, waiting = [] } = shown
   const lines = [
-    `${name} (${kind}): ${stateOf(shown)}`,
+    `${name} (${kind}, ${tier}): ${stateOf(shown)}`,
     `  ${short(description, 1_024)}`,
     `  version ${hash.slice(0, 12)}; ${tokens.found} tokens where it is found, ${tokens.loaded} where it is loaded`,
     ...(requires.length > 0 ? [`  requires ${requires.join(', ')}`] : []),
     `  files: ${Object.keys(files).join(', ')}`,
+    ...(source === undefined ? [] : [`  came from ${short(source)}, by ${installedBy}`]),
+    ...(signer === undefined ? [] : [`  signed by ${signer}`]),
+    ...waiting.map(
+      (one) =>
+        `  waits: ${one.hash.slice(0, 12)} (${one.tier}, ${short(one.source)}, ${time(one.installedAtMs)})`,
+    ),
   ]
   print(shown, lines.join('\n'))
 }
@@ -99,7 +114,6 @@ async function exportSkill(context: Context<object, [string, string?]>) {
 export default {
   noun: 'skill',
   verbs: {
-    ...draftVerbs,
     ...defineVerbs({
       list: {
         usage: 'isola skill list',
@@ -134,5 +148,7 @@ export default {
         run: validate,
       },
     }),
+    ...adminVerbs,
+    ...draftVerbs,
   },
 }

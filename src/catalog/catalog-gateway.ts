@@ -2,11 +2,14 @@ import { IsolaError } from '#contracts/errors.ts'
 import {
   exposureOf,
   noGeneration,
+  pinOf,
   policyOf,
+  toPins,
   type HeldPart,
   type PluginSnapshot,
   type StoredPart,
   type PluginSource,
+  type SkillPin,
 } from '#contracts/generation.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
@@ -20,6 +23,7 @@ import type {
 } from '#contracts/plugin-catalog.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
+import type { SkillCandidate } from '#contracts/skill-catalog.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import { createBodies } from './bodies.ts'
 import { createPartLookup } from './part-lookup.ts'
@@ -46,6 +50,10 @@ export interface PluginCatalog extends PluginAdministration {
   readonly hold: (part: HeldPart, onGone: () => void, over: AbortSignal) => Promise<void>
   /** Names of tools, best first. Throws `request_unavailable`. */
   readonly search: (queries: readonly string[], limit: number) => Promise<readonly string[]>
+  /** Skills that fit, best first. Throws `request_unavailable`. */
+  readonly skills: (queries: readonly string[]) => Promise<readonly SkillCandidate[]>
+  /** The pin of an installed skill that is enabled now. Throws `request_unavailable`. */
+  readonly skill: (name: string) => Promise<SkillPin | undefined>
   /** The tools of parts that fit one of these patterns. Throws `request_unavailable`. */
   readonly tools: (wanted: readonly string[]) => Promise<readonly ListedTool[]>
   /** The same, their names alone. Throws `request_unavailable`. */
@@ -170,6 +178,13 @@ export function createCatalogGateway({
       await catalog().hold(part, { gone: async () => onGone(), over: () => ended })
     },
     search: (queries, limit) => askNow((api) => api.search(queries, limit)),
+    skills: (queries) => askNow((api) => api.skills(queries)),
+    async skill(name) {
+      if (!namespace) return undefined
+      const { number } = await shared.now()
+      named.forgetMissing([name])
+      return pinOf({ pins: toPins(await named.find([name], number)) }, 'skill', name)
+    },
     tools: (wanted) => askNow((api) => api.tools(wanted)),
     toolNames: (wanted) => askNow((api) => api.toolNames(wanted)),
     problems: async () => (namespace ? askNow((api) => api.problems()) : []),

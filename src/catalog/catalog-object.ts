@@ -16,6 +16,7 @@ import type {
 import type { PluginStore } from '#contracts/plugin-store.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
+import type { SearchSkills } from '#contracts/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { concerns } from './concerns.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
@@ -45,6 +46,8 @@ export interface CatalogRuntime {
   readonly trip: (id: string, hash: string, why: string, ports: CatalogPorts) => Promise<void>
   /** Ids of all that is installed. */
   readonly installedIds: () => Promise<readonly string[]>
+  /** The skills that fit; what is enabled is read anew with another revision. */
+  readonly searchSkills: SearchSkills
   readonly show: (id: string, names: NamesKept) => Promise<PluginView | undefined>
   readonly page: (
     after: string,
@@ -97,6 +100,10 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
 
     search(queries: readonly string[], limit: number): ReturnType<CatalogApi['search']> {
       return this.#known(() => this.#tools.search(queries, limit))
+    }
+
+    skills(queries: readonly string[]): ReturnType<CatalogApi['skills']> {
+      return this.#known(() => this.#runtime.searchSkills(queries, this.#kept.revision()))
     }
 
     tools(wanted: readonly string[]): ReturnType<CatalogApi['tools']> {

@@ -4,6 +4,7 @@ import type { PartKinds, PartsInForce } from '#contracts/part-kind.ts'
 import type { PluginQuota } from '#contracts/plugin-catalog.ts'
 import type { BundleStore, PluginStore } from '#contracts/plugin-store.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
+import type { SkillStore } from '#contracts/skill-catalog.ts'
 import type { AgentSkills } from '#contracts/skill.ts'
 import type { EmitSkill } from '#contracts/skill-draft.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
@@ -40,6 +41,7 @@ interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
     readonly keepVersionsMs: number
   }
   readonly store: PluginStore
+  readonly skills: SkillStore
   readonly trust: Pick<TrustStore, 'list'>
 }
 
@@ -56,7 +58,7 @@ interface AgentToolsetOptions extends Omit<
 const readTools = { narrow: readValuesName, whole: readOutputName }
 
 /** What is installed, and what an agent's set of tools is made of, for the composition. */
-export function composeCatalog({ bundles, store, trust, config, ...parts }: CatalogParts) {
+export function composeCatalog({ bundles, store, skills, trust, config, ...parts }: CatalogParts) {
   const more = [createOutputTool(parts.sessions)]
   const outputs = createOutputStore(parts.sessions)
   const loadBody = async (hash: string) =>
@@ -79,10 +81,13 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
       buildIndex: createSearchIndex,
     },
     /** How changes of what is enabled are decided. */
-    lifecycle: (rest: Pick<LifecycleDeps, 'bundledIds' | 'servers' | 'tryOut'>) => {
+    lifecycle: (
+      rest: Pick<LifecycleDeps, 'bundledIds' | 'bundledSkills' | 'servers' | 'tryOut'>,
+    ) => {
       const lifecycle: PluginLifecycle = createPluginLifecycle({
         ...rest,
         store,
+        skills,
         bundles,
         quota: config.pluginQuota,
         clock: parts.clock,

@@ -1,4 +1,5 @@
-import type { AgentSkills, IsThere } from '#contracts/skill.ts'
+import { labelFrom, ownLabel, type Label } from '#contracts/label.ts'
+import type { AgentSkills, IsThere, LoadedSkill } from '#contracts/skill.ts'
 import type { Tool, ToolResult } from '#contracts/tool.ts'
 
 /** The tool that reads a skill. */
@@ -29,10 +30,11 @@ export const createLoadSkill = (skills: AgentSkills, isThere: IsThere): Tool => 
       const { ok: _, ...why } = loaded
       return { ok: false, error: { code: 'tool_failed', ...why } }
     }
-    const { text, files, hash, tokens } = loaded
-    emit({ type: 'skill_loaded', data: { call, name: loaded.name, hash, ...wanted, tokens } })
+    const { text, files, hash, tokens, tier } = loaded
+    emit({ type: 'skill_loaded', data: { call, name: loaded.name, hash, tier, ...wanted, tokens } })
     return {
       ok: true,
+      label: labelOf(loaded),
       output: {
         skill: loaded.name,
         ...(wanted.file === undefined ? { instructions: text } : { ...wanted, text }),
@@ -41,3 +43,9 @@ export const createLoadSkill = (skills: AgentSkills, isThere: IsThere): Tool => 
     }
   },
 })
+
+/** Enabling a community skill says that it may be read, not that its author may steer what is done: that is asked about. */
+const labelOf = ({ tier, name }: Extract<LoadedSkill, { readonly ok: true }>): Label =>
+  tier === 'community'
+    ? labelFrom(`${loadSkillName} ${name}`, { confidentiality: 'public' })
+    : ownLabel

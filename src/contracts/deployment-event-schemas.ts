@@ -35,6 +35,7 @@ const unrecorded = {
 }
 const oauthClient = { client: text, ...request }
 
+const skill = { skill: text.describe('its name'), hash: text.describe('sha-256 of its content') }
 const plugin = { plugin: text, hash: text.describe('sha-256 of its content') }
 const change = {
   generation: number
@@ -154,6 +155,7 @@ export const deploymentEventSchemas = {
     asked: text,
     plugin: text.exactOptional(),
     server: text.exactOptional(),
+    skill: text.exactOptional(),
     code: text,
     why: text,
     ...request,
@@ -165,10 +167,26 @@ export const deploymentEventSchemas = {
     isKept: z.literal(true).exactOptional().describe('it guards something, so it stays on'),
     ...change,
   }),
+  skill_added: kind('A version of a skill arrived.', {
+    ...skill,
+    tier: text,
+    source: text,
+    ...change,
+  }),
+  skill_updated: kind('A skill has another version from now on.', {
+    ...skill,
+    tier: text,
+    from: text.describe('the hash that it had'),
+    ...change,
+  }),
+  skill_enabled: kind('A skill was switched on.', { ...skill, tier: text, ...change }),
+  skill_disabled: kind('A skill was switched off.', { ...skill, ...change }),
+  skill_removed: kind('A skill is gone.', { ...skill, ...change }),
   generation_restored: kind('All that was enabled at an earlier time is enabled again.', {
     restored: number,
     regained: texts.exactOptional(),
     regainedServers: texts.exactOptional(),
+    regainedSkills: texts.exactOptional(),
     policy: z.object(lines).exactOptional(),
     ...change,
   }),

@@ -26,11 +26,22 @@ export interface DraftText {
   readonly name: string
   readonly description: string
   readonly requires: readonly string[]
-  /** sha-256 of all of its files. */
+  /** As of a skill that is installed: promoted, it has the same. */
   readonly hash: string
   /** Text by path; `SKILL.md` is one of them. */
   readonly files: Readonly<Record<string, string>>
 }
+
+/** The front matter of a draft's SKILL.md, which nobody else has written. */
+export const draftFields = ({
+  name,
+  description,
+  requires,
+}: Pick<DraftText, 'name' | 'description' | 'requires'>) => ({
+  name,
+  description,
+  ...(requires.length > 0 && { metadata: { 'isola-requires': requires.join(' ') } }),
+})
 
 /** With what another text is compared with. */
 export type SketchedText = DraftText & { readonly sketch: string }

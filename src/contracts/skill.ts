@@ -1,3 +1,5 @@
+import type { TrustTier } from './manifest.ts'
+
 /** What is wrong, or of no use, in a SKILL.md. */
 export interface SkillDiagnostic {
   /**
@@ -41,6 +43,8 @@ export interface ReadSkill {
 export interface SkillSource extends Omit<SkillText, 'body' | 'metadata'> {
   /** sha-256 of all of its files. */
   readonly hash: string
+  /** Absent: it ships with the deployment. */
+  readonly tier?: TrustTier
   /** Text by path; `SKILL.md` is one of them. */
   readonly files: Readonly<Record<string, string>>
 }
@@ -68,6 +72,8 @@ export type LoadedSkill =
       readonly ok: true
       readonly name: string
       readonly hash: string
+      /** Whose words it is. */
+      readonly tier: TrustTier
       /** Of its instructions, or of the file that was asked for. */
       readonly text: string
       readonly tokens: number
@@ -77,12 +83,36 @@ export type LoadedSkill =
   | { readonly ok: false; readonly message: string }
 
 /** A skill as an operator sees it. */
-export interface SkillView extends Omit<SkillSource, 'files' | 'allowedTools'> {
-  /** `gated`: it requires what is not there, so that it is neither found nor loaded. A persona is never found. */
-  readonly state: 'ready' | 'gated'
+export interface SkillView extends Omit<SkillSource, 'files' | 'allowedTools' | 'tier'> {
+  /**
+   * `gated`: it requires what is not there, so that it is neither found nor loaded; no more is one that is `installed`,
+   * which was never enabled, or `disabled`. A persona is never found.
+   */
+  readonly state: 'ready' | 'gated' | 'installed' | 'disabled'
+  readonly tier: TrustTier
+  /** Of one that was installed: where it came from, and the name of the key that signed it. */
+  readonly source?: string
+  readonly signer?: string
+  readonly installedBy?: string
+  readonly installedAtMs?: number
   readonly missing: readonly string[]
   /** What a model reads of it, as estimated: where it is found, and where its instructions are loaded. */
   readonly tokens: { readonly found: number; readonly loaded: number }
+}
+
+/** One with its files. */
+export interface ShownSkill extends SkillView, Pick<SkillSource, 'files'> {
+  /** Versions that came after the one it has: an operator takes one of them by its hash. Absent of one that ships. */
+  readonly waiting?: readonly WaitingSkill[]
+}
+
+/** A version that came, and is not in use. */
+export interface WaitingSkill {
+  readonly hash: string
+  readonly tier: TrustTier
+  readonly source: string
+  readonly installedBy: string
+  readonly installedAtMs: number
 }
 
 /** The skills of a deployment: found, then loaded, then their files (docs/skills.md). */
@@ -92,10 +122,7 @@ export interface SkillLibrary {
   /** All there are, by name. Rejects if skills cannot be read. */
   readonly list: (isThere: IsThere) => Promise<readonly SkillView[]>
   /** One with the text of its files. Rejects if skills cannot be read. */
-  readonly show: (
-    name: string,
-    isThere: IsThere,
-  ) => Promise<(SkillView & Pick<SkillSource, 'files'>) | undefined>
+  readonly show: (name: string, isThere: IsThere) => Promise<ShownSkill | undefined>
   /**
    * @param options.file One of its files; its instructions if absent.
    * @returns A refusal for a persona, and for one that lacks something. Rejects if skills cannot be read.

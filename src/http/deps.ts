@@ -29,6 +29,7 @@ import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SessionEntry } from '#contracts/session-entry.ts'
+import type { SkillAdmission } from '#contracts/skill-catalog.ts'
 import type { SkillLibrary } from '#contracts/skill.ts'
 import type { SkillDraftStore } from '#contracts/skill-draft.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -64,6 +65,7 @@ export interface HttpDeps {
   readonly tryPolicy: TryPolicy
   readonly skills: Pick<SkillLibrary, 'list' | 'show'>
   readonly skillDrafts: Pick<SkillDraftStore, 'list' | 'find' | 'promote' | 'remove'>
+  readonly skillAdmission: SkillAdmission
   /** Remote MCP servers. */
   readonly mcp: McpAdministration
   /** Takes away what a plugin keeps outside of sessions. */

@@ -11,7 +11,8 @@ import { createHooks, type HooksDeps } from './hooks/create-hooks.ts'
 import { createLiveHooks } from './hooks/live-hooks.ts'
 import { loadPlugins } from './loading/in-process-host.ts'
 import { createArchiveReader, type ArchiveReaderDeps } from './admission/archive-reader.ts'
-import { createUploadReader } from './admission/upload-reader.ts'
+import { checkDistinct, checkPath } from './admission/archive-paths.ts'
+import { createUploadReader, createVerifier } from './admission/upload-reader.ts'
 import { composeIsolates, type IsolateParts } from './sandbox/compose.ts'
 import { createIsolateMeter } from './capabilities/isolate-meter.ts'
 import { createTryOut, type TryOutDeps } from './admission/try-out.ts'
@@ -84,6 +85,14 @@ export function composePlugins(parts: PluginParts) {
       }
     },
     tryOut: (wire: TryOutDeps['wire']) => createTryOut({ wire, isolates: host }),
+    /** What skills come in by, too. */
+    admission: {
+      verify: createVerifier(trust),
+      checkPaths(paths: readonly string[]) {
+        for (const path of paths) checkPath(path)
+        checkDistinct(paths)
+      },
+    },
     readUpload: createUploadReader({
       readArchive: createArchiveReader({ ...parts, isolates, sleep: clock.sleep }),
       trust,

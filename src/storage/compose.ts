@@ -17,6 +17,7 @@ import { createPluginStore } from './plugins.ts'
 import { createRetention, type RetentionOptions } from './retention.ts'
 import { createSecretStore } from './secrets.ts'
 import { createSkillDrafts } from './skill-drafts.ts'
+import { createSkillStore } from './skills.ts'
 import { createSessionIndex } from './session-index.ts'
 import { createUsageReport } from './usage-report.ts'
 import { createTrustStore } from './trusted-keys.ts'
@@ -48,6 +49,7 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     plugins: createPluginStore(database),
     secrets: createSecretStore(database),
     skillDrafts: createSkillDrafts(database, clock),
+    skills: createSkillStore(database),
     trust: createTrustStore(database),
     approvalRules: createApprovalRules(database, clock),
     /** What an operator reads. */

@@ -385,6 +385,10 @@ export function createFakeApp(options: FakeOptions = {}) {
     tryPolicy,
     skills: libraryOf([]),
     skillDrafts: noDrafts,
+    skillAdmission: {
+      read: async () => ({ skills: [], refused: [] }),
+      changes: async () => undefined,
+    },
     plugins: {
       list: async () => [],
       show: async () => undefined,

@@ -16,3 +16,18 @@ export const libraryOf = (skills: readonly SkillSource[]) =>
     buildIndex: createSearchIndex,
     count: { ofText: (text) => text.length },
   })
+
+/** A skill as it is sent to be installed. */
+export function skillBundle(
+  name: string,
+  description: string,
+  body: string,
+  more: { readonly metadata?: object; readonly files?: Readonly<Record<string, string>> } = {},
+) {
+  const { metadata, files } = more
+  const fields = { name, description, ...(metadata && { metadata }) }
+  const text = `---\n${Object.entries(fields)
+    .map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
+    .join('\n')}\n---\n\n${body}\n`
+  return { fields, files: { 'SKILL.md': text, ...files } }
+}

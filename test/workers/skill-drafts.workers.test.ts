@@ -190,3 +190,93 @@ describe('P9: a skill that an agent writes', () => {
     expect(await Promise.all(roles.map(statusFor))).toEqual([200, 403, 403])
   })
 })
+
+describe('P10: a draft that an operator promotes', () => {
+  const skills = '/api/operator/skills'
+  const promote = (draft: string, json: object) => call(`${drafts}/${draft}/promote`, { json })
+  const find: Call = { name: 'isola__find', input: { queries: ['price sheet of a list of goods'] } }
+  const load: Call = { name: 'isola__load_skill', input: { name: 'price-sheet' } }
+  afterEach(() => call(`${skills}/price-sheet`, { method: 'DELETE' }))
+
+  it('is a community skill with exactly that text, found and loaded once it is enabled', async () => {
+    const { said } = await run([noted, emit(skill)])
+    const { hash, files } = await callJson(`${drafts}/${said.draft}`)
+    const looked = await promote(said.draft, { hash, dryRun: true })
+    expect([looked.status, (await callJson(`${drafts}/${said.draft}`)).state]).toEqual([
+      200,
+      'open',
+    ])
+    const done = await promote(said.draft, { hash })
+    expect(done.status).toBe(201)
+    const requires = ['tool:kv__set']
+    expect(await done.json()).toMatchObject({
+      skills: [{ name: 'price-sheet', hash, tier: 'community', requires, notes: [] }],
+    })
+    const installed = { state: 'installed', tier: 'community', source: `draft ${said.draft}` }
+    expect(await callJson(`${skills}/price-sheet`)).toMatchObject({ ...installed, files, hash })
+    expect((await run([find])).said.skills).toBeUndefined()
+    expect(JSON.stringify((await run([load])).said)).toContain('There is no skill named')
+
+    await callJson(`${skills}/price-sheet/enable`, { json: { hash } })
+    expect((await run([find])).said.skills).toMatchObject([{ name: 'price-sheet' }])
+    const loaded = await run([find, load])
+    expect(loaded.said.instructions).toBe(skill.instructions)
+    const [told] = await events('skill_promoted')
+    expect(told).toMatchObject({
+      principal: 'operator',
+      data: { draft: said.draft, hash, count: 1 },
+    })
+  })
+
+  it('T23: is what was shown: a text that an agent wrote meanwhile is refused', async () => {
+    const { said } = await run([emit(skill)])
+    const { hash } = await callJson(`${drafts}/${said.draft}`)
+    await run([emit(nearly)])
+    const refused = await promote(said.draft, { hash })
+    expect([refused.status, await refused.text()]).toEqual([
+      409,
+      expect.stringContaining('has another text by now') as string,
+    ])
+    expect((await call(`${skills}/price-sheet`)).status).toBe(404)
+  })
+
+  it('stays for its origin, is promoted once, and what is written then is another draft', async () => {
+    const { said } = await run([emit(skill)])
+    const { hash } = await callJson(`${drafts}/${said.draft}`)
+    expect((await promote(said.draft, { hash })).status).toBe(201)
+    const again = await promote(said.draft, { hash })
+    expect([again.status, await again.text()]).toEqual([
+      409,
+      expect.stringContaining('was promoted already') as string,
+    ])
+    expect((await run([emit(nearly)])).said.draft).not.toBe(said.draft)
+    vi.setSystemTime(Date.now() + 31 * dayMs)
+    await worker.scheduled()
+    expect((await callJson(drafts)).drafts).toMatchObject([{ id: said.draft, state: 'promoted' }])
+  })
+
+  it('is refused where its name looks like that of another skill, and stays a draft', async () => {
+    const { said } = await run([emit({ ...skill, name: 'c0de-review' })])
+    const { hash } = await callJson(`${drafts}/${said.draft}`)
+    const refused = await promote(said.draft, { hash })
+    expect([refused.status, await refused.text()]).toEqual([
+      422,
+      expect.stringContaining('looks like') as string,
+    ])
+    expect(await callJson(`${drafts}/${said.draft}`)).toMatchObject({ state: 'open' })
+    expect((await promote(said.draft, { hash, allowLookAlike: true })).status).toBe(201)
+    await call(`${skills}/c0de-review`, { method: 'DELETE' })
+  })
+
+  it('I26: is promoted by operators alone', async () => {
+    const { said } = await run([emit(skill)])
+    const { hash } = await callJson(`${drafts}/${said.draft}`)
+    for (const role of ['author', 'auditor', 'user']) {
+      const json = { principal: `p-${role}`, role }
+      const { key } = await callJson('/api/operator/keys', { json })
+      const headers = { authorization: `Bearer ${key}` }
+      const path = `${drafts}/${said.draft}/promote`
+      expect((await call(path, { json: { hash }, headers })).status).toBe(403)
+    }
+  })
+})

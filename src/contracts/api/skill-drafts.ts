@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { labelSchema } from '../label.ts'
 import type { ApiContracts } from './contract.ts'
+import { promoteDraftRequest } from './requests/installed.ts'
 import { noFields } from './requests/lists.ts'
 import { atMs, count, text } from './shapes.ts'
+import { addition } from './skills.ts'
 
 const params = { draft: 'The draft’s id: `drf_` and 22 characters.' }
 
@@ -57,6 +59,16 @@ export const skillDraftContracts = {
     params,
     replies: { 200: { is: 'The draft.', json: draft } },
     errors: [404],
+  },
+  'POST /api/operator/skill-drafts/:draft/promote': {
+    summary: 'Installs exactly this text as a community skill, which enables nothing.',
+    params,
+    body: promoteDraftRequest,
+    replies: {
+      200: { is: 'With `dryRun`: what would be installed.', json: addition },
+      201: { is: 'It is there.', json: addition },
+    },
+    errors: [403, 404, 409, 422],
   },
   'DELETE /api/operator/skill-drafts/:draft': {
     summary: 'Takes a draft away. A skill that it was promoted to stays.',

@@ -1,20 +1,31 @@
 import * as z from 'zod'
 import type { ApiContracts } from './contract.ts'
-import { count, text } from './shapes.ts'
+import { addSkillOptions, enableSkillRequest, updateSkillRequest } from './requests/installed.ts'
+import { noFields } from './requests/lists.ts'
+import { atMs, count, notes, text } from './shapes.ts'
 
 const params = { skill: 'Its name.' }
+const tier = z
+  .enum(['builtin', 'trusted', 'community'])
+  .describe('`builtin`: it ships. `trusted`: signed by a key that is accepted. Else `community`.')
+const kind = z.enum(['skill', 'persona'])
+const requires = z.array(text).describe('`tool:<name>` or `plugin:<id>`.')
+const hash = text.describe('sha-256 of all that it is made of.')
 
 const shared = {
   name: text,
   description: text,
-  kind: z.enum(['skill', 'persona']),
-  requires: z.array(text).describe('`tool:<name>` or `plugin:<id>`.'),
+  kind,
+  requires,
   license: text.optional(),
   compatibility: text.optional(),
-  hash: text.describe('sha-256 of all of its files.'),
+  hash,
+  tier,
   state: z
-    .enum(['ready', 'gated'])
-    .describe('`gated`: it requires what is not there, and is neither found nor loaded.'),
+    .enum(['ready', 'gated', 'installed', 'disabled'])
+    .describe(
+      '`gated`: it requires what is not there. `installed`: it was never enabled. Only one that is `ready` is found and loaded.',
+    ),
   missing: z.array(text).describe('What it requires and is not there.'),
   tokens: z
     .object({
@@ -22,15 +33,85 @@ const shared = {
       loaded: count.describe('Where its instructions are loaded.'),
     })
     .describe('What a model reads of it, by estimate.'),
+  source: text
+    .optional()
+    .describe('Where it came from. Like what follows, absent of one that ships.'),
+  signer: text.optional().describe('The name of the key that signed it.'),
+  installedBy: text.optional(),
+  installedAtMs: atMs.optional(),
 }
 
-/** The skills that there are. */
+const sides = z.object({ before: text, after: text })
+const changes = z
+  .object({
+    from: text.describe('The hash that it has.'),
+    description: sides.optional(),
+    kind: sides.optional(),
+    requires: z.object({ added: z.array(text), removed: z.array(text) }),
+    files: z.array(
+      z.object({
+        path: text,
+        is: z.enum(['new', 'gone', 'changed']),
+        added: count.describe('Lines that are new.'),
+        removed: count.describe('Lines that are gone.'),
+        lines: z.array(text).describe('The first of them, each behind `+ ` or `- `.'),
+      }),
+    ),
+  })
+  .meta({ id: 'SkillChanges', description: 'What this version changes of the one that it has.' })
+const added = z.object({
+  name: text,
+  hash,
+  tier,
+  description: text,
+  kind,
+  requires,
+  files: z.array(text).describe('Beside SKILL.md.'),
+  source: text,
+  changes: changes.optional().describe('Absent if there was none of this name.'),
+  notes,
+})
+export const addition = z
+  .object({
+    skills: z.array(added),
+    refused: z
+      .array(z.object({ name: text, code: text, message: text }))
+      .describe('Of a collection: which of it cannot be installed, and why.'),
+    generation: count.optional(),
+  })
+  .meta({ id: 'SkillAddition' })
+const change = z.object({ name: text, generation: count, notes })
+const errors = [404, 409]
+
+/** What somebody brings. */
+const upload = addSkillOptions.extend({
+  bundle: z
+    .unknown()
+    .optional()
+    .describe('`{ fields, files }`: the front matter of SKILL.md as JSON, and text by path.'),
+  folder: text.optional().describe('The name of its folder, which is its name if it has none.'),
+  url: text.optional().describe('Where a zip with one skill or several is.'),
+  skills: z.array(text).optional().describe('Of several: only those of these names.'),
+  signature: z.unknown().optional(),
+  source: text.optional(),
+})
+
+/** The skills that there are, and every change of those that were installed. */
 export const skillContracts = {
   'GET /api/operator/skills': {
     summary: 'The skills and personas, with what each costs and lacks.',
     replies: {
       200: { is: 'All of them.', json: z.object({ skills: z.array(z.object(shared)) }) },
     },
+  },
+  'POST /api/operator/skills': {
+    summary: 'Installs a version of a skill, which enables nothing.',
+    body: upload,
+    replies: {
+      200: { is: 'With `dryRun`: what would be installed.', json: addition },
+      201: { is: 'It is there.', json: addition },
+    },
+    errors: [403, 409, 422],
   },
   'GET /api/operator/skills/:skill': {
     summary: 'A skill with its files.',
@@ -41,9 +122,47 @@ export const skillContracts = {
         json: z.object({
           ...shared,
           files: z.record(text, text).describe('Text by path; `SKILL.md` is one of them.'),
+          waiting: z
+            .array(z.object({ hash, tier, source: text, installedBy: text, installedAtMs: atMs }))
+            .optional()
+            .describe('Versions that came after the one it has.'),
         }),
       },
     },
     errors: [404],
+  },
+  'DELETE /api/operator/skills/:skill': {
+    summary: 'Removes an installed skill.',
+    params,
+    replies: { 200: { is: 'It is gone.', json: change } },
+    errors,
+  },
+  'POST /api/operator/skills/:skill/update': {
+    summary: 'Takes a version that waits; with `dryRun` only shows what it changes.',
+    params,
+    body: updateSkillRequest,
+    replies: {
+      200: {
+        is: 'What it changes, and with `generation` that it did.',
+        json: z.object({ name: text, hash, changes, generation: count.optional(), notes }),
+      },
+    },
+    errors,
+  },
+  'POST /api/operator/skills/:skill/enable': {
+    summary: 'Lets it be found and loaded.',
+    params,
+    body: enableSkillRequest,
+    isBodyOptional: true,
+    replies: { 200: { is: 'What it came to.', json: change } },
+    errors,
+  },
+  'POST /api/operator/skills/:skill/disable': {
+    summary: 'It is not found and not loaded any more.',
+    params,
+    body: noFields,
+    isBodyOptional: true,
+    replies: { 200: { is: 'What it came to.', json: change } },
+    errors,
   },
 } as const satisfies ApiContracts

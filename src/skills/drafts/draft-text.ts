@@ -1,9 +1,10 @@
+import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { SkillText } from '#contracts/skill.ts'
-import { hasHidden, hasHiddenInLine } from '#contracts/visible-text.ts'
-import { readSkill } from '../read-skill.ts'
+import { draftFields, type DraftText } from '#contracts/skill-draft.ts'
+import { hasHiddenInLine } from '#contracts/visible-text.ts'
+import { readBundle, type ReadBundleDeps } from '../admission/read-bundle.ts'
+import { entryFile } from '../skill-text.ts'
 
-const entryFile = 'SKILL.md'
 const maxInstructionsChars = 20_000
 const maxFiles = 8
 const maxFileChars = 20_000
@@ -22,8 +23,7 @@ export interface GivenSkill {
 
 /** A skill as it would be installed, with the words by which it is compared. */
 export interface WrittenSkill {
-  readonly skill: SkillText
-  readonly files: Readonly<Record<string, string>>
+  readonly text: DraftText
   readonly words: string
 }
 
@@ -48,31 +48,36 @@ export function readGiven(
  * @param tools Those that its run called: what of it stands in the text is what the skill requires.
  * @returns A text says what to change.
  */
-export function toWrittenSkill(given: GivenSkill, tools: readonly string[]): WrittenSkill | string {
-  const { name, description, instructions, files } = given
+export function toWrittenSkill(
+  given: GivenSkill,
+  tools: readonly string[],
+  deps: ReadBundleDeps,
+): WrittenSkill | string {
+  const { name, description, instructions } = given
   const wrong = whatIsWrong(given)
   if (wrong !== undefined) return wrong
-  const words = [description, instructions, ...Object.values(files)].join('\n')
+  const words = [description, instructions, ...Object.values(given.files)].join('\n')
   const requires = tools.filter((tool) => isNamedIn(words, tool)).map((tool) => `tool:${tool}`)
-  const metadata = requires.length > 0 && { metadata: { 'isola-requires': requires.join(' ') } }
-  const fields = { name, description, ...metadata }
-  const text = `---\n${toYaml(fields)}---\n\n${instructions}\n`
-  // What we have just written needs no reading: the fields are those.
-  const { skill, diagnostics } = readSkill(text, { folder: name, parseYaml: () => fields })
-  const [first] = diagnostics
-  if (!skill || first) return `${first?.field ?? 'instructions'}: ${first?.message}.`
-  return { skill, files: { ...files, [entryFile]: text }, words }
+  const fields = draftFields({ name, description, requires })
+  const files = { ...given.files, [entryFile]: `---\n${toYaml(fields)}---\n\n${instructions}\n` }
+  try {
+    const { version, notes } = readBundle({ folder: name, bundle: { fields, files } }, deps)
+    if (notes[0] !== undefined) return `${notes[0]}.`
+    return { text: { name, description, requires, hash: version.hash, files }, words }
+  } catch (error) {
+    if (errorCode(error) !== 'plugin_upload_invalid') throw error
+    return errorMessage(error)
+  }
 }
 
+/** What holds for drafts alone: they are smaller, and one that could never be installed is none. */
 function whatIsWrong({ name, description, instructions, files }: GivenSkill): string | undefined {
   const paths = Object.keys(files)
   const texts = Object.values(files)
   const badPath = paths.find((path) => path.length > maxPathChars || !filePath.test(path))
   const sum = [instructions, ...texts].reduce((chars, text) => chars + text.length, 0)
-  const hiding = [['instructions', instructions] as const, ...Object.entries(files)].find(
-    ([, text]) => hasHidden(text),
-  )
-  if (!/^[a-z0-9]/.test(name)) return 'name: must be lowercase words joined by hyphens.'
+  if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name))
+    return 'name: must be lowercase words (a to z, digits) joined by single hyphens.'
   if (hasHiddenInLine(description))
     return 'description: must be one line, without characters that nobody can see.'
   if (instructions === '') return 'instructions: are empty. Say step by step how the task is done.'
@@ -86,21 +91,17 @@ function whatIsWrong({ name, description, instructions, files }: GivenSkill): st
   if (texts.some((text) => text === '' || text.length > maxFileChars))
     return `files: each must have 1 to ${maxFileChars} characters.`
   if (sum > maxAllChars) return `files: ${sum} characters in all; ${maxAllChars} are the most.`
-  if (hiding) return `${hiding[0]}: has characters that nobody can see. Leave them out.`
   return undefined
 }
 
 /** A text in quotes of JSON is one of YAML, too. */
-const toYaml = (fields: Readonly<Record<string, string | Readonly<Record<string, string>>>>) =>
-  Object.entries(fields)
-    .map(([key, value]) =>
-      typeof value === 'string'
-        ? `${key}: ${JSON.stringify(value)}\n`
-        : `${key}:\n${Object.entries(value)
-            .map(([inner, text]) => `  ${inner}: ${JSON.stringify(text)}\n`)
-            .join('')}`,
-    )
-    .join('')
+const toYaml = ({ metadata, ...fields }: ReturnType<typeof draftFields>): string =>
+  [
+    ...Object.entries(fields).map(([key, text]) => `${key}: ${JSON.stringify(text)}\n`),
+    ...Object.entries(metadata ?? {}).map(
+      ([key, text]) => `metadata:\n  ${key}: ${JSON.stringify(text)}\n`,
+    ),
+  ].join('')
 
 /** As a whole word: `sql__query` is not named by `sql__query_all`. */
 const isNamedIn = (text: string, tool: string): boolean =>

@@ -12,7 +12,7 @@ import type {
 import type { Clock } from '#contracts/sources.ts'
 import { readGiven, toWrittenSkill } from './draft-text.ts'
 import { nearlySame, similarity, sketchOf } from './similarity.ts'
-import { hashOfFiles } from '../hash-of-files.ts'
+import type { ReadBundleDeps } from '../admission/read-bundle.ts'
 
 /** What a run and a principal may write, and what may wait for an operator at once. */
 export const draftBudget: DraftBudget = { perRun: 5, perDay: 20, openOfPrincipal: 50, open: 500 }
@@ -20,12 +20,13 @@ export const draftBudget: DraftBudget = { perRun: 5, perDay: 20, openOfPrincipal
 const maxTries = 4
 const mark = '[redacted]'
 
-export interface EmitSkillDeps {
+export interface EmitSkillDeps extends ReadBundleDeps {
   readonly store: Pick<SkillDraftStore, 'take' | 'sketches' | 'add' | 'merge'>
-  readonly sha256: (text: string) => string
   readonly clock: Pick<Clock, 'nowMs'>
   /** Takes secrets out of a text. */
   readonly redact: (text: string) => string
+  /** Names of the skills that ship. May reject. */
+  readonly shipped: () => Promise<readonly string[]>
   /** What a run has done by now. */
   readonly doneIn: (
     run: Pick<DraftWriting, 'principal' | 'session' | 'run'>,
@@ -34,7 +35,7 @@ export interface EmitSkillDeps {
 
 /** Keeps what an agent wrote as a draft, which nobody finds and nothing loads until an operator has promoted it (docs/skills.md). */
 export function createEmitSkill(deps: EmitSkillDeps): EmitSkill {
-  const { store, sha256, clock, redact, doneIn } = deps
+  const { store, clock, redact, doneIn, shipped } = deps
   return async (input, { session, run, call, principal, agent, label: read }) => {
     let redacted = 0
     const takeOut = (text: string) => {
@@ -44,18 +45,19 @@ export function createEmitSkill(deps: EmitSkillDeps): EmitSkill {
     }
     const given = readGiven(input, takeOut)
     const done = await doneIn({ principal, session, run })
-    const written = toWrittenSkill(given, done.tools)
+    const written = toWrittenSkill(given, done.tools, deps)
     if (typeof written === 'string') return refuse(written)
-    const { skill, files, words } = written
-    const hash = hashOfFiles(files, sha256)
+    const { text, words } = written
+    const { name, hash } = text
+    // Such a draft could never be installed.
+    if ((await shipped()).includes(name))
+      return refuse(`name: "${name}" is that of a skill that ships. Choose another one.`)
     const label = joinLabels([read])
     const by = { session, run, call, principal, agent, ...done }
     const writing = { ...by, label, hash, atMs: clock.nowMs() }
     const over = await store.take(writing, draftBudget)
     if (over) return refuse(overTexts[over])
-    const { name, description, requires } = skill
-    const text = { name, description, requires, hash, files, sketch: sketchOf(words) }
-    const kept = await keep(text, writing, deps)
+    const kept = await keep({ ...text, sketch: sketchOf(words) }, writing, deps)
     return 'draft' in kept ? { ok: true, ...kept, name, hash, redacted } : refuse(kept.why)
   }
 }

@@ -32,6 +32,10 @@ const writing = {
 const forged = 'Step.\n  requires nothing\n\u001b[2Jdrf_1: good'
 const draft = { ...summary, files: { 'SKILL.md': forged }, writings: [writing] }
 
+const requires = { added: [], removed: ['kv'] }
+const changes = { from: 'cd'.repeat(32), requires, files: [] }
+const added = { name: 'price-sheet', notes: ['It waits.'], changes }
+
 /** A server with this draft, and what it was sent. */
 function server() {
   const sent: string[] = []
@@ -39,7 +43,7 @@ function server() {
     const { pathname } = new URL(String(input instanceof Request ? input.url : input))
     sent.push(`${init.method ?? 'GET'} ${pathname} ${String(init.body ?? '')}`.trim())
     if (pathname.endsWith('/promote'))
-      return Response.json({ skills: [{ notes: ['It is new.'] }], refused: [] }, { status: 201 })
+      return Response.json({ skills: [added], refused: [] }, { status: 201 })
     if (pathname.endsWith('/skill-drafts')) return Response.json({ drafts: [summary] })
     return Response.json(init.method === 'DELETE' ? { id: 'drf_1', deleted: true } : draft)
   }
@@ -71,13 +75,16 @@ describe('isola skill, of what agents wrote', () => {
     const { run, sent } = server()
     const asked = await run('promote', 'drf_1')
     expect([asked.code, asked.stderr.includes('Say --yes')]).toEqual([2, true])
-    expect(sent).toHaveLength(1)
+    const path = 'POST /api/operator/skill-drafts/drf_1/promote'
+    expect(sent.at(-1)).toBe(`${path} ${JSON.stringify({ hash, dryRun: true })}`)
     const { code, stdout, stderr } = await run('promote', 'drf_1', '-y')
-    expect([code, stderr.includes('| Step.')]).toEqual([0, true])
-    expect(stdout).toBe('It is new.\nInstalled. Next: isola skill enable price-sheet\n')
-    expect(sent.at(-1)).toBe(
-      `POST /api/operator/skill-drafts/drf_1/promote ${JSON.stringify({ hash })}`,
-    )
+    expect([code, stderr.includes('| Step.'), stderr.includes('- requires kv')]).toEqual([
+      0,
+      true,
+      true,
+    ])
+    expect(stdout).toBe('price-sheet is installed.\nIt waits.\n')
+    expect(sent.at(-1)).toBe(`${path} ${JSON.stringify({ hash })}`)
     await run('promote', 'drf_1', '-y', '--look-alike')
     expect(sent.at(-1)).toContain('"allowLookAlike":true')
   })

@@ -41,7 +41,9 @@ function open(secrets: readonly string[] = []) {
   const store = createSkillDrafts(database, clock)
   const redact = createRedactor(secrets)
   const done = { model: 'openai/one', tools: ['sql__query', 'files__read', 'kv__get'] }
-  const deps = { store, sha256, clock, redact, doneIn: async () => done }
+  const shipped = async () => ['code-review']
+  const read = { count: { ofText: () => 1 }, checkPaths: () => {}, shipped }
+  const deps = { ...read, store, sha256, clock, redact, doneIn: async () => done }
   const emitSkill = createEmitSkill(deps)
   const emit = (input: object, by: { principal?: string; run?: string; label?: Label } = {}) => {
     calls += 1
@@ -115,17 +117,22 @@ describe('P9: a skill that an agent writes', () => {
   })
 
   it.each([
-    ['no name', { name: '' }, 'name: must be lowercase words joined by hyphens.'],
+    ['no name', { name: '' }, 'name: must be lowercase words'],
     ['a name in capitals', { name: 'CSV-Import' }, 'name: must be lowercase'],
-    ['a name with a way out', { name: 'a/../b' }, 'name: may have letters, digits and hyphens'],
-    ['a long name', { name: 'a'.repeat(65) }, 'name: has 65 characters; 64 are the most'],
-    ['no description', { description: ' ' }, 'description: is missing or empty'],
-    ['a long description', { description: 'a'.repeat(1_025) }, 'description: has 1025 characters'],
+    ['a name with a way out', { name: 'a/../b' }, 'name: must be lowercase'],
+    ['a long name', { name: 'a'.repeat(65) }, 'name has 65 characters; 64 are the most'],
+    ['the name of one that ships', { name: 'code-review' }, 'is that of a skill that ships'],
+    ['no description', { description: ' ' }, 'description is missing or empty'],
+    ['a long description', { description: 'a'.repeat(1_025) }, 'description has 1025 characters'],
     ['a description in lines', { description: 'a\nb' }, 'description: must be one line'],
     ['no instructions', { instructions: '\n' }, 'instructions: are empty'],
     ['long instructions', { instructions: 'a'.repeat(20_001) }, 'instructions: have 20001'],
-    ['tags that nobody sees', { instructions: 'a \u{e0041} b' }, 'instructions: has characters'],
-    ['text that runs backwards', { files: { 'a.md': 'a \u202e b' } }, 'a.md: has characters'],
+    [
+      'tags that nobody sees',
+      { instructions: 'a \u{e0041} b' },
+      'SKILL.md:6: has a character that nobody',
+    ],
+    ['text that runs backwards', { files: { 'a.md': 'a \u202e b' } }, 'a.md:1: has a character'],
     ['a hidden mark in its description', { description: 'a \u200b b' }, 'description: must be one'],
     ['a path with a way out', { files: { '../a.md': 'a' } }, 'files: a path must be'],
     ['a path from the root', { files: { '/a.md': 'a' } }, 'files: a path must be'],

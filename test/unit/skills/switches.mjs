@@ -37,7 +37,7 @@ export default [
     what: 'T23: what nobody can see stands in no draft',
     test: 'emit-skill.test.ts',
     file: 'src/skills/drafts/draft-text.ts',
-    find: '([, text]) => hasHidden(text)',
-    replace: '() => false',
+    find: 'if (hasHiddenInLine(description))',
+    replace: 'if (name === description)',
   },
 ]

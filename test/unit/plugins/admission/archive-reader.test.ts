@@ -127,5 +127,9 @@ it('T26: nothing of the Worker itself parses a zip or YAML', () => {
   expect(importers('read-archive.ts')).toEqual([`${install}/inside/archive-entry.ts`])
   expect(importers('unzip.ts')).toEqual([`${install}/read-archive.ts`])
   expect(importers('folder-to-bundle.ts')).toEqual([`${install}/read-archive.ts`])
-  expect(importers('read-yaml.ts')).toEqual([`${install}/folder-to-bundle.ts`])
+  expect(importers('read-yaml.ts').toSorted()).toEqual([
+    `${install}/collect-skills.ts`,
+    `${install}/folder-to-bundle.ts`,
+  ])
+  expect(importers('collect-skills.ts')).toEqual([])
 })
