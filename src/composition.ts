@@ -67,8 +67,8 @@ export function composeRuntime(
   const { config, storage, sessions, governance, plugins, agents, catalog } = rooms
   const { principals, logins } = governance
   const { createMeter, createSpace, gateway } = sessions
-  const { keepNamedMs, keepAuditMs, keepUsageDays } = config
-  const kept = { ...timing, ...(keepNamedMs && { keepNamedMs }) }
+  const { keepNamedMs, keepAuditMs, keepDraftsMs, keepUsageDays } = config
+  const kept = { ...timing, keepDraftsMs, ...(keepNamedMs && { keepNamedMs }) }
   return {
     session: {
       ...sources,
@@ -101,7 +101,6 @@ export function composeRuntime(
       storage.retention({
         ...(keepAuditMs !== undefined && { keepAuditMs }),
         keep: kept,
-        keepDraftsMs: config.keepDraftsMs,
         collect: catalog.installed.collect,
         tell: principals.tell,
       }),
@@ -153,7 +152,6 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     readAsset: rooms.readAsset,
     skills: rooms.skills.library,
     skillAdmission: rooms.skills.admission,
-    skillDrafts: storage.skillDrafts,
     purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
     toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
     configProblem: config.problem,
@@ -220,9 +218,9 @@ function composeBase(
     write: writeLine,
     fullNameOf: fullNameIn(() => models),
   })
-  const { readSecrets, log } = governance
+  const { readSecrets, redact, log } = governance
   const told = { log: storage.deploymentLog, onFault: log.fault }
-  const common = { ...shared, ...told, validator, readSecrets }
+  const common = { ...shared, ...told, validator, readSecrets, redact }
   const models = composeModels({ ...common, ai: env.AI, buildIndex })
   const readAsset = createReadAsset(env.ASSETS)
   return { config, storage, sessions, catalog, governance, models, readAsset, common }
@@ -265,9 +263,8 @@ function composeWork(parts: WorkParts) {
     ...plugins.admission,
     bundles,
     store: storage.skills,
-    drafts: storage.skillDrafts,
-    redact: governance.redact,
-    readLog: sessions.entry.readLog,
+    ...sessions.entry,
+    drafts: storage.reports.skillDrafts,
     catalog: installed,
     readAsset,
     asset: bundledSkills,

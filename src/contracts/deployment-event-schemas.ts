@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { approvalScope } from './approval.ts'
+import { draftEventSchemas } from './draft-event-schemas.ts'
 import type { Json } from './json.ts'
-import { labelSchema } from './label.ts'
 
 /**
  * What each kind of event of the deployment says: what an operator did, or somebody tried. Like those of sessions
@@ -48,11 +48,6 @@ const unexposed = { unexposed: texts.exactOptional().describe('what is no longer
 const server = { server: text }
 const problem = { code: text, message: text }
 const session = { session: text, owner, ...request }
-const draft = {
-  draft: text,
-  name: text.describe('of the skill'),
-  hash: text.describe('sha-256 of all its files'),
-}
 
 export const deploymentEventSchemas = {
   key_added: kind('A key was made.', {
@@ -232,17 +227,7 @@ export const deploymentEventSchemas = {
   }),
   mcp_sign_in_refused: kind('A sign-in at an MCP server failed.', { ...server, refused: text }),
   exposure_changed: kind('What is offered at /mcp was changed.', { ...lines, ...change }),
-  skill_promoted: kind('An operator installed a draft that an agent wrote as a skill.', {
-    ...draft,
-    count: number.describe('how often it was written'),
-    label: labelSchema.describe('of what its writer had read'),
-    ...request,
-  }),
-  skill_draft_removed: kind('An operator took a draft away.', { ...draft, ...request }),
-  skill_draft_expired: kind(
-    'A draft was taken away, since nobody promoted it and no agent wrote it again.',
-    { ...draft, lastAtMs: number.describe('when it was written last; epoch milliseconds') },
-  ),
+  ...draftEventSchemas,
   secret_set: kind('A secret has a value. The value is on no record.', { name: text, ...request }),
   secret_removed: kind('A secret was taken away.', { name: text, ...request }),
   secrets_rotated: kind('Secrets were sealed under another key.', { count: number, ...request }),

@@ -13,9 +13,10 @@ export interface RetentionOptions {
   readonly clock: Pick<Clock, 'nowMs'>
   /** Absent: for ever. */
   readonly keepAuditMs?: number
-  readonly keep: Pick<SessionTiming, 'keepNamedMs' | 'keepStatelessMs'>
-  /** So long after it was written last a draft of a skill goes that nobody promoted. */
-  readonly keepDraftsMs: number
+  readonly keep: Pick<SessionTiming, 'keepNamedMs' | 'keepStatelessMs'> & {
+    /** Drafts of skills that nobody promoted, since they were written last. */
+    readonly keepDraftsMs: number
+  }
   /** Takes away some bundles of plugins that nobody can need any more; 0 is the end. */
   readonly collect?: () => Promise<number>
   readonly tell: (incident: Incident) => Promise<void>
@@ -86,7 +87,7 @@ const marginMs = 30 * 86_400_000
  * what went wrong is an incident, and the operator's page shows it until a time went well.
  */
 export function createRetention(options: RetentionOptions): () => Promise<void> {
-  const { database, clock, keepAuditMs, keep, keepDraftsMs, collect, tell } = options
+  const { database, clock, keepAuditMs, keep, collect, tell } = options
   const { batchRows = 5_000, batchRuns = 500, maxBatches = 40 } = options
   return async () => {
     const nowMs = clock.nowMs()
@@ -117,7 +118,7 @@ export function createRetention(options: RetentionOptions): () => Promise<void> 
         await some(deleteApprovals, cutoff)
       }
       await some(deleteRules, [nowMs])
-      await expireDrafts(database, { beforeMs: nowMs - keepDraftsMs, nowMs })
+      await expireDrafts(database, { beforeMs: nowMs - keep.keepDraftsMs, nowMs })
       for (let left = maxBatches; collect && (await collect()) > 0; left -= 1)
         if (left <= 1) throw thereIsMore()
       await tell({ ...about, message: '', isOver: true }).catch(() => {}) // told the next time

@@ -11,7 +11,7 @@ import { deploymentEventOf, storedEvent } from '../../fakes/events.ts'
 const batchOf: typeof batch = (events, card) => batch(events, { usedAtMs: nowMs, ...card })
 const dayMs = 86_400_000
 const nowMs = 1_000 * dayMs
-const keep = { keepNamedMs: 90 * dayMs, keepStatelessMs: 3_600_000 }
+const keep = { keepNamedMs: 90 * dayMs, keepStatelessMs: 3_600_000, keepDraftsMs: 30 * dayMs }
 
 function open(options: Partial<RetentionOptions> = {}) {
   const { database, sqlite } = createSqliteDatabase()
@@ -21,7 +21,6 @@ function open(options: Partial<RetentionOptions> = {}) {
     clock: { nowMs: () => nowMs },
     keepAuditMs: 365 * dayMs,
     keep,
-    keepDraftsMs: 30 * dayMs,
     tell: async (incident) => void told.push(incident),
     ...options,
   })
@@ -108,7 +107,6 @@ describe('retention of the record', () => {
       database,
       clock: { nowMs: () => nowMs },
       keep,
-      keepDraftsMs: 30 * dayMs,
       tell: async () => {},
     })()
     expect(events()).toEqual(['a 1', 'a 2'])

@@ -19,8 +19,7 @@ function open() {
   const sweep = createRetention({
     database,
     clock,
-    keep: { keepNamedMs: 1e12, keepStatelessMs: 1e12 },
-    keepDraftsMs: 30 * dayMs,
+    keep: { keepNamedMs: 1e12, keepStatelessMs: 1e12, keepDraftsMs: 30 * dayMs },
     tell: async ({ message }) => void (message && incidents.push(message)),
   })
   const writingOf = (call: string, atMs: number) => ({
