@@ -50,7 +50,11 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
     const { plugins } = loaded
     const { servers } = remote
     const prompts = createPrompts()
-    const { narrow_reading: narrow = [], emits_skills: emitsSkills, pinned } = policyOf(snapshot)
+    const {
+      narrow_reading: narrow = [],
+      allow_skill_emission: emitsSkills,
+      pinned,
+    } = policyOf(snapshot)
     const readsNarrowly = (agent: string) => narrow.includes(agent) || narrow.includes('*')
     const given = { plugins, servers, prompts, beyond, readsNarrowly, emitsSkills, pinned }
     const catalog = createAgentDirectory({ ...rest, ...given })

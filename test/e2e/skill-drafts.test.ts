@@ -84,7 +84,7 @@ async function chat(at: number, content: string): Promise<string> {
 
 it('P9, P10: a skill that a model writes twice nearly the same is one draft, promoted, exported, and used in another deployment', async () => {
   const policy = join(temp, 'policy.json')
-  writeFileSync(policy, JSON.stringify({ emits_skills: true }))
+  writeFileSync(policy, JSON.stringify({ allow_skill_emission: true }))
   expect(await isola(0, 'policy', 'set', policy)).toContain('the orchestrator writes drafts')
   expect(await chat(0, 'write')).toContain('drf_')
   expect(await chat(0, 'write again')).toContain('drf_')

@@ -11,7 +11,7 @@ const dayMs = 86_400_000
 let upstream: ReturnType<typeof installUpstream> | undefined
 const setPolicy = (policy: object) =>
   callJson('/api/operator/policy', { json: { policy: { network: { hosts: ['*'] }, ...policy } } })
-beforeEach(() => setPolicy({ emits_skills: true }))
+beforeEach(() => setPolicy({ allow_skill_emission: true }))
 afterEach(async () => {
   vi.useRealTimers()
   upstream?.restore()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { resolveUsesTools } from '../../../src/agents/tool-reach.ts'
-import { permitLines, toPermit } from '../../../src/contracts/permit.ts'
+import { permitLines, toPermit, widened } from '../../../src/contracts/permit.ts'
 import { parseManifest } from '../../../src/contracts/manifest.ts'
 import { says, toolEntry } from '../../fakes/kernel.ts'
 
@@ -44,5 +44,8 @@ describe('disallowed_tools', () => {
     const asks = (one: object) => permitLines(toPermit(parseManifest(one))).map(({ text }) => text)
     expect(asks(emits)).toContain('agent: writes drafts of skills')
     expect(asks(manifest)).not.toContain('agent: writes drafts of skills')
+    // A version that begins to write them has to be allowed anew.
+    const more = widened(toPermit(parseManifest(emits)), toPermit(parseManifest(manifest)))
+    expect(more).toEqual([{ text: 'agent: writes drafts of skills' }])
   })
 })
