@@ -90,7 +90,7 @@ async function keep(
 /**
  * The newer text is kept, since whoever wrote it had done the task once more; not the longer one, since a text would
  * only ever grow. But nobody writes over what is another principal's, and nothing that was written after reading worse
- * takes the place of what was not (T23).
+ * takes the place of what was not (docs/security.md T23).
  */
 const takesPlace = (
   { principal, label }: DraftWriting,
