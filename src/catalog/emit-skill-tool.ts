@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { ownLabel } from '#contracts/label.ts'
 import type { EmitSkill } from '#contracts/skill-draft.ts'
 import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
@@ -35,6 +36,9 @@ export const createEmitSkillTool = (emitSkill: EmitSkill): ToolEntry => ({
       const kept = await emitSkill(input, context).catch(() => unreachable)
       if (!kept.ok) {
         const { ok: _, ...why } = kept
+        // Why nothing was kept is on the record, too.
+        const message = headOf(why.message, 500)
+        context.emit({ type: 'tool_log', data: { call: context.call, level: 'notice', message } })
         return { ok: false, error: { code: 'tool_failed', ...why } }
       }
       const { draft, name, hash, redacted } = kept

@@ -33,10 +33,12 @@ describe('isola__emit_skill', () => {
     expect(result).toMatchObject({ output: { redacted: 2 } })
   })
 
-  it('says why nothing was kept, and tells of no draft', async () => {
+  it('C5: says why nothing was kept, to the model and on the record', async () => {
     const { result, events } = await emit({ ok: false, message: 'name: is wrong.' })
     const error = { code: 'tool_failed', message: 'name: is wrong.' }
-    expect([result, events]).toEqual([{ ok: false, error }, []])
+    expect(result).toEqual({ ok: false, error })
+    const data = { call: 'call_1', level: 'notice', message: error.message }
+    expect(events).toEqual([{ type: 'tool_log', data }])
   })
 
   it('F36: says so where the database is away, and keeps the error to itself', async () => {
