@@ -11,19 +11,20 @@ export interface SkillParts
   extends
     BundledSkillsDeps,
     Pick<SkillLibraryDeps, 'buildIndex' | 'count'>,
-    Omit<InstalledSkillsDeps, 'loadBundle'>,
-    Omit<UploadReaderDeps, 'count' | 'sha256'> {
-  readonly store: SkillStore
+    Pick<UploadReaderDeps, 'verify' | 'checkPaths' | 'fetchArchive' | 'readArchive'> {
+  /** What is in force, as the Catalog knows it. */
+  readonly installed: InstalledSkillsDeps['catalog']
+  readonly skills: SkillStore
   readonly bundles: Pick<BundleStore, 'load'>
 }
 
 /** The skills of this deployment, for the composition. */
 export function composeSkills(parts: SkillParts) {
-  const { store, bundles, buildIndex } = parts
+  const { skills: store, bundles, buildIndex } = parts
   const sources = createBundledSkills(parts)
   // Checked when it came, and kept under its hash.
   const loadBundle = async (hash: string) => JSON.parse(await bundles.load(hash)) as SkillBundle
-  const installed = createInstalledSkills({ ...parts, loadBundle })
+  const installed = createInstalledSkills({ catalog: parts.installed, loadBundle })
   const changes: SkillAdmission['changes'] = async (name, to) => {
     const row = await store.find(name)
     if (!row?.version || row.state === 'removed') return undefined
@@ -32,11 +33,13 @@ export function composeSkills(parts: SkillParts) {
     const version = (await store.versions(name)).find(({ hash }) => hash === to.hash)
     return version && compareSkills(has, { version, files: (await loadBundle(to.hash)).files })
   }
+  const library = createSkillLibrary({ ...parts, sources, installed, store, loadBundle })
+  const admission: SkillAdmission = { read: createUploadReader(parts), changes }
   return {
-    library: createSkillLibrary({ ...parts, sources, installed, loadBundle }),
+    library,
+    surfaces: { skills: library, skillAdmission: admission },
     /** What the Catalog searches. */
     search: createSkillSearch({ bundled: sources, store, buildIndex }),
     bundledNames: async () => (await sources()).map(({ name }) => name),
-    admission: { read: createUploadReader(parts), changes } satisfies SkillAdmission,
   }
 }
