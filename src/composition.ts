@@ -150,8 +150,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     approvalRules: storage.approvalRules,
     readUpload: plugins.readUpload,
     readAsset: rooms.readAsset,
-    skills: rooms.skills.library,
-    skillAdmission: rooms.skills.admission,
+    ...rooms.skills.surfaces,
     purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
     toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
     configProblem: config.problem,
@@ -234,12 +233,11 @@ interface WorkParts extends ReturnType<typeof composeBase> {
 
 /** What an agent works with: plugins, remote servers, the agents themselves, the loop. */
 function composeWork(parts: WorkParts) {
-  const { env, sources, common, storage, sessions, catalog, governance } = parts
+  const { env, sources, common, storage, sessions, catalog, governance, readAsset } = parts
   const { installed, validator, outputs, buildIndex } = catalog
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
   const memory = composeMemory({ buildIndex })
-  const { readAsset } = parts
   const plugins = composePlugins({
     ...common,
     installed,
@@ -258,19 +256,8 @@ function composeWork(parts: WorkParts) {
     bindings: env,
     maxResultChars: outputs.maxChars,
   })
-  const skills = composeSkills({
-    ...common,
-    ...plugins.admission,
-    bundles,
-    store: storage.skills,
-    ...sessions.entry,
-    drafts: storage.reports.skillDrafts,
-    catalog: installed,
-    readAsset,
-    asset: bundledSkills,
-    buildIndex,
-    count,
-  })
+  const skillParts = { ...common, ...plugins.admission, ...storage, ...catalog, readAsset, count }
+  const skills = composeSkills({ ...skillParts, ...sessions.entry, asset: bundledSkills })
   const bundledIds = () => new Set(agents.current().manifests.map(({ id }) => id))
   const mcp = composeMcp({
     ...common,
@@ -299,12 +286,7 @@ function composeWork(parts: WorkParts) {
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)
-  const lifecycle = catalog.lifecycle({
-    tryOut,
-    servers: mcp.decisions,
-    bundledIds,
-    bundledSkills: skills.bundledNames,
-  })
+  const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds, skills })
   const { answers } = governance
   const thinking = composeThinking((planner) => answers.around(hooks.around(planner)), validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }

@@ -1,7 +1,6 @@
 // isola skill add|update|enable|disable|remove: skills that are installed on the server.
 import { resolve } from 'node:path'
 import { ApiError, type Client, type Reply, type Request } from '../../src/client/client.ts'
-import type { SentSkill } from '../../src/contracts/skill-catalog.ts'
 import {
   defineVerbs,
   dryRun,
@@ -18,7 +17,7 @@ import { UsageError } from './usage.ts'
 /** npm runs us in the clone's folder: what is relative is so to where its user stands. */
 const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
 
-type Body = Extract<Request<'POST /api/operator/skills'>['body'], object>
+type Body = Exclude<Request<'POST /api/operator/skills'>['body'], Blob>
 type Addition = Reply<'POST /api/operator/skills'>
 type Added = Addition['skills'][number]
 type Changes = NonNullable<Added['changes']>
@@ -36,32 +35,24 @@ const addOptions = {
 /** What is sent of one skill, or what is wrong with it. */
 interface Sent {
   readonly name: string
-  readonly body: Body
+  readonly body?: Body
   readonly problem?: string | undefined
   readonly notes?: readonly string[] | undefined
 }
 
 /** One request for each skill that is read here, so that each may be as large as it may be. */
-async function toSent(given: string, names: readonly string[]): Promise<readonly Sent[]> {
+async function toSent(given: string, only: readonly string[]): Promise<readonly Sent[]> {
   if (/^https?:\/\//.test(given))
-    return [{ name: given, body: { url: given, ...(names.length > 0 && { skills: [...names] }) } }]
-  const { readLocalSkills } = await import('./skill-sources.ts')
-  const { skills, source } = readLocalSkills(at(given))
-  const wanted = names.length === 0 ? skills : skills.filter((one) => names.includes(nameOf(one)))
-  if (wanted.length === 0) {
-    const there = skills.map(nameOf).join(', ')
-    throw new UsageError(`--skill: there is none of that name in ${given}. It has ${there}.`)
-  }
-  return wanted.map((one) => ({
-    name: nameOf(one),
-    body: { bundle: one.bundle, source, ...(one.folder && { folder: one.folder }) },
+    return [{ name: given, body: { url: given, ...(only.length > 0 && { skills: [...only] }) } }]
+  const { readLocalSkills, nameOfSent } = await import('./skill-sources.ts')
+  const { skills, source } = readLocalSkills(at(given), only)
+  return skills.map((one) => ({
+    name: nameOfSent(one),
     problem: one.problem,
     notes: one.notes,
+    ...(one.bundle && { body: { bundle: one.bundle, source, folder: one.folder } as Body }),
   }))
 }
-
-const nameOf = ({ bundle, folder = '' }: SentSkill) =>
-  String(Object(Object(bundle).fields).name ?? folder)
 
 async function add({
   args: [given],
@@ -79,8 +70,7 @@ async function add({
   const sent = await toSent(given, values.skill ?? [])
   for (const { name, body, problem, notes = [] } of sent) {
     try {
-      if (problem !== undefined)
-        throw new ApiError(422, { code: 'plugin_upload_invalid', message: problem })
+      if (!body) throw new ApiError(422, { code: 'plugin_upload_invalid', message: problem ?? '' })
       const answer = await request('POST /api/operator/skills', { body: { ...body, ...more } })
       skills.push(...answer.skills.map((one) => ({ ...one, notes: [...notes, ...one.notes] })))
       refused.push(...answer.refused)

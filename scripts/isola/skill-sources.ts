@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node
 import { basename, join, relative, resolve, sep } from 'node:path'
 import { skillCaps, type SentSkill } from '../../src/contracts/skill-catalog.ts'
 import { collectSkills } from '../../src/plugins/admission/collect-skills.ts'
-import { unzip } from '../../src/plugins/admission/unzip.ts'
+import { readSkills } from '../../src/plugins/admission/read-skills.ts'
 
 /** What was read here, each skill with where it came from. */
 export interface LocalSkills {
@@ -15,16 +15,16 @@ const leftOut = new Set(['node_modules', '.git', '.DS_Store'])
 /** Of one collection with all that is beside its skills. */
 const maxFiles = 20_000
 
-/** Reads the skills of a folder, or of a zip. Throws what is neither. */
-export function readLocalSkills(given: string): LocalSkills {
+/** Reads the skills of a folder, a .zip or a .tar.gz: those of these names, or all. Throws what is none of them. */
+export function readLocalSkills(given: string, only: readonly string[]): LocalSkills {
   if (!existsSync(given)) throw new Error(`${given} is none of: a skill's folder, a .zip, a URL.`)
-  if (!statSync(given).isDirectory()) {
-    if (!given.endsWith('.zip')) throw new Error(`${given} is neither a folder nor a .zip.`)
-    return { skills: collectSkills(unzip(readFileSync(given))), source: basename(given) }
-  }
+  if (!statSync(given).isDirectory())
+    return { skills: readSkills(readFileSync(given), only), source: basename(given) }
   const folder = basename(resolve(given))
-  return { skills: collectSkills(readFolder(given), folder), source: `folder ${folder}` }
+  return { skills: collectSkills(readFolder(given), { folder, only }), source: `folder ${folder}` }
 }
+
+export { nameOfSent } from '../../src/plugins/admission/collect-skills.ts'
 
 /** Files by their path below a folder. Links are not followed: they may lead to what nobody wants to send. */
 function readFolder(folder: string): ReadonlyMap<string, Uint8Array> {

@@ -2,14 +2,11 @@ import { IsolaError } from '#contracts/errors.ts'
 import {
   exposureOf,
   noGeneration,
-  pinOf,
   policyOf,
-  toPins,
   type HeldPart,
   type PluginSnapshot,
   type StoredPart,
   type PluginSource,
-  type SkillPin,
 } from '#contracts/generation.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
@@ -52,8 +49,6 @@ export interface PluginCatalog extends PluginAdministration {
   readonly search: (queries: readonly string[], limit: number) => Promise<readonly string[]>
   /** Skills that fit, best first. Throws `request_unavailable`. */
   readonly skills: (queries: readonly string[]) => Promise<readonly SkillCandidate[]>
-  /** The pin of an installed skill that is enabled now. Throws `request_unavailable`. */
-  readonly skill: (name: string) => Promise<SkillPin | undefined>
   /** The tools of parts that fit one of these patterns. Throws `request_unavailable`. */
   readonly tools: (wanted: readonly string[]) => Promise<readonly ListedTool[]>
   /** The same, their names alone. Throws `request_unavailable`. */
@@ -179,12 +174,6 @@ export function createCatalogGateway({
     },
     search: (queries, limit) => askNow((api) => api.search(queries, limit)),
     skills: (queries) => askNow((api) => api.skills(queries)),
-    async skill(name) {
-      if (!namespace) return undefined
-      const { number } = await shared.now()
-      named.forgetMissing([name])
-      return pinOf({ pins: toPins(await named.find([name], number)) }, 'skill', name)
-    },
     tools: (wanted) => askNow((api) => api.tools(wanted)),
     toolNames: (wanted) => askNow((api) => api.toolNames(wanted)),
     problems: async () => (namespace ? askNow((api) => api.problems()) : []),

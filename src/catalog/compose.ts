@@ -82,12 +82,15 @@ export function composeCatalog({ bundles, store, skills, trust, config, ...parts
     },
     /** How changes of what is enabled are decided. */
     lifecycle: (
-      rest: Pick<LifecycleDeps, 'bundledIds' | 'bundledSkills' | 'servers' | 'tryOut'>,
+      rest: Pick<LifecycleDeps, 'bundledIds' | 'servers' | 'tryOut'> & {
+        readonly skills: { readonly bundledNames: LifecycleDeps['bundledSkills'] }
+      },
     ) => {
       const lifecycle: PluginLifecycle = createPluginLifecycle({
         ...rest,
         store,
         skills,
+        bundledSkills: rest.skills.bundledNames,
         bundles,
         quota: config.pluginQuota,
         clock: parts.clock,

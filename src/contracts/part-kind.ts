@@ -22,6 +22,8 @@ export interface PartOutcome {
   readonly servers?: readonly McpServerRow[]
   readonly skills?: readonly SkillRow[]
   readonly skillVersion?: SkillVersion
+  /** Nothing of it is written, nor told. */
+  readonly isRehearsal?: boolean
   /** The pins of each kind that is another now, as far as `DecidingPart.generation` has them; nothing changes if absent. */
   readonly pins?: Pins
   /** The id of a part that is gone: what other kinds hold of it goes with it. */

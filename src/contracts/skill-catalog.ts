@@ -1,7 +1,6 @@
 import type { JsonObject } from './json.ts'
 import type { TrustTier } from './manifest.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
-import type { PluginState } from './plugin-catalog.ts'
 import type { PluginSignature } from './plugin-upload.ts'
 import type { SkillSource, SkillText } from './skill.ts'
 
@@ -28,8 +27,15 @@ export const skillCaps = {
   maxChars: 1024 * 1024,
   /** Of the front matter, as JSON. */
   maxFieldsChars: 32 * 1024,
-  /** Skills of one collection. */
+  /** Skills of one collection, and characters of all their files. */
   maxSkills: 200,
+  maxCollectionChars: 4 * 1024 * 1024,
+  /** Of the archive that a collection may be in, with what is beside its skills. */
+  archive: {
+    maxArchiveBytes: 8 * 1024 * 1024,
+    maxUnpackedBytes: 32 * 1024 * 1024,
+    maxFiles: 4_000,
+  },
 } as const
 
 /** A version of a skill that was brought once; its content never changes. */
@@ -56,7 +62,7 @@ export interface SkillVersion extends Omit<SkillText, 'body' | 'metadata' | 'all
 export interface SkillRow {
   readonly name: string
   readonly hash: string
-  readonly state: PluginState
+  readonly state: 'installed' | 'enabled' | 'disabled' | 'removed'
   /** The principal who brought it. */
   readonly owner: string
 }
@@ -75,6 +81,8 @@ export type SkillChange =
       readonly bundle: string
       /** Its name looks like another's, and that is meant; an operator says so. */
       readonly allowLookAlike?: boolean
+      /** Decides only. */
+      readonly dryRun?: boolean
     }
   /** A version that waits is the one in use from now on; by hash, since that is what was looked at. */
   | { readonly do: 'update'; readonly name: string; readonly hash: string }
@@ -102,8 +110,11 @@ export interface SkillStore {
   readonly kept: (hashes: readonly string[]) => Promise<ReadonlyMap<string, SkillVersion>>
 }
 
-/** Whatever `POST /api/operator/skills` takes: its JSON, `{ bundle, signature?, source? }` or `{ url }`, or a zip. */
-export type SkillUpload = { readonly json: unknown } | { readonly zip: Uint8Array }
+/** What `POST /api/operator/skills` takes: a skill, or where several may be, of which `skills` names those that are wanted. */
+export type SkillUpload =
+  | { readonly sent: SentSkill; readonly source?: string | undefined }
+  | { readonly zip: Uint8Array; readonly skills?: readonly string[] | undefined }
+  | { readonly url: string; readonly skills?: readonly string[] | undefined }
 
 /** A skill that may be installed. */
 export interface ReadSkillUpload {
@@ -128,7 +139,7 @@ export interface ReadSkills {
   readonly refused: readonly RefusedSkill[]
 }
 
-/** Throws `skill_upload_invalid`, `plugin_signature_invalid`, `plugin_source_unavailable`, or `request_invalid` for a URL. */
+/** Reads skills; no code of theirs is run. Throws `plugin_upload_invalid`, `plugin_signature_invalid`, `plugin_isolate_unavailable`, `plugin_source_unavailable`, or `request_invalid` for a URL. */
 export type ReadSkillUploads = (upload: SkillUpload) => Promise<ReadSkills>
 
 /** What another version of a skill changes, for whoever decides on it. */
@@ -162,12 +173,12 @@ export interface SkillAdmission {
 /** A bundle as it was sent, before it was checked. */
 export interface SentSkill {
   /** Of its folder: its name if it says none. */
-  readonly folder?: string
-  readonly bundle: unknown
+  readonly folder?: string | undefined
+  readonly bundle?: SkillBundle | undefined
   /** Why there is no bundle. */
-  readonly problem?: string
-  readonly notes?: readonly string[]
-  readonly signature?: PluginSignature
+  readonly problem?: string | undefined
+  readonly notes?: readonly string[] | undefined
+  readonly signature?: PluginSignature | undefined
 }
 
 /** An enabled skill whose files are not read yet: what a search knows of it. */

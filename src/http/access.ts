@@ -145,6 +145,7 @@ const takingQuery: ReadonlySet<string> = new Set([
   'GET /api/operator/keys',
   'GET /api/operator/grants',
   'POST /api/operator/plugins',
+  'POST /api/operator/skills',
   'DELETE /api/operator/plugins/:plugin',
 ] satisfies readonly `${Method} ${RoutePath}`[])
 

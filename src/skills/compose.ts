@@ -1,6 +1,7 @@
 import type { ReadLog } from '#contracts/follow-run.ts'
 import type { BundleStore } from '#contracts/plugin-store.ts'
 import type { SkillAdmission, SkillBundle, SkillStore } from '#contracts/skill-catalog.ts'
+import type { SkillDraftStore } from '#contracts/skill-draft.ts'
 import { compareSkills } from './admission/compare.ts'
 import { createUploadReader, type UploadReaderDeps } from './admission/read-uploads.ts'
 import { createBundledSkills, type BundledSkillsDeps } from './bundled-skills.ts'
@@ -14,23 +15,23 @@ export interface SkillParts
   extends
     BundledSkillsDeps,
     Pick<SkillLibraryDeps, 'buildIndex' | 'count'>,
-    Omit<InstalledSkillsDeps, 'loadBundle'>,
-    Omit<UploadReaderDeps, 'count' | 'sha256'>,
-    Omit<EmitSkillDeps, 'store' | 'doneIn' | 'shipped' | keyof UploadReaderDeps> {
-  readonly store: SkillStore
-  /** What agents wrote. */
-  readonly drafts: EmitSkillDeps['store']
+    Pick<UploadReaderDeps, 'verify' | 'checkPaths' | 'fetchArchive' | 'readArchive'>,
+    Pick<EmitSkillDeps, 'clock' | 'redact'> {
+  /** What is in force, as the Catalog knows it. */
+  readonly installed: InstalledSkillsDeps['catalog']
+  readonly skills: SkillStore
+  readonly skillDrafts: SkillDraftStore
   readonly readLog: ReadLog
   readonly bundles: Pick<BundleStore, 'load'>
 }
 
 /** The skills of this deployment, for the composition. */
 export function composeSkills(parts: SkillParts) {
-  const { store, bundles, buildIndex, drafts, readLog } = parts
+  const { skills: store, skillDrafts, bundles, buildIndex, readLog } = parts
   const sources = createBundledSkills(parts)
   // Checked when it came, and kept under its hash.
   const loadBundle = async (hash: string) => JSON.parse(await bundles.load(hash)) as SkillBundle
-  const installed = createInstalledSkills({ ...parts, loadBundle })
+  const installed = createInstalledSkills({ catalog: parts.installed, loadBundle })
   const changes: SkillAdmission['changes'] = async (name, to) => {
     const row = await store.find(name)
     if (!row?.version || row.state === 'removed') return undefined
@@ -40,15 +41,17 @@ export function composeSkills(parts: SkillParts) {
     return version && compareSkills(has, { version, files: (await loadBundle(to.hash)).files })
   }
   const bundledNames = async () => (await sources()).map(({ name }) => name)
+  const library = createSkillLibrary({ ...parts, sources, installed, store, loadBundle })
+  const admission: SkillAdmission = { read: createUploadReader(parts), changes }
   return {
-    library: createSkillLibrary({ ...parts, sources, installed, loadBundle }),
+    library,
+    surfaces: { skills: library, skillAdmission: admission, skillDrafts },
     /** What the Catalog searches. */
     search: createSkillSearch({ bundled: sources, store, buildIndex }),
     bundledNames,
-    admission: { read: createUploadReader(parts), changes } satisfies SkillAdmission,
     emitSkill: createEmitSkill({
       ...parts,
-      store: drafts,
+      store: skillDrafts,
       shipped: bundledNames,
       doneIn: async ({ principal, ...run }) => doneIn(await readLog(principal, run)),
     }),

@@ -1,4 +1,4 @@
-import type { SkillPin } from '#contracts/generation.ts'
+import { pinOf, type Generation, type SkillPin } from '#contracts/generation.ts'
 import type { InstalledSkills, SkillBundle } from '#contracts/skill-catalog.ts'
 import type { SkillSource } from '#contracts/skill.ts'
 import { readSkill } from './read-skill.ts'
@@ -7,8 +7,8 @@ import { entryFile } from './skill-text.ts'
 export interface InstalledSkillsDeps {
   readonly catalog: {
     readonly skills: InstalledSkills['search']
-    /** Of one that is enabled now. */
-    readonly skill: (name: string) => Promise<SkillPin | undefined>
+    /** What is in force with the parts of these ids. */
+    readonly around: (ids: readonly string[]) => Promise<Generation>
   }
   readonly loadBundle: (hash: string) => Promise<SkillBundle>
 }
@@ -32,7 +32,7 @@ export function createInstalledSkills({
   return {
     search: catalog.skills,
     async load(name) {
-      const pin = await catalog.skill(name)
+      const pin = pinOf(await catalog.around([name]), 'skill', name)
       return pin && sourceOf(pin)
     },
   }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { skillBundle } from '../fakes/skills.ts'
 import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
+import { zipOf } from '../fakes/zip.ts'
 
 const path = '/api/operator/skills'
 let upstream: ReturnType<typeof installUpstream> | undefined
@@ -57,6 +58,128 @@ async function runCalls(calls: readonly { readonly name: string; readonly input:
   upstream.restore()
   return view
 }
+
+const zipType = { 'content-type': 'application/zip' }
+const markdown = (name: string, body: string) =>
+  skillBundle(name, `Does ${name}, which nobody else does.`, body).files['SKILL.md']
+const sendZip = (files: Readonly<Record<string, string>>, query = '') =>
+  call(`${path}${query}`, { method: 'POST', headers: zipType, body: zipOf(files) })
+
+describe('P1: skills come as a zip, from an address, or by an index', () => {
+  const collection = {
+    'repo-main/README.md': 'A collection.',
+    'repo-main/skills/weaving/SKILL.md': markdown('weaving', 'Warp, then weft.'),
+    'repo-main/skills/weaving/refs/knots.md': 'Reef knot.',
+    'repo-main/skills/dyeing/SKILL.md': markdown('dyeing', 'Heat the vat.'),
+    'repo-main/skills/broken/SKILL.md': '---\nname: [\n---\n',
+  }
+
+  it('all of a collection, or those that are named; what is wrong with one is said, and the others come', async () => {
+    const some = await (await sendZip(collection, '?skills=dyeing&dryRun=true')).json()
+    expect(some).toMatchObject({ skills: [{ name: 'dyeing' }], refused: [] })
+    expect((await call(`${path}/dyeing`)).status).toBe(404)
+    const all = await sendZip(collection)
+    expect([all.status, await all.json()]).toMatchObject([
+      201,
+      {
+        skills: [
+          { name: 'dyeing', source: 'zip', files: [] },
+          { name: 'weaving', files: ['refs/knots.md'] },
+        ],
+        refused: [{ name: 'broken', code: 'plugin_upload_invalid' }],
+      },
+    ])
+  })
+
+  it('an archive by its address', async () => {
+    const zip = zipOf({ 'felting/SKILL.md': markdown('felting', 'Rub it.') })
+    upstream = installUpstream(
+      () => ({ text: '' }),
+      () => new Response(zip.slice()),
+    )
+    const url = 'https://skills.example/felting.zip'
+    expect(await callJson(path, { json: { url } })).toMatchObject({
+      skills: [{ name: 'felting', source: url }],
+    })
+  })
+
+  it('an index by Agent Skills Discovery 0.2.0, each entry as its digest says', async () => {
+    const [spinning, carding] = [markdown('spinning', 'Twist.'), markdown('carding', 'Comb.')]
+    const zip = zipOf({ 'SKILL.md': carding, 'refs/combs.md': 'Two.' })
+    const digest = async (bytes: Uint8Array) =>
+      `sha256:${[...new Uint8Array(await crypto.subtle.digest('SHA-256', bytes.slice()))].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
+    const entry = { type: 'skill-md', description: 'Does.' }
+    const index = {
+      $schema: 'https://schemas.agentskills.io/discovery/0.2.0/schema.json',
+      skills: [
+        {
+          ...entry,
+          name: 'spinning',
+          url: 'spinning/SKILL.md',
+          digest: await digest(new TextEncoder().encode(spinning)),
+        },
+        {
+          ...entry,
+          name: 'carding',
+          type: 'archive',
+          url: '/a/carding.zip',
+          digest: await digest(zip.slice()),
+        },
+        { ...entry, name: 'changed', url: 'spinning/SKILL.md', digest: `sha256:${'0'.repeat(64)}` },
+        {
+          ...entry,
+          name: 'renamed',
+          url: 'spinning/SKILL.md',
+          digest: await digest(new TextEncoder().encode(spinning)),
+        },
+        { ...entry, name: 'unpinned', url: 'spinning/SKILL.md' },
+      ],
+    }
+    const pages: Readonly<Record<string, () => Response>> = {
+      'https://wool.example/.well-known/agent-skills/index.json': () => Response.json(index),
+      'https://wool.example/.well-known/agent-skills/spinning/SKILL.md': () =>
+        new Response(spinning),
+      'https://wool.example/a/carding.zip': () => new Response(zip.slice()),
+    }
+    upstream = installUpstream(
+      () => ({ text: '' }),
+      ({ url }) => pages[url]?.() ?? new Response('not here', { status: 404 }),
+    )
+    const answer = await callJson(path, { json: { url: 'https://wool.example/' } })
+    const from = 'https://wool.example/.well-known/agent-skills/index.json'
+    expect(answer.skills).toMatchObject([
+      { name: 'spinning', source: from, tier: 'community' },
+      { name: 'carding', files: ['refs/combs.md'] },
+    ])
+    const why = Object.fromEntries(
+      answer.refused.map(({ name, message }: Answer) => [name, message]),
+    )
+    expect(why).toMatchObject({
+      changed: expect.stringContaining('not what the index pins') as string,
+      renamed: expect.stringContaining('calls itself spinning') as string,
+      unpinned: expect.stringContaining('digest') as string,
+    })
+    const some = { url: 'https://wool.example', skills: ['carding'], dryRun: true }
+    expect(await callJson(path, { json: some })).toMatchObject({
+      skills: [{ name: 'carding', changes: { files: [] } }],
+      refused: [],
+    })
+  })
+
+  it.each([
+    ['http://skills.example/a.zip', 400, 'only https is'],
+    ['https://10.0.0.1/a.zip', 400, 'not public'],
+    ['https://skills.example/page.html', 422, 'no skill at this address'],
+    ['https://skills.example/', 422, 'no index'],
+  ])('nothing from %s', async (url, status, why) => {
+    upstream = installUpstream(
+      () => ({ text: '' }),
+      () => new Response('<html>'),
+    )
+    const refused = await call(path, { json: { url } })
+    expect([refused.status, await refused.text()]).toEqual([status, expect.stringContaining(why)])
+  })
+})
 
 describe('P19: a skill that was installed', () => {
   const kites = skillBundle(

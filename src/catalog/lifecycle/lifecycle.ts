@@ -64,6 +64,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
     outcome: PartOutcome,
     { begin, wrote, ...writing }: Pick<ChangePorts, 'begin' | 'wrote'> & Writing,
   ) => {
+    if (outcome.isRehearsal) return { generation: writing.before, after: { versions: [] } }
     // What is in force stays as it is: nobody has to wait, nor read it again if this fails.
     if (!outcome.pins) return write(outcome, writing)
     begin?.()

@@ -7,7 +7,7 @@ import type {
   RestoredPart,
   RestoringPart,
 } from '#contracts/part-kind.ts'
-import type { ChangeBy, PluginQuota } from '#contracts/plugin-catalog.ts'
+import type { PluginQuota } from '#contracts/plugin-catalog.ts'
 import type { BundleStore } from '#contracts/plugin-store.ts'
 import {
   skillOf,
@@ -84,7 +84,12 @@ async function decided(
  */
 async function add(
   { skills, bundles, clock, quota, bundledSkills }: SkillKindDeps,
-  { version, bundle, allowLookAlike = false }: Extract<SkillChange, { readonly do: 'add' }>,
+  {
+    version,
+    bundle,
+    allowLookAlike = false,
+    dryRun = false,
+  }: Extract<SkillChange, { readonly do: 'add' }>,
   { row, now: { facts, by } }: Situation,
 ): Promise<PartOutcome> {
   const { name, hash, tier, source } = version
@@ -100,7 +105,12 @@ async function add(
     nowMs: clock.nowMs(),
   })
   const told = { type: 'skill_added', data: { skill: name, hash, tier, source } } as const
-  const arrives = { bundle: bundles.checked(hash, bundle), skillVersion: version, told }
+  const arrives = {
+    bundle: bundles.checked(hash, bundle),
+    skillVersion: version,
+    told,
+    isRehearsal: dryRun,
+  }
   if (row?.hash === hash && kept?.tier === tier)
     return { ...arrives, notes: [`"${name}" is installed in this version already.`] }
   if (row?.state === 'enabled')

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { labelSchema } from '../label.ts'
 import type { ApiContracts } from './contract.ts'
-import { promoteDraftRequest } from './requests/installed.ts'
 import { noFields } from './requests/lists.ts'
+import { promoteDraftRequest } from './requests/skills.ts'
 import { atMs, count, text } from './shapes.ts'
 import { addition } from './skills.ts'
 

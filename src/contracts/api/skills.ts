@@ -1,7 +1,13 @@
 import * as z from 'zod'
 import type { ApiContracts } from './contract.ts'
-import { addSkillOptions, enableSkillRequest, updateSkillRequest } from './requests/installed.ts'
 import { noFields } from './requests/lists.ts'
+import {
+  addSkillsQuery,
+  enableSkillRequest,
+  fetchSkillsRequest,
+  sendSkillRequest,
+  updateSkillRequest,
+} from './requests/skills.ts'
 import { atMs, count, notes, text } from './shapes.ts'
 
 const params = { skill: 'Its name.' }
@@ -83,18 +89,8 @@ export const addition = z
 const change = z.object({ name: text, generation: count, notes })
 const errors = [404, 409]
 
-/** What somebody brings. */
-const upload = addSkillOptions.extend({
-  bundle: z
-    .unknown()
-    .optional()
-    .describe('`{ fields, files }`: the front matter of SKILL.md as JSON, and text by path.'),
-  folder: text.optional().describe('The name of its folder, which is its name if it has none.'),
-  url: text.optional().describe('Where a zip with one skill or several is.'),
-  skills: z.array(text).optional().describe('Of several: only those of these names.'),
-  signature: z.unknown().optional(),
-  source: text.optional(),
-})
+/** What somebody brings: a skill, or where one or several are. */
+const upload = z.union([sendSkillRequest, fetchSkillsRequest])
 
 /** The skills that there are, and every change of those that were installed. */
 export const skillContracts = {
@@ -106,12 +102,14 @@ export const skillContracts = {
   },
   'POST /api/operator/skills': {
     summary: 'Installs a version of a skill, which enables nothing.',
+    query: addSkillsQuery,
     body: upload,
+    otherBody: 'application/zip',
     replies: {
       200: { is: 'With `dryRun`: what would be installed.', json: addition },
       201: { is: 'It is there.', json: addition },
     },
-    errors: [403, 409, 422],
+    errors: [403, 409, 422, 502],
   },
   'GET /api/operator/skills/:skill': {
     summary: 'A skill with its files.',

@@ -1,23 +1,30 @@
 import { headOf } from '#contracts/cut.ts'
+import { noFields } from '#contracts/api/requests/lists.ts'
+import {
+  addSkillsQuery,
+  fetchSkillsRequest,
+  sendSkillRequest,
+} from '#contracts/api/requests/skills.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { ChangeBy } from '#contracts/plugin-catalog.ts'
 import type { ReadSkillUpload, RefusedSkill, SkillUpload } from '#contracts/skill-catalog.ts'
+import { readJsonObject, readZip } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
+import { parseFields } from '../validate.ts'
 import { changeBy } from './change-by.ts'
 
-interface Asked {
-  readonly upload: SkillUpload
-  readonly allowLookAlike?: boolean | undefined
-  /** Only says what would come, and what that changes. */
-  readonly dryRun?: boolean | undefined
-}
+type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
+
+/** `POST /api/operator/skills`. */
+export const addSkills: Handle = (deps) => async (context) =>
+  installSkills(deps, context, await readRequest(context))
 
 /**
  * Installs a version of one skill, or of all of a collection, which enables nothing. Of a collection each stands for
  * itself: what cannot be installed is named, with the reason, and the others are there.
  */
-export async function addSkills(
+export async function installSkills(
   deps: HttpDeps,
   context: HttpContext,
   { upload, allowLookAlike, dryRun }: Asked,
@@ -28,38 +35,58 @@ export async function addSkills(
     throw error
   })
   const refused: RefusedSkill[] = [...read.refused]
-  const added = []
+  const isAlone = read.skills.length + refused.length === 1
+  const skills = []
   let generation: number | undefined
   for (const one of read.skills) {
     const { version, bundle, text, notes } = one
     const { name, hash, tier } = version
-    const changes = await deps.skillAdmission.changes(name, { version, bundle })
-    const said = { name, hash, tier, ...about(one), ...(changes && { changes }) }
-    if (dryRun) {
-      added.push({ ...said, notes })
-      continue
-    }
     const whose = { installedAtMs: deps.sources.clock.nowMs(), installedBy: by.principal }
     const change = {
       do: 'add',
       version: { ...version, ...whose },
       bundle: text,
       ...(allowLookAlike && { allowLookAlike }),
+      ...(dryRun && { dryRun }),
     } as const
     try {
+      const changes = await deps.skillAdmission.changes(name, { version, bundle })
       const done = await deps.plugins.change({ do: 'skill', skill: change }, by)
-      generation = done.generation
-      added.push({ ...said, notes: [...notes, ...done.notes] })
+      if (!dryRun) generation = done.generation
+      const said = { name, hash, tier, ...about(one), ...(changes && { changes }) }
+      skills.push({ ...said, notes: [...notes, ...done.notes] })
     } catch (error) {
       const code = errorCode(error)
-      // One alone is refused as such; what is wrong with us is wrong with all of them.
-      if (code === undefined || code === 'request_unavailable' || read.skills.length === 1)
-        throw error
+      // What is wrong with us is wrong with all of them.
+      if (code === undefined || code === 'request_unavailable' || isAlone) throw error
       refused.push({ name, code, message: errorMessage(error) })
     }
   }
-  const answer = { skills: added, refused, ...(generation !== undefined && { generation }) }
+  const answer = { skills, refused, ...(generation !== undefined && { generation }) }
   return jsonResponse(answer, { status: dryRun ? 200 : 201 })
+}
+
+interface Asked {
+  readonly upload: SkillUpload
+  readonly allowLookAlike?: boolean | undefined
+  /** Only says what would come, and what that changes. */
+  readonly dryRun?: boolean | undefined
+}
+
+async function readRequest({ req }: HttpContext): Promise<Asked> {
+  const type = req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (type === 'application/zip' || type === 'application/x-zip-compressed') {
+    const { skills, ...options } = parseFields(addSkillsQuery, req.query())
+    return { upload: { zip: await readZip(req.raw), skills: skills?.split(',') }, ...options }
+  }
+  parseFields(noFields, req.query())
+  const json = await readJsonObject(req.raw)
+  if ('url' in json) {
+    const { allowLookAlike, dryRun, ...upload } = parseFields(fetchSkillsRequest, json)
+    return { upload, allowLookAlike, dryRun }
+  }
+  const { allowLookAlike, dryRun, source, ...sent } = parseFields(sendSkillRequest, json)
+  return { upload: { sent, source }, allowLookAlike, dryRun }
 }
 
 const about = ({ version }: ReadSkillUpload) => {

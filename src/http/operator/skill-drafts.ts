@@ -1,4 +1,4 @@
-import { promoteDraftRequest } from '#contracts/api/requests/installed.ts'
+import { promoteDraftRequest } from '#contracts/api/requests/skills.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { draftFields, type SkillDraft } from '#contracts/skill-draft.ts'
@@ -7,7 +7,7 @@ import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
-import { addSkills } from './add-skills.ts'
+import { installSkills } from './add-skills.ts'
 import { administrator } from './administrator.ts'
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
@@ -39,9 +39,9 @@ const promoteDraft: Handle = (deps) => async (context) => {
   const draft = await find(deps, context)
   const { id, name, files } = draft
   if (draft.state !== 'open' || draft.hash !== hash) throw another(draft)
-  const bundle = { fields: draftFields(draft), files }
-  const upload = { json: { bundle, folder: name, source: `draft ${id}` } }
-  const response = await addSkills(deps, context, { upload, ...options })
+  const sent = { folder: name, bundle: { fields: draftFields(draft), files } }
+  const upload = { sent, source: `draft ${id}` }
+  const response = await installSkills(deps, context, { upload, ...options })
   if (options.dryRun) return response
   if (await deps.skillDrafts.promote(id, hash, administrator(deps, context))) return response
   throw another(draft)

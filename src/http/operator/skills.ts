@@ -1,9 +1,5 @@
-import {
-  addSkillOptions,
-  enableSkillRequest,
-  updateSkillRequest,
-} from '#contracts/api/requests/installed.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
+import { enableSkillRequest, updateSkillRequest } from '#contracts/api/requests/skills.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { SkillChange } from '#contracts/skill-catalog.ts'
 import { toRequired, type IsThere } from '#contracts/skill.ts'
@@ -19,7 +15,7 @@ type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
 /** `/api/operator/skills…`: what skills there are, and every change of those that were installed. */
 export function addSkillRoutes(addRoute: AddRoute, deps: HttpDeps): void {
-  addRoute('/api/operator/skills', { GET: listSkills(deps), POST: addSkill(deps) })
+  addRoute('/api/operator/skills', { GET: listSkills(deps), POST: addSkills(deps) })
   addRoute('/api/operator/skills/:skill', {
     GET: showSkill(deps),
     DELETE: plainChange(deps, 'remove'),
@@ -37,12 +33,6 @@ const showSkill: Handle = (deps) => async (context) => {
   const skill = await deps.skills.show(nameOf(context), presenceIn(deps))
   if (skill) return jsonResponse(skill)
   throw new IsolaError('request_not_found', 'There is no such skill.')
-}
-
-const addSkill: Handle = (deps) => async (context) => {
-  const { allowLookAlike, dryRun, ...json } = await readJsonObject(context.req.raw)
-  const options = parseFields(addSkillOptions, { allowLookAlike, dryRun })
-  return addSkills(deps, context, { upload: { json }, ...options })
 }
 
 /** A version that waits, named by its hash; `dryRun` only shows what it changes. */

@@ -17,20 +17,44 @@ type Files = ReadonlyMap<string, Uint8Array>
  * The skills of a folder or an archive: itself, or each folder in it that has a SKILL.md, with all that is under it. YAML
  * is parsed here, which is never in the Worker itself.
  *
- * @param folder What the whole of it is called, where that is known.
+ * @param options.folder What the whole of it is called, where that is known.
+ * @param options.only Names of those that are wanted; all of them if there are none.
  * @throws `plugin_upload_invalid` if there is none, or too many.
  */
-export function collectSkills(files: Files, folder = ''): readonly SentSkill[] {
+export function collectSkills(
+  files: Files,
+  { folder = '', only = [] }: { readonly folder?: string; readonly only?: readonly string[] } = {},
+): readonly SentSkill[] {
   const roots = rootsOf([...files.keys()])
   if (roots.length === 0) throw refused('There is no SKILL.md at the top, or in a folder of it.')
   if (roots.length > skillCaps.maxSkills)
     throw refused(`There are ${roots.length} skills; ${skillCaps.maxSkills} at most come at once.`)
-  return roots.map((root) => {
+  const all = roots.map((root) => {
     const own = [...files].filter(([path]) => path.startsWith(root))
     const inside = new Map(own.map(([path, bytes]) => [path.slice(root.length), bytes]))
     return toSent(inside, root.split('/').at(-2) ?? folder)
   })
+  const wanted = only.length === 0 ? all : all.filter((one) => only.includes(nameOfSent(one)))
+  if (wanted.length === 0) {
+    const there = all.map((one) => quoted(nameOfSent(one))).slice(0, 50)
+    throw refused(`There is no skill of that name in it. It has ${there.join(', ')}.`)
+  }
+  const chars = wanted.reduce((sum, { bundle }) => sum + charsOf(bundle?.files ?? {}), 0)
+  if (chars > skillCaps.maxCollectionChars)
+    throw refused(
+      `Its skills have ${chars} characters; ${skillCaps.maxCollectionChars} are the most that come at once. Name those that you want.`,
+    )
+  return wanted
 }
+
+/** What a skill calls itself, or its folder. */
+export function nameOfSent({ bundle, folder = '' }: SentSkill): string {
+  const name = bundle?.fields['name']
+  return typeof name === 'string' ? name : folder
+}
+
+const charsOf = (files: Readonly<Record<string, string>>): number =>
+  Object.values(files).reduce((sum, text) => sum + text.length, 0)
 
 /** Folders with a SKILL.md, each with a slash behind it; none that is in another: those are its files. */
 function rootsOf(paths: readonly string[]): readonly string[] {
@@ -52,6 +76,11 @@ function toSent(inside: Files, folder: string): SentSkill {
     if (text !== undefined) texts[path === entry ? 'SKILL.md' : path] = text
     else leftOut.push(path)
   }
+  if (charsOf(texts) > skillCaps.maxChars)
+    return {
+      folder,
+      problem: `Its files have more than the ${skillCaps.maxChars} characters that a skill may have.`,
+    }
   const notes =
     leftOut.length === 0
       ? []
@@ -60,10 +89,10 @@ function toSent(inside: Files, folder: string): SentSkill {
         ]
   try {
     const fields = fieldsOf(texts['SKILL.md'])
-    return { folder, bundle: { fields, files: texts }, ...(notes.length > 0 && { notes }) }
+    return { folder, bundle: { fields, files: texts }, notes }
   } catch (error) {
     if (errorCode(error) === undefined) throw error
-    return { folder, bundle: {}, problem: `SKILL.md: ${errorMessage(error)}` }
+    return { folder, problem: `SKILL.md: ${errorMessage(error)}` }
   }
 }
 

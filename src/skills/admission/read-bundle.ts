@@ -1,6 +1,4 @@
-import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
-import type { JsonObject } from '#contracts/json.ts'
 import {
   skillCaps,
   toSkillBundleText,
@@ -29,15 +27,6 @@ export type UnverifiedSkill = Omit<ReadSkillUpload, 'version'> & {
 /** So much of the instructions is searched. */
 const maxSearchedChars = 4_000
 
-const jsonObject = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be an object',
-)
-const bundleSchema = z.strictObject({
-  fields: jsonObject,
-  files: z.record(z.string(), z.string()),
-})
-
 /**
  * Checks what somebody sent as a skill: its shape, sizes and paths, what nobody would see in its texts, and that it is a
  * skill by the specification, read as leniently as that says. Runs nothing of it.
@@ -45,17 +34,10 @@ const bundleSchema = z.strictObject({
  * @throws `plugin_upload_invalid`, naming the place.
  */
 export function readBundle(
-  { folder, bundle: value, problem, notes = [] }: SentSkill,
+  { folder, bundle, problem, notes = [] }: SentSkill,
   { sha256, count, checkPaths }: ReadBundleDeps,
 ): UnverifiedSkill {
-  if (problem !== undefined) throw refusedSkill(problem)
-  const parsed = bundleSchema.safeParse(value)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    const place = ['bundle', ...(issue?.path ?? [])].map(String).join('.')
-    throw refusedSkill(`${toVisible(place)}: ${issue?.message ?? 'is not valid'}.`)
-  }
-  const bundle = parsed.data
+  if (!bundle) throw refusedSkill(problem ?? 'There is no bundle.')
   const { fields, files } = bundle
   const paths = Object.keys(files)
   if (JSON.stringify(fields).length > skillCaps.maxFieldsChars)
@@ -106,7 +88,7 @@ function checkText(path: string, text: string): void {
   const lines = text.replace(/^\ufeff/, '').split('\n')
   const at = lines.findIndex(hasHidden)
   if (at < 0) return
-  const [found = ''] = [...lines[at]!].filter(hasHidden)
+  const found = Array.from(lines[at]!).find(hasHidden) ?? ''
   throw refusedSkill(
     `${path}:${at + 1}: has a character that nobody can see (${toVisible(found)}).`,
   )
@@ -119,8 +101,8 @@ const toLine = ({ field, message }: SkillDiagnostic): string =>
 export const refusedSkill = (message: string): IsolaError =>
   new IsolaError('plugin_upload_invalid', message)
 
-/** The name that a refusal of one of many gives it. */
+/** What it calls itself, or its folder; safe to show. */
 export function nameOf({ folder = '', bundle }: SentSkill): string {
-  const { name } = Object(Object(bundle).fields) as { readonly name?: unknown }
+  const name = bundle?.fields['name']
   return toVisible(typeof name === 'string' ? name : folder).slice(0, 80)
 }

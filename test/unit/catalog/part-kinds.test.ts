@@ -35,7 +35,7 @@ const places: Record<PartKind, readonly string[]> = {
   exposure: ['src/contracts/generation.ts'],
   skill: [
     'src/catalog/lifecycle/skill-kind.ts',
-    'src/catalog/catalog-gateway.ts',
+    'src/skills/installed-skills.ts',
     // Of a skill, not of a part: whether it is a persona.
     'src/skills/skill-index.ts',
     'src/skills/skill-views.ts',

@@ -44,15 +44,6 @@ export const removePluginQuery = z.strictObject({
 /** `POST …/generations/:number/restore`. */
 export const restoreRequest = z.strictObject({ withPolicy: z.boolean().default(false) })
 
-/** `POST /api/operator/skills`: the fields that are not about the skill. */
-export const addSkillOptions = z.object({ allowLookAlike: flag, dryRun: flag })
-/** `POST …/skills/:skill/update`: a version that waits. */
-export const updateSkillRequest = z.strictObject({ hash, dryRun: flag })
-/** `POST …/skill-drafts/:draft/promote`: the text that was looked at. */
-export const promoteDraftRequest = z.strictObject({ hash, ...addSkillOptions.shape })
-/** `POST …/skills/:skill/enable`. */
-export const enableSkillRequest = z.strictObject({ hash: hash.optional() })
-
 const names = z.array(z.string().min(1).max(2_100)).max(500)
 
 /** `POST /api/operator/mcp`. */
