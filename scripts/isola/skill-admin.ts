@@ -24,6 +24,7 @@ type Changes = NonNullable<Added['changes']>
 
 const addOptions = {
   skill: { type: 'string', multiple: true, value: 'name', about: 'only this one of a collection' },
+  key: { type: 'string', value: 'file', about: 'signs it with your private key' },
   'look-alike': {
     type: 'boolean',
     about: 'though its name looks like that of another skill; for operators',
@@ -40,17 +41,32 @@ interface Sent {
   readonly notes?: readonly string[] | undefined
 }
 
+const isUrl = (given: string) => /^https?:\/\//.test(given)
+
 /** One request for each skill that is read here, so that each may be as large as it may be. */
-async function toSent(given: string, only: readonly string[]): Promise<readonly Sent[]> {
-  if (/^https?:\/\//.test(given))
+async function toSent(
+  given: string,
+  only: readonly string[],
+  key?: string,
+): Promise<readonly Sent[]> {
+  if (isUrl(given) && key !== undefined)
+    throw new UsageError('--key: what is signed is read here; give a folder or a zip.')
+  if (isUrl(given))
     return [{ name: given, body: { url: given, ...(only.length > 0 && { skills: [...only] }) } }]
-  const { readLocalSkills, nameOfSent } = await import('./skill-sources.ts')
+  const { readLocalSkills, nameOfSent, signSkill } = await import('./skill-sources.ts')
   const { skills, source } = readLocalSkills(at(given), only)
   return skills.map((one) => ({
     name: nameOfSent(one),
     problem: one.problem,
     notes: one.notes,
-    ...(one.bundle && { body: { bundle: one.bundle, source, folder: one.folder } as Body }),
+    ...(one.bundle && {
+      body: {
+        bundle: one.bundle,
+        source,
+        folder: one.folder,
+        ...(key !== undefined && { signature: signSkill(one, at(key)) }),
+      } as Body,
+    }),
   }))
 }
 
@@ -67,7 +83,7 @@ async function add({
   }
   const skills: Added[] = []
   const refused: Addition['refused'][number][] = []
-  const sent = await toSent(given, values.skill ?? [])
+  const sent = await toSent(given, values.skill ?? [], values.key)
   for (const { name, body, problem, notes = [] } of sent) {
     try {
       if (!body) throw new ApiError(422, { code: 'plugin_upload_invalid', message: problem ?? '' })
@@ -183,6 +199,14 @@ const updateOptions = {
   ...dryRun,
 } as const satisfies Options
 
+/** A version that may be taken, and what it changes. */
+interface Next {
+  readonly hash: string
+  readonly changes: Changes
+  /** Where it is not on the server yet. */
+  readonly url?: string
+}
+
 async function update({
   args: [skill, start],
   values,
@@ -191,38 +215,54 @@ async function update({
   stdin,
   stderr,
 }: Context<ValuesOf<typeof updateOptions>, [string, string?]>) {
-  const { waiting = [] } = await load(request, skill)
-  const found =
-    start === undefined ? waiting.slice(0, 1) : waiting.filter(({ hash }) => hash.startsWith(start))
-  const [one] = found
-  if (!one || found.length > 1)
-    throw new Error(
-      start === undefined
-        ? `Nothing waits for ${skill}: isola skill add <folder> brings a version.`
-        : `<hash>: ${start} names ${found.length} of the versions that wait.`,
-    )
-  const body = { hash: one.hash }
-  const params = { skill }
-  const shown = await request('POST /api/operator/skills/:skill/update', {
-    params,
-    body: { ...body, dryRun: true },
-  })
-  const text = changesText(skill, shown.changes)
-  if (values['dry-run']) return print(shown, text)
+  const next = await nextOf(request, skill, start)
+  const { hash, changes, url } = next
+  const text = changesText(skill, changes)
+  if (values['dry-run']) return print(next, text)
   stderr.write(`${text}\n`)
-  if (
-    !(await isAllowed(`Use this version of ${skill} from now on?`, {
-      isYes: values.yes,
-      stdin,
-      stderr,
-    }))
-  )
+  const question = `Use this version of ${skill} from now on?`
+  if (!(await isAllowed(question, { isYes: values.yes, stdin, stderr })))
     throw new Error('Nothing was changed.')
-  const done = await request('POST /api/operator/skills/:skill/update', { params, body })
-  print(
-    done,
-    [`${skill} has version ${one.hash.slice(0, 12)} from now on.`, ...done.notes].join('\n'),
+  // What is there now may be another than was shown: that one is then not known by this hash.
+  if (url !== undefined)
+    await request('POST /api/operator/skills', { body: { url, skills: [skill] } })
+  const done = await takeVersion(request, skill, hash)
+  const said = `${skill} has version ${hash.slice(0, 12)} from now on.`
+  print(done, [said, ...done.notes].join('\n'))
+}
+
+/** The version of a hash; else the newest that waits; else what is there now where it came from. */
+async function nextOf(request: Client['request'], skill: string, start?: string): Promise<Next> {
+  const { hash: has, source = '', versions = [] } = await load(request, skill)
+  const others = versions.filter(({ hash }) => hash !== has)
+  const waiting = versions.slice(
+    0,
+    Math.max(
+      0,
+      versions.findIndex(({ hash }) => hash === has),
+    ),
   )
+  const found =
+    start === undefined ? waiting.slice(0, 1) : others.filter(({ hash }) => hash.startsWith(start))
+  const [one] = found
+  if (one && found.length === 1) {
+    const body = { hash: one.hash, dryRun: true }
+    const params = { skill }
+    return request('POST /api/operator/skills/:skill/update', { params, body })
+  }
+  if (start !== undefined)
+    throw new UsageError(
+      `<hash>: ${start} names ${found.length} of the other versions of ${skill}.`,
+    )
+  if (!isUrl(source))
+    throw new Error(`Nothing waits for ${skill}: isola skill add <folder> brings a version.`)
+  const body = { url: source, skills: [skill], dryRun: true }
+  const { skills, refused } = await request('POST /api/operator/skills', { body })
+  const [fetched] = skills
+  if (!fetched?.changes)
+    throw new Error(refused[0]?.message ?? `${source} has no ${skill} any more.`)
+  if (fetched.hash === has) throw new Error(`${skill} is as it is at ${source}.`)
+  return { hash: fetched.hash, changes: fetched.changes, url: source }
 }
 
 async function isAllowed(
@@ -245,7 +285,7 @@ async function remove({ args, values, request, print }: Context<ValuesOf<typeof 
 export const adminVerbs = defineVerbs({
   add: {
     usage:
-      'isola skill add <folder, .zip or URL> [--skill <name>…] [--look-alike] [--yes] [--dry-run]',
+      'isola skill add <folder, .zip or URL> [--skill <name>…] [--key <file>] [--look-alike] [--yes] [--dry-run]',
     about: [
       'Installs a skill, or all of a collection, which enables nothing. A folder or zip is read here, and nothing of it is run.',
       'Over one that is enabled the new version is shown with what it changes, and taken into use if that is confirmed.',
@@ -266,7 +306,7 @@ export const adminVerbs = defineVerbs({
   update: {
     usage: 'isola skill update <name> [<hash>] [--yes] [--dry-run]',
     about:
-      'Shows what a version that waits changes, and takes it into use; the newest, or that of a hash.',
+      'Shows what a version that waits changes, and takes it into use; the newest, or that of a hash. One that came from an address is looked for there.',
     options: updateOptions,
     run: update,
   },

@@ -1,9 +1,12 @@
 // What `isola skill add` sends of what was named: a folder or a zip is read here, with the server's own code.
+import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, relative, resolve, sep } from 'node:path'
-import { skillCaps, type SentSkill } from '../../src/contracts/skill-catalog.ts'
+import { skillCaps, toSignedSkillText, type SentSkill } from '../../src/contracts/skill-catalog.ts'
 import { collectSkills } from '../../src/plugins/admission/collect-skills.ts'
 import { readSkills } from '../../src/plugins/admission/read-skills.ts'
+import { readBundle } from '../../src/skills/admission/read-bundle.ts'
+import { signText } from './plugin-keys.ts'
 
 /** What was read here, each skill with where it came from. */
 export interface LocalSkills {
@@ -23,6 +26,15 @@ export function readLocalSkills(given: string, only: readonly string[]): LocalSk
   const folder = basename(resolve(given))
   return { skills: collectSkills(readFolder(given), { folder, only }), source: `folder ${folder}` }
 }
+
+/** A signature of what will be installed, by whoever has the private key. */
+export function signSkill(sent: SentSkill, key: string) {
+  const checkPaths = () => {}
+  const { version } = readBundle(sent, { sha256, checkPaths, count: { ofText: () => 0 } })
+  return signText(toSignedSkillText(version), key)
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 export { nameOfSent } from '../../src/plugins/admission/collect-skills.ts'
 

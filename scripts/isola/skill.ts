@@ -86,7 +86,7 @@ async function list({ request, print }: Context) {
 async function show({ args: [skill], request, print }: Context<object, [string]>) {
   const shown = await request('GET /api/operator/skills/:skill', { params: { skill } })
   const { name, kind, hash, tier, description, requires, tokens, files } = shown
-  const { source, signer, installedBy, waiting = [] } = shown
+  const { source, signer, installedBy, versions = [] } = shown
   const lines = [
     `${name} (${kind}, ${tier}): ${stateOf(shown)}`,
     `  ${short(description, 1_024)}`,
@@ -95,10 +95,12 @@ async function show({ args: [skill], request, print }: Context<object, [string]>
     `  files: ${Object.keys(files).join(', ')}`,
     ...(source === undefined ? [] : [`  came from ${short(source)}, by ${installedBy}`]),
     ...(signer === undefined ? [] : [`  signed by ${signer}`]),
-    ...waiting.map(
-      (one) =>
-        `  waits: ${one.hash.slice(0, 12)} (${one.tier}, ${short(one.source)}, ${time(one.installedAtMs)})`,
-    ),
+    ...versions
+      .filter((one) => one.hash !== hash)
+      .map(
+        (one) =>
+          `  other version: ${one.hash.slice(0, 12)} (${one.tier}, ${short(one.source)}, ${time(one.installedAtMs)})`,
+      ),
   ]
   print(shown, lines.join('\n'))
 }

@@ -20,6 +20,10 @@ export const toSkillBundleText = ({ fields, files }: SkillBundle): string =>
 export const toSignedSkillText = (skill: { readonly name: string; readonly hash: string }) =>
   `isola skill 1\n${skill.name}\n${skill.hash}\n`
 
+/** What an installed skill may be called: the specification's letters, of which here only those of ASCII. */
+export const isSkillName = (name: string): boolean =>
+  /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) && name.length <= 64
+
 /** What a skill may be at most, checked before anything of it is kept. */
 export const skillCaps = {
   maxFiles: 200,

@@ -102,12 +102,12 @@ export interface SkillView extends Omit<SkillSource, 'files' | 'allowedTools' | 
 
 /** One with its files. */
 export interface ShownSkill extends SkillView, Pick<SkillSource, 'files'> {
-  /** Versions that came after the one it has: an operator takes one of them by its hash. Absent of one that ships. */
-  readonly waiting?: readonly WaitingSkill[]
+  /** Those that are kept, newest first: an operator takes one of them by its hash. Absent of one that ships. */
+  readonly versions?: readonly ListedSkillVersion[]
 }
 
-/** A version that came, and is not in use. */
-export interface WaitingSkill {
+/** A version that came, in use or not. */
+export interface ListedSkillVersion {
   readonly hash: string
   readonly tier: TrustTier
   readonly source: string

@@ -56,22 +56,17 @@ export function createSkillViews({
         loadBundle(row.hash),
         store.versions(wanted),
       ])
-      const at = versions.findIndex(({ hash }) => hash === row.hash)
       return {
         ...(await ofInstalled(row.version, row.state, isThere)),
         files,
-        waiting: versions
-          .slice(0, Math.max(0, at))
-          .map(({ hash, tier, source, installedBy, installedAtMs }) => ({
-            hash,
-            tier,
-            source,
-            installedBy,
-            installedAtMs,
-          })),
+        versions: versions.map(toListed),
       }
     },
   }
+}
+
+const toListed = ({ hash, tier, source, installedBy, installedAtMs }: SkillVersion) => {
+  return { hash, tier, source, installedBy, installedAtMs }
 }
 
 /** What it requires and is not there. */

@@ -22,7 +22,10 @@ export function skillBundle(
   name: string,
   description: string,
   body: string,
-  more: { readonly metadata?: object; readonly files?: Readonly<Record<string, string>> } = {},
+  more: {
+    readonly metadata?: Readonly<Record<string, string>>
+    readonly files?: Readonly<Record<string, string>>
+  } = {},
 ) {
   const { metadata, files } = more
   const fields = { name, description, ...(metadata && { metadata }) }

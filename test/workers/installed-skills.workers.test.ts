@@ -230,7 +230,7 @@ describe('P19: a skill that was installed', () => {
     expect(changes).toMatchObject({ from: first, files: [{ path: 'SKILL.md', added: 1 }] })
     expect((await runTask('build a kite from bamboo')).text).toBe('Cut the spars.')
     const shown = await callJson(`${path}/kite-building`)
-    expect(shown).toMatchObject({ hash: first, waiting: [{ hash }] })
+    expect(shown).toMatchObject({ hash: first, versions: [{ hash }, { hash: first }] })
     await change('kite-building', 'update', { hash })
     expect((await runTask('build a kite from bamboo')).text).toBe('Fly it.')
     await callJson(`/api/operator/generations/${generation}/restore`, { json: {} })

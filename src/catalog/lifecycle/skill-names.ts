@@ -1,4 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
+import { isSkillName } from '#contracts/skill-catalog.ts'
 import { lookAlikes } from './look-alikes.ts'
 import { isReserved } from './plugin-names.ts'
 
@@ -19,7 +20,7 @@ export interface NamesThere {
  * @throws `plugin_name_collision`
  */
 export function checkSkillName(name: string, { bundled, installed, isMeant }: NamesThere): void {
-  if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || name.length > 64)
+  if (!isSkillName(name))
     throw collision(
       `${JSON.stringify(name)} is no name for a skill here: lowercase letters (a to z), digits and single hyphens between them, 64 at most`,
     )

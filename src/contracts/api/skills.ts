@@ -120,10 +120,10 @@ export const skillContracts = {
         json: z.object({
           ...shared,
           files: z.record(text, text).describe('Text by path; `SKILL.md` is one of them.'),
-          waiting: z
+          versions: z
             .array(z.object({ hash, tier, source: text, installedBy: text, installedAtMs: atMs }))
             .optional()
-            .describe('Versions that came after the one it has.'),
+            .describe('Those that are kept, newest first. Absent of one that ships.'),
         }),
       },
     },

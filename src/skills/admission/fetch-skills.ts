@@ -1,5 +1,10 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import { skillCaps, type RefusedSkill, type SentSkill } from '#contracts/skill-catalog.ts'
+import {
+  isSkillName,
+  skillCaps,
+  type RefusedSkill,
+  type SentSkill,
+} from '#contracts/skill-catalog.ts'
 import { toVisible } from '#contracts/visible-text.ts'
 import { nameOf, refusedSkill } from './read-bundle.ts'
 
@@ -149,7 +154,7 @@ function readIndex(bytes: Uint8Array): Index | undefined {
 function readEntry(value: unknown): Entry | RefusedSkill {
   const { name, type, url, digest } = Object(value) as Readonly<Record<string, unknown>>
   const problem =
-    typeof name !== 'string' || !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || name.length > 64
+    typeof name !== 'string' || !isSkillName(name)
       ? 'name'
       : type !== 'skill-md' && type !== 'archive'
         ? 'type'

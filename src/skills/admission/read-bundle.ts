@@ -1,5 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import {
+  isSkillName,
   skillCaps,
   toSkillBundleText,
   type ReadSkillUpload,
@@ -62,12 +63,16 @@ export function readBundle(
   if (!skill) throw refusedSkill(`${entryFile}: ${diagnostics.map(toLine).join('; ')}`)
   const { body, metadata: _, allowedTools: __, ...about } = skill
   for (const [field, text] of Object.entries({ name: skill.name, description: skill.description }))
-    if (hasHidden(text) || (field === 'name' && hasHiddenInLine(text)))
+    if (hasHidden(text) || !text.isWellFormed() || (field === 'name' && hasHiddenInLine(text)))
       throw refusedSkill(`${entryFile}: ${field} has characters that nobody can see.`)
+  // A file that says no name that can be used is loaded all the same: its folder has one, mostly.
+  const name = isSkillName(skill.name) || !isSkillName(named) ? skill.name : named
+  const renamed = name === skill.name ? [] : [`it is installed as ${name}, the name of its folder`]
   const text = toSkillBundleText(bundle)
   return {
     version: {
       ...about,
+      name,
       hash: sha256(text),
       sizeBytes: new TextEncoder().encode(text).byteLength,
       paths: paths.filter((path) => path !== entryFile),
@@ -76,7 +81,11 @@ export function readBundle(
     },
     bundle,
     text,
-    notes: [...notes, ...diagnostics.filter(({ severity }) => severity !== 'note').map(toLine)],
+    notes: [
+      ...notes,
+      ...renamed,
+      ...diagnostics.filter(({ severity }) => severity !== 'note').map(toLine),
+    ],
   }
 }
 
