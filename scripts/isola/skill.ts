@@ -1,8 +1,11 @@
 // isola skill validate|test: skills in folders of this machine, without a server. list|show|export: those of the server.
+// What agents wrote is in skill-drafts.ts.
 import { resolve } from 'node:path'
 import type { Reply } from '../../src/client/client.ts'
 import { defineVerbs, type Context } from './command.ts'
-import { short, table } from './text.ts'
+import { draftVerbs } from './skill-drafts.ts'
+import { adminVerbs } from './skill-admin.ts'
+import { short, table, time } from './text.ts'
 
 type Skill = Reply<'GET /api/operator/skills'>['skills'][number]
 
@@ -56,11 +59,18 @@ async function test({ args: folders, print }: Context) {
 }
 
 const stateOf = ({ kind, state, missing }: Skill) =>
-  state === 'gated' ? `needs ${missing.join(', ')}` : kind === 'persona' ? 'never found' : 'ready'
-const head = ['name', 'kind', 'found', 'loaded', 'state', 'description']
+  state === 'gated'
+    ? `needs ${missing.join(', ')}`
+    : state !== 'ready'
+      ? state
+      : kind === 'persona'
+        ? 'never found'
+        : 'ready'
+const head = ['name', 'kind', 'tier', 'found', 'loaded', 'state', 'description']
 const rowOf = (skill: Skill) => [
   skill.name,
   skill.kind,
+  skill.tier,
   skill.tokens.found,
   skill.tokens.loaded,
   stateOf(skill),
@@ -75,13 +85,22 @@ async function list({ request, print }: Context) {
 
 async function show({ args: [skill], request, print }: Context<object, [string]>) {
   const shown = await request('GET /api/operator/skills/:skill', { params: { skill } })
-  const { name, kind, hash, description, requires, tokens, files } = shown
+  const { name, kind, hash, tier, description, requires, tokens, files } = shown
+  const { source, signer, installedBy, versions = [] } = shown
   const lines = [
-    `${name} (${kind}): ${stateOf(shown)}`,
+    `${name} (${kind}, ${tier}): ${stateOf(shown)}`,
     `  ${short(description, 1_024)}`,
     `  version ${hash.slice(0, 12)}; ${tokens.found} tokens where it is found, ${tokens.loaded} where it is loaded`,
     ...(requires.length > 0 ? [`  requires ${requires.join(', ')}`] : []),
     `  files: ${Object.keys(files).join(', ')}`,
+    ...(source === undefined ? [] : [`  came from ${short(source)}, by ${installedBy}`]),
+    ...(signer === undefined ? [] : [`  signed by ${signer}`]),
+    ...versions
+      .filter((one) => one.hash !== hash)
+      .map(
+        (one) =>
+          `  other version: ${one.hash.slice(0, 12)} (${one.tier}, ${short(one.source)}, ${time(one.installedAtMs)})`,
+      ),
   ]
   print(shown, lines.join('\n'))
 }
@@ -96,38 +115,42 @@ async function exportSkill(context: Context<object, [string, string?]>) {
 
 export default {
   noun: 'skill',
-  verbs: defineVerbs({
-    list: {
-      usage: 'isola skill list',
-      about:
-        'The skills and personas of the server: what each costs in tokens, and what it requires and is not there.',
-      run: list,
-    },
-    show: {
-      usage: 'isola skill show <name>',
-      about: 'One of them, with the names of its files.',
-      run: show,
-    },
-    export: {
-      usage: 'isola skill export <name> [folder]',
-      about: 'Writes its files into a new folder, named like the skill if nothing else is said.',
-      run: exportSkill,
-    },
-    test: {
-      usage: 'isola skill test <folder…>',
-      about: [
-        'Tries the phrases of triggers.yaml (finds: […], misses: […]) of every skill in and under these folders: whether each',
-        'finds its skill among these and those that ship, or misses it. 1 if one does not, or a skill has no phrases.',
-      ].join('\n'),
-      run: test,
-    },
-    validate: {
-      usage: 'isola skill validate <folder…>',
-      about: [
-        'Reads every SKILL.md in and under these folders as the AgentSkills specification says. An error: it is not loaded;',
-        'a warning: it is loaded, and not valid; a note: it is valid, and something of it has no effect. 1 if one is not valid.',
-      ].join('\n'),
-      run: validate,
-    },
-  }),
+  verbs: {
+    ...defineVerbs({
+      list: {
+        usage: 'isola skill list',
+        about:
+          'The skills and personas of the server: what each costs in tokens, and what it requires and is not there.',
+        run: list,
+      },
+      show: {
+        usage: 'isola skill show <name>',
+        about: 'One of them, with the names of its files.',
+        run: show,
+      },
+      export: {
+        usage: 'isola skill export <name> [<folder>]',
+        about: 'Writes its files into a new folder, named like the skill if nothing else is said.',
+        run: exportSkill,
+      },
+      test: {
+        usage: 'isola skill test <folder…>',
+        about: [
+          'Tries the phrases of triggers.yaml (finds: […], misses: […]) of every skill in and under these folders: whether each',
+          'finds its skill among these and those that ship, or misses it. 1 if one does not, or a skill has no phrases.',
+        ].join('\n'),
+        run: test,
+      },
+      validate: {
+        usage: 'isola skill validate <folder…>',
+        about: [
+          'Reads every SKILL.md in and under these folders as the AgentSkills specification says. An error: it is not loaded;',
+          'a warning: it is loaded, and not valid; a note: it is valid, and something of it has no effect. 1 if one is not valid.',
+        ].join('\n'),
+        run: validate,
+      },
+    }),
+    ...adminVerbs,
+    ...draftVerbs,
+  },
 }

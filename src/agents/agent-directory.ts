@@ -45,6 +45,7 @@ export type BuildToolset = (
     readonly beyond?: MoreTools | undefined
     /** Results that a stranger can have written stay behind handles; a reader on this model answers about them. */
     readonly narrowReading?: { readonly model: string | undefined } | undefined
+    readonly emitsSkills?: boolean | undefined
   },
 ) => Toolset & { readonly problems: readonly { readonly tool: string; readonly message: string }[] }
 
@@ -69,6 +70,8 @@ export interface AgentDirectoryDeps extends PinningDeps, PersonaDeps {
   readonly beyond?: MoreTools | undefined
   /** Which agents do not see what strangers wrote; none if left out. */
   readonly readsNarrowly?: (agent: string) => boolean
+  /** Whether the orchestrator may keep drafts of skills; other agents say so in their manifests. */
+  readonly emitsSkills?: boolean | undefined
   /** Full names of what the orchestrator's model sees from the start, the most wanted first. */
   readonly pinned: readonly string[]
   readonly count: TokenCounter
@@ -237,6 +240,7 @@ function prepareAgent(
     core: 'without-core-tools',
     isPinned: () => true,
     narrowReading: narrowReadingOf(spec, deps),
+    emitsSkills: source.agent.allow_skill_emission,
   })
   report(source.manifest.id, toolset, problems)
   return createLoader(spec, toolset, deps)
@@ -262,6 +266,7 @@ function prepareOrchestrator(
       isPinned,
       beyond: deps.beyond,
       narrowReading: narrowReadingOf({ id: orchestratorId, model: undefined }, deps),
+      emitsSkills: deps.emitsSkills,
     })
   const shownOf = (names: ReadonlySet<string>) => owners.map((owner) => toPinned(owner, names))
   const wire = (persona?: Persona) =>

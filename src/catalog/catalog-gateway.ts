@@ -20,6 +20,7 @@ import type {
 } from '#contracts/plugin-catalog.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
+import type { SkillCandidate } from '#contracts/skill-catalog.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import type { SearchHit } from '#contracts/search.ts'
 import { createBodies } from './bodies.ts'
@@ -47,6 +48,8 @@ export interface PluginCatalog extends PluginAdministration {
   readonly hold: (part: HeldPart, onGone: () => void, over: AbortSignal) => Promise<void>
   /** Tools, best first. Throws `request_unavailable`. */
   readonly search: (queries: readonly string[], limit: number) => Promise<readonly SearchHit[]>
+  /** Skills that fit, best first. Throws `request_unavailable`. */
+  readonly skills: (queries: readonly string[]) => Promise<readonly SkillCandidate[]>
   /** The tools of parts that fit one of these patterns. Throws `request_unavailable`. */
   readonly tools: (wanted: readonly string[]) => Promise<readonly ListedTool[]>
   /** The same, their names alone. Throws `request_unavailable`. */
@@ -176,6 +179,7 @@ export function createCatalogGateway({
         typeof one === 'string' ? { id: one, score: 0, matched: [] } : one,
       )
     },
+    skills: (queries) => askNow((api) => api.skills(queries)),
     tools: (wanted) => askNow((api) => api.tools(wanted)),
     toolNames: (wanted) => askNow((api) => api.toolNames(wanted)),
     problems: async () => (namespace ? askNow((api) => api.problems()) : []),

@@ -16,6 +16,7 @@ import type {
 import type { PluginStore } from '#contracts/plugin-store.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
+import type { SearchSkills } from '#contracts/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { concerns } from './concerns.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
@@ -45,6 +46,8 @@ export interface CatalogRuntime {
   readonly trip: (id: string, hash: string, why: string, ports: CatalogPorts) => Promise<void>
   /** Ids of all that is installed. */
   readonly installedIds: () => Promise<readonly string[]>
+  /** The skills that fit; what is enabled is read anew with another revision. */
+  readonly searchSkills: SearchSkills
   readonly show: (id: string, names: NamesKept) => Promise<PluginView | undefined>
   readonly page: (
     after: string,
@@ -84,8 +87,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     readonly #billed = this.#bill.reply
 
     look(reader: string, known?: number): ReturnType<CatalogApi['look']> {
-      return this.#billed(async () => {
-        const number = await this.#inForce.known()
+      return this.#known((number) => {
         this.#holds.note(reader)
         return number === known ? { number } : { number, parts: this.#kept.always() }
       })
@@ -97,6 +99,10 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
 
     search(...asked: Parameters<CatalogApi['search']>): ReturnType<CatalogApi['search']> {
       return this.#known(() => this.#tools.search(...asked))
+    }
+
+    skills(queries: readonly string[]): ReturnType<CatalogApi['skills']> {
+      return this.#known(() => this.#runtime.searchSkills(queries, this.#kept.revision()))
     }
 
     tools(wanted: readonly string[]): ReturnType<CatalogApi['tools']> {
@@ -113,8 +119,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
 
     async hold(part: HeldPart, listener: PartListener): Promise<void> {
       await this.#inForce.known()
-      if (this.#stands(part)) await this.#holds.hold(part, listener)
-      else await listener.gone()
+      await (this.#stands(part) ? this.#holds.hold(part, listener) : listener.gone())
     }
 
     plugin(id: string): ReturnType<CatalogApi['plugin']> {
@@ -149,9 +154,9 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       const principals = report.fault ? await this.#runtime.principals().catch(() => Infinity) : 0
       const { all: why, own } = this.#breaker.note(report, principals)
       if (why === undefined) return own
-      const { id, hash } = report
-      const trip = (ports: CatalogPorts) => this.#runtime.trip(id, hash, why, ports)
-      await this.#changing({ reader: '', change: { do: 'disable', id } }, trip).catch(() => {})
+      const change = { do: 'disable', id: report.id } as const
+      const trip = (ports: CatalogPorts) => this.#runtime.trip(report.id, report.hash, why, ports)
+      await this.#changing({ reader: '', change }, trip).catch(() => {})
       return undefined
     }
 
@@ -161,11 +166,10 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       work: (ports: CatalogPorts) => Promise<T>,
     ): Promise<T> {
       const touched = () => touchedBy(change, this.#kept)
-      const { outcome, before } = await this.#inTurn(async () => {
+      const [outcome, before] = await this.#inTurn(async () => {
         await this.#inForce.known()
         const before = touched()
-        const [outcome] = await Promise.allSettled([this.#inForce.written(before, work)])
-        return { before, outcome }
+        return [...(await Promise.allSettled([this.#inForce.written(before, work)])), before]
       })
       // It may have been written although it failed.
       const whom = concerns(before.pins, touched().pins, this.#runtime.kinds)

@@ -5,7 +5,9 @@ import type { PluginQuota } from '#contracts/plugin-catalog.ts'
 import type { BundleStore, PluginStore } from '#contracts/plugin-store.ts'
 import type { DeniedTools } from '#contracts/policy.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
+import type { SkillStore } from '#contracts/skill-catalog.ts'
 import type { AgentSkills } from '#contracts/skill.ts'
+import type { EmitSkill } from '#contracts/skill-draft.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { TrustStore } from '#contracts/trust.ts'
 import {
@@ -22,6 +24,7 @@ import {
 import type { IsolatePrice } from './lifecycle/isolate-note.ts'
 import { createPluginViews } from './lifecycle/view.ts'
 import { createCollector } from './lifecycle/collect.ts'
+import { createEmitSkillTool } from './emit-skill-tool.ts'
 import { createOutputStore, createOutputTool, readOutputName } from './output-tool.ts'
 import { withResultsAside } from './keep-aside.ts'
 import { createNarrowReader, readValuesName } from './narrow-reader.ts'
@@ -39,6 +42,7 @@ interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
     readonly keepVersionsMs: number
   }
   readonly store: PluginStore
+  readonly skills: SkillStore
   readonly trust: Pick<TrustStore, 'list'>
 }
 
@@ -48,12 +52,14 @@ interface AgentToolsetOptions extends Omit<
 > {
   /** What strangers can have written stays behind a handle, and a reader without tools answers about it. */
   readonly narrowReading?: { readonly model: string | undefined } | undefined
+  /** It may keep drafts of skills. */
+  readonly emitsSkills?: boolean | undefined
 }
 
 const readTools = { narrow: readValuesName, whole: readOutputName }
 
 /** What is installed, and what an agent's set of tools is made of, for the composition. */
-export function composeCatalog({ bundles, store, trust, config, ...parts }: CatalogParts) {
+export function composeCatalog({ bundles, store, skills, trust, config, ...parts }: CatalogParts) {
   const more = [createOutputTool(parts.sessions)]
   const outputs = createOutputStore(parts.sessions)
   const loadBody = async (hash: string) =>
@@ -76,10 +82,16 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
       buildIndex: createSearchIndex,
     },
     /** How changes of what is enabled are decided. */
-    lifecycle: (rest: Pick<LifecycleDeps, 'bundledIds' | 'servers' | 'tryOut'>) => {
+    lifecycle: (
+      rest: Pick<LifecycleDeps, 'bundledIds' | 'servers' | 'tryOut'> & {
+        readonly skills: { readonly bundledNames: LifecycleDeps['bundledSkills'] }
+      },
+    ) => {
       const lifecycle: PluginLifecycle = createPluginLifecycle({
         ...rest,
         store,
+        skills,
+        bundledSkills: rest.skills.bundledNames,
         bundles,
         quota: config.pluginQuota,
         clock: parts.clock,
@@ -89,16 +101,31 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
       })
       return lifecycle
     },
-    /** How an agent's set of tools is made, with the skills that it may find, and without the tools that it may not. */
-    toolsets:
-      (found: { readonly skills: AgentSkills; readonly deniedOf: DeniedTools }) =>
-      (entries: readonly ToolEntry[], { narrowReading, ...options }: AgentToolsetOptions) => {
+    /**
+     * How an agent's set of tools is made: with the skills that it may find and what keeps those that it writes, and without
+     * the tools that it may not use.
+     */
+    toolsets: ({
+      emitSkill,
+      ...found
+    }: {
+      readonly skills: AgentSkills
+      readonly deniedOf: DeniedTools
+      readonly emitSkill: EmitSkill
+    }) => {
+      const emits = [createEmitSkillTool(emitSkill)]
+      return (
+        entries: readonly ToolEntry[],
+        { narrowReading, emitsSkills, ...options }: AgentToolsetOptions,
+      ) => {
         const all = { ...options, buildIndex: createSearchIndex, more, ...found }
-        if (!narrowReading) return createToolset(entries, all)
-        const shown = [createNarrowReader(parts.sessions, narrowReading.model)]
+        const own = emitsSkills ? emits : []
+        if (!narrowReading) return createToolset(entries, { ...all, shown: own })
+        const shown = [createNarrowReader(parts.sessions, narrowReading.model), ...own]
         const toolset = createToolset(entries, { ...all, shown })
         return { ...toolset, ...withResultsAside(toolset, outputs, readTools) }
-      },
+      }
+    },
     withOutside: withOutsideTools,
   }
 }

@@ -43,25 +43,34 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
   }
 
   const put = ({ kind, id, pin }: Part): void => {
-    const always = entryOf(kinds(), kind).wire(pin) === 'always' ? 1 : 0
+    const wired = entryOf(kinds(), kind).wire(pin)
     sql.exec(
-      'INSERT OR REPLACE INTO parts (id, kind, pin, always, indexed) VALUES (?, ?, ?, ?, 0)',
+      'INSERT OR REPLACE INTO parts (id, kind, pin, always, indexed) VALUES (?, ?, ?, ?, ?)',
       id,
       kind,
       JSON.stringify(pin),
-      always,
+      wired === 'always' ? 1 : 0,
+      // What is never wired has no tools to find out.
+      wired === 'never' ? 1 : 0,
     )
+  }
+  const isWired = ({ kind, pin }: Part) => entryOf(kinds(), kind).wire(pin) !== 'never'
+  let apart = 0
+  /** What was wired with it is wired anew. */
+  const touch = (part: Part): void => {
+    if (isWired(part)) tools.forget(part.id)
+    else apart += 1
   }
   /** From a set to the next one; of what is in neither nothing changes. @returns Rows that were written. */
   const change = (before: Generation, next: Generation): number => {
     const { came, gone } = partsDiff(before.pins, next.pins)
-    for (const { kind, id } of gone) {
-      sql.exec('DELETE FROM parts WHERE id = ? AND kind = ?', id, kind)
-      tools.forget(id)
+    for (const part of gone) {
+      sql.exec('DELETE FROM parts WHERE id = ? AND kind = ?', part.id, part.kind)
+      touch(part)
     }
     for (const part of came) {
       put(part)
-      tools.forget(part.id)
+      touch(part)
     }
     kv.put(numberKey, next.number)
     kv.delete(oneValueKey)
@@ -91,6 +100,8 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
     around: (id: string): Generation =>
       toGeneration(named([...new Set([id, ...Object.keys(kinds())])])),
     tools,
+    /** Another one each time that something came or went which is never wired. */
+    revision: () => apart,
     /** Rows that were read since this was asked last. */
     takeRead(): number {
       const count = read

@@ -54,7 +54,7 @@ export function createKeptTools(sql: SqlStorage) {
     problems: (): readonly PluginProblem[] =>
       sql
         .exec<{ readonly problems: string }>(
-          'SELECT problems FROM parts WHERE problems IS NOT NULL',
+          'SELECT DISTINCT problems FROM parts WHERE problems IS NOT NULL',
         )
         .toArray()
         .flatMap(({ problems }) => JSON.parse(problems) as readonly PluginProblem[]),

@@ -1,4 +1,4 @@
-import type { AgentSkills, IsThere } from '#contracts/skill.ts'
+import { labelOfSkill, type AgentSkills, type IsThere } from '#contracts/skill.ts'
 import type { Tool, ToolResult } from '#contracts/tool.ts'
 
 /** The tool that reads a skill. */
@@ -29,10 +29,11 @@ export const createLoadSkill = (skills: AgentSkills, isThere: IsThere): Tool => 
       const { ok: _, ...why } = loaded
       return { ok: false, error: { code: 'tool_failed', ...why } }
     }
-    const { text, files, hash, tokens } = loaded
-    emit({ type: 'skill_loaded', data: { call, name: loaded.name, hash, ...wanted, tokens } })
+    const { text, files, hash, tokens, tier } = loaded
+    emit({ type: 'skill_loaded', data: { call, name: loaded.name, hash, tier, ...wanted, tokens } })
     return {
       ok: true,
+      label: labelOfSkill(loaded),
       output: {
         skill: loaded.name,
         ...(wanted.file === undefined ? { instructions: text } : { ...wanted, text }),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { approvalScope } from './approval.ts'
+import { draftEventSchemas } from './draft-event-schemas.ts'
 import type { Json } from './json.ts'
 
 /**
@@ -34,6 +35,7 @@ const unrecorded = {
 }
 const oauthClient = { client: text, ...request }
 
+const skill = { skill: text.describe('its name'), hash: text.describe('sha-256 of its content') }
 const plugin = { plugin: text, hash: text.describe('sha-256 of its content') }
 const change = {
   generation: number
@@ -149,6 +151,7 @@ export const deploymentEventSchemas = {
     asked: text,
     plugin: text.exactOptional(),
     server: text.exactOptional(),
+    skill: text.exactOptional(),
     code: text,
     why: text,
     ...request,
@@ -160,10 +163,26 @@ export const deploymentEventSchemas = {
     isKept: z.literal(true).exactOptional().describe('it guards something, so it stays on'),
     ...change,
   }),
+  skill_added: kind('A version of a skill arrived.', {
+    ...skill,
+    tier: text,
+    source: text,
+    ...change,
+  }),
+  skill_updated: kind('A skill has another version from now on.', {
+    ...skill,
+    tier: text,
+    from: text.describe('the hash that it had'),
+    ...change,
+  }),
+  skill_enabled: kind('A skill was switched on.', { ...skill, tier: text, ...change }),
+  skill_disabled: kind('A skill was switched off.', { ...skill, ...change }),
+  skill_removed: kind('A skill is gone.', { ...skill, ...change }),
   generation_restored: kind('All that was enabled at an earlier time is enabled again.', {
     restored: number,
     regained: texts.exactOptional(),
     regainedServers: texts.exactOptional(),
+    regainedSkills: texts.exactOptional(),
     policy: z.object(lines).exactOptional(),
     ...change,
   }),
@@ -209,6 +228,7 @@ export const deploymentEventSchemas = {
   }),
   mcp_sign_in_refused: kind('A sign-in at an MCP server failed.', { ...server, refused: text }),
   exposure_changed: kind('What is offered at /mcp was changed.', { ...lines, ...change }),
+  ...draftEventSchemas,
   secret_set: kind('A secret has a value. The value is on no record.', { name: text, ...request }),
   secret_removed: kind('A secret was taken away.', { name: text, ...request }),
   secrets_rotated: kind('Secrets were sealed under another key.', { count: number, ...request }),

@@ -24,6 +24,13 @@ export interface PluginPin {
   readonly runsOwnAgent?: boolean
 }
 
+/** An enabled skill that was installed, as a generation has it. */
+export interface SkillPin {
+  readonly id: string
+  readonly hash: string
+  readonly tier: Exclude<TrustTier, 'builtin'>
+}
+
 /** By hash: the manifest as its author wrote it, and its text files; of an MCP server what was approved of it. */
 export interface PluginSource {
   readonly manifest: unknown
@@ -40,6 +47,8 @@ export interface PinOfKind {
   readonly policy: { readonly id: 'policy'; readonly policy: ToolPolicy }
   /** What MCP clients are offered. */
   readonly exposure: { readonly id: 'exposure'; readonly exposed: Exposure }
+  /** A skill that was installed, by its name. What it says is in its body. */
+  readonly skill: SkillPin
 }
 
 export type PartKind = keyof PinOfKind

@@ -93,10 +93,8 @@ const agentManifest = z.strictObject({
   disallowed_tools: z.array(z.string().min(1).max(100)).max(200).default([]),
   /** What it has of whoever calls it, in place of its own. */
   shares: z.array(z.enum(sharedParts)).max(sharedParts.length).default([]),
-  /** Waits for skills. */
-  allow_skill_emission: z
-    .literal(false, 'not yet: skills; leave it out, or set it to false')
-    .optional(),
+  /** It has `isola__emit_skill`, which keeps a draft of a skill for an operator. */
+  allow_skill_emission: z.boolean().optional(),
   limits: limits.prefault({}),
   output_schema: jsonSchema.optional(),
   context: contextSettingsSchema.optional(),

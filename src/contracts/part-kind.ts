@@ -11,6 +11,7 @@ import type {
 import type { McpServerRow } from './mcp.ts'
 import type { ChangeBy, KeptPluginVersion, PluginChange, PluginRow } from './plugin-catalog.ts'
 import type { ChangeFacts } from './plugin-store.ts'
+import type { SkillRow, SkillVersion } from './skill-catalog.ts'
 
 /** What a change comes to, before any of it is written. */
 export interface PartOutcome {
@@ -19,6 +20,10 @@ export interface PartOutcome {
   /** A bundle that is not stored yet: with the rest, or not at all. */
   readonly bundle?: { readonly hash: string; readonly text: string }
   readonly servers?: readonly McpServerRow[]
+  readonly skills?: readonly SkillRow[]
+  readonly skillVersion?: SkillVersion
+  /** Nothing of it is written, nor told. */
+  readonly isRehearsal?: boolean
   /** The pins of each kind that is another now, as far as `DecidingPart.generation` has them; nothing changes if absent. */
   readonly pins?: Pins
   /** The id of a part that is gone: what other kinds hold of it goes with it. */
@@ -46,7 +51,10 @@ export interface DecidingPart {
 }
 
 /** What going back to an earlier generation comes to for one kind. */
-export interface RestoredPart extends Pick<PartOutcome, 'rows' | 'servers' | 'pins' | 'notes'> {
+export interface RestoredPart extends Pick<
+  PartOutcome,
+  'rows' | 'servers' | 'skills' | 'pins' | 'notes'
+> {
   /** Goes into the event, beside what the other kinds say. */
   readonly told?: Readonly<Record<string, unknown>>
 }
@@ -90,8 +98,11 @@ export interface PartKindEntry<K extends PartKind = PartKind> {
   epoch(pin: PinOfKind[K]): number
   /** Whether it changes what others may do, so that a change waits until all know of it; only what came asks this. */
   binds(pin: PinOfKind[K]): boolean
-  /** `always`: every run has it, so it is wired from the start; `by name`: when something of it is named. */
-  wire(pin: PinOfKind[K]): 'always' | 'by name'
+  /**
+   * `always`: every run has it, so it is wired from the start; `by name`: when something of it is named; `never`: it has
+   * no tools, and whoever works with it looks it up.
+   */
+  wire(pin: PinOfKind[K]): 'always' | 'by name' | 'never'
 }
 
 /** What only the code of a plugin can say of it. */

@@ -10,6 +10,7 @@ import type { Permit, PermitLine } from './permit.ts'
 import type { Reply } from './reply.ts'
 import type { ListedTool } from './runtime.ts'
 import type { SearchHit } from './search.ts'
+import type { SkillCandidate, SkillChange } from './skill-catalog.ts'
 import type { ToolPolicy } from './tool-policy.ts'
 
 /** `installed`: there, and never enabled. Installing never enables. */
@@ -132,6 +133,7 @@ export type PluginChange =
   | { readonly do: 'policy'; readonly policy: ToolPolicy }
   | ({ readonly do: 'network' } & NetworkChange)
   | { readonly do: 'mcp'; readonly mcp: McpChange }
+  | { readonly do: 'skill'; readonly skill: SkillChange }
   | { readonly do: 'expose'; readonly exposed: Exposure }
   | { readonly do: 'remove'; readonly id: string }
   /** Nothing is kept any more of one that was removed: its id is anybody's. */
@@ -212,6 +214,8 @@ export interface CatalogApi {
     limit: number,
     as?: 'hits',
   ) => Promise<Reply<readonly (SearchHit | string)[]>>
+  /** Skills that fit, best first, those that ship and those that were installed and enabled. */
+  readonly skills: (queries: readonly string[]) => Promise<Reply<readonly SkillCandidate[]>>
   /** The tools of what is loaded by name that fit one of these patterns (`kv__*`), in the order of their names. */
   readonly tools: (wanted: readonly string[]) => Promise<Reply<readonly ListedTool[]>>
   /** The same, their names alone. */

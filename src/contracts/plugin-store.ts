@@ -2,6 +2,7 @@ import type { DeploymentEvent } from './event.ts'
 import type { Generation, PluginPin } from './generation.ts'
 import type { McpServerRow } from './mcp.ts'
 import type { PluginProblem } from './operations.ts'
+import type { SkillRow, SkillVersion } from './skill-catalog.ts'
 import type {
   GenerationView,
   KeptPluginVersion,
@@ -95,6 +96,8 @@ export interface PluginStore {
     readonly version?: KeptPluginVersion
     readonly bundle?: { readonly hash: string; readonly text: string }
     readonly servers?: readonly McpServerRow[]
+    readonly skills?: readonly SkillRow[]
+    readonly skillVersion?: SkillVersion
     readonly generation?: Generation & {
       readonly before: Generation
       readonly reason: string

@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts'
-import type { Label } from './label.ts'
+import { labelFrom, ownLabel, type Label } from './label.ts'
 import type { TrustTier } from './manifest.ts'
 
 /** What is wrong, or of no use, in a SKILL.md. */
@@ -84,6 +84,8 @@ export type LoadedSkill =
       readonly ok: true
       readonly name: string
       readonly hash: string
+      /** Whose words it is. */
+      readonly tier: TrustTier
       /** Of its instructions, or of the file that was asked for. */
       readonly text: string
       readonly tokens: number
@@ -97,11 +99,35 @@ export interface SkillView extends Omit<
   SkillSource,
   'files' | 'allowedTools' | 'tier' | 'frontMatter'
 > {
-  /** `gated`: it requires what is not there, so that it is neither found nor loaded. A persona is never found. */
-  readonly state: 'ready' | 'gated'
+  /**
+   * `gated`: it requires what is not there, so that it is neither found nor loaded; no more is one that is `installed`,
+   * which was never enabled, or `disabled`. A persona is never found.
+   */
+  readonly state: 'ready' | 'gated' | 'installed' | 'disabled'
+  readonly tier: TrustTier
+  /** Of one that was installed: where it came from, and the name of the key that signed it. */
+  readonly source?: string
+  readonly signer?: string
+  readonly installedBy?: string
+  readonly installedAtMs?: number
   readonly missing: readonly string[]
   /** What a model reads of it, as estimated: where it is found, and where its instructions are loaded. */
   readonly tokens: { readonly found: number; readonly loaded: number }
+}
+
+/** One with what its author wrote. */
+export interface ShownSkill extends SkillView, Pick<SkillSource, 'files' | 'frontMatter'> {
+  /** Those that are kept, newest first: an operator takes one of them by its hash. Absent of one that ships. */
+  readonly versions?: readonly ListedSkillVersion[]
+}
+
+/** A version that came, in use or not. */
+export interface ListedSkillVersion {
+  readonly hash: string
+  readonly tier: TrustTier
+  readonly source: string
+  readonly installedBy: string
+  readonly installedAtMs: number
 }
 
 /** The skills of a deployment: found, then loaded, then their files (docs/skills.md). */
@@ -111,10 +137,7 @@ export interface SkillLibrary {
   /** All there are, by name. Rejects if skills cannot be read. */
   readonly list: (isThere: IsThere) => Promise<readonly SkillView[]>
   /** One with what its author wrote. Rejects if skills cannot be read. */
-  readonly show: (
-    name: string,
-    isThere: IsThere,
-  ) => Promise<(SkillView & Pick<SkillSource, 'files' | 'frontMatter'>) | undefined>
+  readonly show: (name: string, isThere: IsThere) => Promise<ShownSkill | undefined>
   /**
    * @param options.file One of its files; its instructions if absent.
    * @returns A refusal for a persona, and for one that lacks something. Rejects if skills cannot be read.
@@ -128,6 +151,15 @@ export interface SkillLibrary {
     name: string,
   ) => Promise<{ readonly persona?: Persona; readonly names: readonly string[] }>
 }
+
+/**
+ * Whose words what a skill says is. Enabling a community skill says that it may be read, not that its author may steer
+ * what is done: that is asked about.
+ */
+export const labelOfSkill = ({ tier, name }: { readonly tier: TrustTier; readonly name: string }) =>
+  tier === 'community'
+    ? labelFrom(`isola__load_skill ${name}`, { confidentiality: 'public' })
+    : ownLabel
 
 /** What an agent has of them. */
 export type AgentSkills = Pick<SkillLibrary, 'find' | 'load'>
@@ -145,6 +177,7 @@ export interface OutgoingFile {
 /** A skill that may be handed out. */
 export interface OutgoingSkill {
   readonly name: string
+  readonly tier: TrustTier
   readonly description: string
   readonly frontMatter: JsonObject
   /** `SKILL.md` first, then the others by path. */

@@ -82,6 +82,7 @@ export function composeGovernance(parts: GovernanceParts) {
   const signIn = { ...parts, keys, grants, log, takeRate, onFault }
   return {
     log: writer,
+    redact,
     limits,
     learn: learned.learn,
     principals,

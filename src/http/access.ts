@@ -103,8 +103,15 @@ export const access = {
   '/api/operator/policy/test': { POST: readers },
   '/api/operator/http': { GET: readers, POST: operators },
   '/api/operator/exposed': { GET: readers, POST: operators },
-  '/api/operator/skills': { GET: pluginReaders },
-  '/api/operator/skills/:skill': { GET: pluginReaders },
+  '/api/operator/skills': { GET: pluginReaders, POST: installers },
+  '/api/operator/skills/:skill': { GET: pluginReaders, DELETE: operators },
+  '/api/operator/skills/:skill/update': { POST: operators },
+  '/api/operator/skills/:skill/enable': { POST: operators },
+  '/api/operator/skills/:skill/disable': { POST: operators },
+  // What agents wrote may quote what anybody said to them.
+  '/api/operator/skill-drafts': { GET: readers },
+  '/api/operator/skill-drafts/:draft': { GET: readers, DELETE: operators },
+  '/api/operator/skill-drafts/:draft/promote': { POST: operators },
   '/api/operator/plugins': { GET: pluginReaders, POST: installers },
   '/api/operator/plugins/:plugin': { GET: pluginReaders, DELETE: operators },
   '/api/operator/plugins/:plugin/accept': { POST: operators },
@@ -140,6 +147,7 @@ const takingQuery: ReadonlySet<string> = new Set([
   'GET /api/operator/keys',
   'GET /api/operator/grants',
   'POST /api/operator/plugins',
+  'POST /api/operator/skills',
   'DELETE /api/operator/plugins/:plugin',
 ] satisfies readonly `${Method} ${RoutePath}`[])
 

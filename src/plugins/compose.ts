@@ -1,6 +1,7 @@
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { BundleStore } from '#contracts/plugin-store.ts'
+import { skillCaps } from '#contracts/skill-catalog.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import type { TrustStore } from '#contracts/trust.ts'
 import type { CapabilityDeps } from './capabilities/capability-deps.ts'
@@ -10,10 +11,16 @@ import { toPluginDatabases } from './capabilities/storage/granted-database.ts'
 import { createHooks, type HooksDeps } from './hooks/create-hooks.ts'
 import { createLiveHooks } from './hooks/live-hooks.ts'
 import { loadPlugins } from './loading/in-process-host.ts'
-import { createArchiveReader, type ArchiveReaderDeps } from './admission/archive-reader.ts'
-import { createUploadReader } from './admission/upload-reader.ts'
+import {
+  createArchiveReader,
+  createSkillArchiveReader,
+  type ArchiveReaderDeps,
+} from './admission/archive-reader.ts'
+import { checkDistinct, checkPath } from './admission/archive-paths.ts'
+import { createUploadReader, createVerifier } from './admission/upload-reader.ts'
 import { composeIsolates, type IsolateParts } from './sandbox/compose.ts'
 import { createIsolateMeter } from './capabilities/isolate-meter.ts'
+import { fetchArchive } from './admission/fetch-archive.ts'
 import { createTryOut, type TryOutDeps } from './admission/try-out.ts'
 import { createNetworkNow, type NetworkNowDeps } from './capabilities/open-network.ts'
 import { createScopedStorage } from './capabilities/storage/scoped-storage.ts'
@@ -63,6 +70,7 @@ export function composePlugins(parts: PluginParts) {
   const { isolates, modelCode, host } = composeIsolates(parts)
   const { scopedStorage, capabilities } = toCapabilities(parts, modelCode)
   const hookParts = { capabilities, clock, maxResultChars: parts.maxResultChars }
+  const archiveParts = { ...parts, isolates, sleep: clock.sleep }
   const record: HooksDeps['record'] = (event) => parts.log.append(event).catch(parts.onFault)
   return {
     isolates,
@@ -84,8 +92,19 @@ export function composePlugins(parts: PluginParts) {
       }
     },
     tryOut: (wire: TryOutDeps['wire']) => createTryOut({ wire, isolates: host }),
+    /** What skills come in by, too. */
+    admission: {
+      readArchive: createSkillArchiveReader(archiveParts),
+      fetchArchive: (url: string) =>
+        fetchArchive(url, { send, maxBytes: skillCaps.archive.maxArchiveBytes }),
+      verify: createVerifier(trust),
+      checkPaths(paths: readonly string[]) {
+        for (const path of paths) checkPath(path)
+        checkDistinct(paths)
+      },
+    },
     readUpload: createUploadReader({
-      readArchive: createArchiveReader({ ...parts, isolates, sleep: clock.sleep }),
+      readArchive: createArchiveReader(archiveParts),
       trust,
       sha256,
       send,

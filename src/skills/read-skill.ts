@@ -1,6 +1,6 @@
 import type { JsonObject } from '#contracts/json.ts'
 import type { ReadSkill, SkillDiagnostic, SkillKind, SkillText } from '#contracts/skill.ts'
-import { cutFrontMatter, readFrontMatter, type ParseYaml } from './front-matter.ts'
+import { cutFrontMatter, readFrontMatter, type ParseYaml } from '#contracts/front-matter.ts'
 import { checkFields, isMapping, textOf } from './skill-fields.ts'
 
 /** A file larger than this is not read. */

@@ -79,12 +79,17 @@ export function createBundleStore({
             .prepare(`DELETE FROM plugin_bundles WHERE ${isListed} AND saved_at_ms < ?2`)
             .bind(list, beforeMs),
           // The manifest goes too: it may be a quarter of a megabyte.
-          database
-            .prepare(
-              `UPDATE plugin_versions SET (collected_at_ms, manifest) = (?2, '{}') WHERE ${isListed}
-                AND NOT EXISTS (SELECT 1 FROM plugin_bundles WHERE plugin_bundles.hash = plugin_versions.hash)`,
-            )
-            .bind(list, clock.nowMs()),
+          ...[
+            ['plugin_versions', 'manifest'],
+            ['skill_versions', 'about'],
+          ].map(([table, long]) =>
+            database
+              .prepare(
+                `UPDATE ${table} SET (collected_at_ms, ${long}) = (?2, '{}') WHERE ${isListed}
+                  AND NOT EXISTS (SELECT 1 FROM plugin_bundles WHERE plugin_bundles.hash = ${table}.hash)`,
+              )
+              .bind(list, clock.nowMs()),
+          ),
         ]),
       )
     },

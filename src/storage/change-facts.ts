@@ -20,8 +20,11 @@ export const versionOf = `
 const usageOf = 'SELECT versions, bytes FROM plugin_usage WHERE principal = ?1'
 /** By the record: the same content again is a row less, and was brought all the same. */
 const addsOf = `
-  SELECT count(*) AS adds, min(at_ms) AS first FROM audit
-  WHERE at_ms > ?2 AND session = '' AND principal = ?1 AND type = 'plugin_added' AND data->>'accepted' IS NULL`
+  SELECT count(*) AS adds, min(at_ms) AS first FROM (
+    SELECT at_ms FROM audit
+      WHERE at_ms > ?2 AND session = '' AND principal = ?1 AND type = 'plugin_added' AND data->>'accepted' IS NULL
+    UNION ALL SELECT at_ms FROM audit
+      WHERE at_ms > ?2 AND session = '' AND principal = ?1 AND type = 'skill_added')`
 
 /** What a change is decided from: in one trip and one transaction, each by an index. */
 export function createChangeFacts(database: Database): PluginStore['facts'] {

@@ -19,6 +19,8 @@ const inOneValue = (list: string) => `
 const unnamed = `
   SELECT hash FROM plugin_bundles WHERE part = 0 AND saved_at_ms < ?1
     AND hash NOT IN (SELECT hash FROM manifests WHERE state <> 'removed')
+    AND hash NOT IN (SELECT hash FROM skills WHERE state <> 'removed')
+    AND hash NOT IN (SELECT hash FROM skill_versions WHERE installed_at_ms >= ?1 AND collected_at_ms IS NULL)
     AND hash NOT IN (SELECT approved_hash FROM mcp_servers WHERE state <> 'removed' AND approved_hash IS NOT NULL)
     AND hash NOT IN (SELECT hash FROM plugin_versions WHERE installed_at_ms >= ?1 AND collected_at_ms IS NULL)
     AND hash NOT IN (SELECT pin->>'hash' FROM generation_parts

@@ -8,6 +8,7 @@ import { createGenerations, generationRows } from './generations.ts'
 import { createKeptVersions } from './kept-versions.ts'
 import { mcpServerRow } from './mcp-servers.ts'
 import { reached } from './outage.ts'
+import { skillRows } from './skills.ts'
 import {
   listedColumns,
   rowColumns,
@@ -113,12 +114,14 @@ export function createPluginStore(database: Database): PluginStore {
     facts: createChangeFacts(database),
     ...createKeptVersions(database),
     ...createGenerations(database),
-    async commit({ rows, version, bundle, servers = [], generation, event, view }) {
+    async commit({ rows, version, bundle, servers = [], generation, event, view, ...change }) {
       const { principal, atMs } = event
+      const { skills = [], skillVersion } = change
       const written: readonly Statement[] = [
         ...(bundle ? bundleRows(database, { ...bundle, atMs }) : []),
         ...rows.map((row) => database.prepare(upsert).bind(...toColumns(row), atMs)),
         ...servers.map((server) => mcpServerRow(database, server)),
+        ...skillRows(database, skills, skillVersion),
         eventRow(database, event),
         ...(version ? [database.prepare(insertVersion).bind(...toVersionColumns(version))] : []),
         ...(generation ? generationRows(database, generation, { principal, atMs }) : []),

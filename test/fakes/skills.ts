@@ -37,3 +37,21 @@ export const rejecting: Pick<SkillShelf, 'outgoing'> = {
     throw new IsolaError('request_unavailable', 'Not now.')
   },
 }
+
+/** A skill as it is sent to be installed. */
+export function skillBundle(
+  name: string,
+  description: string,
+  body: string,
+  more: {
+    readonly metadata?: Readonly<Record<string, string>>
+    readonly files?: Readonly<Record<string, string>>
+  } = {},
+) {
+  const { metadata, files } = more
+  const fields = { name, description, ...(metadata && { metadata }) }
+  const text = `---\n${Object.entries(fields)
+    .map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
+    .join('\n')}\n---\n\n${body}\n`
+  return { fields, files: { 'SKILL.md': text, ...files } }
+}

@@ -3,6 +3,7 @@ import { createPluginLifecycle } from '../../src/catalog/lifecycle/lifecycle.ts'
 import { readUpload } from '../../src/plugins/admission/read-upload.ts'
 import { createBundleStore } from '../../src/storage/bundles.ts'
 import { createPluginStore } from '../../src/storage/plugins.ts'
+import { createSkillStore } from '../../src/storage/skills.ts'
 import { createFakeApp } from '../fakes/http-deps.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import { createRandom } from '../fakes/random.ts'
@@ -138,6 +139,8 @@ function open() {
     around: async (generation) => ({ ...generation, sources: {} }),
     clock,
     bundledIds: () => new Set(['kv']),
+    skills: createSkillStore(database),
+    bundledSkills: async () => [],
     signers: async () => [],
     tryOut: async () => ({ runsOwnAgent: false }),
   })

@@ -9,6 +9,7 @@ import {
 } from '#contracts/generation.ts'
 import type { DecidingPart, PartOutcome } from '#contracts/part-kind.ts'
 import type { PluginChange, PluginRow } from '#contracts/plugin-catalog.ts'
+import { skillOf } from '#contracts/skill-catalog.ts'
 
 /** What a change of a plugin comes to: always with its rows. */
 export interface Outcome extends PartOutcome {
@@ -54,8 +55,9 @@ export const switched = (
 export const idOf = (change: PluginChange): string | undefined =>
   change.do === 'add' ? change.plugin.id : 'id' in change ? change.id : undefined
 
-/** The plugin or server that a change is about. */
+/** The plugin, server or skill that a change is about. */
 export function ownerIdOf(change: PluginChange): string | undefined {
+  if (change.do === 'skill') return skillOf(change.skill)
   if (change.do !== 'mcp') return idOf(change)
   return change.mcp.do === 'add' ? change.mcp.config.id : change.mcp.id
 }

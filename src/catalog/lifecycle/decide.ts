@@ -79,12 +79,13 @@ async function goBack(
 
 /** What one more kind has to say. */
 const joined = (
-  { rows = [], servers = [], ...outcome }: PartOutcome,
+  { rows = [], servers = [], skills = [], ...outcome }: PartOutcome,
   more: RestoredPart,
 ): PartOutcome => ({
   ...outcome,
   rows: [...rows, ...(more.rows ?? [])],
   servers: [...servers, ...(more.servers ?? [])],
+  skills: [...skills, ...(more.skills ?? [])],
   pins: { ...outcome.pins, ...more.pins } satisfies Pins,
   told: withData(outcome.told, more.told ?? {}) satisfies DeploymentDraft,
   notes: [...outcome.notes, ...more.notes],

@@ -4,8 +4,9 @@ import { bundledKind, pluginKind, type PluginKindDeps } from './plugin-kind.ts'
 import { mcpKind } from './servers.ts'
 import { exposureKind } from './set-exposure.ts'
 import { policyKind } from './policy-kind.ts'
+import { skillKind, type SkillKindDeps } from './skill-kind.ts'
 
-export interface KindsDeps extends PluginKindDeps {
+export interface KindsDeps extends PluginKindDeps, Omit<SkillKindDeps, keyof PluginKindDeps> {
   /** Decides changes of remote MCP servers; none are possible if absent. */
   readonly servers?: McpDecisions | undefined
 }
@@ -17,4 +18,5 @@ export const createKinds = (deps: KindsDeps): PartKinds => ({
   mcp: mcpKind(deps.servers),
   policy: policyKind,
   exposure: exposureKind,
+  skill: skillKind(deps),
 })

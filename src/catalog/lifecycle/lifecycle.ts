@@ -64,6 +64,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
     outcome: PartOutcome,
     { begin, wrote, ...writing }: Pick<ChangePorts, 'begin' | 'wrote'> & Writing,
   ) => {
+    if (outcome.isRehearsal) return { generation: writing.before, after: { versions: [] } }
     // What is in force stays as it is: nobody has to wait, nor read it again if this fails.
     if (!outcome.pins) return write(outcome, writing)
     begin?.()
@@ -137,8 +138,11 @@ const notesOn = async (change: PluginChange, names: NamesKept): Promise<readonly
 const askedBy = (change: PluginChange, { principal }: ChangeBy, nowMs: number): AskedFacts => ({
   id: ownerIdOf(change),
   hash: change.do === 'add' ? change.plugin.hash : 'hash' in change ? change.hash : undefined,
-  usageOf: change.do === 'add' ? { principal, sinceMs: sinceFor(nowMs) } : undefined,
+  usageOf: brings(change) ? { principal, sinceMs: sinceFor(nowMs) } : undefined,
 })
+
+const brings = (change: PluginChange): boolean =>
+  change.do === 'add' || (change.do === 'skill' && change.skill.do === 'add')
 
 /** Where a hook may say no: one that is gone says yes. */
 const decidingPoints: ReadonlySet<string> = new Set<HookPoint>([

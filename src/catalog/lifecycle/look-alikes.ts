@@ -12,7 +12,7 @@ export interface KnownNames {
 }
 
 /** Knows these ids: of what is installed, or ships with the deployment. */
-export function createKnownNames(ids: Iterable<string>): KnownNames {
+export function createKnownNames(ids: Iterable<string>, what = 'plugin'): KnownNames {
   const known = new Map([...ids].map((id) => [id, toName(id)]))
   return {
     add: (id) => void known.set(id, toName(id)),
@@ -25,7 +25,7 @@ export function createKnownNames(ids: Iterable<string>): KnownNames {
         ...alike
           .slice(0, maxNamed)
           .map(
-            (one) => `"${id}" looks like "${one.id}", which is another plugin: check who made it`,
+            (one) => `"${id}" looks like "${one.id}", which is another ${what}: check who made it`,
           ),
         ...(more > 0 ? [`"${id}" looks like ${more} more`] : []),
       ]
@@ -34,8 +34,11 @@ export function createKnownNames(ids: Iterable<string>): KnownNames {
 }
 
 /** The same for one that has all of them at hand. */
-export const lookAlikes = (id: string, known: readonly string[]): readonly string[] =>
-  createKnownNames(known).like(id)
+export const lookAlikes = (
+  id: string,
+  known: readonly string[],
+  what?: 'skill',
+): readonly string[] => createKnownNames(known, what).like(id)
 
 /** Names that are read once, and kept up by whoever is the only one to change them. */
 export interface NamesKept {

@@ -59,7 +59,7 @@ export const bundledKind = ({
   wire: () => 'always',
 })
 
-const ofOthers = ['policy', 'network', 'mcp', 'expose', 'restore'] as const
+const ofOthers = ['policy', 'network', 'mcp', 'skill', 'expose', 'restore'] as const
 type OfPlugin = Exclude<PluginChange, { readonly do: (typeof ofOthers)[number] }>
 const isOfPlugin = (change: PluginChange): change is OfPlugin =>
   !ofOthers.some((one) => one === change.do)

@@ -14,6 +14,9 @@ const reserved: ReadonlySet<string> = new Set([
   'community',
 ])
 
+/** Whether a name is ours, of a plugin or of a skill. */
+export const isReserved = (id: string): boolean => reserved.has(id) || id.startsWith('isola-')
+
 /**
  * Refuses an id that is ours or that the deployment's own plugins have (docs/security.md T24, dependency confusion).
  *
@@ -21,8 +24,7 @@ const reserved: ReadonlySet<string> = new Set([
  * @throws `plugin_name_collision`
  */
 export function checkPluginId(id: string, builtin: ReadonlySet<string>): void {
-  if (reserved.has(id) || id.startsWith('isola-'))
-    throw collision(id, 'is reserved for Isola itself')
+  if (isReserved(id)) throw collision(id, 'is reserved for Isola itself')
   if (builtin.has(id)) throw builtinCollision(id)
 }
 

@@ -4,6 +4,7 @@ import type { Generation } from '#contracts/generation.ts'
 import type { PartOutcome } from '#contracts/part-kind.ts'
 import type { ChangeBy, PluginChange } from '#contracts/plugin-catalog.ts'
 import type { PluginAfter, PluginStore } from '#contracts/plugin-store.ts'
+import { skillOf } from '#contracts/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { idOf } from './changes.ts'
 
@@ -45,7 +46,7 @@ export function createChangeWriter({
       number,
       pins: { ...before.pins, ...outcome.pins },
     }
-    const { told, rows = [], version, bundle, servers } = outcome
+    const { told, rows = [], version, bundle, servers, skills, skillVersion } = outcome
     const reason = [told.type, ownerOf(told)].filter(Boolean).join(' ')
     const event = withData(told, { ...(next && { generation: number }), ...requestOf(by) })
     const after = await store.commit({
@@ -53,6 +54,8 @@ export function createChangeWriter({
       ...(version && { version }),
       ...(bundle && { bundle }),
       ...(servers && { servers }),
+      ...(skills && { skills }),
+      ...(skillVersion && { skillVersion }),
       ...(next && { generation: { ...next, before, reason, isAnew } }),
       event: { ...event, ...placeOf(by) },
       view,
@@ -72,17 +75,23 @@ export function createChangeWriter({
 
 const requestOf = ({ requestId }: ChangeBy) => (requestId === '' ? {} : { request: requestId })
 
-/** The plugin or server that a change is about. */
+/** The plugin, server or skill that a change is about. */
 function ownerOf({ data }: DeploymentDraft): unknown {
   if ('plugin' in data) return data.plugin
+  if ('skill' in data) return data.skill
   return 'server' in data ? data.server : undefined
 }
 
 /** What was asked for, on the record. */
-const askedOf = (change: PluginChange) =>
-  change.do === 'mcp'
-    ? {
-        asked: `mcp ${change.mcp.do}`,
-        server: change.mcp.do === 'add' ? change.mcp.config.id : change.mcp.id,
-      }
-    : { asked: change.do, plugin: idOf(change) ?? '' }
+function askedOf(change: PluginChange) {
+  switch (change.do) {
+    case 'mcp': {
+      const { mcp } = change
+      return { asked: `mcp ${mcp.do}`, server: mcp.do === 'add' ? mcp.config.id : mcp.id }
+    }
+    case 'skill':
+      return { asked: `skill ${change.skill.do}`, skill: skillOf(change.skill) }
+    default:
+      return { asked: change.do, plugin: idOf(change) ?? '' }
+  }
+}

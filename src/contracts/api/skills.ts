@@ -1,20 +1,37 @@
 import * as z from 'zod'
 import type { ApiContracts } from './contract.ts'
-import { count, json, text } from './shapes.ts'
+import { noFields } from './requests/lists.ts'
+import {
+  addSkillsQuery,
+  enableSkillRequest,
+  fetchSkillsRequest,
+  sendSkillRequest,
+  updateSkillRequest,
+} from './requests/skills.ts'
+import { atMs, count, json, notes, text } from './shapes.ts'
 
 const params = { skill: 'Its name.' }
+const tier = z
+  .enum(['builtin', 'trusted', 'community'])
+  .describe('`builtin`: it ships. `trusted`: signed by a key that is accepted. Else `community`.')
+const kind = z.enum(['skill', 'persona'])
+const requires = z.array(text).describe('`tool:<name>` or `plugin:<id>`.')
+const hash = text.describe('sha-256 of all that it is made of.')
 
 const shared = {
   name: text,
   description: text,
-  kind: z.enum(['skill', 'persona']),
-  requires: z.array(text).describe('`tool:<name>` or `plugin:<id>`.'),
+  kind,
+  requires,
   license: text.optional(),
   compatibility: text.optional(),
-  hash: text.describe('sha-256 of all of its files.'),
+  hash,
+  tier,
   state: z
-    .enum(['ready', 'gated'])
-    .describe('`gated`: it requires what is not there, and is neither found nor loaded.'),
+    .enum(['ready', 'gated', 'installed', 'disabled'])
+    .describe(
+      '`gated`: it requires what is not there. `installed`: it was never enabled. Only one that is `ready` is found and loaded.',
+    ),
   missing: z.array(text).describe('What it requires and is not there.'),
   tokens: z
     .object({
@@ -22,9 +39,60 @@ const shared = {
       loaded: count.describe('Where its instructions are loaded.'),
     })
     .describe('What a model reads of it, by estimate.'),
+  source: text
+    .optional()
+    .describe('Where it came from. Like what follows, absent of one that ships.'),
+  signer: text.optional().describe('The name of the key that signed it.'),
+  installedBy: text.optional(),
+  installedAtMs: atMs.optional(),
 }
 
-/** The skills that there are. */
+const sides = z.object({ before: text, after: text })
+const changes = z
+  .object({
+    from: text.describe('The hash that it has.'),
+    description: sides.optional(),
+    kind: sides.optional(),
+    requires: z.object({ added: z.array(text), removed: z.array(text) }),
+    files: z.array(
+      z.object({
+        path: text,
+        is: z.enum(['new', 'gone', 'changed']),
+        added: count.describe('Lines that are new.'),
+        removed: count.describe('Lines that are gone.'),
+        lines: z.array(text).describe('The first of them, each behind `+ ` or `- `.'),
+      }),
+    ),
+  })
+  .meta({ id: 'SkillChanges', description: 'What this version changes of the one that it has.' })
+const added = z.object({
+  name: text,
+  hash,
+  tier,
+  description: text,
+  kind,
+  requires,
+  files: z.array(text).describe('Beside SKILL.md.'),
+  source: text,
+  changes: changes.optional().describe('Absent if there was none of this name.'),
+  notes,
+})
+export const addition = z
+  .object({
+    skills: z.array(added),
+    refused: z
+      .array(z.object({ name: text, code: text, message: text }))
+      .describe('Of a collection: which of it cannot be installed, and why.'),
+    generation: count.optional(),
+  })
+  .meta({ id: 'SkillAddition' })
+const change = z.object({ name: text, generation: count, notes })
+const errors = [404, 409]
+
+/** What somebody brings: a skill, or where one or several are. */
+const upload = z.union([sendSkillRequest, fetchSkillsRequest])
+
+/** The skills that there are, and every change of those that were installed. */
 export const skillContracts = {
   'GET /api/personas': {
     summary: 'What the orchestrator may be asked to speak as.',
@@ -41,6 +109,17 @@ export const skillContracts = {
       200: { is: 'All of them.', json: z.object({ skills: z.array(z.object(shared)) }) },
     },
   },
+  'POST /api/operator/skills': {
+    summary: 'Installs a version of a skill, which enables nothing.',
+    query: addSkillsQuery,
+    body: upload,
+    otherBody: 'application/zip',
+    replies: {
+      200: { is: 'With `dryRun`: what would be installed.', json: addition },
+      201: { is: 'It is there.', json: addition },
+    },
+    errors: [403, 409, 422, 502],
+  },
   'GET /api/operator/skills/:skill': {
     summary: 'A skill with its files.',
     params,
@@ -54,9 +133,47 @@ export const skillContracts = {
             .optional()
             .describe('All that stands at the top of its SKILL.md.'),
           files: z.record(text, text).describe('Text by path; `SKILL.md` is one of them.'),
+          versions: z
+            .array(z.object({ hash, tier, source: text, installedBy: text, installedAtMs: atMs }))
+            .optional()
+            .describe('Those that are kept, newest first. Absent of one that ships.'),
         }),
       },
     },
     errors: [404],
+  },
+  'DELETE /api/operator/skills/:skill': {
+    summary: 'Removes an installed skill.',
+    params,
+    replies: { 200: { is: 'It is gone.', json: change } },
+    errors,
+  },
+  'POST /api/operator/skills/:skill/update': {
+    summary: 'Takes a version that waits; with `dryRun` only shows what it changes.',
+    params,
+    body: updateSkillRequest,
+    replies: {
+      200: {
+        is: 'What it changes, and with `generation` that it did.',
+        json: z.object({ name: text, hash, changes, generation: count.optional(), notes }),
+      },
+    },
+    errors,
+  },
+  'POST /api/operator/skills/:skill/enable': {
+    summary: 'Lets it be found and loaded.',
+    params,
+    body: enableSkillRequest,
+    isBodyOptional: true,
+    replies: { 200: { is: 'What it came to.', json: change } },
+    errors,
+  },
+  'POST /api/operator/skills/:skill/disable': {
+    summary: 'It is not found and not loaded any more.',
+    params,
+    body: noFields,
+    isBodyOptional: true,
+    replies: { 200: { is: 'What it came to.', json: change } },
+    errors,
   },
 } as const satisfies ApiContracts

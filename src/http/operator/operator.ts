@@ -15,7 +15,8 @@ import { readExposed, setExposed } from './exposed.ts'
 import { changeNetwork, readNetwork } from './network.ts'
 import { readPolicy, setPolicy, testPolicy } from './policy.ts'
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts'
-import { listSkills, showSkill } from './skills.ts'
+import { addDraftRoutes } from './skill-drafts.ts'
+import { addSkillRoutes } from './skills.ts'
 import { readUsage } from './usage.ts'
 
 /** `/api/operator/…`: the record, how the deployment and its models are, what was spent, the runs that were given up, keys, and secrets. */
@@ -52,10 +53,10 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addFresh('/api/operator/policy', { GET: readPolicy(deps), POST: setPolicy(deps) })
   addRoute('/api/operator/http', { GET: readNetwork(deps), POST: changeNetwork(deps) })
   addFresh('/api/operator/exposed', { GET: readExposed(deps), POST: setExposed(deps) })
-  addFresh('/api/operator/skills', { GET: listSkills(deps) })
-  addFresh('/api/operator/skills/:skill', { GET: showSkill(deps) })
   addFresh('/api/operator/policy/test', { POST: testPolicy(deps) })
   addPluginRoutes(addRoute, deps)
+  addSkillRoutes(addFresh, deps)
+  addDraftRoutes(addRoute, deps)
   addMcpRoutes(addFresh, deps)
 }
 

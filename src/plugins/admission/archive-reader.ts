@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { bundleCaps } from '#contracts/plugin-bundle.ts'
-import type { Isolates } from '../sandbox/worker-code.ts'
+import { readSkillsAnswer } from '#contracts/api/requests/skills.ts'
+import { skillCaps, type SentSkill } from '#contracts/skill-catalog.ts'
+import type { ArchiveIsolate, Isolates } from '../sandbox/worker-code.ts'
 import { parseBundle, type CheckedBundle } from './parse-bundle.ts'
 import { refused } from './refused.ts'
 
@@ -32,16 +34,20 @@ const timeoutMs = 10_000
 const maxAnswerChars =
   6 * (bundleCaps.maxManifestChars + bundleCaps.maxCodeChars + bundleCaps.maxFilesChars) + 10_000
 
-const answerSchema = z.union([
-  z.strictObject({ bundle: z.unknown() }),
-  z.strictObject({
-    error: z.strictObject({
-      code: z.enum(['plugin_upload_invalid', 'plugin_manifest_invalid']),
-      message: z.string().max(2_000),
-      param: z.string().max(200).optional(),
-    }),
+const errorSchema = z.strictObject({
+  error: z.strictObject({
+    code: z.enum(['plugin_upload_invalid', 'plugin_manifest_invalid']),
+    message: z.string().max(2_000),
+    param: z.string().max(200).optional(),
   }),
-])
+})
+const bundleSchema = z.strictObject({ bundle: z.unknown() })
+
+/** Reads all skills of an archive, or those of these names. Throws what `ReadArchive` does. */
+export type ReadSkillArchive = (
+  archive: Uint8Array,
+  only: readonly string[],
+) => Promise<readonly SentSkill[]>
 
 /**
  * Archives are read in an isolate that has nothing: no network, no bindings, and for each archive one of its own, so that
@@ -50,7 +56,29 @@ const answerSchema = z.union([
  * @see docs/security.md T26
  */
 export function createArchiveReader(deps: ArchiveReaderDeps): ReadArchive {
-  const { isolates, readAsset, reader, sha256, sleep } = deps
+  const inIsolate = createIsolateReader(deps)
+  return async (archive) => {
+    const answer = await inIsolate(archive, (isolate) => isolate.read(archive), {
+      schema: bundleSchema,
+      maxChars: maxAnswerChars,
+    })
+    return parseBundle(answer.bundle)
+  }
+}
+
+/** The same of skills, whose bundles are checked by who installs them. */
+export function createSkillArchiveReader(deps: ArchiveReaderDeps): ReadSkillArchive {
+  const inIsolate = createIsolateReader(deps)
+  return async (archive, only) => {
+    const answer = await inIsolate(archive, (isolate) => isolate.readSkills(archive, only), {
+      schema: readSkillsAnswer,
+      maxChars: 6 * skillCaps.maxCollectionChars,
+    })
+    return answer.skills
+  }
+}
+
+function createIsolateReader({ isolates, readAsset, reader, sha256, sleep }: ArchiveReaderDeps) {
   let loaded: Promise<string> | undefined
   const load = async (read: NonNullable<typeof readAsset>): Promise<string> => {
     const response = await read(reader.path)
@@ -66,7 +94,11 @@ export function createArchiveReader(deps: ArchiveReaderDeps): ReadArchive {
       throw error
     }))
 
-  return async (archive) => {
+  return async <T>(
+    archive: Uint8Array,
+    read: (isolate: ArchiveIsolate) => Promise<unknown>,
+    wanted: Wanted<T>,
+  ): Promise<T> => {
     if (!isolates || !readAsset) throw new IsolaError('plugin_isolate_unavailable', unavailable)
     const code = await codeOf(readAsset)
     const id = sha256(JSON.stringify(['archive', reader.sha256, await digestOf(archive)]))
@@ -75,17 +107,16 @@ export function createArchiveReader(deps: ArchiveReaderDeps): ReadArchive {
       () => refuseUnread(`took longer than ${timeoutMs / 1_000} seconds`),
       () => undefined,
     )
-    const answer = isolates
-      .openReader(id, code)
-      .read(archive)
-      .catch((cause: unknown) => refuseUnread('could not be read', cause))
+    const answer = read(isolates.openReader(id, code)).catch((cause: unknown) =>
+      refuseUnread('could not be read', cause),
+    )
     const text = await Promise.race([answer, late]).finally(() => done.abort())
-    return toBundle(text)
+    return toAnswer(text, wanted)
   }
 }
 
 const unavailable =
-  'A zip is read in an isolate, and this deployment has none (docs/plans.md). Add it with `isola plugin add`, which reads it on your machine, or send { bundle } as JSON.'
+  'A zip is read in an isolate, and this deployment has none (docs/plans.md). Add it with `isola plugin add` or `isola skill add`, which read it on your machine, or send { bundle } as JSON.'
 
 function refuseUnread(why: string, cause?: unknown): never {
   throw refused(`The archive ${why}.`, cause)
@@ -96,14 +127,22 @@ async function digestOf(bytes: Uint8Array): Promise<string> {
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-function toBundle(text: unknown): CheckedBundle {
-  if (typeof text !== 'string' || text.length > maxAnswerChars)
-    return refuseUnread('could not be read')
-  const { data: answer, error: cause } = answerSchema.safeParse(parseJson(text))
-  if (!answer) return refuseUnread('could not be read', cause)
-  if ('bundle' in answer) return parseBundle(answer.bundle)
-  const { code, message, param } = answer.error
-  throw new IsolaError(code, message, { ...(param !== undefined && { param }) })
+/** What an answer has to be. */
+interface Wanted<T> {
+  readonly schema: z.ZodType<T>
+  readonly maxChars: number
+}
+
+function toAnswer<T>(text: unknown, { schema, maxChars }: Wanted<T>): T {
+  if (typeof text !== 'string' || text.length > maxChars) return refuseUnread('could not be read')
+  const value = parseJson(text)
+  const failed = errorSchema.safeParse(value)
+  if (failed.success) {
+    const { code, message, param } = failed.data.error
+    throw new IsolaError(code, message, { ...(param !== undefined && { param }) })
+  }
+  const { data, error: cause } = schema.safeParse(value)
+  return data ?? refuseUnread('could not be read', cause)
 }
 
 function parseJson(text: string): unknown {

@@ -8,6 +8,7 @@ const timeoutMs = 30_000
 /** How an archive is fetched from an address. */
 export interface FetchArchiveDeps {
   readonly send: Send
+  readonly maxBytes?: number
 }
 
 /**
@@ -17,31 +18,38 @@ export interface FetchArchiveDeps {
  * @throws `request_invalid` (`url`) for an address that is refused, `plugin_source_unavailable` for what did not come,
  *   `plugin_upload_invalid` for what is too large.
  */
-export async function fetchArchive(url: string, { send }: FetchArchiveDeps): Promise<Uint8Array> {
-  const { maxArchiveBytes: maxBytes } = bundleCaps
-  const answer = await send({ url }, { maxRedirects, maxBytes, timeoutMs, toError })
+export async function fetchArchive(
+  url: string,
+  { send, maxBytes = bundleCaps.maxArchiveBytes }: FetchArchiveDeps,
+): Promise<Uint8Array> {
+  const answer = await send(
+    { url },
+    { maxRedirects, maxBytes, timeoutMs, toError: toError(maxBytes) },
+  )
   if (answer.status === 200) return answer.bytes()
   answer.cancel()
   throw unavailable(`: ${answer.host} answered ${answer.status}`)
 }
 
-function toError(error: OutboundError): IsolaError {
-  const { failure, message } = error
-  switch (failure) {
-    case 'refused':
-      return new IsolaError('request_invalid', `url: ${message}`, { param: 'url' })
-    case 'too_large': {
-      const what = `The archive is larger than ${bundleCaps.maxArchiveBytes} bytes.`
-      return new IsolaError('plugin_upload_invalid', what)
+const toError =
+  (maxBytes: number) =>
+  (error: OutboundError): IsolaError => {
+    const { failure, message } = error
+    switch (failure) {
+      case 'refused':
+        return new IsolaError('request_invalid', `url: ${message}`, { param: 'url' })
+      case 'too_large': {
+        const what = `The archive is larger than ${maxBytes} bytes.`
+        return new IsolaError('plugin_upload_invalid', what)
+      }
+      case 'late':
+        return unavailable(` did not come within ${timeoutMs / 1_000} seconds`)
+      case 'broken_off':
+        return unavailable(' broke off', error)
+      default:
+        return unavailable(`: ${message.replace(/\.$/, '')}`, error)
     }
-    case 'late':
-      return unavailable(` did not come within ${timeoutMs / 1_000} seconds`)
-    case 'broken_off':
-      return unavailable(' broke off', error)
-    default:
-      return unavailable(`: ${message.replace(/\.$/, '')}`, error)
   }
-}
 
 function unavailable(what: string, cause?: unknown): IsolaError {
   return new IsolaError('plugin_source_unavailable', `The archive${what}.`, {

@@ -1,5 +1,4 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { toSignedText } from '#contracts/plugin-bundle.ts'
 import type { PluginSignature } from '#contracts/plugin-upload.ts'
 import type { TrustedKey } from '#contracts/trust.ts'
 
@@ -12,18 +11,18 @@ export type Verified =
  * Decides the tier of an upload by its signature alone (P20). One that does not fit is refused and not taken for none:
  * somebody changed the plugin or the signature.
  *
- * @param signed.hash Of the bundle as it came, counted here and not read from it.
+ * @param signed.text What is signed: with the hash of the bundle as it came, counted here and not read from it.
  * @throws `plugin_signature_invalid`
  */
 export async function verifySignature(
-  signed: { readonly id: string; readonly hash: string; readonly signature?: PluginSignature },
+  signed: { readonly text: string; readonly signature?: PluginSignature | undefined },
   trusted: readonly TrustedKey[],
 ): Promise<Verified> {
   const { signature } = signed
   if (!signature) return { tier: 'community', notes: [] }
-  if (!(await isSigned(signature, toSignedText(signed)))) {
+  if (!(await isSigned(signature, signed.text))) {
     const message =
-      'signature: does not fit this plugin, so one of the two was changed after it was signed. Build and sign it anew.'
+      'signature: does not fit what it came with, so one of the two was changed after it was signed. Build and sign it anew.'
     throw new IsolaError('plugin_signature_invalid', message, { param: 'signature' })
   }
   const signer = trusted.find(({ publicKey }) => publicKey === signature.key)

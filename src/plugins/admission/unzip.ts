@@ -1,7 +1,7 @@
 import { Inflate } from 'fflate'
 import { bundleCaps } from '#contracts/plugin-bundle.ts'
 import { quoted, refused } from './refused.ts'
-import { readZipDirectory, type ZipEntry } from './zip-directory.ts'
+import { readZipDirectory, type ArchiveCaps, type ZipEntry } from './zip-directory.ts'
 
 /** Small enough that what one step can unpack to (a thousand times that) is no danger. */
 const stepBytes = 2_048
@@ -10,17 +10,21 @@ const stepBytes = 2_048
  * The files of a zip by their path, without the one folder around all of them that archives of a repository have, and
  * without what macOS puts beside them. Throws `plugin_upload_invalid`.
  */
-export function unzip(archive: Uint8Array): ReadonlyMap<string, Uint8Array> {
-  if (archive.byteLength > bundleCaps.maxArchiveBytes)
-    throw refused(`The archive is larger than ${bundleCaps.maxArchiveBytes} bytes.`)
-  const entries = readZipDirectory(archive).filter(({ path }) => !isLitter(path))
+export function unzip(
+  archive: Uint8Array,
+  caps: ArchiveCaps = bundleCaps,
+): ReadonlyMap<string, Uint8Array> {
+  if (archive.byteLength > caps.maxArchiveBytes)
+    throw refused(`The archive is larger than ${caps.maxArchiveBytes} bytes.`)
+  const entries = readZipDirectory(archive, caps).filter(({ path }) => !isLitter(path))
   const files = entries.map((entry) => [entry.path, unpack(archive, entry)] as const)
   return new Map(withoutTop(files))
 }
 
 const isLitter = (path: string): boolean => /(^|\/)(__MACOSX\/|\.DS_Store$)/.test(path)
 
-function withoutTop<T>(
+/** Without the one folder around all of them. */
+export function withoutTop<T>(
   files: readonly (readonly [string, T])[],
 ): readonly (readonly [string, T])[] {
   const [top = ''] = files[0]?.[0].split('/') ?? []

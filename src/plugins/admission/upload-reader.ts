@@ -1,3 +1,4 @@
+import { toSignedText } from '#contracts/plugin-bundle.ts'
 import type { ReadPluginUpload } from '#contracts/plugin-upload.ts'
 import type { TrustStore } from '#contracts/trust.ts'
 import { readUpload, type UploadDeps } from './read-upload.ts'
@@ -10,13 +11,20 @@ export interface UploadReaderDeps extends UploadDeps {
 
 /** Reads an upload and decides its tier: all that comes before it is installed, and refuses it on the record. */
 export function createUploadReader(deps: UploadReaderDeps): ReadPluginUpload {
+  const verify = createVerifier(deps.trust)
   return async (upload) => {
     const { signature, ...read } = await readUpload(upload, deps)
-    const { id } = read.manifest
-    const signed = { id, hash: read.hash, ...(signature && { signature }) }
-    const verified = await verifySignature(signed, signature ? await deps.trust.list() : [])
-    return verified.tier === 'trusted'
-      ? { ...read, tier: 'trusted', signer: verified.signer.name }
-      : { ...read, tier: 'community', notes: [...read.notes, ...verified.notes] }
+    const text = toSignedText({ id: read.manifest.id, hash: read.hash })
+    const { notes, ...whose } = await verify({ text, signature })
+    return { ...read, ...whose, notes: [...read.notes, ...notes] }
   }
 }
+
+/** The tier of what was signed so, or not: accepted keys are looked up only for a signature. */
+export const createVerifier =
+  (trust: UploadReaderDeps['trust']) => async (signed: Parameters<typeof verifySignature>[0]) => {
+    const verified = await verifySignature(signed, signed.signature ? await trust.list() : [])
+    return verified.tier === 'trusted'
+      ? ({ tier: 'trusted', signer: verified.signer.name, notes: [] } as const)
+      : verified
+  }

@@ -22,8 +22,12 @@ const endBytes = 22
 const entryBytes = 46
 const localBytes = 30
 const maxCommentBytes = 0xffff
-/** Folders have entries of their own. */
-const maxEntries = 2 * bundleCaps.maxFiles
+/** What an archive may be at most. */
+export interface ArchiveCaps {
+  readonly maxArchiveBytes: number
+  readonly maxUnpackedBytes: number
+  readonly maxFiles: number
+}
 
 /** An entry, and how much of the archive it takes up. */
 interface Placed extends ZipEntry {
@@ -38,7 +42,12 @@ interface Placed extends ZipEntry {
  *
  * @returns The files; folders are left out.
  */
-export function readZipDirectory(bytes: Uint8Array): readonly ZipEntry[] {
+export function readZipDirectory(
+  bytes: Uint8Array,
+  { maxFiles, maxUnpackedBytes }: ArchiveCaps = bundleCaps,
+): readonly ZipEntry[] {
+  // Folders have entries of their own.
+  const maxEntries = 2 * maxFiles
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const end = findEnd(view)
   const count = view.getUint16(end + 10, true)
@@ -56,12 +65,11 @@ export function readZipDirectory(bytes: Uint8Array): readonly ZipEntry[] {
   const entries = readEntries(view, { start, end, count })
   checkCovered(view, entries, start)
   const files = entries.filter(({ isFolder }) => !isFolder)
-  if (files.length > bundleCaps.maxFiles)
-    throw refused(`The archive has more than ${bundleCaps.maxFiles} files.`)
+  if (files.length > maxFiles) throw refused(`The archive has more than ${maxFiles} files.`)
   checkDistinct(files.map(({ path }) => path))
   const unpacked = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
-  if (unpacked > bundleCaps.maxUnpackedBytes)
-    throw refused(`The archive is larger than ${bundleCaps.maxUnpackedBytes} bytes unpacked.`)
+  if (unpacked > maxUnpackedBytes)
+    throw refused(`The archive is larger than ${maxUnpackedBytes} bytes unpacked.`)
   return files
 }
 

@@ -74,6 +74,7 @@ export interface Isolate {
 /** What reads an archive in an isolate. The answer is foreign: anything. */
 export interface ArchiveIsolate {
   readonly read: (archive: Uint8Array) => Promise<unknown>
+  readonly readSkills: (archive: Uint8Array, only: readonly string[]) => Promise<unknown>
 }
 
 /** The Worker Loader, and the code that it is given. */

@@ -79,6 +79,18 @@ describe('a sub-agent', () => {
     expect(await toolNames(setUp([shell, agentPlugin('rev')]), 'rev')).toEqual([])
   })
 
+  test('P30: has the tool that keeps drafts of skills only where its manifest says so', async () => {
+    const asked: unknown[] = []
+    setUp([shell, agentPlugin('plain'), agentPlugin('author', { allow_skill_emission: true })], {
+      createToolset: (entries, { emitsSkills, ...options }) => {
+        asked.push(emitsSkills)
+        return createToolset(entries, { ...options, buildIndex: createSearchIndex })
+      },
+    })
+    // The orchestrator, which the policy lets or not; then each in turn.
+    expect(asked.slice(-2)).toEqual([undefined, true])
+  })
+
   test('a plugin id means all its tools, its agent included', async () => {
     expect(
       await toolNames(

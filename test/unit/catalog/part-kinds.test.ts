@@ -33,6 +33,13 @@ const places: Record<PartKind, readonly string[]> = {
   mcp: ['src/mcp/approved.ts', 'src/mcp/change-server.ts'],
   policy: ['src/contracts/generation.ts'],
   exposure: ['src/contracts/generation.ts'],
+  skill: [
+    'src/catalog/lifecycle/skill-kind.ts',
+    'src/skills/installed-skills.ts',
+    // Of a skill, not of a part: whether it is a persona.
+    'src/skills/skill-index.ts',
+    'src/skills/skill-views.ts',
+  ],
 }
 
 const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })

@@ -84,6 +84,7 @@ describe('isola__load_skill', () => {
     const instructions = '# gardening\n\nThe way of gardening.'
     expect(result).toEqual({
       ok: true,
+      label: ownLabel,
       output: { skill: 'gardening', instructions, files: ['plants.md'] },
     })
     expect(toolset.resolve('isola__load_skill', {})?.entry).toMatchObject({
@@ -98,16 +99,27 @@ describe('isola__load_skill', () => {
           call: 'call_1',
           name: 'gardening',
           hash: 'hash of gardening',
+          tier: 'builtin',
           tokens: instructions.length,
         },
       },
     ])
   })
 
+  it.each([
+    ['community', 'stranger'],
+    ['trusted', 'operator'],
+  ] as const)('T23: the words of a %s skill are of integrity %s', async (tier, integrity) => {
+    const skills = libraryOf([skillSource('knots', 'Ties knots.', { tier })])
+    const { result } = await load(build([], { skills }), { name: 'knots' })
+    expect(result.label).toMatchObject({ integrity, confidentiality: 'public' })
+  })
+
   it('gives one of its files', async () => {
     const { result, events } = await load(build([]), { name: 'gardening', file: 'plants.md' })
     expect(result).toEqual({
       ok: true,
+      label: ownLabel,
       output: { skill: 'gardening', file: 'plants.md', text: 'Roses.' },
     })
     expect(events).toMatchObject([{ data: { file: 'plants.md', tokens: 6 } }])

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { toSignedText } from '#contracts/plugin-bundle.ts'
 import type { Manifest } from '#contracts/manifest.ts'
 import { readUpload } from '../../../src/plugins/admission/read-upload.ts'
 import { verifySignature } from '../../../src/plugins/admission/signatures.ts'
@@ -307,9 +308,8 @@ describe('isola trust new, isola plugin sign', () => {
     const { manifest, hash, signature } = await readUpload({ json }, uploadDeps())
     const publicKey = readFileSync(`${key}.pub`, 'utf8').trim()
     const accepted = { id: 'trust_1', name: 'acme', publicKey, addedBy: 'operator', addedAtMs: 0 }
-    const verified = await verifySignature({ id: manifest.id, hash, signature: signature! }, [
-      accepted,
-    ])
+    const text = toSignedText({ id: manifest.id, hash })
+    const verified = await verifySignature({ text, signature: signature! }, [accepted])
     expect(verified).toEqual({ tier: 'trusted', signer: accepted })
     const { sent } = await isola(['trust', 'add', 'acme', `${key}.pub`], accepted)
     expect(sent[0]?.init.body).toBe(JSON.stringify({ name: 'acme', publicKey }))

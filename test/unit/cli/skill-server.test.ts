@@ -45,14 +45,14 @@ describe('the skills of a server', () => {
         { name: 'tidy', state: 'gated', missing: ['tool:code__run'] },
       ],
     })
-    expect(text).toMatch(/^calm +persona +0 +\d+ +never found +A calm voice\.$/m)
-    expect(text).toMatch(/^tidy +skill +\d+ +\d+ +needs tool:code__run +Tidies a room\.$/m)
+    expect(text).toMatch(/^calm +persona +builtin +0 +\d+ +never found +A calm voice\.$/m)
+    expect(text).toMatch(/^tidy +skill +builtin +\d+ +\d+ +needs tool:code__run +Tidies a room\.$/m)
     expect((await run('list', [], async () => ({ skills: [] }))).text).toBe('There is no skill.')
   })
 
   it('are shown one by one', async () => {
     const { text } = await run('show', ['tidy'], serverWith({ 'a.md': 'A' }))
-    expect(text).toContain('tidy (skill): needs tool:code__run')
+    expect(text).toContain('tidy (skill, builtin): needs tool:code__run')
     expect(text).toContain('files: SKILL.md, a.md')
   })
 

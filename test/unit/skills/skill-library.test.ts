@@ -106,6 +106,7 @@ describe('P7: a skill is loaded', () => {
       ok: true,
       name: 'tidy',
       hash: 'hash of tidy',
+      tier: 'builtin',
       text,
       tokens: text.length,
       files: ['references/b.md', 'references/a.md'],

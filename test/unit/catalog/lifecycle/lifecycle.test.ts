@@ -13,6 +13,7 @@ import { createPluginViews } from '../../../../src/catalog/lifecycle/view.ts'
 import { createBundleStore } from '../../../../src/storage/bundles.ts'
 import { createManifestStore } from '../../../../src/storage/manifests.ts'
 import { createPluginStore } from '../../../../src/storage/plugins.ts'
+import { createSkillStore } from '../../../../src/storage/skills.ts'
 import { sha256 } from '../../../fakes/kernel.ts'
 import { createSqliteDatabase } from '../../../fakes/sqlite-database.ts'
 
@@ -83,6 +84,8 @@ function setUp() {
     bundles,
     quota,
     bundledIds: () => new Set(['kv']),
+    skills: createSkillStore(database),
+    bundledSkills: async () => [],
     signers: async () => [...signers],
     servers,
     around: async (generation) => ({ ...generation, sources: {} }),

@@ -28,7 +28,8 @@ function open(
       openReader: (id, text) => {
         opened.push(id)
         expect(text).toBe(code)
-        return { read: async (bytes) => answer(bytes) }
+        const reads = async (bytes: Uint8Array) => answer(bytes)
+        return { read: reads, readSkills: reads }
       },
     },
     readAsset: async (path) => {
@@ -125,7 +126,17 @@ it('T26: nothing of the Worker itself parses a zip or YAML', () => {
       .map((path) => path.replaceAll('\\', '/'))
   const install = 'plugins/admission'
   expect(importers('read-archive.ts')).toEqual([`${install}/inside/archive-entry.ts`])
-  expect(importers('unzip.ts')).toEqual([`${install}/read-archive.ts`])
+  expect(importers('unzip.ts').toSorted()).toEqual([
+    `${install}/read-archive.ts`,
+    `${install}/read-skills.ts`,
+    `${install}/untar.ts`,
+  ])
+  expect(importers('untar.ts')).toEqual([`${install}/read-skills.ts`])
   expect(importers('folder-to-bundle.ts')).toEqual([`${install}/read-archive.ts`])
-  expect(importers('read-yaml.ts')).toEqual([`${install}/folder-to-bundle.ts`])
+  expect(importers('read-yaml.ts').toSorted()).toEqual([
+    `${install}/collect-skills.ts`,
+    `${install}/folder-to-bundle.ts`,
+  ])
+  expect(importers('collect-skills.ts')).toEqual([`${install}/read-skills.ts`])
+  expect(importers('read-skills.ts')).toEqual([`${install}/inside/archive-entry.ts`])
 })

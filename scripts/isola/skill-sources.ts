@@ -1,0 +1,61 @@
+// What `isola skill add` sends of what was named: a folder or a zip is read here, with the server's own code.
+import { createHash } from 'node:crypto'
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join, relative, resolve, sep } from 'node:path'
+import { skillCaps, toSignedSkillText, type SentSkill } from '../../src/contracts/skill-catalog.ts'
+import { collectSkills } from '../../src/plugins/admission/collect-skills.ts'
+import { readSkills } from '../../src/plugins/admission/read-skills.ts'
+import { readBundle } from '../../src/skills/admission/read-bundle.ts'
+import { signText } from './plugin-keys.ts'
+
+/** What was read here, each skill with where it came from. */
+export interface LocalSkills {
+  readonly skills: readonly SentSkill[]
+  readonly source: string
+}
+
+const leftOut = new Set(['node_modules', '.git', '.DS_Store'])
+/** Of one collection with all that is beside its skills. */
+const maxFiles = 20_000
+
+/** Reads the skills of a folder, a .zip or a .tar.gz: those of these names, or all. Throws what is none of them. */
+export function readLocalSkills(given: string, only: readonly string[]): LocalSkills {
+  if (!existsSync(given)) throw new Error(`${given} is none of: a skill's folder, a .zip, a URL.`)
+  if (!statSync(given).isDirectory())
+    return { skills: readSkills(readFileSync(given), only), source: basename(given) }
+  const folder = basename(resolve(given))
+  return { skills: collectSkills(readFolder(given), { folder, only }), source: `folder ${folder}` }
+}
+
+/** A signature of what will be installed, by whoever has the private key. */
+export function signSkill(sent: SentSkill, key: string) {
+  const checkPaths = () => {}
+  const { version } = readBundle(sent, { sha256, checkPaths, count: { ofText: () => 0 } })
+  return signText(toSignedSkillText(version), key)
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+export { nameOfSent } from '../../src/plugins/admission/collect-skills.ts'
+
+/** Files by their path below a folder. Links are not followed: they may lead to what nobody wants to send. */
+function readFolder(folder: string): ReadonlyMap<string, Uint8Array> {
+  const files = new Map<string, Uint8Array>()
+  const visit = (at: string): void => {
+    for (const entry of readdirSync(at, { withFileTypes: true })) {
+      if (leftOut.has(entry.name)) continue
+      const path = join(at, entry.name)
+      if (entry.isDirectory()) visit(path)
+      if (!entry.isFile()) continue
+      // A character has four bytes at most: what is larger is refused, and not read for that.
+      const isHuge = lstatSync(path).size > 4 * skillCaps.maxChars
+      files.set(
+        relative(folder, path).split(sep).join('/'),
+        isHuge ? new Uint8Array([0]) : readFileSync(path),
+      )
+      if (files.size > maxFiles) throw new Error(`${folder} has more than ${maxFiles} files.`)
+    }
+  }
+  visit(folder)
+  return files
+}

@@ -1,0 +1,109 @@
+import { headOf } from '#contracts/cut.ts'
+import { noFields } from '#contracts/api/requests/lists.ts'
+import {
+  addSkillsQuery,
+  fetchSkillsRequest,
+  sendSkillRequest,
+} from '#contracts/api/requests/skills.ts'
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { ChangeBy } from '#contracts/plugin-catalog.ts'
+import type { ReadSkillUpload, RefusedSkill, SkillUpload } from '#contracts/skill-catalog.ts'
+import { readJsonObject, readZip } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { jsonResponse } from '../responses.ts'
+import { parseFields } from '../validate.ts'
+import { changeBy } from './change-by.ts'
+
+type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
+
+/** `POST /api/operator/skills`. */
+export const addSkills: Handle = (deps) => async (context) =>
+  installSkills(deps, context, await readRequest(context))
+
+/**
+ * Installs a version of one skill, or of all of a collection, which enables nothing. Of a collection each stands for
+ * itself: what cannot be installed is named, with the reason, and the others are there.
+ */
+export async function installSkills(
+  deps: HttpDeps,
+  context: HttpContext,
+  { upload, allowLookAlike, dryRun }: Asked,
+): Promise<Response> {
+  const by = changeBy(deps, context)
+  const read = await deps.skillAdmission.read(upload).catch(async (error: unknown) => {
+    await recordRefusal(deps, by, error)
+    throw error
+  })
+  const refused: RefusedSkill[] = [...read.refused]
+  const isAlone = read.skills.length + refused.length === 1
+  const skills = []
+  let generation: number | undefined
+  for (const one of read.skills) {
+    const { version, bundle, text, notes } = one
+    const { name, hash, tier } = version
+    const whose = { installedAtMs: deps.sources.clock.nowMs(), installedBy: by.principal }
+    const change = {
+      do: 'add',
+      version: { ...version, ...whose },
+      bundle: text,
+      ...(allowLookAlike && { allowLookAlike }),
+      ...(dryRun && { dryRun }),
+    } as const
+    try {
+      const changes = await deps.skillAdmission.changes(name, { version, bundle })
+      const done = await deps.plugins.change({ do: 'skill', skill: change }, by)
+      if (!dryRun) generation = done.generation
+      const said = { name, hash, tier, ...about(one), ...(changes && { changes }) }
+      skills.push({ ...said, notes: [...notes, ...done.notes] })
+    } catch (error) {
+      const code = errorCode(error)
+      // What is wrong with us is wrong with all of them.
+      if (code === undefined || code === 'request_unavailable' || isAlone) throw error
+      refused.push({ name, code, message: errorMessage(error) })
+    }
+  }
+  const answer = { skills, refused, ...(generation !== undefined && { generation }) }
+  return jsonResponse(answer, { status: dryRun ? 200 : 201 })
+}
+
+interface Asked {
+  readonly upload: SkillUpload
+  readonly allowLookAlike?: boolean | undefined
+  /** Only says what would come, and what that changes. */
+  readonly dryRun?: boolean | undefined
+}
+
+async function readRequest({ req }: HttpContext): Promise<Asked> {
+  const type = req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (type === 'application/zip' || type === 'application/x-zip-compressed') {
+    const { skills, ...options } = parseFields(addSkillsQuery, req.query())
+    return { upload: { zip: await readZip(req.raw), skills: skills?.split(',') }, ...options }
+  }
+  parseFields(noFields, req.query())
+  const json = await readJsonObject(req.raw)
+  if ('url' in json) {
+    const { allowLookAlike, dryRun, ...upload } = parseFields(fetchSkillsRequest, json)
+    return { upload, allowLookAlike, dryRun }
+  }
+  const { allowLookAlike, dryRun, source, ...sent } = parseFields(sendSkillRequest, json)
+  return { upload: { sent, source }, allowLookAlike, dryRun }
+}
+
+const about = ({ version }: ReadSkillUpload) => {
+  const { description, kind, requires, paths, source } = version
+  return { description, kind, requires, files: paths, source }
+}
+
+/** What nobody may install is on the record too; if that cannot be written, it is refused all the same. */
+async function recordRefusal(
+  { deploymentLog, sources }: HttpDeps,
+  { principal, trace, requestId }: ChangeBy,
+  error: unknown,
+): Promise<void> {
+  const code = errorCode(error)
+  if (!code?.startsWith('plugin_')) return
+  const why = headOf(errorMessage(error), 500)
+  const data = { asked: 'skill add', code, why, request: requestId }
+  const event = { type: 'plugin_refused', principal, trace, data } as const
+  await deploymentLog.append({ ...event, atMs: sources.clock.nowMs() }).catch(() => {})
+}
