@@ -19,6 +19,8 @@ interface Wiring<T extends Toolset> {
   readonly shownOf: (names: ReadonlySet<string>) => readonly PinnedPlugin[]
   readonly prompts: PromptStore
   readonly count: TokenCounter
+  /** What calls the tools that it finds, in place of `isola__call`. */
+  readonly code?: ToolEntry | undefined
 }
 
 /**
@@ -26,13 +28,17 @@ interface Wiring<T extends Toolset> {
  * `isola__find`, and said; what is not there is left out without a word, since it may come.
  */
 export function wireOrchestrator<T extends Toolset>(wiring: Wiring<T>) {
-  const { pinned, entries, build, shownOf, prompts, count } = wiring
+  const { pinned, entries, build, shownOf, prompts, count, code } = wiring
   const reached = new Set(entries.map(({ tool }) => tool.name))
   const wanted = pinned.filter((name) => reached.has(name))
   const wire = (names: readonly string[]) => {
     const shown = new Set(names)
     const toolset = build(({ tool }) => shown.has(tool.name))
-    const spec = toOrchestratorSpec(summarizeCapabilities(shownOf(shown)), prompts)
+    const summary = {
+      ...summarizeCapabilities(shownOf(shown)),
+      call: code?.tool.name ?? 'isola__call',
+    }
+    const spec = toOrchestratorSpec(summary, prompts)
     const tokens = count.ofText(spec.instructions) + count.ofTools(toolset.definitions)
     return { spec, toolset, tokens }
   }

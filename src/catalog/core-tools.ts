@@ -6,6 +6,7 @@ import type { AgentSkills } from '#contracts/skill.ts'
 import type { MoreTools, Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createPresence } from './presence.ts'
 import { splitExclusions } from './search/exclusions.ts'
+import { toSignature } from './signatures.ts'
 import { createLoadSkill } from './skill-tool.ts'
 import { toToolDocument } from './tool-document.ts'
 
@@ -27,6 +28,8 @@ export interface CoreToolsDeps {
   readonly beyond?: MoreTools | undefined
   /** Found with the tools, and loaded by their name; without them nothing is said of skills. */
   readonly skills?: AgentSkills | undefined
+  /** Calls what was found, in code: then it is found as a signature. */
+  readonly code?: ToolEntry | undefined
 }
 
 /**
@@ -40,9 +43,10 @@ export function createCoreTools(
   deps: CoreToolsDeps,
 ): readonly ToolEntry[] {
   const find = toEntry(createFind(reach, deps), 'repeatable')
-  const { skills, beyond } = deps
+  const { skills, beyond, code } = deps
   const load = skills && createLoadSkill(skills, createPresence(reach, beyond))
-  return [find, toEntry(callTool, 'effectful'), ...(load ? [toEntry(load, 'repeatable')] : [])]
+  const call = code ?? toEntry(callTool, 'effectful')
+  return [find, call, ...(load ? [toEntry(load, 'repeatable')] : [])]
 }
 
 function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
@@ -62,7 +66,7 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
 
 function createFind(
   reach: readonly ToolEntry[],
-  { buildIndex, beyond, skills }: CoreToolsDeps,
+  { buildIndex, beyond, skills, code }: CoreToolsDeps,
 ): Tool {
   const isThere = createPresence(reach, beyond)
   const entries = new Map(reach.map((entry) => [entry.tool.name, entry]))
@@ -81,7 +85,7 @@ function createFind(
   }
   return {
     name: findName,
-    description: `Find installed tools${skills ? ', agents and skills' : ' and agents'} by what they do. Give several short queries, one for each step of the task. Call what you find with isola__call.`,
+    description: `Find installed tools${skills ? ', agents and skills' : ' and agents'} by what they do. Give several short queries, one for each step of the task. Call what you find with ${code?.tool.name ?? callName}.`,
     inputSchema: {
       type: 'object',
       properties: {
@@ -107,9 +111,13 @@ function createFind(
       // Skills are a help: that they cannot be read keeps nobody from the tools.
       const fitting = skills?.find(queries, isThere).catch(() => [])
       const names = await searchAll(queries, limit).catch(() => searchHere(queries, limit))
-      const found = names.flatMap((name) => entries.get(name) ?? beyond?.entry(name) ?? [])
+      const found = names
+        .filter((name) => name !== code?.tool.name)
+        .flatMap((name) => entries.get(name) ?? beyond?.entry(name) ?? [])
       const shows = found.map(({ tool, definitionHash }) => [tool.name, definitionHash] as const)
-      const tools = found.map(({ tool }) => describe(tool))
+      const tools = code
+        ? found.map(({ tool }) => toSignature(tool)).join('\n')
+        : found.map(({ tool }) => describe(tool))
       const fit = ((await fitting) ?? []).map(({ name, description }) => ({ name, description }))
       const output = { tools, ...(fit.length > 0 && { skills: fit }) }
       return { ok: true, output, shows: Object.fromEntries(shows) }

@@ -66,6 +66,8 @@ export const toolPolicySchema = z.strictObject({
   approvers: approverRules,
   /** Agents (or `*`) that see handles instead of what strangers can have written, and ask a reader for values in it. */
   narrow_reading: z.array(names).max(200).optional(),
+  /** Agents (or `*`) that write code against their tools where the plugin `code` is on, besides those whose manifest says so. */
+  code_mode: z.array(names).max(200).optional(),
   /**
    * Full names of the tools and agents (`reviewer__run`) that the orchestrator's model sees from the start, as far as its
    * prompt has room, the first first. All others it finds with `isola__find`.
@@ -191,7 +193,7 @@ export function patternsIn(policy: ToolPolicy): readonly string[] {
 
 /** A policy as lines, each of which says one thing. */
 export function policyLines(policy: ToolPolicy): readonly string[] {
-  const { agents, principals, rates, destructive, network, narrow_reading, pinned, ...own } = policy
+  const { agents, principals, rates, destructive, network, pinned, ...own } = policy
   const of = (where: string, section: ToolPolicySection) => {
     const { allow, deny, allow_destructive, labels, approvers = [] } = section
     return [
@@ -206,7 +208,8 @@ export function policyLines(policy: ToolPolicy): readonly string[] {
   return [
     ...of('', own),
     `destructive tools: ${destructive}`,
-    ...(narrow_reading ?? []).map((agent) => `narrow reading for ${agent}`),
+    ...(policy.narrow_reading ?? []).map((agent) => `narrow reading for ${agent}`),
+    ...(policy.code_mode ?? []).map((agent) => `code mode for ${agent}`),
     // One line, since their order counts.
     `in the orchestrator's prompt: ${pinned.join(', ') || 'no tool'}`,
     ...network.hosts.map((host) => `http tools reach ${host}`),

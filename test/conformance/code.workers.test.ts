@@ -5,7 +5,7 @@ import type { BundledPlugin } from '#contracts/manifest.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { loadPlugins } from '../../src/plugins/loading/in-process-host.ts'
 import { toToolEntries } from '../../src/plugins/tools/tool-entries.ts'
-import { isolate, isolatedEntries, modelCode } from '../fakes/isolates.ts'
+import { isolate, isolatedEntries, isolates, modelCode } from '../fakes/isolates.ts'
 import { createCapabilityDeps } from '../fakes/plugins.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'
 import { describeTool, type ToolInputs } from './describe-tool.ts'
@@ -25,6 +25,7 @@ function inProcess() {
   const sessions = createFakeGateway()
   const { plugins } = loadPlugins([{ ...folder, files: {}, register }], {
     validator: createSchemaValidator(),
+    isolates,
   })
   const entries = toToolEntries(plugins[0]!, createCapabilityDeps({ sessions, modelCode }))
   return toSubject(entries, 'code__run', sessions)

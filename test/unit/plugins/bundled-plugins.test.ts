@@ -49,9 +49,12 @@ test('Y32, I20: what ships switched off loads when it is switched on', () => {
     ...plugin,
     manifest: { ...Object(plugin.manifest), enabled: true } as unknown,
   }))
-  const report = loadPlugins(on, { validator: createSchemaValidator() })
+  const validator = createSchemaValidator()
+  const report = loadPlugins(on, { validator, isolates: { partsOf: () => ({}) } })
   expect(report.problems).toEqual([])
   expect(report.plugins).toHaveLength(bundledPlugins.length)
+  const without = loadPlugins(on, { validator })
+  expect(without.problems).toMatchObject([{ plugin: 'code', code: 'plugin_isolate_unavailable' }])
 })
 
 test('X4, I20: nothing that ships runs a shell or a process, or reaches a server over stdio', () => {

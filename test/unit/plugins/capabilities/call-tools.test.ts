@@ -119,7 +119,7 @@ describe('Y15: tools.call', () => {
   ])('T8: %j is not in uses_tools: refused, on the record, and not run', async (tool) => {
     const { answer, told, usage } = await reach(tool)
     expect(answer).toEqual({
-      refused: `not granted: the tool ${tool} (add it or its plugin to uses_tools in plugin.yaml; it has to be enabled)`,
+      refused: `not granted: the tool ${tool} (there is none of this name here; a plugin's code has those of its uses_tools in plugin.yaml that are enabled)`,
     })
     expect(told('capability_refused')).toMatchObject([{ capability: 'tools', tool }])
     expect(told('tool_started')).toHaveLength(1)
