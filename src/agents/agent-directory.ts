@@ -54,9 +54,9 @@ export interface AgentDirectoryDeps extends PinningDeps {
   /** What the orchestrator reaches besides, by name. */
   readonly beyond?: MoreTools | undefined
   /** Which agents do not see what strangers wrote; none if left out. */
-  readonly readsNarrowly?: (agent: string) => boolean
+  readonly readsNarrowly?: ((agent: string) => boolean) | undefined
   /** Which agents write code against their tools, besides those whose manifest says so; none if left out. */
-  readonly writesCode?: (agent: string) => boolean
+  readonly writesCode?: ((agent: string) => boolean) | undefined
   /** Full names of what the orchestrator's model sees from the start, the most wanted first. */
   readonly pinned: readonly string[]
   readonly count: TokenCounter

@@ -32,8 +32,7 @@ export function toCodeTool({ tool, ...entry }: ToolEntry): ToolEntry {
         additionalProperties: false,
       },
     },
-    // What it reaches is what the agent reaches.
-    inner: { children: 0 },
+    inner: { resolve: 'agent', children: 0 },
     definitionHash: `${entry.definitionHash}:code mode`,
   }
 }

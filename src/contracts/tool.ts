@@ -90,8 +90,8 @@ export interface InnerCalls {
 
 /** What a tool's code may begin within a call. */
 export interface InnerReach {
-  /** What it may call; absent: whatever the agent may that calls it. */
-  readonly resolve?: Toolset['resolve']
+  /** What it may call; `agent`: whatever the agent may that calls it, as that agent's model would. */
+  readonly resolve: Toolset['resolve'] | 'agent'
   /** The most that its own model calls may take out of the call's lease, together; none may be made if absent. */
   readonly model?: Pick<Limits, 'maxTokens' | 'maxCostNanoUsd'>
   /** How many children a call counts as: 1 for an agent. What counts as none may begin with nothing to spend. */

@@ -25,7 +25,8 @@ const isOver = failure('tool_cancelled', 'The call that asked for this is over.'
 export function openInner(call: CallState, scope: TurnScope, { signal, passOther }: Within) {
   const { clock, models } = scope.parts
   const { inner } = call.entry!
-  const toolset = inner!.resolve ? { definitions: [], resolve: inner!.resolve } : scope.toolset
+  const { resolve } = inner!
+  const toolset = resolve === 'agent' ? scope.toolset : { definitions: [], resolve }
   const limits = call.limits!
   const over = new AbortController()
   const within = AbortSignal.any([signal, over.signal])

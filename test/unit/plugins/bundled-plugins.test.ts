@@ -7,7 +7,7 @@ import type { ToolContext } from '#contracts/tool.ts'
 import type { CapabilityDeps } from '../../../src/plugins/capabilities/capability-deps.ts'
 import { loadPlugins } from '../../../src/plugins/loading/in-process-host.ts'
 import { toToolEntries } from '../../../src/plugins/tools/tool-entries.ts'
-import { createCapabilityDeps } from '../../fakes/plugins.ts'
+import { createCapabilityDeps, runningIsolates } from '../../fakes/plugins.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
 
 const { plugins, problems } = loadPlugins(bundledPlugins, { validator: createSchemaValidator() })
@@ -50,7 +50,7 @@ test('Y32, I20: what ships switched off loads when it is switched on', () => {
     manifest: { ...Object(plugin.manifest), enabled: true } as unknown,
   }))
   const validator = createSchemaValidator()
-  const report = loadPlugins(on, { validator, isolates: { partsOf: () => ({}) } })
+  const report = loadPlugins(on, { validator, isolates: runningIsolates })
   expect(report.problems).toEqual([])
   expect(report.plugins).toHaveLength(bundledPlugins.length)
   const without = loadPlugins(on, { validator })

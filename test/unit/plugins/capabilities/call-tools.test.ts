@@ -262,12 +262,10 @@ describe('Y5: an agent with code of its own', () => {
 
   it("reaches the tools of its own section, not those of its plugin's tools", () => {
     const entry = setUp()('caller__run')
+    const resolve = entry.inner?.resolve
+    if (typeof resolve !== 'function') throw new Error('it reaches what it is not given')
     const names = ['conformance__act', 'worker__run', 'caller__reach']
-    expect(names.map((name) => entry.inner?.resolve(name, {}) !== undefined)).toEqual([
-      true,
-      false,
-      false,
-    ])
+    expect(names.map((name) => resolve(name, {}) !== undefined)).toEqual([true, false, false])
     expect(entry.spends).toMatchObject({ maxTokens: 20_000, maxToolCalls: 3 })
   })
 })
