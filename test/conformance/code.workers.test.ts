@@ -2,6 +2,7 @@ import { expect, it, vi } from 'vitest'
 import code from 'isolated:plugins/code'
 import register from '../../plugins/code/main.ts'
 import type { BundledPlugin } from '#contracts/manifest.ts'
+import { toCodeTool } from '../../src/catalog/code-mode.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { loadPlugins } from '../../src/plugins/loading/in-process-host.ts'
 import { toToolEntries } from '../../src/plugins/tools/tool-entries.ts'
@@ -37,6 +38,12 @@ function inIsolate() {
   return toSubject(entries, 'code__run', sessions)
 }
 
+/** As an agent in code mode has it. */
+function inCodeMode() {
+  const subject = inIsolate()
+  return { ...subject, entry: toCodeTool(subject.entry) }
+}
+
 const inputs: ToolInputs = {
   succeed: { code: 'return 6 * 7' },
   invalid: { code: '' },
@@ -51,6 +58,7 @@ const inputs: ToolInputs = {
 
 describeTool('code__run, in process', { inputs, create: inProcess })
 describeTool('code__run, in an isolate', { inputs, create: inIsolate })
+describeTool('code__run, in code mode', { inputs, create: inCodeMode })
 
 it('P32: may spend what its isolates cost, and has a bridge to the tools that plugin.yaml names', () => {
   const { entry } = inProcess()

@@ -30,6 +30,8 @@ function createTools(
       const { tool } = entries.get(name)!
       expect(validator.validate(tool.inputSchema, input)).toEqual({ ok: true })
       const result = await tool.execute(input, createToolContext(context))
+      if (result.ok && tool.outputSchema)
+        expect(validator.validate(tool.outputSchema, result.output)).toEqual({ ok: true })
       return result.ok ? result.output : result.error
     },
   }
