@@ -4,22 +4,26 @@
 import { deepStrictEqual } from 'node:assert'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { JsonObject } from '#contracts/json.ts'
-import type { Message } from '#contracts/message.ts'
 import { root } from '../../scripts/toolchain.mjs'
-import { createTokenEstimator } from '../../src/models/estimate.ts'
-import {
-  startModelServer,
-  type ChatMessage,
-  type ChatRequestBody,
-} from '../../test/fakes/model-server.mjs'
+import { startModelServer, type ChatRequestBody } from '../../test/fakes/model-server.mjs'
 import { build, makeTempDir, removeTempDir, serve, wranglerConfig } from '../serve.mjs'
+import { countRun, leastOf, textOf, totalOf, type Counted } from './count.ts'
 import { shopBundle } from './shop.ts'
-import { tasks, type Call, type WrittenTask } from './tasks.ts'
+import type { Call, WrittenTask } from './task.ts'
+import { tasks } from './tasks.ts'
 
-/** How a task is done: by its calls, in code, or (one call) found and then called by its name. */
-const ways = ['plain', 'code', 'name'] as const
-type Way = (typeof ways)[number]
+/**
+ * How a task is done: by its calls, in code, or (one call) found and then called by its name; and by the orchestrator,
+ * which finds its tools anyway: one call after another (`found`), or in code.
+ */
+const ways = {
+  plain: 'clerk',
+  code: 'coder',
+  name: 'coder',
+  found: 'orchestrator',
+  foundCode: 'orchestrator',
+} as const
+type Way = keyof typeof ways
 
 /** What the API answers, as far as it is read here. */
 interface Answer {
@@ -28,23 +32,6 @@ interface Answer {
   readonly plugin: { readonly hash: string; readonly asks: object }
 }
 
-/** Tokens of all requests of a run, those of definitions apart, and of all that the model said. */
-interface Counted {
-  readonly turns: number
-  readonly definitions: number
-  readonly messages: number
-  readonly said: number
-  /** Definitions once, each message once: what is left where a provider charges nothing for what it has seen before. */
-  readonly once: number
-  /** Of `definitions`, if the agent had been given no tool but those of this task. */
-  readonly least: number
-  /** Tools of the task whose signatures were not among those that were found. */
-  readonly missed: readonly string[]
-  /** Definitions that its model was sent with each request. */
-  readonly tools: number
-}
-
-const count = createTokenEstimator()
 const isolateUsd = 0.002
 const key = 'isk_bench'
 const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
@@ -56,7 +43,12 @@ const find = ({ queries }: WrittenTask) => ({ name: 'isola__find', arguments: { 
 /** Each turn's calls. */
 function turnsOf(task: WrittenTask, way: Way) {
   if (way === 'plain') return task.calls.map((calls) => calls.map(call))
-  if (way === 'code') return [[find(task)], [{ name: 'code__run', arguments: { code: task.code } }]]
+  if (way === 'code' || way === 'foundCode')
+    return [[find(task)], [{ name: 'code__run', arguments: { code: task.code } }]]
+  if (way === 'found') {
+    const through = ([name, input]: Call) => call(['isola__call', { name, input }])
+    return [[find(task)], ...task.calls.map((calls) => calls.map(through))]
+  }
   const [[name, input]] = task.calls[0] as readonly [Call]
   return [[find(task)], [{ name: 'code__run', arguments: { name, input } }]]
 }
@@ -70,68 +62,13 @@ function reply({ body: { messages } }: { readonly body: ChatRequestBody }) {
   return toolCalls ? { toolCalls } : { text: task.answer }
 }
 
-function textOf({ content }: ChatMessage | undefined = { role: '' }): string {
-  if (typeof content === 'string') return content
-  return (content ?? []).map(({ text = '' }) => text).join('')
-}
-
-/** A message on the wire as the estimate knows it. */
-function toMessage(message: ChatMessage): Message {
-  const text = textOf(message)
-  switch (message.role) {
-    case 'system':
-      return { role: 'system', text }
-    case 'assistant': {
-      const toolCalls = (message.tool_calls ?? []).map(
-        ({ id, function: { name, arguments: input } }) => {
-          return { id, name, input: JSON.parse(input) as JsonObject }
-        },
-      )
-      return { role: 'assistant', text, taint: [], ...(toolCalls.length > 0 && { toolCalls }) }
-    }
-    case 'tool':
-      return { role: 'tool', callId: '', name: '', output: text, isError: false, taint: [] }
-    default:
-      return { role: 'user', text, taint: ['user'] }
-  }
-}
-
-function countRun(bodies: readonly ChatRequestBody[], task: WrittenTask): Counted {
-  const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, one) => sum + one, 0)
-  const definitionsIn = ({ tools = [] }: ChatRequestBody, wanted?: ReadonlySet<string>) =>
-    count.ofTools(
-      tools
-        .filter(({ function: { name } }) => !wanted || wanted.has(name))
-        .map(({ function: { name, description = '', parameters = {} } }) => {
-          return { name, description, inputSchema: parameters as JsonObject }
-        }),
-    )
-  const messagesIn = ({ messages }: ChatRequestBody) =>
-    sumOf(messages.map((message) => count.ofMessage(toMessage(message))))
-  const last = bodies.at(-1)!
-  const answer = count.ofMessage({ role: 'assistant', text: task.answer, taint: [] })
-  const spoken = last.messages.filter(({ role }) => role === 'assistant').map(toMessage)
-  const found = textOf(last.messages.find(({ role }) => role === 'tool'))
-  const needed = new Set(task.calls.flat().map(([name]) => name))
-  return {
-    turns: bodies.length,
-    definitions: sumOf(bodies.map((body) => definitionsIn(body))),
-    messages: sumOf(bodies.map(messagesIn)),
-    said: sumOf(spoken.map((message) => count.ofMessage(message))) + answer,
-    once: definitionsIn(last) + messagesIn(last) + answer,
-    least: sumOf(bodies.map((body) => definitionsIn(body, needed))),
-    missed: [...needed].filter((name) => !found.includes(`tools.${name.replace('__', '.')}(`)),
-    tools: last.tools?.length ?? 0,
-  }
-}
-
 /** What came of the calls is what the task says; else nothing that is counted here would mean anything. */
 function check(task: WrittenTask, way: Way, { messages }: ChatRequestBody): void {
   const answers = messages.filter(({ role }) => role === 'tool').map(textOf)
   for (const answer of answers) {
     if (answer.startsWith('{"error"')) throw new Error(`${task.task} (${way}): ${answer}`)
   }
-  if (way !== 'code') return
+  if (way !== 'code' && way !== 'foundCode') return
   const { result } = JSON.parse(answers.at(-1)!) as { readonly result: unknown }
   deepStrictEqual(result, task.returns, task.task)
 }
@@ -191,22 +128,23 @@ async function measure(): Promise<ReadonlyMap<string, Counted>> {
       for (const bundle of [shopBundle, agentOf('clerk', false), agentOf('coder', true)])
         await install(bundle)
       const counted = new Map<string, Counted>()
-      for (const [at, task] of tasks.entries()) {
-        for (const way of ways) {
-          if (way === 'name' && task.kind !== 'one call') continue
-          const { id } = await post('sessions', { agent: way === 'plain' ? 'clerk' : 'coder' })
-          const before = model.requests.length
-          const run = await post(`sessions/${id}/runs`, {
-            task: `[${at} ${way}] ${task.task}`,
-            wait: true,
-          })
-          if (run.state !== 'completed')
-            throw new Error(`${task.task} (${way}): ${JSON.stringify(run)}`)
-          const bodies = model.requests.slice(before).map(({ body }) => body)
-          check(task, way, bodies.at(-1)!)
-          counted.set(`${at} ${way}`, countRun(bodies, task))
-        }
+      const work = async (at: number, way: Way): Promise<void> => {
+        const task = tasks[at]!
+        const { id } = await post('sessions', { agent: ways[way] })
+        const before = model.requests.length
+        const told = `[${at} ${way}] ${task.task}`
+        const run = await post(`sessions/${id}/runs`, { task: told, wait: true })
+        if (run.state !== 'completed') throw new Error(`${told}: ${JSON.stringify(run)}`)
+        const bodies = model.requests.slice(before).map(({ body }) => body)
+        check(task, way, bodies.at(-1)!)
+        counted.set(`${at} ${way}`, countRun(bodies, task))
       }
+      for (const [at, { kind }] of tasks.entries()) {
+        for (const way of ['plain', 'code', 'found'] as const) await work(at, way)
+        if (kind === 'one call') await work(at, 'name')
+      }
+      await post('operator/policy', { policy: { code_mode: ['orchestrator'] } })
+      for (const at of tasks.keys()) await work(at, 'foundCode')
       return counted
     } finally {
       await server.close()
@@ -217,8 +155,8 @@ async function measure(): Promise<ReadonlyMap<string, Counted>> {
   }
 }
 
-const totalOf = ({ definitions, messages, said }: Counted): number => definitions + messages + said
-const leastOf = ({ least, messages, said }: Counted): number => least + messages + said
+/** What is summed of the one and of the other. */
+type Values = readonly [(one: Counted) => number, (one: Counted) => number]
 
 function print(counted: ReadonlyMap<string, Counted>): void {
   const of = (at: number, way: Way) => counted.get(`${at} ${way}`)!
@@ -265,18 +203,26 @@ function print(counted: ReadonlyMap<string, Counted>): void {
   const all = tasks.map((_, at) => at)
   console.log(`
 Tokens in all of code against plain calling:  A of an agent with ${of(0, 'plain').tools} tools,  B of one that has only the tools of its task,
-C of the first where a provider charges nothing for what it was sent before (each definition and message once)
-${cells(['A', 'B', 'C'], [22, 8, 8])}`)
+C as A where a provider charges nothing for what it was sent before (each definition and message once),  D of the
+orchestrator, which finds its tools in either case
+${cells(['A', 'B', 'C', 'D'], [22, 8, 8, 8])}`)
+  const compare = (some: readonly number[], [code, plain]: readonly [Way, Way], values: Values) =>
+    ratio(sumOver(some, code, values[0]), sumOver(some, plain, values[1]))
   for (const kind of ['one call', 'a chain', 'a loop', 'a join', undefined]) {
     const some = all.filter((at) => kind === undefined || tasks[at]!.kind === kind)
-    const values = [totalOf, leastOf, (one: Counted) => one.once].map((value) =>
-      ratio(
-        sumOver(some, 'code', value === leastOf ? totalOf : value),
-        sumOver(some, 'plain', value),
-      ),
+    const once = (one: Counted) => one.once
+    const values = [
+      compare(some, ['code', 'plain'], [totalOf, totalOf]),
+      compare(some, ['code', 'plain'], [totalOf, leastOf]),
+      compare(some, ['code', 'plain'], [once, once]),
+      compare(some, ['foundCode', 'found'], [totalOf, totalOf]),
+    ]
+    const turnsOfAll = (['code', 'plain', 'foundCode', 'found'] as const).map((way) =>
+      sumOver(some, way, ({ turns }) => turns),
     )
-    const turns = `${sumOver(some, 'code', (one) => one.turns)} turns for ${sumOver(some, 'plain', (one) => one.turns)}`
-    console.log(`  ${(kind ?? 'all twenty').padEnd(12)}${cells(values, [8, 8, 8])}   ${turns}`)
+    console.log(
+      `  ${(kind ?? 'all twenty').padEnd(12)}${cells(values, [8, 8, 8, 8])}   turns ${turnsOfAll.slice(0, 2).join(' for ')}, D ${turnsOfAll.slice(2).join(' for ')}`,
+    )
   }
   const single = all.filter((at) => tasks[at]!.kind === 'one call')
   console.log(
