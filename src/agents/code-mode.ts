@@ -1,5 +1,5 @@
 import type { Manifest, TrustTier } from '#contracts/manifest.ts'
-import type { PluginProblem } from '#contracts/operations.ts'
+import { codeModeOff, type PluginProblem } from '#contracts/operations.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { resolveUsesTools, type ToolOwner } from './tool-reach.ts'
 
@@ -34,7 +34,7 @@ export function createCodeMode(
     if (!wants && !writesCode(agent)) return undefined
     const { entries } = resolveUsesTools(ids, runs, disallowed)
     const code = entries.find(({ inner }) => inner)
-    if (!code) problems.push({ plugin: agent, code: 'plugin_dependency_missing', message })
+    if (!code) problems.push({ plugin: agent, code: codeModeOff, message })
     return code
   }
 }

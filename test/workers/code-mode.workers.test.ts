@@ -33,11 +33,11 @@ const find = (...queries: string[]): Call => ({ name: 'isola__find', input: { qu
 const caught = (call: string) =>
   code(`return ${call}.then((value) => ({ value }), (error) => ({ refused: error.message }))`)
 
-const agentOf = (id: string, agent: object = {}, version = '1.0.0') => ({
+const agentOf = (id: string, agent: object = {}) => ({
   manifest: {
     id,
     name: id,
-    version,
+    version: '1.0.0',
     description: 'Works with code.',
     agent: {
       integration_mode: 'tool',
@@ -118,7 +118,10 @@ describe('an agent in code mode', () => {
 
   it('C5: calls its tools one by one where the plugin code is off, and that is said', async () => {
     await changePlugin('code', 'disable')
-    await runOf([])
+    // It is no reason to keep an agent from being enabled.
+    await addPlugin(agentOf('patient'))
+    await enablePlugin('patient')
+    await runOf([], {}, 'patient')
     expect(shown()).toContain('kv__set')
     expect(shown()).not.toContain('code__run')
     const { plugins } = await callJson('/api/operator/health')

@@ -310,7 +310,7 @@ describe('code mode', () => {
     expect(await toolNames(catalog, 'rev')).toEqual(['files__read', 'files__write'])
     expect(catalog.problems).toContainEqual({
       plugin: 'rev',
-      code: 'plugin_dependency_missing',
+      code: 'code_mode_off',
       message: expect.stringMatching(/^code_mode: the plugin "code" is off/),
     })
   })
