@@ -1,4 +1,5 @@
 import type { JsonObject } from '#contracts/json.ts'
+import { unlimited } from '#contracts/lease.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 
 /** So many names are taken out of one code: what is called in a loop over more was found by its name before. */
@@ -33,6 +34,8 @@ export function toCodeTool({ tool, ...entry }: ToolEntry): ToolEntry {
       },
     },
     inner: { resolve: 'agent', children: 0 },
+    // As many calls as the agent has left, which is what they are.
+    ...(entry.spends && { spends: { ...entry.spends, maxToolCalls: unlimited } }),
     definitionHash: `${entry.definitionHash}:code mode`,
   }
 }

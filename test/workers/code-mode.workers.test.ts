@@ -150,6 +150,13 @@ describe('P32: what is refused outside of code is refused inside, and says the s
       /not allowed|denied/i,
     ],
     [
+      'a tool that the policy denies the principal',
+      { ...open, principals: { operator: { deny: ['kv__set'] } } },
+      'kv__set',
+      set,
+      /not allowed|may not be called/i,
+    ],
+    [
       'a call too many in a minute',
       { ...open, rates: [{ tools: 'kv__set', per: 'session', calls_per_minute: 0 }] },
       'kv__set',
@@ -201,6 +208,17 @@ describe('P32: what is refused outside of code is refused inside, and says the s
     expect(usage.toolCalls).toBe(4)
     expect(result.match(/"ok"/g)).toHaveLength(3)
     expect(result.match(/The budget does not allow this call/g)).toHaveLength(3)
+  })
+
+  it('C5: as many calls as the agent has are made, and no more', async () => {
+    await addPlugin(agentOf('looper', { limits: { max_tool_calls: 80 } }))
+    await enablePlugin('looper')
+    const loop = code(`let made = 0
+      for (let at = 0; at < 100; at += 1)
+        made += await tools.kv.get({ key: String(at) }).then(() => 1, () => 0)
+      return made`)
+    const { result, usage } = await runOf([loop], {}, 'looper')
+    expect([result, usage.toolCalls]).toEqual(['{"result":79}', 80])
   })
 
   it('C5: code itself, where no money is left for its isolate', async () => {
