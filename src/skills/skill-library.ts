@@ -57,7 +57,10 @@ export function createSkillLibrary({ sources, buildIndex, count }: SkillLibraryD
     },
     async show(wanted, isThere) {
       const skill = (await sources()).find(({ name }) => name === wanted)
-      return skill && { ...(await toView(skill, isThere, count)), files: skill.files }
+      if (!skill) return undefined
+      const { files, frontMatter } = skill
+      const view = await toView(skill, isThere, count)
+      return { ...view, files, ...(frontMatter && { frontMatter }) }
     },
     async load(wanted, { file, isThere }) {
       const skill = (await sources()).find(({ name }) => name === wanted)
@@ -96,7 +99,7 @@ async function toView(
   isThere: IsThere,
   count: SkillLibraryDeps['count'],
 ): Promise<SkillView> {
-  const { files: _, allowedTools: __, ...rest } = skill
+  const { files: _, allowedTools: __, frontMatter: ___, ...rest } = skill
   const missing = await missingOf(skill, isThere)
   const found = skill.kind === 'skill' ? count.ofText(JSON.stringify(toFound(skill))) : 0
   const tokens = { found, loaded: count.ofText(instructionsOf(skill)) }

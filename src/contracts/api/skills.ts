@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { ApiContracts } from './contract.ts'
-import { count, text } from './shapes.ts'
+import { count, json, text } from './shapes.ts'
 
 const params = { skill: 'Its name.' }
 
@@ -40,6 +40,10 @@ export const skillContracts = {
         is: 'The skill.',
         json: z.object({
           ...shared,
+          frontMatter: z
+            .record(text, json)
+            .optional()
+            .describe('All that stands at the top of its SKILL.md.'),
           files: z.record(text, text).describe('Text by path; `SKILL.md` is one of them.'),
         }),
       },
