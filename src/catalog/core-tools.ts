@@ -2,7 +2,7 @@ import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { ownLabel } from '#contracts/label.ts'
 import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
-import type { AgentSkills } from '#contracts/skill.ts'
+import type { AgentSkills, IsThere } from '#contracts/skill.ts'
 import type { MoreTools, Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createPresence } from './presence.ts'
 import { splitExclusions } from './search/exclusions.ts'
@@ -42,9 +42,10 @@ export function createCoreTools(
   reach: readonly ToolEntry[],
   deps: CoreToolsDeps,
 ): readonly ToolEntry[] {
-  const find = toEntry(createFind(reach, deps), 'repeatable')
   const { skills, beyond, code } = deps
-  const load = skills && createLoadSkill(skills, createPresence(reach, beyond))
+  const isThere = createPresence(code ? [...reach, code] : reach, beyond)
+  const find = toEntry(createFind(reach, { ...deps, isThere }), 'repeatable')
+  const load = skills && createLoadSkill(skills, isThere)
   const call = code ?? toEntry(callTool, 'effectful')
   return [find, call, ...(load ? [toEntry(load, 'repeatable')] : [])]
 }
@@ -66,9 +67,8 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
 
 function createFind(
   reach: readonly ToolEntry[],
-  { buildIndex, beyond, skills, code }: CoreToolsDeps,
+  { buildIndex, beyond, skills, code, isThere }: CoreToolsDeps & { readonly isThere: IsThere },
 ): Tool {
-  const isThere = createPresence(reach, beyond)
   const entries = new Map(reach.map((entry) => [entry.tool.name, entry]))
   let index: SearchIndex | undefined
   /** Of what is here: where nothing else is, or nobody can be asked about it. */

@@ -124,8 +124,15 @@ describe('an agent in code mode', () => {
     await runOf([], {}, 'patient')
     expect(shown()).toContain('kv__set')
     expect(shown()).not.toContain('code__run')
-    const { plugins } = await callJson('/api/operator/health')
-    expect(JSON.stringify(plugins)).toContain('code_mode: the plugin \\"code\\" is off')
+    const told = async () =>
+      (await callJson('/api/operator/health')).plugins.filter(
+        ({ plugin, code: of }: Answer) => plugin === 'patient' && of === 'code_mode_off',
+      )
+    expect(await told()).toHaveLength(1)
+    await changePlugin('code', 'enable')
+    await runOf([], {}, 'patient')
+    expect(shown()).toEqual(['isola__find', 'code__run'])
+    expect(await told()).toEqual([])
   })
 })
 
