@@ -10,7 +10,14 @@ import { createFinishReflector, modelPlanner } from './model-planner.ts'
 
 type DirectoryParts = Omit<
   AgentDirectoryDeps,
-  'plugins' | 'servers' | 'prompts' | 'beyond' | 'readsNarrowly' | 'emitsSkills' | 'pinned'
+  | 'plugins'
+  | 'servers'
+  | 'prompts'
+  | 'beyond'
+  | 'readsNarrowly'
+  | 'writesCode'
+  | 'emitsSkills'
+  | 'pinned'
 >
 
 interface Loaded {
@@ -51,12 +58,18 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
     const { servers } = remote
     const prompts = createPrompts()
     const {
-      narrow_reading: narrow = [],
+      narrow_reading: narrow,
+      code_mode: code,
       allow_skill_emission: emitsSkills,
       pinned,
     } = policyOf(snapshot)
-    const readsNarrowly = (agent: string) => narrow.includes(agent) || narrow.includes('*')
-    const given = { plugins, servers, prompts, beyond, readsNarrowly, emitsSkills, pinned }
+    const [readsNarrowly, writesCode] = [narrow, code].map(
+      (agents = []) =>
+        (agent: string) =>
+          agents.includes(agent) || agents.includes('*'),
+    )
+    const modes = { readsNarrowly, writesCode, emitsSkills }
+    const given = { plugins, servers, prompts, beyond, ...modes, pinned }
     const catalog = createAgentDirectory({ ...rest, ...given })
     const { directory, ownerOf, prompt } = catalog
     const problems = [...loaded.problems, ...remote.problems, ...catalog.problems]

@@ -68,6 +68,8 @@ export const toolPolicySchema = z.strictObject({
   narrow_reading: z.array(names).max(200).optional(),
   /** Whether the orchestrator may keep drafts of skills (`isola__emit_skill`); other agents say so in their manifests. */
   allow_skill_emission: z.boolean().optional(),
+  /** Agents (or `*`) that write code against their tools where the plugin `code` is on, besides those whose manifest says so. */
+  code_mode: z.array(names).max(200).optional(),
   /**
    * Full names of the tools and agents (`reviewer__run`) that the orchestrator's model sees from the start, as far as its
    * prompt has room, the first first. All others it finds with `isola__find`.
@@ -193,8 +195,7 @@ export function patternsIn(policy: ToolPolicy): readonly string[] {
 
 /** A policy as lines, each of which says one thing. */
 export function policyLines(policy: ToolPolicy): readonly string[] {
-  const { agents, principals, rates, destructive, network, ...more } = policy
-  const { narrow_reading, allow_skill_emission, pinned, ...own } = more
+  const { agents, principals, rates, destructive, network, pinned, ...own } = policy
   const of = (where: string, section: ToolPolicySection) => {
     const { allow, deny, allow_destructive, labels, approvers = [] } = section
     return [
@@ -209,8 +210,9 @@ export function policyLines(policy: ToolPolicy): readonly string[] {
   return [
     ...of('', own),
     `destructive tools: ${destructive}`,
-    ...(narrow_reading ?? []).map((agent) => `narrow reading for ${agent}`),
-    ...(allow_skill_emission ? ['the orchestrator writes drafts of skills'] : []),
+    ...(policy.narrow_reading ?? []).map((agent) => `narrow reading for ${agent}`),
+    ...(policy.code_mode ?? []).map((agent) => `code mode for ${agent}`),
+    ...(policy.allow_skill_emission ? ['the orchestrator writes drafts of skills'] : []),
     // One line, since their order counts.
     `in the orchestrator's prompt: ${pinned.join(', ') || 'no tool'}`,
     ...network.hosts.map((host) => `http tools reach ${host}`),

@@ -82,6 +82,14 @@ export default [
     replace: 'const ledger = createLedger({ ...limits, maxToolCalls: 1e9, maxTokens: 1e9 })',
   },
   {
+    name: 'agents-code-known-tools',
+    what: 'P32: code that an agent writes calls no tool that became another since',
+    test: 'inner.test.ts',
+    file: 'src/kernel/inner.ts',
+    find: "resolve === 'agent' ? scope.toolset :",
+    replace: "resolve === 'agent' ? { ...scope.toolset, refuse: () => undefined } :",
+  },
+  {
     name: 'model-may-be-used',
     what: 'Y11: a model that was not granted is not asked',
     test: 'inner.test.ts',

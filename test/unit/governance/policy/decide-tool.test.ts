@@ -129,9 +129,9 @@ describe('the policy of tools', () => {
   })
 
   it('says what a change adds and what it takes away', () => {
-    const after = policyOf({ deny: ['kv__*'], destructive: 'deny' })
+    const after = policyOf({ deny: ['kv__*'], destructive: 'deny', code_mode: ['helper'] })
     expect(policyDiff(defaultToolPolicy, after)).toEqual({
-      added: ['deny kv__*', 'destructive tools: deny'],
+      added: ['deny kv__*', 'destructive tools: deny', 'code mode for helper'],
       removed: ['destructive tools: ask'],
     })
     const closed = policyDiff(
