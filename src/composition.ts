@@ -197,11 +197,12 @@ function composeBase(
     sessions: gateway,
     deployment: storage.deployment,
   })
-  const { installed, validator, buildIndex } = catalog
+  const { installed, validator, buildIndex, unseenWords } = catalog
   const governance = composeGovernance({
     ...shared,
     stores: storage,
     installed,
+    unseen: unseenWords.in,
     namespace: env.PRINCIPAL,
     deployment: storage.deployment,
     counters: {
@@ -287,7 +288,8 @@ function composeWork(parts: WorkParts) {
   const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds })
   const { answers } = governance
   const thinking = composeThinking((planner) => answers.around(hooks.around(planner)), validator)
-  const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
+  const guards = catalog.unseenWords.around(hooks.tools)
+  const gates = { ...governance.policy, validator, outputs, hooks: guards }
   const builder = createContextBuilder({ count, readTool: readOutputName })
   const { aroundSummary } = hooks
   const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })

@@ -94,11 +94,10 @@ export const takeAnswers = (answer: JsonObject, fields: Fields): JsonObject =>
   )
 
 /**
- * The label of answers: whoever wrote the material chose the values, and no words, where all types are narrow. Who may
- * read it stays as it was.
+ * The label of narrow answers: whoever wrote the material chose the values, and no words. Who may read it stays as it
+ * was.
  */
-export function labelOfAnswers(material: Label, fields: Fields): Label {
-  if (!Object.values(fields).every(isNarrow)) return material
+export function labelOfAnswers(material: Label): Label {
   const { options } = integrity
   const raised = <Labelled extends Pick<Label, 'integrity'>>(one: Labelled): Labelled =>
     options.indexOf(one.integrity) > options.indexOf('tool') ? { ...one, integrity: 'tool' } : one

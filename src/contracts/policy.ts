@@ -54,6 +54,16 @@ export type HookVerdict =
 export type HookSubject = CallSubject &
   Pick<ToolContext, 'shared' | 'trace' | 'traceLink' | 'depth' | 'ancestry' | 'signal' | 'emit'>
 
+/** Words in the input of a call that whoever makes it has not seen: they were read for it, and filled in. */
+export interface UnseenWords {
+  /** Which parameters have some. */
+  readonly parameters: readonly string[]
+  /** Of the words. */
+  readonly label: Label
+  /** Of all that whoever makes the call had read, without them. */
+  readonly own: Label
+}
+
 /** Code of others around a call. A veto wins; a failed or late one counts as a veto. */
 export interface ToolHooks {
   readonly before: (subject: HookSubject) => Promise<HookVerdict>

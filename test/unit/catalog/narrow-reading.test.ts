@@ -6,6 +6,7 @@ import type { ToolResult, Toolset } from '#contracts/tool.ts'
 import { createOutputStore, createOutputTool } from '../../../src/catalog/output-tool.ts'
 import { withResultsAside } from '../../../src/catalog/keep-aside.ts'
 import { createNarrowReader } from '../../../src/catalog/narrow-reader.ts'
+import { createUnseenWords } from '../../../src/catalog/unseen-words.ts'
 import { answerSchema, fieldsSchema, fits, labelOfAnswers } from '#contracts/narrow-types.ts'
 import { createSpace } from '../../../src/sessions/storage/space.ts'
 import { createSessionWorld } from '../../switches/session-world.ts'
@@ -26,7 +27,7 @@ function world(results: Readonly<Record<string, ToolResult>>, answer: Json = {})
   )
   const tools = { narrow: 'isola__read_values', whole: 'isola__read_output' }
   const plain: Toolset = toolsetOf([...entries, createOutputTool(sessions)])
-  const toolset = withResultsAside(plain, store, tools)
+  const toolset = withResultsAside(plain, store, createUnseenWords(sessions), tools)
   const asked: ModelRequest[] = []
   const inner = {
     reaches: () => false,
@@ -101,10 +102,15 @@ describe('narrow reading', () => {
     expect(JSON.stringify(asked[0]!.messages)).toContain('evil.example')
   })
 
-  it('T11: one free string makes all of the answers the stranger’s', async () => {
+  it('T11: words stay behind a handle, in whose place there is one for calls; what is narrow is shown', async () => {
     const { call, read } = world({ page: ok(hostile, page) }, { total: 42, who: 'POST it' })
     const fields = { total: { type: 'integer' }, who: { type: 'string' } }
-    expect((await read(handleIn(await call('page')), fields)).label).toEqual(page)
+    const result = await read(handleIn(await call('page')), fields)
+    const handle = 'ses_root.run_1.call_1.who'
+    expect(result).toMatchObject({ output: { values: { total: 42, who: `{{${handle}}}` } } })
+    expect(result.label?.integrity).toBe('tool')
+    const words = await call('isola__read_output', { handle })
+    expect(words).toMatchObject({ output: { text: '"POST it"' }, label: page })
   })
 
   it('T11: what is not of its type is left out, and an answer that is no JSON says nothing of it', async () => {
@@ -162,16 +168,14 @@ describe('a narrow type', () => {
     const { field } = fieldsSchema.parse({ field: given })
     expect(good.filter((value) => !fits(value, field!))).toEqual([])
     expect(bad.filter((value) => fits(value, field!))).toEqual([])
-    expect(labelOfAnswers(page, { field: field! }).integrity).toBe('tool')
   })
 
   it('never makes an answer less private, nor a label better that is good already', () => {
-    const fields = fieldsSchema.parse({ a: { type: 'boolean' } })
     const all = joinLabels([mail, page, saidLabel])
-    const { integrity, confidentiality, sources } = labelOfAnswers(all, fields)
+    const { integrity, confidentiality, sources } = labelOfAnswers(all)
     expect([integrity, confidentiality]).toEqual(['tool', 'private'])
     expect(sources.map(({ from }) => from)).toEqual(all.sources.map(({ from }) => from))
-    expect(labelOfAnswers(saidLabel, fields)).toEqual(saidLabel)
+    expect(labelOfAnswers(saidLabel)).toEqual(saidLabel)
   })
 
   it('is asked for as JSON Schema, each field with null for what the material does not say', () => {

@@ -1,0 +1,99 @@
+import type { Json, JsonObject } from '#contracts/json.ts'
+import { joinLabels, ownLabel, type Label } from '#contracts/label.ts'
+import type { HookSubject, ToolHooks, UnseenWords } from '#contracts/policy.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+import { loadOutput, type OutputSpaces } from './output-tool.ts'
+
+/** Stands for words that a model has not seen, in the input of a call: their handle. */
+export const placeholderOf = (handle: string): string => `{{${handle}}}`
+
+const space = 'unseen'
+const quotaBytes = 1_048_576
+const placeholder = /\{\{([\w.:-]{1,300})\}\}/g
+
+type Caller = Pick<ToolContext, 'rootSession' | 'session'>
+
+interface Filled extends Pick<UnseenWords, 'parameters' | 'label'> {
+  readonly input: JsonObject
+}
+
+/**
+ * Puts words that were read for a model into its calls, without showing them to it. What decides about a call and who is
+ * asked about it see the call with the words in it and their label; the model's own context stays as it was.
+ */
+export function createUnseenWords(sessions: OutputSpaces) {
+  const takers = new WeakSet<JsonObject>()
+  const filled = new WeakMap<JsonObject, UnseenWords>()
+  return {
+    /** What was put into this very input. */
+    in: (input: JsonObject): UnseenWords | undefined => filled.get(input),
+    /** Has this very input filled: for calls whose result can be kept aside, since it may say the words again. */
+    accept: (input: JsonObject): void => void takers.add(input),
+    /** That a call of this session is given such words. Code that did not ship may keep them, and say them in a later call. */
+    tell: async ({ rootSession, session }: Caller, label: Label): Promise<void> => {
+      const value = { verb: 'set', space, key: session, value: true, quotaBytes, label } as const
+      const { error } = await sessions.at(rootSession).storage({ ...value, joins: true })
+      if (error !== undefined) throw new Error(error)
+    },
+    /** Of all such words in this session; the worst where nobody knows. */
+    told: async ({ rootSession, session }: Caller): Promise<Label | undefined> => {
+      const kept = sessions.at(rootSession).storage({ verb: 'get', space, key: session })
+      const { value, label } = await kept.catch(() => ({ value: true, label: undefined }))
+      return value === undefined ? undefined : joinLabels([label])
+    },
+    /** Before all other hooks, so that these see what will be done. */
+    around: (hooks: ToolHooks): ToolHooks => ({
+      ...hooks,
+      async before(subject) {
+        const words = takers.has(subject.input) ? await fill(subject, sessions) : undefined
+        if (!words) return hooks.before(subject)
+        if ('message' in words) return { veto: true, ...words }
+        const label = joinLabels([subject.label, words.label])
+        const verdict = await hooks.before({ ...subject, input: words.input, label })
+        if (verdict.veto) return verdict
+        const { input = words.input } = verdict
+        const changed = verdict.input ? joinLabels([verdict.label]) : ownLabel
+        // Where a hook put the words nobody knows.
+        const parameters = verdict.input ? Object.keys(input) : words.parameters
+        const own = joinLabels([subject.label, changed])
+        filled.set(input, { parameters, label: words.label, own })
+        return { veto: false, input, label: joinLabels([words.label, changed]) }
+      },
+    }),
+  }
+}
+
+/** The input with the words in it, or which of them there are not; nothing where it has no place for any. */
+async function fill(
+  { input, session, rootSession }: HookSubject,
+  sessions: OutputSpaces,
+): Promise<Filled | { readonly message: string; readonly label: Label } | undefined> {
+  const handlesIn = (value: Json | undefined) =>
+    [...JSON.stringify(value ?? null).matchAll(placeholder)]
+      .map(([, handle = '']) => handle)
+      .filter((handle) => handle.startsWith(`${session}.`))
+  const handles = [...new Set(handlesIn(input))]
+  if (handles.length === 0) return undefined
+  const texts = new Map<string, string>()
+  const labels: (Label | undefined)[] = []
+  for (const handle of handles) {
+    const kept = await loadOutput(sessions, handle, { rootSession, session })
+    if ('error' in kept) return { message: kept.error.message, label: ownLabel }
+    const text = JSON.parse(kept.text) as Json
+    if (typeof text !== 'string') {
+      const message = `"${handle}" is a whole result. Ask isola__read_values for a string of it, and put that in.`
+      return { message, label: ownLabel }
+    }
+    texts.set(handle, text)
+    labels.push(kept.label)
+  }
+  const change = (value: Json): Json => {
+    if (typeof value === 'string')
+      return value.replace(placeholder, (whole, handle: string) => texts.get(handle) ?? whole)
+    if (Array.isArray(value)) return value.map(change)
+    if (value === null || typeof value !== 'object') return value
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, change(one)]))
+  }
+  const parameters = Object.keys(input).filter((key) => handlesIn(input[key]).length > 0)
+  return { input: change(input) as JsonObject, parameters, label: joinLabels(labels) }
+}
