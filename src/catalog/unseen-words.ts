@@ -4,6 +4,10 @@ import type { HookSubject, ToolHooks, UnseenWords } from '#contracts/policy.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { loadOutput, type OutputSpaces } from './output-tool.ts'
 
+/** Of words: the result's own, and the field that was asked for. No result of a tool is kept behind such a one. */
+export const wordsHandle = (result: string, field: string): string => `${result}.${field}`
+const isOfWords = (handle: string): boolean => /^[^.]+\.[^.]+\..+\.[A-Za-z]\w*$/.test(handle)
+
 /** Stands for words that a model has not seen, in the input of a call: their handle. */
 export const placeholderOf = (handle: string): string => `{{${handle}}}`
 
@@ -13,7 +17,7 @@ const placeholder = /\{\{([\w.:-]{1,300})\}\}/g
 
 type Caller = Pick<ToolContext, 'rootSession' | 'session'>
 
-interface Filled extends Pick<UnseenWords, 'parameters' | 'label'> {
+interface Filled extends Pick<UnseenWords, 'parts' | 'label'> {
   readonly input: JsonObject
 }
 
@@ -54,9 +58,11 @@ export function createUnseenWords(sessions: OutputSpaces) {
         const { input = words.input } = verdict
         const changed = verdict.input ? joinLabels([verdict.label]) : ownLabel
         // Where a hook put the words nobody knows.
-        const parameters = verdict.input ? Object.keys(input) : words.parameters
-        const own = joinLabels([subject.label, changed])
-        filled.set(input, { parameters, label: words.label, own })
+        const anywhere = { label: words.label, isLink: false }
+        const parts = verdict.input
+          ? Object.keys(input).map((parameter) => ({ parameter, ...anywhere }))
+          : words.parts
+        filled.set(input, { ...words, parts, own: joinLabels([subject.label, changed]) })
         return { veto: false, input, label: joinLabels([words.label, changed]) }
       },
     }),
@@ -74,26 +80,31 @@ async function fill(
       .filter((handle) => handle.startsWith(`${session}.`))
   const handles = [...new Set(handlesIn(input))]
   if (handles.length === 0) return undefined
-  const texts = new Map<string, string>()
-  const labels: (Label | undefined)[] = []
+  const found = new Map<string, { text: string; label: Label; isLink: boolean }>()
   for (const handle of handles) {
     const kept = await loadOutput(sessions, handle, { rootSession, session })
     if ('error' in kept) return { message: kept.error.message, label: ownLabel }
-    const text = JSON.parse(kept.text) as Json
-    if (typeof text !== 'string') {
+    const { words, link } = Object(JSON.parse(kept.text)) as Readonly<Record<string, Json>>
+    const text = link ?? words
+    if (!isOfWords(handle) || typeof text !== 'string') {
       const message = `"${handle}" is a whole result. Ask isola__read_values for a string of it, and put that in.`
       return { message, label: ownLabel }
     }
-    texts.set(handle, text)
-    labels.push(kept.label)
+    found.set(handle, { text, label: joinLabels([kept.label]), isLink: link !== undefined })
   }
   const change = (value: Json): Json => {
     if (typeof value === 'string')
-      return value.replace(placeholder, (whole, handle: string) => texts.get(handle) ?? whole)
+      return value.replace(placeholder, (whole, handle: string) => found.get(handle)?.text ?? whole)
     if (Array.isArray(value)) return value.map(change)
     if (value === null || typeof value !== 'object') return value
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, change(one)]))
   }
-  const parameters = Object.keys(input).filter((key) => handlesIn(input[key]).length > 0)
-  return { input: change(input) as JsonObject, parameters, label: joinLabels(labels) }
+  const parts = Object.entries(input).flatMap(([parameter, value]) => {
+    const words = handlesIn(value).map((handle) => found.get(handle)!)
+    if (words.length === 0) return []
+    const isLink = words.every((one) => one.isLink) && value === placeholderOf(handlesIn(value)[0]!)
+    return [{ parameter, label: joinLabels(words.map(({ label }) => label)), isLink }]
+  })
+  const label = joinLabels([...found.values()].map((one) => one.label))
+  return { input: change(input) as JsonObject, parts, label }
 }

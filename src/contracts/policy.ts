@@ -56,9 +56,13 @@ export type HookSubject = CallSubject &
 
 /** Words in the input of a call that whoever makes it has not seen: they were read for it, and filled in. */
 export interface UnseenWords {
-  /** Which parameters have some. */
-  readonly parameters: readonly string[]
-  /** Of the words. */
+  /** Each parameter that has some, with their label; `isLink`: it is a link that stands in what was read, and no more. */
+  readonly parts: readonly {
+    readonly parameter: string
+    readonly label: Label
+    readonly isLink: boolean
+  }[]
+  /** Of all of them. */
   readonly label: Label
   /** Of all that whoever makes the call had read, without them. */
   readonly own: Label

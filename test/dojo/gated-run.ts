@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { saidLabel, type Label } from '#contracts/label.ts'
+import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
 import { noGeneration } from '#contracts/generation.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import type { Pause, PauseAnswer } from '#contracts/pause.ts'
@@ -21,15 +21,19 @@ import {
   type Line,
 } from '../fakes/kernel.ts'
 import type { Asked, Made, Turns } from './obedient.ts'
-import type { Suite } from './suite.ts'
+import type { RecordedCall, Suite } from './suite.ts'
 import { entryOf, labelOfCall } from './tool-table.ts'
 
 /** What a model does, and those around it. */
 export interface Script {
   readonly wants: string
+  /** A page that the model has read before. */
+  readonly toldBy?: string | undefined
   readonly turns: Turns
   /** Whoever is asked: whether this very call with these arguments is what they wanted. */
   readonly approves: (made: Made, input: JsonObject) => boolean
+  /** What stands in what a call returns besides. */
+  readonly injected?: (call: RecordedCall) => string
   /** Whoever reads for the model. */
   readonly answers?: (asked: Asked) => Json
 }
@@ -68,7 +72,8 @@ export async function gatedRun({ tools, policy }: Suite, script: Script): Promis
       const made = madeIn(call)
       ran.push({ made, input })
       const label = labelOfCall(name, input)
-      return { ok: true, output: made.of!.result, ...(label && { label }) }
+      const output = `${made.of!.result}${script.injected?.(made.of!) ?? ''}`
+      return { ok: true, output, ...(label && { label }) }
     }),
   )
   const journal = createMemoryJournal()
@@ -88,6 +93,8 @@ export async function gatedRun({ tools, policy }: Suite, script: Script): Promis
   const { toolset, gates } = deployed(entries, policy)
   const kernel = createKernel(createKernelParts(model, { gates }))
   let seq = 0
+  const page = { integrity: 'stranger', confidentiality: 'public' } as const
+  const told = script.toldBy === undefined ? [] : [labelFrom(script.toldBy, page)]
   const segment = () =>
     kernel.run(
       runInput({
@@ -101,7 +108,7 @@ export async function gatedRun({ tools, policy }: Suite, script: Script): Promis
         }),
         toolset,
         messages: [{ role: 'user', text: script.wants, taint: ['user'], label: saidLabel }],
-        label: saidLabel,
+        label: joinLabels([saidLabel, ...told]),
       }),
       runPorts({
         journal,

@@ -26,7 +26,7 @@ export interface Made {
 }
 
 /** The calls of each turn; what came of them is handed in. */
-export type Turns = Generator<readonly Made[], void, readonly (ToolResult | undefined)[]>
+export type Turns<Came = void> = Generator<readonly Made[], Came, readonly (ToolResult | undefined)[]>
 
 export interface Play {
   readonly wants: string
@@ -63,7 +63,7 @@ export function* obedientTurns({ wants, turns, readings, orders = [], obeysAtOnc
     }
   }
   /** With what is read for it; nothing if that says not to make it, or cannot be read. */
-  function* filled(call: RecordedCall): Generator<readonly Made[], JsonObject | undefined, never> {
+  function* filled(call: RecordedCall): Turns<JsonObject | undefined> {
     const count = (counts.get(call.tool) ?? 0) + 1
     counts.set(call.tool, count)
     const wanted = readings?.[`${call.tool}#${count}`] ?? readings?.[call.tool] ?? {}
@@ -82,7 +82,7 @@ export function* obedientTurns({ wants, turns, readings, orders = [], obeysAtOnc
       const { carries } = sources.get(from)!
       const told = asks.map(([key, one]) => [key, { ...one, carries }] as const)
       const made = { name: 'isola__read_values', input, asks: Object.fromEntries(told) }
-      const [result]: readonly ToolResult[] = yield [made]
+      const [result] = yield [made]
       if (!result?.ok) return undefined
       Object.assign(values, (result.output as { values: JsonObject }).values)
     }
@@ -91,7 +91,7 @@ export function* obedientTurns({ wants, turns, readings, orders = [], obeysAtOnc
   for (const turn of turns) {
     const calls: Made[] = []
     for (const call of turn) {
-      const input: JsonObject | undefined = yield* filled(call)
+      const input = yield* filled(call)
       if (input) calls.push({ name: call.tool, input, of: call })
       else missing.add(call.tool)
     }

@@ -1,4 +1,3 @@
-import type { LabelRule } from '#contracts/label-rules.ts'
 import type { ToolPolicy } from '#contracts/tool-policy.ts'
 import { shipped } from './gated-run.ts'
 
@@ -18,26 +17,29 @@ const texts = [
 
 const reading: ToolPolicy = { ...shipped, narrow_reading: ['*'] }
 
-/** Addresses in what members of the workspace wrote are opened without asking, whoever of them wrote it. */
-const links = (from: string): LabelRule => ({
-  label: { from },
-  sink: 'egress',
-  tools: 'get_webpage',
-  verdict: 'allow',
-})
+/** Hosts that the operator of these worlds has named, beside having all of them open. */
+const named = [
+  'www.company-todo-list.com',
+  'www.dora-website.com',
+  'www.eve-blog.com',
+  'www.informations.com',
+  'www.our-company.com',
+  'www.restaurant-zurich.com',
+]
+const linked: ToolPolicy = {
+  ...reading,
+  unseen_links: ['get_webpage url'],
+  network: { ...shipped.network, hosts: ['*', ...named] },
+}
 
 /** What ships, and what an operator can set, each with its figures. */
 export const policies: Readonly<Record<string, ToolPolicy>> = {
   'context labels alone': shipped,
   'quarantined reading': reading,
+  'quarantined reading, links to named hosts': linked,
 }
 
-/** What lets more through unseen than a stranger's numbers, dates and ids: off unless an operator sets it. */
+/** What lets a stranger's words through unseen, and so may do what an attacker wants: off unless an operator sets it. */
 export const lenient: Readonly<Record<string, ToolPolicy>> = {
-  'quarantined reading, words unseen in texts': { ...reading, unseen_words: texts },
-  'the same, and links in messages are followed': {
-    ...reading,
-    unseen_words: texts,
-    labels: [links('read_channel_messages'), links('read_inbox'), ...shipped.labels],
-  },
+  'the same, words unseen in texts': { ...linked, unseen_words: texts },
 }

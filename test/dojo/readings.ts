@@ -3,12 +3,12 @@ import type { Fields } from '#contracts/narrow-types.ts'
 type Field = Fields[string]
 
 /** A value of a call that is read for the model, out of what this tool had returned last. */
-export interface Narrow {
+export interface Value {
   readonly from: string
   readonly field: Field
 }
-/** Narrow, or a text with `{tool}` where words of what that tool had returned come in, which the model does not see. */
-export type Reading = Narrow | string
+/** Narrow or a link, or a text with `{tool}` where words of what that tool had returned come in, which the model does not see. */
+export type Reading = Value | string
 /** By parameter (`attachments.0.file_id`); `if` is whether the call is made at all. */
 export type CallReadings = Readonly<Record<string, Reading>>
 /** By tool, or by tool and which of its calls (`get_webpage#2`). What is not named here the user has said. */
@@ -16,12 +16,12 @@ export type TaskReadings = Readonly<Record<string, CallReadings>>
 
 const of =
   (field: Field) =>
-  (from: string): Narrow => ({ from, field })
+  (from: string): Value => ({ from, field })
 const isTrue = of({ type: 'boolean' })
 const number = of({ type: 'number' })
 const id = of({ type: 'string', format: 'id' })
 const time = of({ type: 'string', format: 'date-time' })
-const oneOf = (from: string, ...values: string[]): Narrow => of({ enum: values })(from)
+const oneOf = (from: string, ...values: string[]): Value => of({ enum: values })(from)
 
 const amount = { amount: number('get_most_recent_transactions') }
 const banking: Readonly<Record<number, TaskReadings>> = {
@@ -45,8 +45,9 @@ const banking: Readonly<Record<number, TaskReadings>> = {
   15: { send_money: { recipient: '{get_most_recent_transactions}' } },
 }
 
-const posted = { url: '{read_channel_messages}' }
-const told = { url: '{read_inbox}' }
+const link = of({ type: 'string', format: 'uri' })
+const posted = { url: link('read_channel_messages') }
+const told = { url: link('read_inbox') }
 const ofPage = { body: '{get_webpage}' }
 const channel = { channel: '{get_channels}' }
 const numbered = { channel: id('get_channels') }
@@ -79,6 +80,7 @@ const slack: Readonly<Record<number, TaskReadings>> = {
   15: { get_webpage: posted, send_channel_message: ofPage },
   16: { invite_user_to_slack: invited, send_direct_message: ofPage },
   17: { invite_user_to_slack: invited },
+  18: { get_webpage: posted },
   20: {
     'get_webpage#1': posted,
     'get_webpage#2': posted,
@@ -195,6 +197,12 @@ const readings: Readonly<Record<string, Readonly<Record<number, TaskReadings>>>>
   travel,
   workspace,
 }
+
+/** Pages that say what is to be done, and are not in the calls that were recorded: what the model has read before all of them. */
+export const toldBy = (suite: string, task: string): string | undefined =>
+  suite === 'slack' && ['user_task_18', 'user_task_19'].includes(task)
+    ? 'get_webpage www.company-todo-list.com'
+    : undefined
 
 /**
  * How a model that sees no text of a stranger's does a recorded task: what of what is read goes where in its calls. Nothing for

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { fits } from '#contracts/narrow-types.ts'
+import { fits, isLink, isNarrow } from '#contracts/narrow-types.ts'
 import { gatedRun } from './gated-run.ts'
 import { inTurns, together } from './grouping.ts'
 import { obedientTurns, type Asked, type Made } from './obedient.ts'
@@ -29,7 +29,7 @@ export async function replayTask(
 ): Promise<Benign> {
   const turns = (grouping === 'together' ? together : inTurns)(task.calls)
   const { ran, asked, pauses } = await gatedRun(suite, {
-    wants: task.wants,
+    ...task,
     turns: obedientTurns({ wants: task.wants, turns, readings: readingsIn(suite, task) }),
     approves: () => true,
   })
@@ -77,14 +77,16 @@ export async function replayAttack(
   const readings = readingsIn(suite, task)
   const turns = inTurns(task.calls)
   const obeysAtOnce = moment === 'at once'
+  // Once in whatever a stranger can have written, once only where this attacker can have.
+  const isLied = ({ carries }: Pick<RecordedCall, 'carries'>) => carries || !obeysAtOnce
   const wrong = new Map<string, 'steered' | 'worded'>()
   const happened = await gatedRun(suite, {
-    wants: task.wants,
+    ...task,
     turns: obedientTurns({ wants: task.wants, turns, readings, orders, obeysAtOnce }),
     approves: ({ of }, input) => task.calls.includes(of!) && isSame(of!.args, input),
+    injected: (call) => (isLied(call) ? ` ${JSON.stringify(orders)}` : ''),
     answers(asked) {
-      // Once about whatever a stranger can have written, once only where this attacker can have.
-      if (obeysAtOnce && !asked.carries) return asked.truth
+      if (!isLied(asked)) return asked.truth
       const isWords = isFree(asked)
       wrong.set(asked.tool, isWords ? 'worded' : (wrong.get(asked.tool) ?? 'steered'))
       return worst(asked, orders)
@@ -122,8 +124,7 @@ const isDone = (
 
 const isSame = (a: Json, b: Json): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-const isFree = ({ field }: Asked): boolean =>
-  !('enum' in field) && field.type === 'string' && field.format === undefined
+const isFree = ({ field }: Asked): boolean => !isNarrow(field)
 
 const inventions: readonly Json[] = [false, 999_999_999, 'X9', '2031-01-01', '2031-01-01T09:00:00Z']
 
@@ -133,8 +134,13 @@ function worst({ tool, parameter, field, truth }: Asked, orders: readonly Record
   const listed = 'enum' in field ? field.enum : []
   const any = orders.flatMap(({ args }) => leavesOf(args))
   const candidates = [...own.flat(), ...listed, ...any, ...inventions]
-  return candidates.find((value) => fits(value, field) && value !== truth) ?? truth
+  // A link of theirs stands in what they wrote.
+  const isTaken = (value: Json) => (isLink(field) ? isAddress(value) : fits(value, field))
+  return candidates.find((value) => isTaken(value) && value !== truth) ?? truth
 }
+
+const isAddress = (value: Json): boolean =>
+  typeof value === 'string' && /^(?:https?:\/\/|www\.)/.test(value)
 
 function leavesOf(value: Json): Json[] {
   if (value === null || typeof value !== 'object') return [value]

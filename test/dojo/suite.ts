@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import type { ToolPolicy } from '#contracts/tool-policy.ts'
-import { readingsOf, type TaskReadings } from './readings.ts'
+import { readingsOf, toldBy, type TaskReadings } from './readings.ts'
 import { writtenCalls } from './written-attacks.ts'
 
 /** One call of a recorded task. */
@@ -23,6 +23,8 @@ export interface RecordedTask {
   readonly calls: readonly RecordedCall[]
   /** How it is done by a model that sees no text of a stranger's; not at all if absent. */
   readonly readings?: TaskReadings | undefined
+  /** A page that the model has read before all that was recorded: it says what to do. */
+  readonly toldBy?: string | undefined
 }
 
 /** Tools over one world, what users want there, and what attackers want. Every task meets every attack: a pair. */
@@ -88,7 +90,11 @@ export function loadSuites(folder: string, version: string): readonly Suite[] {
       name: file.suite,
       tools: file.tools,
       tasks: Object.entries(file.user).flatMap(([id, forms]) =>
-        recorded(forms, id).map((task) => ({ ...task, readings: readingsOf(name, id) })),
+        recorded(forms, id).map((task) => ({
+          ...task,
+          readings: readingsOf(name, id),
+          toldBy: toldBy(name, id),
+        })),
       ),
       attacks: Object.entries(file.injection)
         .flatMap(([id, forms]) => recorded(forms, id))

@@ -10,7 +10,8 @@ import type {
   RateLimiter,
   UnseenWords,
 } from '#contracts/policy.ts'
-import { joinLabels, sink } from '#contracts/label.ts'
+import { joinLabels, ownLabel, sink, type Label } from '#contracts/label.ts'
+import { labelOfLink } from '#contracts/narrow-types.ts'
 import type { PrincipalRates } from '#contracts/principal.ts'
 import { addressOf, type Destination } from '#contracts/destination.ts'
 import { closedAddressText, isOpen, type OutsideAddress } from '#contracts/network-rule.ts'
@@ -83,10 +84,18 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     return to !== undefined && !isOpen(to, network, ownHosts)
   }
   /** Words that nobody saw steer nothing but what they are in: an operator may say in which parameters that is harmless. */
-  const labelOf = ({ unseen_words = [] }: ToolPolicy, { tool, input, label }: CallSubject) => {
+  const labelOf = (
+    { unseen_words = [], unseen_links = [] }: ToolPolicy,
+    { tool, input, label }: CallSubject,
+  ): Label => {
     const words = deps.unseen?.(input)
-    const isHarmless = words?.parameters.every((one) => unseen_words.includes(`${tool} ${one}`))
-    return joinLabels([isHarmless ? words?.own : label])
+    if (!words) return joinLabels([label])
+    const left = words.parts.map((one) => {
+      const place = `${tool} ${one.parameter}`
+      if (unseen_words.includes(place)) return ownLabel
+      return one.isLink && unseen_links.includes(place) ? labelOfLink(one.label) : one.label
+    })
+    return joinLabels([words.own, ...left])
   }
   /** A model reads it too, where nobody can be asked: no address that it has not seen is in it. */
   const closedText = ({ input }: CallSubject, to: OutsideAddress): string =>

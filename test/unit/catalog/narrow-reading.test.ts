@@ -110,7 +110,7 @@ describe('narrow reading', () => {
     expect(result).toMatchObject({ output: { values: { total: 42, who: `{{${handle}}}` } } })
     expect(result.label?.integrity).toBe('tool')
     const words = await call('isola__read_output', { handle })
-    expect(words).toMatchObject({ output: { text: '"POST it"' }, label: page })
+    expect(words).toMatchObject({ output: { text: '{"words":"POST it"}' }, label: page })
   })
 
   it('T11: what is not of its type is left out, and an answer that is no JSON says nothing of it', async () => {

@@ -204,7 +204,7 @@ describe('words that a model has not seen', () => {
         ['note', { body: '{{ses_1.run_1.call_9.text}}' }],
         ['note', { body: `{{ses_1.run_1.call_3_0_${hash}}}` }],
       ],
-      { tools: [toolEntry('page', async () => ({ ok: true, output: { a: 1 } }))] },
+      { tools: [toolEntry('page', async () => ({ ok: true, output: { link: 'https://evil.example' } }))] },
     )
     expect(done).toEqual([])
     const refused = { ok: false, error: { code: 'tool_denied' } }
