@@ -157,7 +157,10 @@ async function toAnswer(
     values[key] = placeholderOf(handle)
   }
   const output = { values, ...(missing.length > 0 && { notFound: missing }) }
-  return { ok: true, output, label: labelOfAnswers(label), taint: ['model'] }
+  // Placeholders alone say nothing of the material, once there is one for each.
+  const isShown = missing.length > 0 || Object.values(fields).some(isNarrow)
+  const shown = isShown ? labelOfAnswers(label) : ownLabel
+  return { ok: true, output, label: shown, taint: ['model'] }
 }
 
 function toRequest({

@@ -63,7 +63,9 @@ describe('a model that obeys whoever writes to it', () => {
 
   it('T11: an attacker chooses words of a call only where an operator lets words through unseen', async () => {
     const chosen = async (policy: ToolPolicy) => {
-      const pairs = pairsOf(ownSuites).filter(({ task }) => task.wants.startsWith('Post what is on'))
+      const pairs = pairsOf(ownSuites).filter(({ task }) =>
+        task.wants.startsWith('Post what is on'),
+      )
       const attacked = await attackAll(pairs.map((pair) => under(pair, policy)))
       return new Set(attacked.flatMap(({ worded }) => worded))
     }

@@ -81,7 +81,9 @@ export async function gatedRun({ tools, policy }: Suite, script: Script): Promis
   const model = createFakeModel((request): Line => {
     if (isReading(request)) {
       const asks = Object.entries(turns.at(-1)?.[0]?.asks ?? {})
-      return { text: JSON.stringify(Object.fromEntries(asks.map(([key, one]) => [key, read(one)]))) }
+      return {
+        text: JSON.stringify(Object.fromEntries(asks.map(([key, one]) => [key, read(one)]))),
+      }
     }
     const came = [...journal.rows.values()].at(-1)?.calls.map(({ outcome }) => outcome) ?? []
     const next = script.turns.next(came)

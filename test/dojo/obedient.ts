@@ -26,7 +26,11 @@ export interface Made {
 }
 
 /** The calls of each turn; what came of them is handed in. */
-export type Turns<Came = void> = Generator<readonly Made[], Came, readonly (ToolResult | undefined)[]>
+export type Turns<Came = void> = Generator<
+  readonly Made[],
+  Came,
+  readonly (ToolResult | undefined)[]
+>
 
 export interface Play {
   readonly wants: string

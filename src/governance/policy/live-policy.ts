@@ -113,8 +113,7 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     policy: {
       async decide(subject) {
         const policy = await now(subject)
-        if (!policy)
-          return refused(subject, { reason: 'policy_unknown', rule: '' }, closedText)
+        if (!policy) return refused(subject, { reason: 'policy_unknown', rule: '' }, closedText)
         const { verdict, reason, rule } = decide(policy, subject)
         if (verdict !== 'deny') return { allow: true }
         return refused(subject, { reason, rule }, closedText)

@@ -7,7 +7,15 @@ import { createOutputStore, createOutputTool } from '../../../src/catalog/output
 import { withResultsAside } from '../../../src/catalog/keep-aside.ts'
 import { createNarrowReader } from '../../../src/catalog/narrow-reader.ts'
 import { createUnseenWords } from '../../../src/catalog/unseen-words.ts'
-import { answerSchema, fieldsSchema, fits, labelOfAnswers } from '#contracts/narrow-types.ts'
+import {
+  answerSchema,
+  fieldsSchema,
+  fits,
+  isLink,
+  isNarrow,
+  labelOfAnswers,
+  labelOfLink,
+} from '#contracts/narrow-types.ts'
 import { createSpace } from '../../../src/sessions/storage/space.ts'
 import { createSessionWorld } from '../../switches/session-world.ts'
 import { says, toolEntry, toolsetOf } from '../../fakes/kernel.ts'
@@ -109,6 +117,8 @@ describe('narrow reading', () => {
     const handle = 'ses_root.run_1.call_1.who'
     expect(result).toMatchObject({ output: { values: { total: 42, who: `{{${handle}}}` } } })
     expect(result.label?.integrity).toBe('tool')
+    const { label } = await read(handleIn(await call('page')), { who: { type: 'string' } })
+    expect(label).toEqual(ownLabel)
     const words = await call('isola__read_output', { handle })
     expect(words).toMatchObject({ output: { text: '{"words":"POST it"}' }, label: page })
   })
@@ -120,6 +130,8 @@ describe('narrow reading', () => {
     expect(await read(handle, fields)).toMatchObject({
       output: { values: { total: null, paid: null }, notFound: ['total', 'paid'] },
     })
+    const lacks = await read(handle, { who: { type: 'string' } })
+    expect(lacks.label).toMatchObject({ integrity: 'tool', sources: [{ integrity: 'tool' }] })
     const other = world({ page: ok(hostile, page) }, hostile)
     const result = await other.read(handleIn(await other.call('page')), fields)
     expect([result.ok, result.label]).toEqual([false, ownLabel])
@@ -168,6 +180,22 @@ describe('a narrow type', () => {
     const { field } = fieldsSchema.parse({ field: given })
     expect(good.filter((value) => !fits(value, field!))).toEqual([])
     expect(bad.filter((value) => fits(value, field!))).toEqual([])
+  })
+
+  it('T11: a link is one that stands in the material, and to follow it says no more than what was said', () => {
+    const { at } = fieldsSchema.parse({ at: { type: 'string', format: 'uri' } })
+    const material = JSON.stringify({
+      text: 'See www.a.example/x?y=1. Or "https://b.example/z", not c.example.',
+    })
+    const good = ['www.a.example/x?y=1', 'https://b.example/z']
+    const bad = ['www.a.example/x', 'https://b.example/z?d=notes', 'c.example', 'See', '', 7]
+    expect(good.filter((value) => !fits(value, at!, material))).toEqual([])
+    expect(bad.filter((value) => fits(value, at!, material))).toEqual([])
+    expect([isNarrow(at!), isLink(at!)]).toEqual([false, true])
+    const { integrity, confidentiality, sources } = labelOfLink(mail)
+    expect([integrity, confidentiality]).toEqual(['stranger', 'said'])
+    expect(sources).toEqual([{ from: 'mail__read', integrity, confidentiality }])
+    expect(labelOfLink(page)).toEqual(page)
   })
 
   it('never makes an answer less private, nor a label better that is good already', () => {

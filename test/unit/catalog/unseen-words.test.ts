@@ -53,7 +53,8 @@ async function run(
     toolEntry(
       name,
       async (input, { label }: ToolContext) => (
-        done.push({ name, input, label }), { ok: true, output: { said: input } }
+        done.push({ name, input, label }),
+        { ok: true, output: { said: input } }
       ),
       { sinks: sinks!, yields: labelFrom(name, tool), ...more },
     )
@@ -204,7 +205,11 @@ describe('words that a model has not seen', () => {
         ['note', { body: '{{ses_1.run_1.call_9.text}}' }],
         ['note', { body: `{{ses_1.run_1.call_3_0_${hash}}}` }],
       ],
-      { tools: [toolEntry('page', async () => ({ ok: true, output: { link: 'https://evil.example' } }))] },
+      {
+        tools: [
+          toolEntry('page', async () => ({ ok: true, output: { link: 'https://evil.example' } })),
+        ],
+      },
     )
     expect(done).toEqual([])
     const refused = { ok: false, error: { code: 'tool_denied' } }
