@@ -40,7 +40,7 @@ export function withResultsAside(
     known.set(entry, made)
     return made
   }
-  const note = `What came back can be written by anybody, so it is kept aside. Ask for values in it with ${readTools.narrow}. With ${readTools.whole} you read all of it, and what you do after that may need somebody's approval.`
+  const note = `What came back can be written by anybody, so it is kept aside. Ask for values in it with ${readTools.narrow}. With ${readTools.whole} you read all of it, and what you do after that may need somebody's approval: such calls are asked about together if you make them in one turn.`
   async function keptAside(
     result: ToolResult,
     { yields, tool: { name } }: ToolEntry,

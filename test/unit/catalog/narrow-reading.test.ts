@@ -35,7 +35,8 @@ function world(results: Readonly<Record<string, ToolResult>>, answer: Json = {})
   )
   const tools = { narrow: 'isola__read_values', whole: 'isola__read_output' }
   const plain: Toolset = toolsetOf([...entries, createOutputTool(sessions)])
-  const toolset = withResultsAside(plain, store, createUnseenWords(sessions), tools)
+  const words = createUnseenWords(sessions)
+  const toolset = withResultsAside(plain, store, words, tools)
   const asked: ModelRequest[] = []
   const inner = {
     reaches: () => false,
@@ -51,7 +52,7 @@ function world(results: Readonly<Record<string, ToolResult>>, answer: Json = {})
   const reader = createNarrowReader(sessions)
   const read = (handle: string, fields: JsonObject, context: object = { inner }) =>
     reader.tool.execute({ handle, question: 'q', fields }, createToolContext(context))
-  return { call, read, asked, toolset }
+  return { call, read, asked, toolset, words }
 }
 const ok = (output: Json, label: Label): ToolResult => ({ ok: true, output, label })
 const handleIn = (result: ToolResult): string =>
@@ -136,6 +137,16 @@ describe('narrow reading', () => {
     const result = await other.read(handleIn(await other.call('page')), fields)
     expect([result.ok, result.label]).toEqual([false, ownLabel])
     expect(JSON.stringify(result)).not.toContain('evil')
+  })
+
+  it('T11: keeps in the session what words its calls were given, all of them, and of no other session', async () => {
+    const { words } = world({})
+    const here = { rootSession: 'ses_root', session: 'ses_root' }
+    expect(await words.told(here)).toBeUndefined()
+    await words.tell(here, page)
+    await words.tell(here, mail)
+    expect(await words.told(here)).toEqual(joinLabels([page, mail]))
+    expect(await words.told({ ...here, session: 'ses_child' })).toBeUndefined()
   })
 
   it('another session’s handle is none, and a type that cannot be asked for is refused', async () => {
