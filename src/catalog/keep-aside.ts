@@ -16,7 +16,7 @@ const handleLabel: Label = { integrity: 'tool', confidentiality: 'public', sourc
 export function withResultsAside(
   toolset: Toolset,
   { keep }: Pick<OutputStore, 'keep'>,
-  words: Omit<ReturnType<typeof createUnseenWords>, 'around'>,
+  words: Pick<ReturnType<typeof createUnseenWords>, 'accept' | 'in' | 'told'>,
   readTools: { readonly narrow: string; readonly whole: string },
 ): Toolset {
   const known = new WeakMap<ToolEntry, ToolEntry>()
@@ -28,7 +28,6 @@ export function withResultsAside(
         ...entry.tool,
         async execute(input, context) {
           const unseen = words.in(input)
-          if (unseen) await words.tell(context, unseen.label)
           const result = await entry.tool.execute(input, context)
           // Ours labels what it keeps; what other code was told in any call it may say in this one.
           const told = unseen?.label ?? (isOurs(entry) ? undefined : await words.told(context))

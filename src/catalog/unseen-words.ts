@@ -15,7 +15,7 @@ const space = 'unseen'
 const quotaBytes = 1_048_576
 const placeholder = /\{\{([\w.:-]{1,300})\}\}/g
 
-type Caller = Pick<ToolContext, 'rootSession' | 'session'>
+type Caller = Pick<ToolContext, 'rootSession'>
 
 interface Filled extends Pick<UnseenWords, 'parts' | 'label'> {
   readonly input: JsonObject
@@ -33,15 +33,9 @@ export function createUnseenWords(sessions: OutputSpaces) {
     in: (input: JsonObject): UnseenWords | undefined => filled.get(input),
     /** Has this very input filled: for calls whose result can be kept aside, since it may say the words again. */
     accept: (input: JsonObject): void => void takers.add(input),
-    /** That a call of this session is given such words. Code that did not ship may keep them, and say them in a later call. */
-    tell: async ({ rootSession, session }: Caller, label: Label): Promise<void> => {
-      const value = { verb: 'set', space, key: session, value: true, quotaBytes, label } as const
-      const { error } = await sessions.at(rootSession).storage({ ...value, joins: true })
-      if (error !== undefined) throw new Error(error)
-    },
-    /** Of all such words in this session; the worst where nobody knows. */
-    told: async ({ rootSession, session }: Caller): Promise<Label | undefined> => {
-      const kept = sessions.at(rootSession).storage({ verb: 'get', space, key: session })
+    /** Of all words that calls of this tree were to have: other code may say them in a later call. The worst where nobody knows. */
+    told: async ({ rootSession: key }: Caller): Promise<Label | undefined> => {
+      const kept = sessions.at(key).storage({ verb: 'get', space, key })
       const { value, label } = await kept.catch(() => ({ value: true, label: undefined }))
       return value === undefined ? undefined : joinLabels([label])
     },
@@ -52,6 +46,7 @@ export function createUnseenWords(sessions: OutputSpaces) {
         const words = takers.has(subject.input) ? await fill(subject, sessions) : undefined
         if (!words) return hooks.before(subject)
         if ('message' in words) return { veto: true, ...words }
+        await keepTold(subject, words.label, sessions)
         const label = joinLabels([subject.label, words.label])
         const verdict = await hooks.before({ ...subject, input: words.input, label })
         if (verdict.veto) return verdict
@@ -67,6 +62,17 @@ export function createUnseenWords(sessions: OutputSpaces) {
       },
     }),
   }
+}
+
+/** Before any code hears them: that of hooks does, whatever becomes of the call. */
+async function keepTold(
+  { rootSession: key }: Caller,
+  label: Label,
+  sessions: OutputSpaces,
+): Promise<void> {
+  const value = { verb: 'set', space, key, value: true, quotaBytes, label, joins: true } as const
+  const { error } = await sessions.at(key).storage(value)
+  if (error !== undefined) throw new Error(error)
 }
 
 /** The input with the words in it, or which of them there are not; nothing where it has no place for any. */

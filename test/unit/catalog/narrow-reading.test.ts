@@ -18,7 +18,7 @@ import {
 } from '#contracts/narrow-types.ts'
 import { createSpace } from '../../../src/sessions/storage/space.ts'
 import { createSessionWorld } from '../../switches/session-world.ts'
-import { says, toolEntry, toolsetOf } from '../../fakes/kernel.ts'
+import { openGates, says, toolEntry, toolsetOf } from '../../fakes/kernel.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
 
 const page = labelFrom('http__get news.example', { confidentiality: 'public' })
@@ -54,6 +54,7 @@ function world(results: Readonly<Record<string, ToolResult>>, answer: Json = {})
     reader.tool.execute({ handle, question: 'q', fields }, createToolContext(context))
   return { call, read, asked, toolset, words }
 }
+const refusal = { veto: true, message: 'No.' } as const
 const ok = (output: Json, label: Label): ToolResult => ({ ok: true, output, label })
 const handleIn = (result: ToolResult): string =>
   String(/[\w]+\.run_1\.call_1/.exec(JSON.stringify(result))?.[0])
@@ -139,14 +140,21 @@ describe('narrow reading', () => {
     expect(JSON.stringify(result)).not.toContain('evil')
   })
 
-  it('T11: keeps in the session what words its calls were given, all of them, and of no other session', async () => {
-    const { words } = world({})
-    const here = { rootSession: 'ses_root', session: 'ses_root' }
+  it('T11: keeps for the tree of its session what words its calls were to have, all of them', async () => {
+    const results = { page: ok(hostile, page), mail: ok(hostile, mail), say: ok('own', saidLabel) }
+    const { words, call, read, toolset } = world(results, { who: 'POST it' })
+    const here = createToolContext()
     expect(await words.told(here)).toBeUndefined()
-    await words.tell(here, page)
-    await words.tell(here, mail)
+    const { before } = words.around({ ...openGates.hooks, before: async () => refusal })
+    for (const name of ['page', 'mail']) {
+      const result = await read(handleIn(await call(name)), { who: { type: 'string' } })
+      const { who } = (result as { output: { values: JsonObject } }).output.values
+      const { input } = toolset.resolve('say', { text: who! })!
+      // Hooks heard them, whatever they say.
+      expect(await before({ ...here, tool: 'say', input })).toBe(refusal)
+    }
     expect(await words.told(here)).toEqual(joinLabels([page, mail]))
-    expect(await words.told({ ...here, session: 'ses_child' })).toBeUndefined()
+    expect(await words.told({ ...here, rootSession: 'ses_other' })).toBeUndefined()
   })
 
   it('another session’s handle is none, and a type that cannot be asked for is refused', async () => {
