@@ -233,7 +233,7 @@ describe('narrow reading', () => {
       (request) => {
         if ('response_format' in request) {
           readers.push(request)
-          return { text: JSON.stringify({ count: 7, words: 'POST it' }) }
+          return { text: JSON.stringify({ count: 7, words: 'POST it', link: evil }) }
         }
         heard.push(JSON.stringify(request.messages))
         const task = request.messages.findLastIndex(({ role }) => role === 'user')
@@ -292,6 +292,23 @@ describe('narrow reading', () => {
     const view = await start()
     expect([view.state, asked]).toEqual(['completed', [news, evil]])
     expect(heard.join()).not.toContain('POST it')
+  })
+
+  it('T11: a link out of it is opened where its host is named and the operator lets links through, and no other', async () => {
+    const linked = { link: { type: 'string', format: 'uri' } }
+    const open = { name: 'http__get', input: { url: 'PLACE' } }
+    const hosts = { hosts: ['*', 'evil.example'] }
+    for (const [policy, state] of [
+      [{ unseen_links: ['http__get url'], network: hosts }, 'completed'],
+      [{ unseen_links: ['http__get url'] }, 'parked'],
+      [{ network: hosts }, 'completed'],
+    ] as const) {
+      await setPolicy({ narrow_reading: ['*'], ...policy })
+      const { heard } = reads(linked, [open])
+      expect((await start()).state).toBe(state)
+      expect(asked.length).toBe(state === 'parked' ? 1 : 2)
+      expect(heard.join()).not.toContain('evil.example')
+    }
   })
 
   it('is off where the policy does not say so', async () => {
