@@ -233,7 +233,7 @@ interface WorkParts extends ReturnType<typeof composeBase> {
 /** What an agent works with: plugins, remote servers, the agents themselves, the loop. */
 function composeWork(parts: WorkParts) {
   const { env, sources, common, storage, sessions, catalog, governance } = parts
-  const { installed, validator, outputs, buildIndex } = catalog
+  const { installed, validator, outputs, unseenWords: words, buildIndex } = catalog
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
   const memory = composeMemory({ buildIndex })
@@ -289,8 +289,7 @@ function composeWork(parts: WorkParts) {
   const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds })
   const { answers } = governance
   const thinking = composeThinking((planner) => answers.around(hooks.around(planner)), validator)
-  const guards = catalog.unseenWords.around(hooks.tools)
-  const gates = { ...governance.policy, validator, outputs, hooks: guards }
+  const gates = { ...governance.policy, validator, outputs, hooks: words.around(hooks.tools) }
   const builder = createContextBuilder({ count, readTool: readOutputName })
   const { aroundSummary } = hooks
   const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })

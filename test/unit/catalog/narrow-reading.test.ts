@@ -148,8 +148,8 @@ describe('narrow reading', () => {
     const { before } = words.around({ ...openGates.hooks, before: async () => refusal })
     for (const name of ['page', 'mail']) {
       const result = await read(handleIn(await call(name)), { who: { type: 'string' } })
-      const { who } = (result as { output: { values: JsonObject } }).output.values
-      const { input } = toolset.resolve('say', { text: who! })!
+      const { values } = (result.ok ? result.output : {}) as { values: JsonObject }
+      const { input } = toolset.resolve('say', { text: values['who']! })!
       // Hooks heard them, whatever they say.
       expect(await before({ ...here, tool: 'say', input })).toBe(refusal)
     }
