@@ -39,11 +39,12 @@ export function composeBase(
     sessions: gateway,
     deployment: storage.deployment,
   })
-  const { installed, validator, buildIndex } = catalog
+  const { installed, validator, buildIndex, unseenWords } = catalog
   const governance = composeGovernance({
     ...shared,
     stores: storage,
     installed,
+    unseen: unseenWords.in,
     namespace: env.PRINCIPAL,
     deployment: storage.deployment,
     counters: {

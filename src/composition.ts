@@ -173,7 +173,7 @@ interface WorkParts extends ReturnType<typeof composeBase> {
 /** What an agent works with: plugins, remote servers, the agents themselves, the loop. */
 function composeWork(parts: WorkParts) {
   const { env, sources, common, storage, sessions, catalog, governance, readAsset } = parts
-  const { installed, validator, outputs, buildIndex } = catalog
+  const { installed, validator, outputs, unseenWords: words, buildIndex } = catalog
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
   const memory = composeMemory({ buildIndex })
@@ -229,7 +229,7 @@ function composeWork(parts: WorkParts) {
   const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds, skills })
   const { answers } = governance
   const thinking = composeThinking((planner) => answers.around(hooks.around(planner)), validator)
-  const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
+  const gates = { ...governance.policy, validator, outputs, hooks: words.around(hooks.tools) }
   const builder = createContextBuilder({ count, readTool: readOutputName })
   const { aroundSummary } = hooks
   const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })

@@ -33,6 +33,7 @@ import { toSnapshot, withNeeds } from './part-needs.ts'
 import { createSchemaValidator } from './schema-validator.ts'
 import { createSearchIndex } from './search/search-index.ts'
 import { createToolset, type ToolsetOptions } from './toolset.ts'
+import { createUnseenWords } from './unseen-words.ts'
 
 interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
   readonly sessions: SessionGateway
@@ -62,6 +63,7 @@ const readTools = { narrow: readValuesName, whole: readOutputName }
 export function composeCatalog({ bundles, store, skills, trust, config, ...parts }: CatalogParts) {
   const more = [createOutputTool(parts.sessions)]
   const outputs = createOutputStore(parts.sessions)
+  const unseenWords = createUnseenWords(parts.sessions)
   const loadBody = async (hash: string) =>
     toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
   // The object and the try-out look at what is there now: what they read once is not read again soon.
@@ -71,6 +73,7 @@ export function composeCatalog({ bundles, store, skills, trust, config, ...parts
     initial: emptySnapshot,
     validator: createSchemaValidator(),
     outputs,
+    unseenWords,
     buildIndex: createSearchIndex,
     /** What the object itself works with. */
     objectParts: {
@@ -123,7 +126,7 @@ export function composeCatalog({ bundles, store, skills, trust, config, ...parts
         if (!narrowReading) return createToolset(entries, { ...all, shown: own })
         const shown = [createNarrowReader(parts.sessions, narrowReading.model), ...own]
         const toolset = createToolset(entries, { ...all, shown })
-        return { ...toolset, ...withResultsAside(toolset, outputs, readTools) }
+        return { ...toolset, ...withResultsAside(toolset, outputs, unseenWords, readTools) }
       }
     },
     withOutside: withOutsideTools,

@@ -110,7 +110,7 @@ export default [
     what: 'T11: the policy reads the label of a call',
     test: 'labels.test.ts',
     file: 'src/governance/policy/live-policy.ts',
-    find: 'label: joinLabels([subject.label]),',
+    find: 'label: labelOf(policy, subject),',
     replace: 'label: undefined,',
   },
 ]

@@ -196,5 +196,7 @@ describe('T11: rules of labels', () => {
   it('tools that they name are among the patterns of a policy', () => {
     const labels = [{ sink: 'egress', tools: 'htp__*', verdict: 'deny' }]
     expect(patternsIn(policyOf({ agents: { a: { labels } } }))).toContain('htp__*')
+    const places = { unseen_words: ['mial__send body'], unseen_links: ['htp__get url'] }
+    expect(patternsIn(policyOf(places))).toEqual(expect.arrayContaining(['mial__send', 'htp__get']))
   })
 })
