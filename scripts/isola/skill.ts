@@ -127,7 +127,7 @@ export default {
         run: show,
       },
       export: {
-        usage: 'isola skill export <name> [folder]',
+        usage: 'isola skill export <name> [<folder>]',
         about: 'Writes its files into a new folder, named like the skill if nothing else is said.',
         run: exportSkill,
       },
