@@ -1,3 +1,4 @@
+import type { JsonObject } from './json.ts'
 import type { TrustTier } from './manifest.ts'
 
 /** What is wrong, or of no use, in a SKILL.md. */
@@ -29,6 +30,8 @@ export interface SkillText {
   /** `allowed-tools`, as written. Nothing is allowed by it. */
   readonly allowedTools?: string
   readonly metadata: Readonly<Record<string, string>>
+  /** All of the front matter, also what means nothing here; absent if it is no YAML as it was written. */
+  readonly frontMatter?: JsonObject
   /** Markdown, without the blank lines around it. */
   readonly body: string
 }
@@ -83,7 +86,10 @@ export type LoadedSkill =
   | { readonly ok: false; readonly message: string }
 
 /** A skill as an operator sees it. */
-export interface SkillView extends Omit<SkillSource, 'files' | 'allowedTools' | 'tier'> {
+export interface SkillView extends Omit<
+  SkillSource,
+  'files' | 'allowedTools' | 'tier' | 'frontMatter'
+> {
   /**
    * `gated`: it requires what is not there, so that it is neither found nor loaded; no more is one that is `installed`,
    * which was never enabled, or `disabled`. A persona is never found.
@@ -101,7 +107,7 @@ export interface SkillView extends Omit<SkillSource, 'files' | 'allowedTools' | 
 }
 
 /** One with its files. */
-export interface ShownSkill extends SkillView, Pick<SkillSource, 'files'> {
+export interface ShownSkill extends SkillView, Pick<SkillSource, 'files' | 'frontMatter'> {
   /** Those that are kept, newest first: an operator takes one of them by its hash. Absent of one that ships. */
   readonly versions?: readonly ListedSkillVersion[]
 }
@@ -121,7 +127,7 @@ export interface SkillLibrary {
   readonly find: (queries: readonly string[], isThere: IsThere) => Promise<readonly FoundSkill[]>
   /** All there are, by name. Rejects if skills cannot be read. */
   readonly list: (isThere: IsThere) => Promise<readonly SkillView[]>
-  /** One with the text of its files. Rejects if skills cannot be read. */
+  /** One with what its author wrote. Rejects if skills cannot be read. */
   readonly show: (name: string, isThere: IsThere) => Promise<ShownSkill | undefined>
   /**
    * @param options.file One of its files; its instructions if absent.
@@ -135,3 +141,46 @@ export interface SkillLibrary {
 
 /** What an agent has of them. */
 export type AgentSkills = Pick<SkillLibrary, 'find' | 'load'>
+
+/** A file of a skill as others get it. */
+export interface OutgoingFile {
+  readonly path: string
+  readonly text: string
+  readonly mimeType: string
+  /** Of its text in UTF-8, as is `digest`: `sha256:` and 64 hex digits. */
+  readonly sizeBytes: number
+  readonly digest: string
+}
+
+/** A skill that may be handed out. */
+export interface OutgoingSkill {
+  readonly name: string
+  readonly description: string
+  readonly frontMatter: JsonObject
+  /** `SKILL.md` first, then the others by path. */
+  readonly files: readonly OutgoingFile[]
+}
+
+/** All of a skill as one file: its SKILL.md if that is all, else a zip. */
+export interface SkillArtifact {
+  readonly type: 'skill-md' | 'archive'
+  /** `code-review/SKILL.md` or `plugin-authoring.zip`. */
+  readonly path: string
+  readonly mimeType: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+  /** Of `bytes`, as of a file. */
+  readonly digest: string
+}
+
+/** Skills for other programs, to the byte as their authors wrote them. */
+export interface SkillShelf {
+  /**
+   * Those of these names that can be handed out, by name, and why the others cannot, in a sentence each. What a skill
+   * requires here is not asked. Rejects if skills cannot be read.
+   */
+  readonly outgoing: (names: readonly string[]) => Promise<{
+    readonly skills: readonly OutgoingSkill[]
+    readonly problems: readonly string[]
+  }>
+  readonly artifact: (skill: OutgoingSkill) => Promise<SkillArtifact>
+}

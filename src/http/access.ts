@@ -34,6 +34,7 @@ export const access = {
   '/.well-known/oauth-protected-resource/mcp': { GET: 'anyone' },
   '/.well-known/oauth-protected-resource/v1': { GET: 'anyone' },
   '/.well-known/oauth-protected-resource/api': { GET: 'anyone' },
+  '/.well-known/agent-skills/:path{.+}': { GET: 'anyone' },
   '/authorize': { GET: 'anyone', POST: 'anyone' },
   '/oauth/callback': { GET: 'anyone' },
   '/oauth/token': { POST: 'anyone' },

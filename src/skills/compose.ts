@@ -6,6 +6,7 @@ import { createBundledSkills, type BundledSkillsDeps } from './bundled-skills.ts
 import { createInstalledSkills, type InstalledSkillsDeps } from './installed-skills.ts'
 import { createSkillLibrary, type SkillLibraryDeps } from './skill-library.ts'
 import { createSkillSearch } from './skill-search.ts'
+import { createSkillShelf } from './skill-shelf.ts'
 
 export interface SkillParts
   extends
@@ -37,7 +38,7 @@ export function composeSkills(parts: SkillParts) {
   const admission: SkillAdmission = { read: createUploadReader(parts), changes }
   return {
     library,
-    surfaces: { skills: library, skillAdmission: admission },
+    surfaces: { skills: { ...library, ...createSkillShelf(library) }, skillAdmission: admission },
     /** What the Catalog searches. */
     search: createSkillSearch({ bundled: sources, store, buildIndex }),
     bundledNames: async () => (await sources()).map(({ name }) => name),

@@ -1,7 +1,8 @@
 import { headOf } from '#contracts/cut.ts'
+import { cutFrontMatter, needsQuotes } from '#contracts/front-matter.ts'
 import type { SkillBundle, SkillStore, SkillVersion } from '#contracts/skill-catalog.ts'
 import type { IsThere, SkillLibrary, SkillSource, SkillView } from '#contracts/skill.ts'
-import { instructionsOf } from './skill-text.ts'
+import { entryFile, instructionsOf } from './skill-text.ts'
 
 const maxDescriptionChars = 400
 
@@ -23,7 +24,7 @@ export function createSkillViews({
   count,
 }: SkillViewsDeps): Pick<SkillLibrary, 'list' | 'show'> {
   const ofShipped = (skill: SkillSource, isThere: IsThere) => {
-    const { files: _, allowedTools: __, ...rest } = skill
+    const { files: _, allowedTools: __, frontMatter: ___, ...rest } = skill
     const tokens = count.ofText(instructionsOf(skill))
     return toView({ ...rest, tier: 'builtin' }, { isThere, count, tokens })
   }
@@ -49,20 +50,31 @@ export function createSkillViews({
     },
     async show(wanted, isThere) {
       const skill = (await sources()).find(({ name }) => name === wanted)
-      if (skill) return { ...(await ofShipped(skill, isThere)), files: skill.files }
+      if (skill) {
+        const { files, frontMatter } = skill
+        const view = await ofShipped(skill, isThere)
+        return { ...view, files, ...(frontMatter && { frontMatter }) }
+      }
       const row = await store?.find(wanted)
       if (!row?.version || row.state === 'removed' || !store || !loadBundle) return undefined
-      const [{ files }, versions] = await Promise.all([
+      const [{ fields, files }, versions] = await Promise.all([
         loadBundle(row.hash),
         store.versions(wanted),
       ])
       return {
         ...(await ofInstalled(row.version, row.state, isThere)),
         files,
+        ...(isWritten(files) && { frontMatter: fields }),
         versions: versions.map(toListed),
       }
     },
   }
+}
+
+/** Others have to read the same at the top of the file as was read of it here. */
+function isWritten(files: SkillBundle['files']): boolean {
+  const cut = cutFrontMatter(files[entryFile] ?? '')
+  return typeof cut !== 'string' && !needsQuotes(cut.yaml)
 }
 
 const toListed = ({ hash, tier, source, installedBy, installedAtMs }: SkillVersion) => {

@@ -8,7 +8,7 @@ import {
   sendSkillRequest,
   updateSkillRequest,
 } from './requests/skills.ts'
-import { atMs, count, notes, text } from './shapes.ts'
+import { atMs, count, json, notes, text } from './shapes.ts'
 
 const params = { skill: 'Its name.' }
 const tier = z
@@ -119,6 +119,10 @@ export const skillContracts = {
         is: 'The skill.',
         json: z.object({
           ...shared,
+          frontMatter: z
+            .record(text, json)
+            .optional()
+            .describe('All that stands at the top of its SKILL.md.'),
           files: z.record(text, text).describe('Text by path; `SKILL.md` is one of them.'),
           versions: z
             .array(z.object({ hash, tier, source: text, installedBy: text, installedAtMs: atMs }))

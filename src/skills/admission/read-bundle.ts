@@ -61,7 +61,7 @@ export function readBundle(
   const named = folder ?? textOf(fields['name']) ?? ''
   const { skill, diagnostics } = readSkill(entry, { folder: named, parseYaml: () => fields })
   if (!skill) throw refusedSkill(`${entryFile}: ${diagnostics.map(toLine).join('; ')}`)
-  const { body, metadata: _, allowedTools: __, ...about } = skill
+  const { body, metadata: _, allowedTools: __, frontMatter: ___, ...about } = skill
   for (const [field, text] of Object.entries({ name: skill.name, description: skill.description }))
     if (hasHidden(text) || !text.isWellFormed() || (field === 'name' && hasHiddenInLine(text)))
       throw refusedSkill(`${entryFile}: ${field} has characters that nobody can see.`)

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { exposureSchema } from '#contracts/exposure.ts'
+import { exposureOf } from '#contracts/generation.ts'
 import type { ChangeBy } from '#contracts/plugin-catalog.ts'
 import type { SkillChange, SkillVersion } from '#contracts/skill-catalog.ts'
 import { createPluginLifecycle } from '../../../../src/catalog/lifecycle/lifecycle.ts'
@@ -112,6 +114,25 @@ describe('P17: a skill as a part', () => {
       [],
       ['The skill "kites" stays off: it was removed since.'],
     ])
+  })
+
+  it('takes what it was offered with along when it is removed, and nothing of a plugin by its name', async () => {
+    const { add, change, lifecycle } = open()
+    await add('kites', 'Cut.')
+    const choice = {
+      tools: ['kites__fly'],
+      skills: ['kites', 'code-review'],
+      public_skills: ['kites'],
+    }
+    const exposed = exposureSchema.parse(choice)
+    await lifecycle.change({ do: 'expose', exposed }, operator)
+    const { notes } = await change({ do: 'remove', name: 'kites' })
+    expect(exposureOf(await lifecycle.current())).toEqual({
+      ...exposed,
+      skills: ['code-review'],
+      public_skills: [],
+    })
+    expect(notes.join()).toContain('No longer offered at /mcp: skill kites')
   })
 
   it('P21: stays as it is while a version waits, and is off where one requires more or is trusted less', async () => {
