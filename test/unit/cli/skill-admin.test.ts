@@ -62,8 +62,8 @@ async function run(
   return { code, json, text, sent }
 }
 const adds: Reply = ({ body }) => {
-  const { fields } = body?.['bundle'] as { readonly fields: { readonly name: string } }
-  return { skills: [added(fields.name)], refused: [] }
+  const name = String(Object(Object(body?.['bundle']).fields).name)
+  return { skills: [added(name)], refused: [] }
 }
 
 describe('isola skill add', () => {
@@ -91,7 +91,7 @@ describe('isola skill add', () => {
 
   it('reads a zip here, takes those that are named, and hands an address on', async () => {
     const files = ['weaving', 'dyeing'].map((name) => {
-      const { 'SKILL.md': text = '' } = skillBundle(name, 'Does.', 'The way.').files
+      const { 'SKILL.md': text } = skillBundle(name, 'Does.', 'The way.').files
       return [`repo-main/${name}/SKILL.md`, text] as const
     })
     put('all.zip', zipOf(Object.fromEntries(files)))
