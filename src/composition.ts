@@ -187,7 +187,6 @@ function composeBase(
     usage: (...asked) => governance.principals.usage(...asked),
     isCatalogSilent: () => catalog.installed.isSilent(),
   })
-  const { gateway } = sessions
   const catalog = composeCatalog({
     ...sources,
     namespace: env.CATALOG,
@@ -196,7 +195,7 @@ function composeBase(
     store: storage.plugins,
     skills: storage.skills,
     trust: storage.trust,
-    sessions: gateway,
+    sessions: sessions.gateway,
     deployment: storage.deployment,
   })
   const { installed, validator, buildIndex } = catalog
@@ -275,12 +274,13 @@ function composeWork(parts: WorkParts) {
   const agents = composeAgents({
     ...common,
     ...catalog,
-    createToolset: catalog.toolsets(skills.library),
+    createToolset: catalog.toolsets({ ...governance.policy, skills: skills.library }),
     defaultModel: common.config.models.defaultModel,
     sessions: gateway,
     submitAs: sessions.entry.submitAs,
     createPrompts: memory.createPrompts,
     count,
+    persona: skills.library.persona,
     load: plugins.load,
     wireServers: mcp.wire,
     onSubAgentStopped: hooks.subAgentStopped,

@@ -1,4 +1,5 @@
 import type { JsonObject } from './json.ts'
+import type { Label } from './label.ts'
 import type { TrustTier } from './manifest.ts'
 
 /** What is wrong, or of no use, in a SKILL.md. */
@@ -50,6 +51,14 @@ export interface SkillSource extends Omit<SkillText, 'body' | 'metadata'> {
   readonly tier?: TrustTier
   /** Text by path; `SKILL.md` is one of them. */
   readonly files: Readonly<Record<string, string>>
+}
+
+/** A persona as a model reads it. */
+export interface Persona extends Pick<SkillSource, 'name' | 'hash'> {
+  /** The text under the front matter of its SKILL.md. */
+  readonly text: string
+  /** Whose words it is; the operator's if absent. */
+  readonly label?: Label
 }
 
 /** Whether what a skill needs (`tool:sql__query`, `plugin:http`) is there for whoever wants to use it. May reject. */
@@ -137,6 +146,10 @@ export interface SkillLibrary {
     name: string,
     options: { readonly file?: string | undefined; readonly isThere: IsThere },
   ) => Promise<LoadedSkill>
+  /** A persona by its name, and the names of those that ship; where there is none of it, of all. Rejects if skills cannot be read. */
+  readonly persona: (
+    name: string,
+  ) => Promise<{ readonly persona?: Persona; readonly names: readonly string[] }>
 }
 
 /** What an agent has of them. */

@@ -62,7 +62,7 @@ export interface HttpDeps {
   readonly refreshAgents?: (agent?: string) => Promise<void>
   readonly plugins: PluginAdministration
   readonly tryPolicy: TryPolicy
-  readonly skills: Pick<SkillLibrary, 'list' | 'show'> & SkillShelf
+  readonly skills: Pick<SkillLibrary, 'list' | 'show' | 'persona'> & SkillShelf
   readonly skillAdmission: SkillAdmission
   /** Remote MCP servers. */
   readonly mcp: McpAdministration

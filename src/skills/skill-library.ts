@@ -1,10 +1,17 @@
 import { headOf } from '#contracts/cut.ts'
+import { labelFrom } from '#contracts/label.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
-import type { InstalledSkills, SearchedSkill, SkillCandidate } from '#contracts/skill-catalog.ts'
+import type {
+  InstalledSkills,
+  SearchedSkill,
+  SkillCandidate,
+  SkillRow,
+} from '#contracts/skill-catalog.ts'
 import type {
   FoundSkill,
   IsThere,
   LoadedSkill,
+  Persona,
   SkillLibrary,
   SkillSource,
 } from '#contracts/skill.ts'
@@ -63,14 +70,33 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
         return refuse(`${skill.name} needs what is not here: ${missing.join(', ')}.`)
       return toLoaded(skill, file, count)
     },
+    async persona(wanted) {
+      const [found, shipped] = await Promise.all([sourceOf(wanted), sources()])
+      const persona = found?.kind === 'persona' ? toPersona(found) : undefined
+      const enabled = persona ? [] : ((await deps.store?.list()) ?? []).filter(isEnabled)
+      const there = [...shipped, ...enabled.map(({ version }) => version)]
+      const names = there.filter(({ kind }) => kind === 'persona').map(({ name }) => name)
+      return { ...(persona && { persona }), names: [...new Set(names)].toSorted() }
+    },
   }
 }
 
+const isEnabled = ({ state }: Pick<SkillRow, 'state'>): boolean => state === 'enabled'
 const refuse = (message: string): LoadedSkill => ({ ok: false, message })
 
 const toFound = ({ name, description }: SkillCandidate): FoundSkill => ({
   name,
   description: toShort(description),
+})
+
+/** Enabling a stranger's says that it may be chosen, not that its author may steer what is done: that is asked about. */
+const toPersona = (skill: SkillSource): Persona => ({
+  name: skill.name,
+  hash: skill.hash,
+  text: instructionsOf(skill),
+  ...(skill.tier === 'community' && {
+    label: labelFrom(`isola__persona ${skill.name}`, { confidentiality: 'public' }),
+  }),
 })
 
 function toLoaded(

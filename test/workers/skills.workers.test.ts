@@ -60,6 +60,21 @@ describe('P7: a skill that ships', () => {
     ])
   })
 
+  it('C3: is on the record with the tools that were named beside it, and why', async () => {
+    const query = 'write the minutes of a meeting'
+    const { policy } = await callJson('/api/operator/policy')
+    const denied = { ...policy, deny: ['memory__note'] }
+    await callJson('/api/operator/policy', { json: { policy: denied } })
+    const { session, requests } = await runTask(`${query} in a note`)
+    await callJson('/api/operator/policy', { json: { policy } })
+    const named = readTools(requests.at(-1)!)[0].tools.map(({ id }: Answer) => id)
+    const [{ data }] = await recorded(session, 'tools_found', 1)
+    expect(data.found.map(({ tool }: Answer) => tool)).toEqual(named)
+    expect(data.found[0]).toMatchObject({ score: expect.any(Number) as number })
+    expect(data).toMatchObject({ skills: ['meeting-minutes'], withheld: ['memory__note'] })
+    expect(named).not.toContain('memory__note')
+  })
+
   it('is not there for a task that none fits: the same model does not know the way', async () => {
     const { session, text } = await runTask('book a flight to Lisbon')
     expect(text).toBe('no form is known')

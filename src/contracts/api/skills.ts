@@ -94,6 +94,15 @@ const upload = z.union([sendSkillRequest, fetchSkillsRequest])
 
 /** The skills that there are, and every change of those that were installed. */
 export const skillContracts = {
+  'GET /api/personas': {
+    summary: 'What the orchestrator may be asked to speak as.',
+    replies: {
+      200: {
+        is: 'The personas.',
+        json: z.object({ personas: z.array(z.object({ name: text, description: text })) }),
+      },
+    },
+  },
   'GET /api/operator/skills': {
     summary: 'The skills and personas, with what each costs and lacks.',
     replies: {
