@@ -1,7 +1,12 @@
 import { headOf } from '#contracts/cut.ts'
 import { labelFrom } from '#contracts/label.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
-import type { InstalledSkills, SearchedSkill, SkillCandidate } from '#contracts/skill-catalog.ts'
+import type {
+  InstalledSkills,
+  SearchedSkill,
+  SkillCandidate,
+  SkillRow,
+} from '#contracts/skill-catalog.ts'
 import type {
   FoundSkill,
   IsThere,
@@ -68,14 +73,17 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
       return toLoaded(skill, file, count)
     },
     async persona(wanted) {
-      const [found, all] = await Promise.all([sourceOf(wanted), views.list(async () => true)])
-      const isChosen = ({ kind, state }: SkillView) => kind === 'persona' && state === 'ready'
-      const names = all.filter(isChosen).map(({ name }) => name)
-      return { ...(found?.kind === 'persona' && { persona: toPersona(found) }), names }
+      const [found, shipped] = await Promise.all([sourceOf(wanted), sources()])
+      const persona = found?.kind === 'persona' ? toPersona(found) : undefined
+      const enabled = persona ? [] : ((await deps.store?.list()) ?? []).filter(isEnabled)
+      const there = [...shipped, ...enabled.map(({ version }) => version)]
+      const names = there.filter(({ kind }) => kind === 'persona').map(({ name }) => name)
+      return { ...(persona && { persona }), names: [...new Set(names)].toSorted() }
     },
   }
 }
 
+const isEnabled = ({ state }: Pick<SkillRow, 'state'>): boolean => state === 'enabled'
 const refuse = (message: string): LoadedSkill => ({ ok: false, message })
 
 const toFound = ({ name, description }: SkillCandidate): FoundSkill => ({
