@@ -56,7 +56,7 @@ export interface HttpDeps {
   readonly sessions: SessionGateway
   /** How a surface has work done. */
   readonly entry: SessionEntry
-  readonly agents: Pick<AgentDirectory, 'list' | 'toolNames' | 'tools' | 'offers' | 'promptUnder'>
+  readonly agents: AgentDirectory
   /** Brings `agents` up to date; with one that is not there then, to this very moment. Never throws. */
   readonly refreshAgents?: (agent?: string) => Promise<void>
   readonly plugins: PluginAdministration

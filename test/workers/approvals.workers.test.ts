@@ -168,6 +168,24 @@ describe('a call that the policy gives to an operator', () => {
       expect((await client.ask(`${no.path}/decisions`, { json })).status).toBe(200)
     }
   })
+
+  it('I26: is a limit, too, which no token raises without `approve`', async () => {
+    const ann = await somebody('user')
+    for (const [scope, status] of [
+      ['agents', 403],
+      ['agents approve', 200],
+    ] as const) {
+      const { access_token: token } = await signIn(ann.key, { scope, resource: `${issuer}/api` })
+      const client = speaking(asking(token))
+      const session = await newSession(client)
+      const more = { requireApproval: [], limits: { maxTurns: 1 } }
+      const { id, state } = await runIn(session, client, more)
+      expect(state).toBe('parked')
+      const path = `/api/sessions/${session}/runs/${id}/limits`
+      const raised = await client.ask(path, { json: { maxTurns: 9 } })
+      expect([scope, raised.status]).toEqual([scope, status])
+    }
+  })
 })
 
 describe('an approval that does nothing', () => {

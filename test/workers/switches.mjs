@@ -27,4 +27,22 @@ export default [
     find: 'if (!session || session.principal !== principal) {',
     replace: 'if (!session) {',
   },
+  {
+    name: 'token-approves',
+    what: 'I26: a token without the scope `approve` says yes to nothing',
+    test: 'approvals.workers.test.ts',
+    only: 'no token without `approve`',
+    file: 'src/http/sessions/for-others.ts',
+    find: "if (!isYes || !token || token.scopes.includes('approve')) return",
+    replace: 'return',
+  },
+  {
+    name: 'token-raises',
+    what: 'I26: a token without the scope `approve` raises no limit',
+    test: 'approvals.workers.test.ts',
+    only: 'no token raises',
+    file: 'src/http/sessions/for-others.ts',
+    find: "requireApprove(context, { decision: 'limits' })",
+    replace: '',
+  },
 ]

@@ -12,9 +12,9 @@ import type {
 import { joinLabels, sink } from '#contracts/label.ts'
 import type { PrincipalRates } from '#contracts/principal.ts'
 import { addressOf, type Destination } from '#contracts/destination.ts'
-import { closedAddressText, isOpen } from '#contracts/network-rule.ts'
+import { closedAddressText } from '#contracts/network-rule.ts'
 import type { ToolDecision, ToolPolicy } from '#contracts/tool-policy.ts'
-import { approverOf, decideTool, ratesOf } from './decide-tool.ts'
+import { approverOf, decideTool, goesElsewhere, ratesOf } from './decide-tool.ts'
 
 /** Where the policy in force is read, and who counts calls. */
 export interface LivePolicyDeps {
@@ -75,10 +75,8 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     void moment().then(() => asking.delete(signal))
     return looked
   }
-  const isElsewhere = ({ network }: ToolPolicy, goesTo: Destination | undefined): boolean => {
-    const to = addressOf(goesTo)
-    return to !== undefined && !isOpen(to, network, ownHosts)
-  }
+  const isElsewhere = (policy: ToolPolicy, goesTo: Destination | undefined) =>
+    goesElsewhere(policy, goesTo, ownHosts)
   /** What nobody labelled is the worst, and what says nothing of its sinks does everything. */
   const asked = (policy: ToolPolicy, subject: CallSubject) => ({
     ...subject,
