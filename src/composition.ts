@@ -1,3 +1,4 @@
+import type { Planner } from '#contracts/plan.ts'
 import { archiveReader } from './archive-reader.gen.ts'
 import { bundledPlugins } from './bundled.gen.ts'
 import { inTurn } from './in-turn.ts'
@@ -12,6 +13,7 @@ import { createContextReader } from './context/context-reader.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
+import { createTelling, createToldAnswers } from './governance/answers/told-answers.ts'
 import { composeGovernance, type GovernanceParts } from './governance/compose.ts'
 import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
@@ -151,6 +153,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     readAsset: rooms.readAsset,
     skills: rooms.skills,
     purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
+    toldAnswers: rooms.toldAnswers,
     toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
     configProblem: config.problem,
     readReadiness: storage.readiness,
@@ -286,7 +289,11 @@ function composeWork(parts: WorkParts) {
   const tryOut = plugins.tryOut(agents.wire)
   const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds })
   const { answers } = governance
-  const thinking = composeThinking((planner) => answers.around(hooks.around(planner)), validator)
+  const storageOf = plugins.scopedStorage.ofPrincipal
+  const toldAnswers = createToldAnswers({ ...sources, storageOf })
+  const telling = createTelling(toldAnswers)
+  const around = (planner: Planner) => answers.around(telling(hooks.around(planner)))
+  const thinking = composeThinking(around, validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
   const builder = createContextBuilder({ count, readTool: readOutputName })
   const { aroundSummary } = hooks
@@ -294,5 +301,5 @@ function composeWork(parts: WorkParts) {
   const guarded = { ...thinking, models: answers.behind(models) }
   const kernel = composeKernel({ ...sources, ...guarded, gates, context })
   const windows = createContextReader({ builder, count, models })
-  return { skills, plugins, mcp, agents, hooks, lifecycle, kernel, windows }
+  return { skills, plugins, mcp, agents, hooks, lifecycle, kernel, windows, toldAnswers }
 }

@@ -389,6 +389,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     },
     mcp: noMcpServers,
     purgePlugin: async () => {},
+    toldAnswers: { labelled: async (_principal, messages) => messages },
     toldClients: { said: async () => saidLabel, tell: async () => {} },
     deploymentLog: { append: async () => {} },
     readAsset: async (path) =>

@@ -45,4 +45,13 @@ export default [
     find: "requireApprove(context, { decision: 'limits' })",
     replace: '',
   },
+  {
+    name: 'answers-told',
+    what: 'T11: an answer after a page is known again, on every way of a client without a session',
+    test: 'labels.workers.test.ts',
+    only: 'words its own by that',
+    file: 'src/governance/answers/told-answers.ts',
+    find: "if (depth > 0 || options.pauses !== 'client_tools') return planner.plan(state)",
+    replace: 'return planner.plan(state)',
+  },
 ]
