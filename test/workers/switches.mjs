@@ -51,7 +51,7 @@ export default [
     test: 'labels.workers.test.ts',
     only: 'words its own by that',
     file: 'src/governance/answers/told-answers.ts',
-    find: "if (depth > 0 || options.pauses !== 'client_tools') return planner.plan(state)",
+    find: 'if (!options.bringsAll) return planner.plan(state)',
     replace: 'return planner.plan(state)',
   },
 ]

@@ -66,9 +66,8 @@ export const createTelling =
   ({ tell }: Pick<ToldAnswers, 'tell'>) =>
   (planner: Planner): Planner => ({
     async plan(state) {
-      const { depth, principal, options } = state.caller
-      // Nobody but a client of /v1 has a run that waits for its tools alone.
-      if (depth > 0 || options.pauses !== 'client_tools') return planner.plan(state)
+      const { principal, options } = state.caller
+      if (!options.bringsAll) return planner.plan(state)
       let label = ownLabel
       const texts = new Set<string>()
       const read = (more: Label | undefined) => {

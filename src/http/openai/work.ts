@@ -104,6 +104,7 @@ export async function toWork(
     pauses: 'client_tools',
     ...(clientTools.length > 0 && { clientTools }),
     ...(parsed.limits && { limits: parsed.limits }),
+    ...(isAlone && { bringsAll: true }),
     ...(isAlone && !parsed.isKept && { isStateless: true }),
     // Who named the session, or asks for what it comes to later, can raise a limit.
     ...((isBackground || !isAlone) && { mayRaise: true }),
