@@ -151,6 +151,17 @@ describe('labels and sinks', () => {
       },
     )
 
+    it('T11: does not make them its own by a conversation that begins with them either', async () => {
+      const begin = user('What is new, for a conversation?')
+      saying([get('https://news.example/')], order)
+      const content = await ways.responses([begin])
+      const items = [begin, { role: 'assistant', content }]
+      const { id } = await callJson('/v1/conversations', { json: { items } })
+      world([post])
+      await ask('responses', { conversation: id, input: 'Thanks.' })
+      expect(asked).toEqual([])
+    })
+
     it('asks nothing where no stranger had a part in what was said', async () => {
       saying([keepNote], 'Kept.')
       const begin = user('Keep it.')

@@ -76,17 +76,14 @@ export async function toWork(
   const named = parsed.place ? undefined : readPrintable(headers, 'x-isola-session', 200)
   const target = await resolveTarget(deps, asking, parsed.model)
   const given = await parsed.history(named !== undefined)
-  // What is not in a session comes from the client, its assistant's words too.
-  const isAlone = !parsed.place && named === undefined
-  const messages = isAlone
-    ? await deps.toldAnswers.labelled(asking.id, given.messages)
-    : given.messages
+  const messages = await deps.toldAnswers.labelled(asking.id, given.messages)
   const history = { ...given, messages }
   const taken = await deps.agents.toolNames(clientToolNames(parsed.tools))
   const tools = toClientTools(parsed.tools, taken)
   const { clientTools, toolChoice: held } = chooseTools(tools, parsed.toolChoice)
   const plan = await planOf(deps, { place: parsed.place?.(), history, asking, named, key })
   const echo = parsed.echo?.(plan.session, tools)
+  const isAlone = !parsed.place && named === undefined
   const instructions = [parsed.instructions, history.instructions].filter(Boolean).join('\n\n')
   const trace = readTrace(context, deps.sources)
   const base: Omit<Ask, 'messages' | 'session'> = {
