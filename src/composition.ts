@@ -1,4 +1,3 @@
-import type { Planner } from '#contracts/plan.ts'
 import { archiveReader } from './archive-reader.gen.ts'
 import { bundledPlugins } from './bundled.gen.ts'
 import { inTurn } from './in-turn.ts'
@@ -13,7 +12,7 @@ import { createContextReader } from './context/context-reader.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { createTelling, createToldAnswers } from './governance/answers/told-answers.ts'
+import { createToldAnswers } from './governance/answers/told-answers.ts'
 import { composeGovernance, type GovernanceParts } from './governance/compose.ts'
 import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
@@ -153,7 +152,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     readAsset: rooms.readAsset,
     skills: rooms.skills,
     purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
-    toldAnswers: rooms.toldAnswers,
+    toldAnswers: rooms.told,
     toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
     configProblem: config.problem,
     readReadiness: storage.readiness,
@@ -234,12 +233,11 @@ interface WorkParts extends ReturnType<typeof composeBase> {
 
 /** What an agent works with: plugins, remote servers, the agents themselves, the loop. */
 function composeWork(parts: WorkParts) {
-  const { env, sources, common, storage, sessions, catalog, governance } = parts
+  const { env, sources, common, storage, sessions, catalog, governance, readAsset } = parts
   const { installed, validator, outputs, buildIndex } = catalog
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
   const memory = composeMemory({ buildIndex })
-  const { readAsset } = parts
   const skills = composeSkills({ ...sources, readAsset, asset: bundledSkills, buildIndex, count })
   const plugins = composePlugins({
     ...common,
@@ -289,11 +287,8 @@ function composeWork(parts: WorkParts) {
   const tryOut = plugins.tryOut(agents.wire)
   const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds })
   const { answers } = governance
-  const storageOf = plugins.scopedStorage.ofPrincipal
-  const toldAnswers = createToldAnswers({ ...sources, storageOf })
-  const telling = createTelling(toldAnswers)
-  const around = (planner: Planner) => answers.around(telling(hooks.around(planner)))
-  const thinking = composeThinking(around, validator)
+  const { around, ...told } = createToldAnswers(plugins.scopedStorage.ofPrincipal, sources.sha256)
+  const thinking = composeThinking((one) => answers.around(around(hooks.around(one))), validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
   const builder = createContextBuilder({ count, readTool: readOutputName })
   const { aroundSummary } = hooks
@@ -301,5 +296,5 @@ function composeWork(parts: WorkParts) {
   const guarded = { ...thinking, models: answers.behind(models) }
   const kernel = composeKernel({ ...sources, ...guarded, gates, context })
   const windows = createContextReader({ builder, count, models })
-  return { skills, plugins, mcp, agents, hooks, lifecycle, kernel, windows, toldAnswers }
+  return { skills, plugins, mcp, agents, hooks, lifecycle, kernel, windows, told }
 }

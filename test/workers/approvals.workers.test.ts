@@ -94,7 +94,7 @@ const listed = (session: string, state: string): Promise<Answer> =>
   }, patience)
 
 describe('a call that the policy gives to an operator', () => {
-  it('E6, I26: waits for one, however often its owner, an author or another user says yes', async () => {
+  it('E6, I8, I26: waits for one, however often its owner, an author or another user says yes', async () => {
     await setPolicy(byOperator)
     const [ann, bob, eve] = [
       await somebody('user'),
@@ -169,7 +169,7 @@ describe('a call that the policy gives to an operator', () => {
     }
   })
 
-  it('I26: is a limit, too, which no token raises without `approve`', async () => {
+  it('I8, I26: is a limit, too, which no token raises without `approve`', async () => {
     const ann = await somebody('user')
     for (const [scope, status] of [
       ['agents', 403],

@@ -162,6 +162,16 @@ describe('labels and sinks', () => {
       expect(asked).toEqual([])
     })
 
+    it('T11: does not make them its own by naming what is kept here', async () => {
+      saying([get('https://news.example/')], order)
+      const json = { model: 'orchestrator', input: 'What is new?' }
+      const { output } = await callJson('/v1/responses', { json })
+      world([post])
+      const input = [{ type: 'item_reference', id: output.at(-1).id }, user('Thanks.')]
+      await ask('responses', { input })
+      expect(asked).toEqual([])
+    })
+
     it('asks nothing where no stranger had a part in what was said', async () => {
       saying([keepNote], 'Kept.')
       const begin = user('Keep it.')

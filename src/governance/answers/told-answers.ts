@@ -9,19 +9,22 @@ const space = 'told-answers'
 /** So many are known of a principal, the newest; each is one byte. */
 const most = 1_000
 
-export interface ToldAnswersDeps {
-  /** What outlives sessions, of a principal. */
-  readonly storageOf: (principal: string) => (request: StorageRequest) => Promise<StorageAnswer>
-  readonly sha256: (text: string) => string
-}
+/** What outlives sessions, of a principal. */
+type StorageOf = (principal: string) => (request: StorageRequest) => Promise<StorageAnswer>
 
 /**
  * Keeps hashes with the principal: of the first paragraph of what a turn said, together with what the user had said. So it
  * is known also where a client put the texts of several turns together, or the end was cut off.
  */
-export function createToldAnswers({ storageOf, sha256 }: ToldAnswersDeps): ToldAnswers {
+export function createToldAnswers(
+  storageOf: StorageOf,
+  sha256: (text: string) => string,
+): ToldAnswers & {
+  /** Has it known what the model says in a run whose client brings all of it along. */
+  readonly around: (planner: Planner) => Planner
+} {
   const keyOf = (user: string, paragraph: string) => sha256(JSON.stringify([user, paragraph]))
-  return {
+  const told: ToldAnswers = {
     async tell(principal, { said, texts, label }) {
       if (isUsers(label)) return
       const user = said.findLast(isFromUser)
@@ -59,12 +62,11 @@ export function createToldAnswers({ storageOf, sha256 }: ToldAnswersDeps): ToldA
       }
     },
   }
+  return { ...told, around: (planner) => createTelling(told, planner) }
 }
 
-/** Has it known what the model of such a run says. */
-export const createTelling =
-  ({ tell }: Pick<ToldAnswers, 'tell'>) =>
-  (planner: Planner): Planner => ({
+function createTelling({ tell }: Pick<ToldAnswers, 'tell'>, planner: Planner): Planner {
+  return {
     async plan(state) {
       const { principal, options } = state.caller
       if (!options.bringsAll) return planner.plan(state)
@@ -93,7 +95,8 @@ export const createTelling =
       })
       return steps
     },
-  })
+  }
+}
 
 const isFromUser = (message: Message): boolean =>
   message.role === 'user' && message.taint.includes('user')

@@ -14,7 +14,7 @@ const assistant = (text: string): Message => ({ role: 'assistant', text, taint: 
 function world() {
   const { storage, clock } = createSessionWorld({ script: [] })
   const space = createSpace(storage, clock)
-  const told = createToldAnswers({ storageOf: () => async (request) => space(request), sha256 })
+  const told = createToldAnswers(() => async (request) => space(request), sha256)
   const tell = (texts: readonly string[], label = page, said = [user('hi')]) =>
     told.tell('ann', { said, texts, label })
   const integrityOf = async (...messages: readonly Message[]) =>
@@ -60,7 +60,7 @@ describe('an answer that a client brings back', () => {
 
   it('T11: is the worst where nobody can be asked', async () => {
     const storageOf = () => () => Promise.reject(new Error('away'))
-    const { labelled } = createToldAnswers({ storageOf, sha256 })
+    const { labelled } = createToldAnswers(storageOf, sha256)
     const [, answer] = await labelled('ann', [user('hi'), assistant('Done.')])
     expect(answer?.label).toMatchObject({ integrity: 'stranger', confidentiality: 'private' })
     expect(await labelled('ann', [user('hi')])).toEqual([user('hi')])
