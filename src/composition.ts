@@ -274,24 +274,24 @@ function composeWork(parts: WorkParts) {
   const agents = composeAgents({
     ...common,
     ...catalog,
-    createToolset: catalog.toolsets(skills),
+    createToolset: catalog.toolsets({ skills, deniedOf: governance.policy.deniedOf }),
     defaultModel: common.config.models.defaultModel,
     sessions: gateway,
     submitAs: sessions.entry.submitAs,
     createPrompts: memory.createPrompts,
     count,
+    persona: skills.persona,
     load: plugins.load,
     wireServers: mcp.wire,
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)
   const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds })
-  const { answers } = governance
+  const [{ answers }, { aroundSummary }] = [governance, hooks]
   const { around, ...told } = createToldAnswers(plugins.scopedStorage.ofPrincipal, sources.sha256)
   const thinking = composeThinking((one) => answers.around(around(hooks.around(one))), validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
   const builder = createContextBuilder({ count, readTool: readOutputName })
-  const { aroundSummary } = hooks
   const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })
   const guarded = { ...thinking, models: answers.behind(models) }
   const kernel = composeKernel({ ...sources, ...guarded, gates, context })
