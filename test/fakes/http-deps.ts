@@ -1,5 +1,5 @@
 import { defaultExposure } from '../../src/contracts/exposure.ts'
-import { tryPolicy } from '../../src/governance/policy/decide-tool.ts'
+import { createTryPolicy } from '../../src/governance/policy/decide-tool.ts'
 import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
 import type { AgentResult } from '../../src/contracts/agent.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
@@ -330,6 +330,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     sessions,
     entry: composeEntry({ ...sources, sessions, usage: (id) => principals.usage(id) }),
     agents: {
+      load: async () => undefined,
       tools: async () => [],
       offers: async () => ({ resources: [], prompts: [] }),
       promptUnder: async ({ pinned }) => ({
@@ -382,7 +383,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     isDevelopment: true,
     stateKey: 'a key of at least thirty-two bytes',
     pluginProblems: async () => [],
-    tryPolicy,
+    tryPolicy: createTryPolicy([]),
     skills: shelfOf([]),
     skillDrafts: noDrafts,
     skillAdmission: {
@@ -400,6 +401,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     },
     mcp: noMcpServers,
     purgePlugin: async () => {},
+    toldAnswers: { labelled: async (_principal, messages) => messages },
     toldClients: { said: async () => saidLabel, tell: async () => {} },
     deploymentLog: { append: async () => {} },
     readAsset: async (path) =>
