@@ -4,7 +4,8 @@
 // the small sample beside this file. A set without queries only makes the others larger (`large`).
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createRankedIndex, shippedRanking } from '../../src/catalog/search/search-index.ts'
+import { createRankedIndex } from '../../src/catalog/search/search-index.ts'
+import { shippedRanking } from '../../src/catalog/search/settings.ts'
 import { loadSets, toDocument, type QueryRow, type SearchSet, type ToolRow } from './data.ts'
 import { foldsOf, settingsTried } from './folds.ts'
 import { createPlainFts, createWeightedFts } from './plain-fts.ts'
