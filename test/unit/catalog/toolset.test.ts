@@ -80,6 +80,32 @@ describe('the definitions', () => {
     expect(toolset.resolve('gone__x', {})).toBeUndefined()
   })
 
+  test('a search costs no session an index of its own where all that is installed can be asked', async () => {
+    let built = 0
+    const beyond = (search: () => Promise<readonly string[]>) => ({
+      search,
+      owns: () => false,
+      entry: () => undefined,
+      ready: async () => {},
+    })
+    const find = async (search: () => Promise<readonly string[]>) => {
+      const toolset = build([entry('a__x')], {
+        isPinned: () => false,
+        beyond: beyond(search),
+        buildIndex: (documents) => {
+          built += 1
+          return createSearchIndex(documents)
+        },
+      })
+      const found = toolset.resolve('isola__find', { queries: ['a'] })
+      await found?.entry.tool.execute({ queries: ['a'] }, {} as never)
+    }
+    await find(async () => ['a__x'])
+    expect(built).toBe(0)
+    await find(async () => Promise.reject(new Error('away')))
+    expect(built).toBe(1)
+  })
+
   test('have the same size with ten and with ten thousand unpinned tools', () => {
     const of = (count: number) =>
       JSON.stringify(
