@@ -7,11 +7,11 @@ import type { KeyAdministration } from '#contracts/keys.ts'
 import type { ModelListing, ModelProvider, ModelStatus } from '#contracts/model.ts'
 import type { OAuthService } from '#contracts/oauth.ts'
 import type { Scope } from '#contracts/scopes.ts'
+import type { GivenUpRuns } from '#contracts/given-up-runs.ts'
 import type {
   AuditReader,
   Authenticate,
   DatabaseState,
-  GivenUpRuns,
   MetricsReport,
   ModelReport,
   PluginProblem,

@@ -1,6 +1,7 @@
 import { defaultExposure } from '../../src/contracts/exposure.ts'
 import { createTryPolicy } from '../../src/governance/policy/decide-tool.ts'
 import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
+import type { GivenUpRun, GivenUpRuns } from '../../src/contracts/given-up-runs.ts'
 import type { AgentResult } from '../../src/contracts/agent.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
 import type { StreamItem, ToldEvent } from '../../src/contracts/event.ts'
@@ -8,12 +9,7 @@ import { saidLabel } from '../../src/contracts/label.ts'
 import { unlimited, zeroUsage } from '../../src/contracts/lease.ts'
 import type { JsonObject } from '../../src/contracts/json.ts'
 import type { ModelProvider } from '../../src/contracts/model.ts'
-import type {
-  AuditQuery,
-  GivenUpRun,
-  GivenUpRuns,
-  SessionQuery,
-} from '../../src/contracts/operations.ts'
+import type { AuditQuery, SessionQuery } from '../../src/contracts/operations.ts'
 import type { Reply } from '../../src/contracts/reply.ts'
 import type { ParkedView, RunOutcome, RunView } from '../../src/contracts/run-view.ts'
 import type { SessionApi, SessionGateway } from '../../src/contracts/session-api.ts'
