@@ -27,4 +27,12 @@ export default [
     find: 'if (!session || session.principal !== principal) {',
     replace: 'if (!session) {',
   },
+  {
+    name: 'skill-index-digest',
+    what: 'P19: what an index of skills names is what its digest says',
+    test: 'installed-skills.workers.test.ts',
+    file: 'src/skills/admission/fetch-skills.ts',
+    find: 'if (found !== digest)',
+    replace: "if (found === '')",
+  },
 ]
