@@ -2,8 +2,8 @@ import { archiveReader } from './archive-reader.gen.ts'
 import { bundledPlugins } from './bundled.gen.ts'
 import { inTurn } from './in-turn.ts'
 import { isolateModules, isolateVersion, modelModules } from './isolate.gen.ts'
+import { composeBase } from './composition-base.ts'
 import { composeAgents, composeThinking } from './agents/compose.ts'
-import { composeCatalog } from './catalog/compose.ts'
 import { readOutputName } from './catalog/output-tool.ts'
 import type { CatalogRuntime } from './catalog/catalog-object.ts'
 import { createContextBuilder } from './context/context-builder.ts'
@@ -12,29 +12,22 @@ import { createContextReader } from './context/context-reader.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { composeGovernance, type GovernanceParts } from './governance/compose.ts'
 import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
-import { composeHttp, fullNameIn } from './http/compose.ts'
+import { composeHttp } from './http/compose.ts'
 import type { HttpDeps } from './http/deps.ts'
 import { createToldClients } from './http/mcp/told-clients.ts'
 import { composeKernel } from './kernel/compose.ts'
 import { composeMcp } from './mcp/compose.ts'
 import type { McpServerRuntime } from './mcp/server-parts.ts'
 import { composeMemory } from './memory/compose.ts'
-import { composeModels } from './models/compose.ts'
-import { composeOutbound } from './outbound/compose.ts'
 import { composePlugins } from './plugins/compose.ts'
 import type { PluginRunnerStub } from './plugins/sandbox/isolate-host.ts'
 import type { RunnerParts } from './plugins/sandbox/run-call.ts'
 import type { PluginServiceRuntime } from './plugins/capabilities/storage/plugin-service.ts'
-import { composeSessions } from './sessions/compose.ts'
-import { parseConfig } from './settings.ts'
 import { bundledSkills } from './skills.gen.ts'
 import { composeSkills } from './skills/compose.ts'
-import { secureBytes, systemSources, writeLine } from './sources.ts'
-import { createReadAsset } from './storage/assets.ts'
-import { composeStorage } from './storage/compose.ts'
+import { systemSources } from './sources.ts'
 import { version } from '../package.json'
 
 export interface Runtime {
@@ -67,8 +60,8 @@ export function composeRuntime(
   const { config, storage, sessions, governance, plugins, agents, catalog } = rooms
   const { principals, logins } = governance
   const { createMeter, createSpace, gateway } = sessions
-  const { keepNamedMs, keepAuditMs, keepUsageDays } = config
-  const kept = { ...timing, ...(keepNamedMs && { keepNamedMs }) }
+  const { keepNamedMs, keepAuditMs, keepDraftsMs, keepUsageDays } = config
+  const kept = { ...timing, keepDraftsMs, ...(keepNamedMs && { keepNamedMs }) }
   return {
     session: {
       ...sources,
@@ -171,59 +164,6 @@ function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platfor
   return { ...base, ...work }
 }
 
-/** What the work of an agent stands on: records, sessions, who may do what, models. */
-function composeBase(
-  env: Env,
-  sources: Sources,
-  more: Pick<GovernanceParts, 'openOAuth' | 'rotateOthers'>,
-) {
-  const config = parseConfig(env)
-  const outbound = composeOutbound({ ...sources, config })
-  const shared = { ...sources, ...outbound, config, version }
-  const storage = composeStorage({ ...shared, database: env.DB, namespace: env.KV })
-  const sessions = composeSessions({
-    ...sources,
-    namespace: env.SESSION,
-    usage: (...asked) => governance.principals.usage(...asked),
-    isCatalogSilent: () => catalog.installed.isSilent(),
-  })
-  const catalog = composeCatalog({
-    ...sources,
-    namespace: env.CATALOG,
-    config,
-    bundles: storage.bundles,
-    store: storage.plugins,
-    skills: storage.skills,
-    trust: storage.trust,
-    sessions: sessions.gateway,
-    deployment: storage.deployment,
-  })
-  const { installed, validator, buildIndex } = catalog
-  const governance = composeGovernance({
-    ...shared,
-    stores: storage,
-    installed,
-    namespace: env.PRINCIPAL,
-    deployment: storage.deployment,
-    counters: {
-      strangers: env.STRANGER_LIMIT,
-      requests: env.REQUEST_LIMIT,
-      sessions: env.SESSION_LIMIT,
-    },
-    kv: env.OAUTH_KV,
-    ...more,
-    randomBytes: secureBytes,
-    write: writeLine,
-    fullNameOf: fullNameIn(() => models),
-  })
-  const { readSecrets, log } = governance
-  const told = { log: storage.deploymentLog, onFault: log.fault }
-  const common = { ...shared, ...told, validator, readSecrets }
-  const models = composeModels({ ...common, ai: env.AI, buildIndex })
-  const readAsset = createReadAsset(env.ASSETS)
-  return { config, storage, sessions, catalog, governance, models, readAsset, common }
-}
-
 interface WorkParts extends ReturnType<typeof composeBase> {
   readonly env: Env
   readonly sources: Sources
@@ -233,7 +173,7 @@ interface WorkParts extends ReturnType<typeof composeBase> {
 /** What an agent works with: plugins, remote servers, the agents themselves, the loop. */
 function composeWork(parts: WorkParts) {
   const { env, sources, common, storage, sessions, catalog, governance, readAsset } = parts
-  const { installed, validator, outputs, buildIndex } = catalog
+  const { installed, validator, outputs, unseenWords: words, buildIndex } = catalog
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
   const memory = composeMemory({ buildIndex })
@@ -256,7 +196,7 @@ function composeWork(parts: WorkParts) {
     maxResultChars: outputs.maxChars,
   })
   const skillParts = { ...common, ...plugins.admission, ...storage, ...catalog, readAsset, count }
-  const skills = composeSkills({ ...skillParts, asset: bundledSkills })
+  const skills = composeSkills({ ...skillParts, ...sessions.entry, asset: bundledSkills })
   const bundledIds = () => new Set(agents.current().manifests.map(({ id }) => id))
   const mcp = composeMcp({
     ...common,
@@ -274,13 +214,13 @@ function composeWork(parts: WorkParts) {
   const agents = composeAgents({
     ...common,
     ...catalog,
-    createToolset: catalog.toolsets({ ...governance.policy, skills: skills.library }),
+    createToolset: catalog.toolsets({ ...skills.ofAgents, deniedOf: governance.policy.deniedOf }),
     defaultModel: common.config.models.defaultModel,
     sessions: gateway,
     submitAs: sessions.entry.submitAs,
     createPrompts: memory.createPrompts,
     count,
-    persona: skills.library.persona,
+    persona: skills.persona,
     load: plugins.load,
     wireServers: mcp.wire,
     onSubAgentStopped: hooks.subAgentStopped,
@@ -289,7 +229,7 @@ function composeWork(parts: WorkParts) {
   const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds, skills })
   const { answers } = governance
   const thinking = composeThinking((planner) => answers.around(hooks.around(planner)), validator)
-  const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
+  const gates = { ...governance.policy, validator, outputs, hooks: words.around(hooks.tools) }
   const builder = createContextBuilder({ count, readTool: readOutputName })
   const { aroundSummary } = hooks
   const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })

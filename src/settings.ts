@@ -40,6 +40,7 @@ const defaultKeepAuditDays = 365
 /** How long one can go back to what was in force: longer than a run may wait, so that it is there when one goes on. */
 const keepVersionsDays = whole(/^([89]|[1-9]\d{1,3})$/, 'must be 8 to 9999 days')
 const defaultKeepVersionsDays = 90
+const defaultKeepDraftDays = 30
 /** What Cloudflare bills for each isolate id a day; on a developer's machine nobody bills anything. */
 const isolatePriceNanoUsd = 2_000_000
 
@@ -94,6 +95,8 @@ const configSchema = z.object({
   ISOLA_KEEP_AUDIT_DAYS: keepAuditDays,
   ISOLA_KEEP_USAGE_DAYS: keepUsageDays,
   ISOLA_KEEP_VERSIONS_DAYS: keepVersionsDays,
+  /** How long after it was written last a draft of a skill is kept that nobody promotes. */
+  ISOLA_KEEP_DRAFT_DAYS: keepDays,
   /** What an author may bring; an operator may bring fifty times as much. */
   ISOLA_AUTHOR_VERSIONS: count,
   ISOLA_AUTHOR_MIB: count,
@@ -189,6 +192,7 @@ function keptMs(env: unknown): {
   /** Absent: for ever. */
   readonly keepAuditMs?: number
   readonly keepVersionsMs: number
+  readonly keepDraftsMs: number
 } {
   const read = (schema: typeof keepDays, name: string, whenWrong: string) => {
     const parsed = schema.safeParse(Reflect.get(Object(env), name))
@@ -196,9 +200,11 @@ function keptMs(env: unknown): {
   }
   const named = read(keepDays, 'ISOLA_KEEP_DAYS', '9999')
   const audit = read(keepAuditDays, 'ISOLA_KEEP_AUDIT_DAYS', 'forever')
+  const drafts = read(keepDays, 'ISOLA_KEEP_DRAFT_DAYS', '9999')
   const versions = read(keepVersionsDays, 'ISOLA_KEEP_VERSIONS_DAYS', '9999')
   return {
     keepVersionsMs: Number(versions || defaultKeepVersionsDays) * dayMs,
+    keepDraftsMs: Number(drafts || defaultKeepDraftDays) * dayMs,
     ...(named && { keepNamedMs: Number(named) * dayMs }),
     ...(audit !== 'forever' && { keepAuditMs: Number(audit || defaultKeepAuditDays) * dayMs }),
   }

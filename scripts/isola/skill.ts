@@ -1,7 +1,9 @@
 // isola skill validate|test: skills in folders of this machine, without a server. list|show|export: those of the server.
+// What agents wrote is in skill-drafts.ts.
 import { resolve } from 'node:path'
 import type { Reply } from '../../src/client/client.ts'
 import { defineVerbs, type Context } from './command.ts'
+import { draftVerbs } from './skill-drafts.ts'
 import { adminVerbs } from './skill-admin.ts'
 import { short, table, time } from './text.ts'
 
@@ -149,5 +151,6 @@ export default {
       },
     }),
     ...adminVerbs,
+    ...draftVerbs,
   },
 }

@@ -15,6 +15,8 @@ import type { SubmitAs } from '#contracts/submit-as.ts'
 import type { MoreTools, ToolEntry, Toolset } from '#contracts/tool.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
 import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from './agent-spec.ts'
+import type { BuildToolset } from './build-toolset.ts'
+import { createCodeMode, type CodeOf } from './code-mode.ts'
 import { connectCode } from './code-reach.ts'
 import { orchestratorDescriptor, orchestratorId, registerOrchestrator } from './orchestrator.ts'
 import { offersOf } from './offers.ts'
@@ -34,19 +36,6 @@ export interface InstalledPlugin {
   /** Its tools; with code of its own also its `<plugin>__run`. */
   readonly tools: readonly ToolEntry[]
 }
-
-/** Builds the tools of one agent (the catalog room). */
-export type BuildToolset = (
-  entries: readonly ToolEntry[],
-  options: {
-    /** Adds the core tools; only the orchestrator has them. */
-    readonly core: 'with-core-tools' | 'without-core-tools'
-    readonly isPinned: (entry: ToolEntry) => boolean
-    readonly beyond?: MoreTools | undefined
-    /** Results that a stranger can have written stay behind handles; a reader on this model answers about them. */
-    readonly narrowReading?: { readonly model: string | undefined } | undefined
-  },
-) => Toolset & { readonly problems: readonly { readonly tool: string; readonly message: string }[] }
 
 /** What a directory of agents is made from: plugins, servers, and the core tools. */
 export interface AgentDirectoryDeps extends PinningDeps, PersonaDeps {
@@ -68,7 +57,11 @@ export interface AgentDirectoryDeps extends PinningDeps, PersonaDeps {
   /** What the orchestrator reaches besides, by name. */
   readonly beyond?: MoreTools | undefined
   /** Which agents do not see what strangers wrote; none if left out. */
-  readonly readsNarrowly?: (agent: string) => boolean
+  readonly readsNarrowly?: ((agent: string) => boolean) | undefined
+  /** Which agents write code against their tools, besides those whose manifest says so; none if left out. */
+  readonly writesCode?: ((agent: string) => boolean) | undefined
+  /** Whether the orchestrator may keep drafts of skills; other agents say so in their manifests. */
+  readonly emitsSkills?: boolean | undefined
   /** Full names of what the orchestrator's model sees from the start, the most wanted first. */
   readonly pinned: readonly string[]
   readonly count: TokenCounter
@@ -99,6 +92,8 @@ export interface AgentCatalog {
   readonly prompt: OrchestratorPrompt
 }
 
+type Given = AgentDirectoryDeps & { readonly codeOf: CodeOf }
+
 interface Owner extends ToolOwner {
   readonly plugin: InstalledPlugin
   /** Set if our kernel runs its agent. */
@@ -117,10 +112,12 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
     deps.servers,
   )
   registerOrchestrator(deps.prompts)
-  const orchestrator = prepareOrchestrator(owners, deps, problems)
+  const codeOf = createCodeMode(owners, deps.writesCode ?? (() => false), problems)
+  const given = { ...deps, codeOf }
+  const orchestrator = prepareOrchestrator(owners, given, problems)
   const agents = new Map<string, LoadAgent>([[orchestratorId, orchestrator.load]])
   for (const owner of owners) {
-    if (owner.agent) agents.set(owner.id, prepareAgent(owner.agent, owners, deps, problems))
+    if (owner.agent) agents.set(owner.id, prepareAgent(owner.agent, owners, given, problems))
   }
   const descriptors = [
     orchestratorDescriptor,
@@ -226,7 +223,7 @@ function reach(
 function prepareAgent(
   source: AgentSource,
   owners: readonly Owner[],
-  deps: AgentDirectoryDeps,
+  deps: Given,
   problems: PluginProblem[],
 ): LoadAgent {
   const { uses_tools: uses, disallowed_tools: disallowed } = source.agent
@@ -236,7 +233,9 @@ function prepareAgent(
   const toolset = deps.createToolset(entries, {
     core: 'without-core-tools',
     isPinned: () => true,
+    code: deps.codeOf(source.manifest.id, source.agent),
     narrowReading: narrowReadingOf(spec, deps),
+    emitsSkills: source.agent.allow_skill_emission,
   })
   report(source.manifest.id, toolset, problems)
   return createLoader(spec, toolset, deps)
@@ -247,12 +246,10 @@ const narrowReadingOf = (
   { readsNarrowly }: AgentDirectoryDeps,
 ) => (readsNarrowly?.(id) ? { model } : undefined)
 
-function prepareOrchestrator(
-  owners: readonly Owner[],
-  deps: AgentDirectoryDeps,
-  problems: PluginProblem[],
-) {
-  const { servers = [], orchestratorUsesTools, pinned, prompts, count } = deps
+function prepareOrchestrator(owners: readonly Owner[], deps: Given, problems: PluginProblem[]) {
+  const { servers = [], orchestratorUsesTools, prompts, count } = deps
+  const code = deps.codeOf(orchestratorId)
+  const pinned = code ? [] : deps.pinned
   const everything = [...owners, ...servers.filter(({ isExclusive }) => !isExclusive)]
   const uses = orchestratorUsesTools ?? everything.map(({ id }) => id)
   const entries = reach(orchestratorId, uses, withServers(owners, deps), problems)
@@ -261,11 +258,13 @@ function prepareOrchestrator(
       core: 'with-core-tools',
       isPinned,
       beyond: deps.beyond,
+      code,
       narrowReading: narrowReadingOf({ id: orchestratorId, model: undefined }, deps),
+      emitsSkills: deps.emitsSkills,
     })
   const shownOf = (names: ReadonlySet<string>) => owners.map((owner) => toPinned(owner, names))
   const wire = (persona?: Persona) =>
-    wireOrchestrator({ pinned, entries, build, shownOf, prompts, persona, count })
+    wireOrchestrator({ pinned, entries, build, shownOf, prompts, persona, count, code })
   const wired = wire()
   report(orchestratorId, wired.toolset, problems)
   problems.push(...wired.problems)

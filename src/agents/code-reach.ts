@@ -1,3 +1,4 @@
+import type { JsonObject } from '#contracts/json.ts'
 import type { Manifest } from '#contracts/manifest.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { agentToolName } from './sub-agent-tool.ts'
@@ -46,7 +47,7 @@ export function connectCode<Owner extends CodeOwner>(
       ))
     const inner = {
       ...entry.inner,
-      resolve: (name: string, input: Parameters<typeof entry.inner.resolve>[1]) => {
+      resolve: (name: string, input: JsonObject) => {
         const found = tools().get(name)
         return found && { entry: found, input }
       },

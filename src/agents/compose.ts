@@ -10,7 +10,14 @@ import { createFinishReflector, modelPlanner } from './model-planner.ts'
 
 type DirectoryParts = Omit<
   AgentDirectoryDeps,
-  'plugins' | 'servers' | 'prompts' | 'beyond' | 'readsNarrowly' | 'pinned'
+  | 'plugins'
+  | 'servers'
+  | 'prompts'
+  | 'beyond'
+  | 'readsNarrowly'
+  | 'writesCode'
+  | 'emitsSkills'
+  | 'pinned'
 >
 
 interface Loaded {
@@ -50,9 +57,19 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
     const { plugins } = loaded
     const { servers } = remote
     const prompts = createPrompts()
-    const { narrow_reading: narrow = [], pinned } = policyOf(snapshot)
-    const readsNarrowly = (agent: string) => narrow.includes(agent) || narrow.includes('*')
-    const given = { plugins, servers, prompts, beyond, readsNarrowly, pinned }
+    const {
+      narrow_reading: narrow,
+      code_mode: code,
+      allow_skill_emission: emitsSkills,
+      pinned,
+    } = policyOf(snapshot)
+    const [readsNarrowly, writesCode] = [narrow, code].map(
+      (agents = []) =>
+        (agent: string) =>
+          agents.includes(agent) || agents.includes('*'),
+    )
+    const modes = { readsNarrowly, writesCode, emitsSkills }
+    const given = { plugins, servers, prompts, beyond, ...modes, pinned }
     const catalog = createAgentDirectory({ ...rest, ...given })
     const { directory, ownerOf, prompt } = catalog
     const problems = [...loaded.problems, ...remote.problems, ...catalog.problems]

@@ -18,7 +18,7 @@ export const orchestratorDescriptor: AgentDescriptor = {
 export const orchestratorTemplate: PromptTemplate = {
   id: 'isola/orchestrator',
   version: '1',
-  requiredVars: ['tools', 'agents'],
+  requiredVars: ['tools', 'agents', 'call'],
   engine: 'jinja',
   metadata: { role: 'system' },
   createdBy: 'isola',
@@ -45,7 +45,7 @@ export const orchestratorTemplate: PromptTemplate = {
 (none)
 {% endfor %}
 
-More tools and agents than these may be installed. Look for them with isola__find (several short queries, one for each step), then call what it names with isola__call.
+More tools and agents than these may be installed. Look for them with isola__find (several short queries, one for each step), then call what it names with {{ call }}.
 `,
 }
 
@@ -55,7 +55,10 @@ export function registerOrchestrator(prompts: PromptStore): void {
 }
 
 /** The orchestrator; no model of its own, so the deployment's default answers. */
-export function toOrchestratorSpec(summary: CapabilitySummary, prompts: PromptStore): AgentSpec {
+export function toOrchestratorSpec(
+  summary: CapabilitySummary & { readonly call: string },
+  prompts: PromptStore,
+): AgentSpec {
   const rendered = prompts.render(
     orchestratorTemplate.id,
     { ...summary },

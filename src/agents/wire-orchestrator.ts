@@ -24,6 +24,8 @@ interface Wiring<T extends Toolset> {
   /** How it speaks; in its own voice if absent. */
   readonly persona?: Persona | undefined
   readonly count: TokenCounter
+  /** What calls the tools that it finds, in place of `isola__call`. */
+  readonly code?: ToolEntry | undefined
 }
 
 /**
@@ -32,13 +34,17 @@ interface Wiring<T extends Toolset> {
  * what is pinned.
  */
 export function wireOrchestrator<T extends Toolset>(wiring: Wiring<T>) {
-  const { pinned, entries, build, shownOf, prompts, persona, count } = wiring
+  const { pinned, entries, build, shownOf, prompts, persona, count, code } = wiring
   const reached = new Set(entries.map(({ tool }) => tool.name))
   const wanted = pinned.filter((name) => reached.has(name))
   const wire = (names: readonly string[]) => {
     const shown = new Set(names)
     const toolset = build(({ tool }) => shown.has(tool.name))
-    const own = toOrchestratorSpec(summarizeCapabilities(shownOf(shown)), prompts)
+    const summary = {
+      ...summarizeCapabilities(shownOf(shown)),
+      call: code?.tool.name ?? 'isola__call',
+    }
+    const own = toOrchestratorSpec(summary, prompts)
     const spec = persona ? spokenBy(persona, own) : own
     const tokens = count.ofText(spec.instructions) + count.ofTools(toolset.definitions)
     return { spec, toolset, tokens }

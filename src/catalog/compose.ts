@@ -7,6 +7,7 @@ import type { DeniedTools } from '#contracts/policy.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SkillStore } from '#contracts/skill-catalog.ts'
 import type { AgentSkills } from '#contracts/skill.ts'
+import type { EmitSkill } from '#contracts/skill-draft.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { TrustStore } from '#contracts/trust.ts'
 import {
@@ -23,6 +24,7 @@ import {
 import type { IsolatePrice } from './lifecycle/isolate-note.ts'
 import { createPluginViews } from './lifecycle/view.ts'
 import { createCollector } from './lifecycle/collect.ts'
+import { createEmitSkillTool } from './emit-skill-tool.ts'
 import { createOutputStore, createOutputTool, readOutputName } from './output-tool.ts'
 import { withResultsAside } from './keep-aside.ts'
 import { createNarrowReader, readValuesName } from './narrow-reader.ts'
@@ -31,6 +33,7 @@ import { toSnapshot, withNeeds } from './part-needs.ts'
 import { createSchemaValidator } from './schema-validator.ts'
 import { createSearchIndex } from './search/search-index.ts'
 import { createToolset, type ToolsetOptions } from './toolset.ts'
+import { createUnseenWords } from './unseen-words.ts'
 
 interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
   readonly sessions: SessionGateway
@@ -50,6 +53,8 @@ interface AgentToolsetOptions extends Omit<
 > {
   /** What strangers can have written stays behind a handle, and a reader without tools answers about it. */
   readonly narrowReading?: { readonly model: string | undefined } | undefined
+  /** It may keep drafts of skills. */
+  readonly emitsSkills?: boolean | undefined
 }
 
 const readTools = { narrow: readValuesName, whole: readOutputName }
@@ -58,6 +63,7 @@ const readTools = { narrow: readValuesName, whole: readOutputName }
 export function composeCatalog({ bundles, store, skills, trust, config, ...parts }: CatalogParts) {
   const more = [createOutputTool(parts.sessions)]
   const outputs = createOutputStore(parts.sessions)
+  const unseenWords = createUnseenWords(parts.sessions)
   const loadBody = async (hash: string) =>
     toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
   // The object and the try-out look at what is there now: what they read once is not read again soon.
@@ -67,6 +73,7 @@ export function composeCatalog({ bundles, store, skills, trust, config, ...parts
     initial: emptySnapshot,
     validator: createSchemaValidator(),
     outputs,
+    unseenWords,
     buildIndex: createSearchIndex,
     /** What the object itself works with. */
     objectParts: {
@@ -97,16 +104,31 @@ export function composeCatalog({ bundles, store, skills, trust, config, ...parts
       })
       return lifecycle
     },
-    /** How an agent's set of tools is made, with the skills that it may find, and without the tools that it may not. */
-    toolsets:
-      (found: { readonly skills: AgentSkills; readonly deniedOf: DeniedTools }) =>
-      (entries: readonly ToolEntry[], { narrowReading, ...options }: AgentToolsetOptions) => {
+    /**
+     * How an agent's set of tools is made: with the skills that it may find and what keeps those that it writes, and without
+     * the tools that it may not use.
+     */
+    toolsets: ({
+      emitSkill,
+      ...found
+    }: {
+      readonly skills: AgentSkills
+      readonly deniedOf: DeniedTools
+      readonly emitSkill: EmitSkill
+    }) => {
+      const emits = [createEmitSkillTool(emitSkill)]
+      return (
+        entries: readonly ToolEntry[],
+        { narrowReading, emitsSkills, ...options }: AgentToolsetOptions,
+      ) => {
         const all = { ...options, buildIndex: createSearchIndex, more, ...found }
-        if (!narrowReading) return createToolset(entries, all)
-        const shown = [createNarrowReader(parts.sessions, narrowReading.model)]
+        const own = emitsSkills ? emits : []
+        if (!narrowReading) return createToolset(entries, { ...all, shown: own })
+        const shown = [createNarrowReader(parts.sessions, narrowReading.model), ...own]
         const toolset = createToolset(entries, { ...all, shown })
-        return { ...toolset, ...withResultsAside(toolset, outputs, readTools) }
-      },
+        return { ...toolset, ...withResultsAside(toolset, outputs, unseenWords, readTools) }
+      }
+    },
     withOutside: withOutsideTools,
   }
 }

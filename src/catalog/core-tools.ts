@@ -2,11 +2,12 @@ import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { ownLabel } from '#contracts/label.ts'
 import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
-import type { AgentSkills } from '#contracts/skill.ts'
+import type { AgentSkills, IsThere } from '#contracts/skill.ts'
 import type { DeniedTools } from '#contracts/policy.ts'
 import type { MoreTools, Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createPresence } from './presence.ts'
 import { splitExclusions } from './search/exclusions.ts'
+import { toSignature } from './signatures.ts'
 import { createLoadSkill } from './skill-tool.ts'
 import { toToolDocument } from './tool-document.ts'
 
@@ -32,6 +33,8 @@ export interface CoreToolsDeps {
   readonly skills?: AgentSkills | undefined
   /** What of these whoever looks may not call: a model is not shown it. */
   readonly deniedOf?: DeniedTools | undefined
+  /** Calls what was found, in code: then it is found as a signature. */
+  readonly code?: ToolEntry | undefined
 }
 
 /**
@@ -44,10 +47,12 @@ export function createCoreTools(
   reach: readonly ToolEntry[],
   deps: CoreToolsDeps,
 ): readonly ToolEntry[] {
-  const find = toEntry(createFind(reach, deps), 'repeatable')
-  const { skills, beyond } = deps
-  const load = skills && createLoadSkill(skills, createPresence(reach, beyond))
-  return [find, toEntry(callTool, 'effectful'), ...(load ? [toEntry(load, 'repeatable')] : [])]
+  const { skills, beyond, code } = deps
+  const isThere = createPresence(code ? [...reach, code] : reach, beyond)
+  const find = toEntry(createFind(reach, { ...deps, isThere }), 'repeatable')
+  const load = skills && createLoadSkill(skills, isThere)
+  const call = code ?? toEntry(callTool, 'effectful')
+  return [find, call, ...(load ? [toEntry(load, 'repeatable')] : [])]
 }
 
 function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
@@ -67,9 +72,15 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
 
 function createFind(
   reach: readonly ToolEntry[],
-  { buildIndex, beyond, skills, deniedOf }: CoreToolsDeps,
+  {
+    buildIndex,
+    beyond,
+    skills,
+    deniedOf,
+    code,
+    isThere,
+  }: CoreToolsDeps & { readonly isThere: IsThere },
 ): Tool {
-  const isThere = createPresence(reach, beyond)
   const entries = new Map(reach.map((entry) => [entry.tool.name, entry]))
   let index: SearchIndex | undefined
   /** Of what is here: where nothing else is, or nobody can be asked about it. */
@@ -90,7 +101,7 @@ function createFind(
   }
   return {
     name: findName,
-    description: `Find installed tools${skills ? ', agents and skills' : ' and agents'} by what they do. Give several short queries, one for each step of the task. Call what you find with isola__call.`,
+    description: `Find installed tools${skills ? ', agents and skills' : ' and agents'} by what they do. Give several short queries, one for each step of the task. Call what you find with ${code?.tool.name ?? callName}.`,
     inputSchema: {
       type: 'object',
       properties: {
@@ -116,11 +127,15 @@ function createFind(
       // Skills are a help: that they cannot be read keeps nobody from the tools.
       const fitting = skills?.find(queries, isThere).catch(() => [])
       const { hits, ...how } = await searchAll(queries, limit)
-      const there = hits.flatMap(({ id }) => entries.get(id) ?? beyond?.entry(id) ?? [])
+      const there = hits
+        .filter(({ id }) => id !== code?.tool.name)
+        .flatMap(({ id }) => entries.get(id) ?? beyond?.entry(id) ?? [])
       const withheld = new Set(await deniedOf?.(there, context))
       const found = there.filter(({ tool }) => !withheld.has(tool.name))
       const shows = found.map(({ tool, definitionHash }) => [tool.name, definitionHash] as const)
-      const tools = found.map(({ tool }) => describe(tool))
+      const tools = code
+        ? found.map(({ tool }) => toSignature(tool)).join('\n')
+        : found.map(({ tool }) => describe(tool))
       const fit = ((await fitting) ?? []).map(({ name, description }) => ({ name, description }))
       const output = { tools, ...(fit.length > 0 && { skills: fit }) }
       const named = new Set(found.map(({ tool }) => tool.name))

@@ -3,17 +3,20 @@ import { joinLabels, type Label } from '#contracts/label.ts'
 import type { OutputStore } from '#contracts/policy.ts'
 import type { ToolContext, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
 import { corePrefix } from './core-tools.ts'
+import type { createUnseenWords } from './unseen-words.ts'
 
 /** Of a handle: in our words, and nothing that a stranger wrote. */
 const handleLabel: Label = { integrity: 'tool', confidentiality: 'public', sources: [] }
 
 /**
  * A toolset whose results stay outside of the context where a stranger can have written them: the model gets a handle.
- * What cannot be kept comes back as it is, with its label.
+ * What cannot be kept comes back as it is, with its label. A call may be given words of them that the model has not
+ * seen; what comes back may say these again, and is theirs.
  */
 export function withResultsAside(
   toolset: Toolset,
   { keep }: Pick<OutputStore, 'keep'>,
+  words: Pick<ReturnType<typeof createUnseenWords>, 'accept' | 'in' | 'told'>,
   readTools: { readonly narrow: string; readonly whole: string },
 ): Toolset {
   const known = new WeakMap<ToolEntry, ToolEntry>()
@@ -23,14 +26,20 @@ export function withResultsAside(
       ...entry,
       tool: {
         ...entry.tool,
-        execute: async (input, context) =>
-          keptAside(await entry.tool.execute(input, context), entry, context),
+        async execute(input, context) {
+          const unseen = words.in(input)
+          const result = await entry.tool.execute(input, context)
+          // Ours labels what it keeps; what other code was told in any call it may say in this one.
+          const told = unseen?.label ?? (isOurs(entry) ? undefined : await words.told(context))
+          const label = told && joinLabels([result.label ?? entry.yields, told])
+          return keptAside(label ? { ...result, label } : result, entry, context)
+        },
       },
     }
     known.set(entry, made)
     return made
   }
-  const note = `What came back can be written by anybody, so it is kept aside. Ask for values in it with ${readTools.narrow}. With ${readTools.whole} you read all of it, and what you do after that may need somebody's approval.`
+  const note = `What came back can be written by anybody, so it is kept aside. Ask for values in it with ${readTools.narrow}. With ${readTools.whole} you read all of it, and what you do after that may need somebody's approval: such calls are asked about together if you make them in one turn.`
   async function keptAside(
     result: ToolResult,
     { yields, tool: { name } }: ToolEntry,
@@ -57,9 +66,13 @@ export function withResultsAside(
     ...toolset,
     resolve(name, input) {
       const resolved = toolset.resolve(name, input)
-      return resolved && { ...resolved, entry: aside(resolved.entry) }
+      if (!resolved) return undefined
+      if (!resolved.entry.tool.name.startsWith(corePrefix)) words.accept(resolved.input)
+      return { ...resolved, entry: aside(resolved.entry) }
     },
   }
 }
+
+const isOurs = ({ record }: ToolEntry): boolean => record.tier === 'builtin'
 
 const isPaused = (result: ToolResult): boolean => !result.ok && result.pause !== undefined

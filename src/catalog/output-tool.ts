@@ -25,17 +25,9 @@ export interface OutputSpaces {
 export function createOutputStore(sessions: OutputSpaces): OutputStore {
   return {
     maxChars,
-    async keep({ rootSession, session, run, call, label }, json) {
+    async keep({ session, run, call, ...of }, json) {
       const handle = `${session}.${run}.${call}`
-      const answer = await sessions.at(rootSession).storage({
-        verb: 'set',
-        space,
-        key: handle,
-        value: json,
-        quotaBytes,
-        evicts: true,
-        ...(label && { label }),
-      })
+      const answer = await keepOutput(sessions, of, handle, json)
       const head = headOf(json, headChars)
       if (answer.error !== undefined)
         return { chars: json.length, head, note: `The rest was not kept: ${answer.error}` }
@@ -48,6 +40,23 @@ export function createOutputStore(sessions: OutputSpaces): OutputStore {
     },
   }
 }
+
+/** Keeps JSON behind a handle that begins with its session. */
+export const keepOutput = (
+  sessions: OutputSpaces,
+  { rootSession, label }: Pick<ToolContext, 'rootSession' | 'label'>,
+  handle: string,
+  json: string,
+) =>
+  sessions.at(rootSession).storage({
+    verb: 'set',
+    space,
+    key: handle,
+    value: json,
+    quotaBytes,
+    evicts: true,
+    ...(label && { label }),
+  })
 
 /** Pages through and searches what was kept. */
 export function createOutputTool(sessions: OutputSpaces): ToolEntry {

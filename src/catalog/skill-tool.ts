@@ -1,5 +1,4 @@
-import { labelFrom, ownLabel, type Label } from '#contracts/label.ts'
-import type { AgentSkills, IsThere, LoadedSkill } from '#contracts/skill.ts'
+import { labelOfSkill, type AgentSkills, type IsThere } from '#contracts/skill.ts'
 import type { Tool, ToolResult } from '#contracts/tool.ts'
 
 /** The tool that reads a skill. */
@@ -34,7 +33,7 @@ export const createLoadSkill = (skills: AgentSkills, isThere: IsThere): Tool => 
     emit({ type: 'skill_loaded', data: { call, name: loaded.name, hash, tier, ...wanted, tokens } })
     return {
       ok: true,
-      label: labelOf(loaded),
+      label: labelOfSkill(loaded),
       output: {
         skill: loaded.name,
         ...(wanted.file === undefined ? { instructions: text } : { ...wanted, text }),
@@ -43,9 +42,3 @@ export const createLoadSkill = (skills: AgentSkills, isThere: IsThere): Tool => 
     }
   },
 })
-
-/** Enabling a community skill says that it may be read, not that its author may steer what is done: that is asked about. */
-const labelOf = ({ tier, name }: Extract<LoadedSkill, { readonly ok: true }>): Label =>
-  tier === 'community'
-    ? labelFrom(`${loadSkillName} ${name}`, { confidentiality: 'public' })
-    : ownLabel

@@ -1,5 +1,5 @@
 import type { PluginSnapshot } from '#contracts/generation.ts'
-import type { PluginProblem } from '#contracts/operations.ts'
+import { codeModeOff, type PluginProblem } from '#contracts/operations.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
 import { ownerOf } from '#contracts/tool-name.ts'
 import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
@@ -59,7 +59,10 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
       kept.tools.put({
         id,
         needs: needs.get(id) ?? [],
-        problems: wired.problems.filter(({ plugin }) => plugin === id),
+        // That of an agent goes with another part, and every run has agents: it is said where they are wired.
+        problems: wired.problems.filter(
+          ({ plugin, code }) => plugin === id && code !== codeModeOff,
+        ),
         tools: names
           .flatMap((name) => tools.get(name) ?? [])
           .map((tool) => ({ ...tool, isHidden })),

@@ -4,6 +4,7 @@ import type { DeniedTools } from '#contracts/policy.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { AgentSkills } from '#contracts/skill.ts'
 import type { MoreTools, ResolvedTool, ToolEntry, Toolset } from '#contracts/tool.ts'
+import { namesIn, toCodeTool } from './code-mode.ts'
 import { callName, corePrefix, createCoreTools, findName } from './core-tools.ts'
 
 const maxNameChars = 64
@@ -21,6 +22,8 @@ export interface ToolsetOptions {
   readonly skills?: AgentSkills | undefined
   /** With core tools: what of the tools that are found is not shown. */
   readonly deniedOf?: DeniedTools | undefined
+  /** Runs code: in place of the pinned the model sees this, and `isola__find` that answers signatures. */
+  readonly code?: ToolEntry | undefined
   /** Core tools that the model sees from the start in either case. */
   readonly shown?: readonly ToolEntry[]
   /** Further core tools, after `isola__find` and `isola__call`; without core tools they resolve but are not defined. */
@@ -54,30 +57,36 @@ export function createToolset(
     if (message === undefined) reach.set(name, entry)
     else problems.push({ tool: name, message })
   }
-  const isPinned = options.isPinned ?? (() => true)
+  const code = options.code && toCodeTool(options.code)
+  if (code) reach.delete(code.tool.name)
+  const isPinned = code ? () => false : (options.isPinned ?? (() => true))
   const pinned = [...reach.values()].filter(isPinned)
-  const { shown = [] } = options
-  if (options.core === 'without-core-tools') {
-    // In no definition, since those are exactly what the agent may use; a long result names the tool to read it with.
-    const { definitions } = toToolset([...pinned, ...shown])
-    return {
-      definitions,
-      resolve: toToolset([...pinned, ...shown, ...(options.more ?? [])]).resolve,
-      problems,
-    }
-  }
-  const core = [...createCoreTools([...reach.values()], options), ...(options.more ?? []), ...shown]
-  const direct = toToolset([...core, ...pinned])
-  const { beyond } = options
+  const { shown = [], more = [] } = options
+  const isOwn = options.core === 'without-core-tools'
+  // What an agent finds are its own tools: nothing beyond them, and no skills.
+  const { beyond, skills } = isOwn ? {} : options
+  const core =
+    isOwn && !code ? [] : createCoreTools([...reach.values()], { ...options, beyond, skills, code })
+  // In no definition of an agent, since those are exactly what it may use; a long result names the tool to read it with.
+  const seen = isOwn ? [...core, ...pinned, ...shown] : [...core, ...more, ...shown, ...pinned]
+  const { definitions } = toToolset(seen)
+  const direct = toToolset([...seen, ...more])
+  if (core.length === 0) return { definitions, resolve: direct.resolve, problems }
   const find = (name: string) => reach.get(name) ?? beyond?.entry(name)
+  /** Of a call that stands for another: by which name, if by any. */
+  const standsFor = (name: string, input: JsonObject): Json | undefined =>
+    (name === callName && !isOwn) || (name === code?.tool.name && 'name' in input)
+      ? (input['name'] ?? '')
+      : undefined
   let isAway = false
   return {
-    definitions: direct.definitions,
+    definitions,
     finder: findName,
     ...(beyond && {
       async ready(calls) {
         const wanted = calls.flatMap(({ toolId, input }) => {
-          const name = toolId === callName ? input['name'] : toolId
+          const name = standsFor(toolId, input) ?? toolId
+          if (name === code?.tool.name) return namesIn(String(input['code']))
           return typeof name === 'string' ? name : []
         })
         const missing = wanted.filter((name) => !direct.resolve(name, {}) && !find(name))
@@ -87,14 +96,14 @@ export function createToolset(
     }),
     // What was found may be called by its own name too.
     resolve(name, input) {
-      if (name === callName) return resolveInner(find, input)
+      if (standsFor(name, input) !== undefined) return resolveInner(find, input)
       const entry = find(name)
       return direct.resolve(name, input) ?? (entry && { entry, input })
     },
     missing(name, input) {
-      const wanted = name === callName ? input['name'] : name
+      const wanted = standsFor(name, input) ?? name
       if (typeof wanted !== 'string' || wanted === '')
-        return `${callName} needs "name": the id of a tool, as ${findName} answers it.`
+        return `${name} needs "name": the id of a tool, as ${findName} answers it.`
       if (direct.resolve(wanted, {})) return `${wanted} is called by its own name.`
       const shown = headOf(wanted, maxNameChars)
       if (isAway)

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { approvalScope } from './approval.ts'
+import { draftEventSchemas } from './draft-event-schemas.ts'
 import type { Json } from './json.ts'
 
 /**
@@ -227,6 +228,7 @@ export const deploymentEventSchemas = {
   }),
   mcp_sign_in_refused: kind('A sign-in at an MCP server failed.', { ...server, refused: text }),
   exposure_changed: kind('What is offered at /mcp was changed.', { ...lines, ...change }),
+  ...draftEventSchemas,
   secret_set: kind('A secret has a value. The value is on no record.', { name: text, ...request }),
   secret_removed: kind('A secret was taken away.', { name: text, ...request }),
   secrets_rotated: kind('Secrets were sealed under another key.', { count: number, ...request }),

@@ -265,6 +265,13 @@ export const eventSchemas = {
     file: text.exactOptional().describe('absent for the instructions'),
     tokens: number.describe('of what it was given, as estimated'),
   }),
+  skill_emitted: kind('An agent wrote a skill, which is kept as a draft for an operator.', {
+    call,
+    draft: text.describe('the same where it was nearly the same as one that is there'),
+    name: text,
+    hash: text.describe('sha-256 of all files of the skill'),
+    redacted: number.describe('secrets that were taken out of it'),
+  }),
   tool_log: kind(
     'A tool or a hook logged something.',
     {

@@ -105,10 +105,12 @@ function hostProblem(place: string, host: string): string | undefined {
 }
 
 const schemasIn = ({ contributes, agent, config_schema: config }: Manifest): Placed<JsonObject> => [
-  ...contributes.tools.map(
-    ({ input_schema: schema }, index) =>
-      [`contributes.tools[${index}].input_schema`, schema as JsonObject] as const,
-  ),
+  ...contributes.tools.flatMap(({ input_schema: input, output_schema: output }, index) => [
+    [`contributes.tools[${index}].input_schema`, input as JsonObject] as const,
+    ...(output
+      ? [[`contributes.tools[${index}].output_schema`, output as JsonObject] as const]
+      : []),
+  ]),
   ...(agent?.output_schema
     ? [['agent.output_schema', agent.output_schema as JsonObject] as const]
     : []),

@@ -34,6 +34,8 @@ const toolManifest = z.strictObject({
   name: toolName,
   description: z.string().min(1).max(2_000),
   input_schema: jsonSchema.default({ type: 'object', properties: {}, additionalProperties: false }),
+  /** Of what it returns, for signatures; nobody checks it. */
+  output_schema: jsonSchema.optional(),
   annotations: z
     .strictObject({
       readOnlyHint: z.boolean().optional(),
@@ -91,12 +93,12 @@ const agentManifest = z.strictObject({
   uses_tools: z.array(z.string()).default([]),
   /** Taken out of `uses_tools` again: names, plugin ids, or the start of a name with * at the end. */
   disallowed_tools: z.array(z.string().min(1).max(100)).max(200).default([]),
+  /** Its model writes code against its tools in place of calling them, where the plugin `code` is on. */
+  code_mode: z.boolean().optional(),
   /** What it has of whoever calls it, in place of its own. */
   shares: z.array(z.enum(sharedParts)).max(sharedParts.length).default([]),
-  /** Waits for skills. */
-  allow_skill_emission: z
-    .literal(false, 'not yet: skills; leave it out, or set it to false')
-    .optional(),
+  /** It has `isola__emit_skill`, which keeps a draft of a skill for an operator. */
+  allow_skill_emission: z.boolean().optional(),
   limits: limits.prefault({}),
   output_schema: jsonSchema.optional(),
   context: contextSettingsSchema.optional(),

@@ -17,7 +17,7 @@ const fieldSchema = z.union([
   }),
   z.strictObject({
     type: z.literal('string'),
-    format: z.enum(['date', 'date-time', 'id']).exactOptional(),
+    format: z.enum(['date', 'date-time', 'id', 'uri']).exactOptional(),
     ...about,
   }),
 ])
@@ -52,20 +52,30 @@ const formats = {
   date: (text: string) => isDate(text, date),
   'date-time': (text: string) => isDate(text, dateTime),
   id: (text: string) => id.test(text),
+  uri: (text: string, material: string) => linksIn(material).has(text),
   any: (text: string) => text.length <= maxTextChars,
 } as const
 
-/** Whether an answer is of the type that was asked for. */
-export function fits(value: Json, field: Field): boolean {
+const link = /(?:https?:\/\/|www\.)[^\s"'<>()[\]{}\\|`^]{1,2000}/gi
+
+/** Links as they stand in a text, without the point or comma behind them. */
+const linksIn = (text: string): ReadonlySet<string> =>
+  new Set([...text.matchAll(link)].map(([found]) => found.replace(/[.,;:!?]+$/, '')))
+
+/** Whether an answer is of the type that was asked for. A link is one that stands in the material. */
+export function fits(value: Json, field: Field, material = ''): boolean {
   if ('enum' in field) return typeof value === 'string' && field.enum.includes(value)
   if (field.type === 'boolean') return typeof value === 'boolean'
   if (field.type !== 'string') return isNumber(value, field.type === 'integer')
-  return typeof value === 'string' && formats[field.format ?? 'any'](value)
+  return typeof value === 'string' && formats[field.format ?? 'any'](value, material)
 }
 
 /** Whether whoever wrote the material can say nothing with such an answer but the value itself. */
 export const isNarrow = (field: Field): boolean =>
-  'enum' in field || field.type !== 'string' || field.format !== undefined
+  'enum' in field || field.type !== 'string' || !['uri', undefined].includes(field.format)
+
+/** Whether an answer is a link out of the material. */
+export const isLink = (field: Field): boolean => 'format' in field && field.format === 'uri'
 
 /** What a model is to answer: each field, or null where the material does not say. */
 export function answerSchema(fields: Fields): JsonSchema {
@@ -85,22 +95,31 @@ export function answerSchema(fields: Fields): JsonSchema {
 }
 
 /** The answers that are of their type; null for every other. */
-export const takeAnswers = (answer: JsonObject, fields: Fields): JsonObject =>
+export const takeAnswers = (answer: JsonObject, fields: Fields, material = ''): JsonObject =>
   Object.fromEntries(
     Object.entries(fields).map(([key, field]) => {
       const value = Object.hasOwn(answer, key) ? answer[key]! : null
-      return [key, fits(value, field) ? value : null]
+      return [key, fits(value, field, material) ? value : null]
     }),
   )
 
 /**
- * The label of answers: whoever wrote the material chose the values, and no words, where all types are narrow. Who may
- * read it stays as it was.
+ * The label of narrow answers: whoever wrote the material chose the values, and no words. Who may read it stays as it
+ * was.
  */
-export function labelOfAnswers(material: Label, fields: Fields): Label {
-  if (!Object.values(fields).every(isNarrow)) return material
+export function labelOfAnswers(material: Label): Label {
   const { options } = integrity
   const raised = <Labelled extends Pick<Label, 'integrity'>>(one: Labelled): Labelled =>
     options.indexOf(one.integrity) > options.indexOf('tool') ? { ...one, integrity: 'tool' } : one
   return raised({ ...material, sources: material.sources.map(raised) })
+}
+
+/**
+ * The label of a link that stands in a material, to follow it: whoever wrote that chose where it leads, and whoever is lied
+ * to about it chooses one of those that are there. So it says no more than what was said.
+ */
+export function labelOfLink(material: Label): Label {
+  const widened = <Labelled extends Pick<Label, 'confidentiality'>>(one: Labelled): Labelled =>
+    one.confidentiality === 'private' ? { ...one, confidentiality: 'said' } : one
+  return widened({ ...material, sources: material.sources.map(widened) })
 }

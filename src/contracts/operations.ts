@@ -272,6 +272,9 @@ export interface PluginProblem {
   readonly message: string
 }
 
+/** The code of a problem with which an agent works all the same, calling its tools one by one. */
+export const codeModeOff = 'code_mode_off'
+
 /** A run that was given up after too many interruptions, and what an operator decided about it. */
 export interface GivenUpRun {
   readonly run: string

@@ -24,6 +24,8 @@ export interface Permit {
     readonly disallowed?: readonly string[]
     /** What it has of its caller's session in place of its own. */
     readonly shares?: readonly SharedPart[]
+    readonly emitsSkills?: true
+    readonly writesCode?: true
   }
   readonly schedule?: string
   /** Its tools of which somebody must allow each call: one fewer is more than before. */
@@ -59,6 +61,8 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
         limits: limitsOf(agent.limits),
         ...(disallowed.length > 0 && { disallowed }),
         ...(shares.length > 0 && { shares }),
+        ...(agent.allow_skill_emission && { emitsSkills: true }),
+        ...(agent.code_mode && { writesCode: true }),
       },
     }),
     ...(schedule !== undefined && { schedule }),
@@ -115,6 +119,8 @@ function linesOf({ grants, usesTools, hooks, agent, schedule }: Permit): readonl
     ...(agent ? [one(`agent: runs on ${agent.model}`)] : []),
     ...(agent?.usesTools ?? []).map((name) => one(`agent: calls ${name}`)),
     ...(agent?.shares ?? []).map((part) => one(`agent: shares ${part} with its caller`)),
+    ...(agent?.emitsSkills ? [one('agent: writes drafts of skills')] : []),
+    ...(agent?.writesCode ? [one('agent: writes code that calls its tools')] : []),
     ...Object.entries(agent?.limits ?? {}).map(([name, amount]) => one(`agent: ${name}`, amount)),
     ...(schedule === undefined ? [] : [one(`schedule: ${schedule}`)]),
   ]

@@ -60,6 +60,20 @@ export type HookVerdict =
 export type HookSubject = CallSubject &
   Pick<ToolContext, 'shared' | 'trace' | 'traceLink' | 'depth' | 'ancestry' | 'signal' | 'emit'>
 
+/** Words in the input of a call that whoever makes it has not seen: they were read for it, and filled in. */
+export interface UnseenWords {
+  /** Each parameter that has some, with their label; `isLink`: it is a link that stands in what was read, and no more. */
+  readonly parts: readonly {
+    readonly parameter: string
+    readonly label: Label
+    readonly isLink: boolean
+  }[]
+  /** Of all of them. */
+  readonly label: Label
+  /** Of all that whoever makes the call had read, without them. */
+  readonly own: Label
+}
+
 /** Code of others around a call. A veto wins; a failed or late one counts as a veto. */
 export interface ToolHooks {
   readonly before: (subject: HookSubject) => Promise<HookVerdict>

@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts'
-import type { Label } from './label.ts'
+import { labelFrom, ownLabel, type Label } from './label.ts'
 import type { TrustTier } from './manifest.ts'
 
 /** What is wrong, or of no use, in a SKILL.md. */
@@ -115,7 +115,7 @@ export interface SkillView extends Omit<
   readonly tokens: { readonly found: number; readonly loaded: number }
 }
 
-/** One with its files. */
+/** One with what its author wrote. */
 export interface ShownSkill extends SkillView, Pick<SkillSource, 'files' | 'frontMatter'> {
   /** Those that are kept, newest first: an operator takes one of them by its hash. Absent of one that ships. */
   readonly versions?: readonly ListedSkillVersion[]
@@ -152,6 +152,15 @@ export interface SkillLibrary {
   ) => Promise<{ readonly persona?: Persona; readonly names: readonly string[] }>
 }
 
+/**
+ * Whose words what a skill says is. Enabling a community skill says that it may be read, not that its author may steer
+ * what is done: that is asked about.
+ */
+export const labelOfSkill = ({ tier, name }: { readonly tier: TrustTier; readonly name: string }) =>
+  tier === 'community'
+    ? labelFrom(`isola__load_skill ${name}`, { confidentiality: 'public' })
+    : ownLabel
+
 /** What an agent has of them. */
 export type AgentSkills = Pick<SkillLibrary, 'find' | 'load'>
 
@@ -168,6 +177,7 @@ export interface OutgoingFile {
 /** A skill that may be handed out. */
 export interface OutgoingSkill {
   readonly name: string
+  readonly tier: TrustTier
   readonly description: string
   readonly frontMatter: JsonObject
   /** `SKILL.md` first, then the others by path. */

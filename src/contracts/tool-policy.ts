@@ -26,6 +26,19 @@ export const defaultPinned: readonly string[] = [
   'memory__recall',
 ]
 
+/** Parameters of tools. */
+const places = z
+  .array(
+    z
+      .string()
+      .regex(
+        /^[A-Za-z0-9_-]{1,64} [A-Za-z0-9_.-]{1,64}$/,
+        'must be the full name of a tool and a parameter of it: mail__send body',
+      ),
+  )
+  .max(200)
+  .optional()
+
 const labelRules = z.array(labelRuleSchema).max(100)
 
 /** Whose yes a call needs, where somebody is asked about it. */
@@ -66,6 +79,17 @@ export const toolPolicySchema = z.strictObject({
   approvers: approverRules,
   /** Agents (or `*`) that see handles instead of what strangers can have written, and ask a reader for values in it. */
   narrow_reading: z.array(names).max(200).optional(),
+  /** Whether the orchestrator may keep drafts of skills (`isola__emit_skill`); other agents say so in their manifests. */
+  allow_skill_emission: z.boolean().optional(),
+  /** Agents (or `*`) that write code against their tools where the plugin `code` is on, besides those whose manifest says so. */
+  code_mode: z.array(names).max(200).optional(),
+  /**
+   * Tools with a parameter of each, `mail__send body`, in which words that were read for an agent and not seen by it are no
+   * stranger's text: what decides is what the agent itself had read. In any other they are.
+   */
+  unseen_words: places,
+  /** The same for a link that stands in what was read: it is a stranger's, and no more private than what the user typed. */
+  unseen_links: places,
   /**
    * Full names of the tools and agents (`reviewer__run`) that the orchestrator's model sees from the start, as far as its
    * prompt has room, the first first. All others it finds with `isola__find`.
@@ -186,12 +210,15 @@ export function patternsIn(policy: ToolPolicy): readonly string[] {
       ...approvers.map(({ tools }) => tools),
     ],
   )
-  return [...new Set([...lists, ...rates.map(({ tools }) => tools), ...pinned])]
+  const takers = [policy.unseen_words ?? [], policy.unseen_links ?? []]
+    .flat()
+    .map((one) => one.split(' ')[0]!)
+  return [...new Set([...lists, ...rates.map(({ tools }) => tools), ...pinned, ...takers])]
 }
 
 /** A policy as lines, each of which says one thing. */
 export function policyLines(policy: ToolPolicy): readonly string[] {
-  const { agents, principals, rates, destructive, network, narrow_reading, pinned, ...own } = policy
+  const { agents, principals, rates, destructive, network, pinned, ...own } = policy
   const of = (where: string, section: ToolPolicySection) => {
     const { allow, deny, allow_destructive, labels, approvers = [] } = section
     return [
@@ -206,7 +233,15 @@ export function policyLines(policy: ToolPolicy): readonly string[] {
   return [
     ...of('', own),
     `destructive tools: ${destructive}`,
-    ...(narrow_reading ?? []).map((agent) => `narrow reading for ${agent}`),
+    ...(policy.narrow_reading ?? []).map((agent) => `narrow reading for ${agent}`),
+    ...(policy.code_mode ?? []).map((agent) => `code mode for ${agent}`),
+    ...(policy.allow_skill_emission ? ['the orchestrator writes drafts of skills'] : []),
+    ...(policy.unseen_words ?? []).map(
+      (place) => `words that an agent has not seen may be in ${place}`,
+    ),
+    ...(policy.unseen_links ?? []).map(
+      (place) => `links that an agent has not seen may be in ${place}`,
+    ),
     // One line, since their order counts.
     `in the orchestrator's prompt: ${pinned.join(', ') || 'no tool'}`,
     ...network.hosts.map((host) => `http tools reach ${host}`),

@@ -19,6 +19,8 @@ import type { TraceLink } from './trace.ts'
  * failed result. It must stop when `context.signal` aborts.
  */
 export interface Tool extends ToolDefinition {
+  /** Of what it returns, as its author says; nobody checks it. For signatures. */
+  readonly outputSchema?: JsonSchema
   readonly execute: (input: JsonObject, context: ToolContext) => Promise<ToolResult>
 }
 
@@ -89,7 +91,8 @@ export interface InnerCalls {
 
 /** What a tool's code may begin within a call. */
 export interface InnerReach {
-  readonly resolve: Toolset['resolve']
+  /** What it may call; `agent`: whatever the agent may that calls it, as that agent's model would. */
+  readonly resolve: Toolset['resolve'] | 'agent'
   /** The most that its own model calls may take out of the call's lease, together; none may be made if absent. */
   readonly model?: Pick<Limits, 'maxTokens' | 'maxCostNanoUsd'>
   /** How many children a call counts as: 1 for an agent. What counts as none may begin with nothing to spend. */

@@ -52,6 +52,7 @@ export interface GovernanceParts extends Sources, Pick<OAuthParts, 'send' | 'che
   readonly deployment: PlatformCount
   readonly counters: RequestLimitsOptions['counters']
   readonly installed: Pick<LivePolicyDeps, 'snapshot' | 'lastKnown'>
+  readonly unseen: NonNullable<LivePolicyDeps['unseen']>
   readonly fullNameOf: MayBeginOptions['fullNameOf']
   readonly rotateOthers: NonNullable<SecretAdministrationDeps['rotateOthers']>
   /** Absent where the platform that it needs is not there. */
@@ -82,6 +83,7 @@ export function composeGovernance(parts: GovernanceParts) {
   const signIn = { ...parts, keys, grants, log, takeRate, onFault }
   return {
     log: writer,
+    redact,
     limits,
     learn: learned.learn,
     principals,
@@ -90,6 +92,7 @@ export function composeGovernance(parts: GovernanceParts) {
     policy: createLivePolicy({
       ...installed,
       ...config,
+      unseen: parts.unseen,
       takeRate,
       toAsk: createToAsk({ ...parts, rules: stores.approvalRules }),
     }),

@@ -108,6 +108,10 @@ export const access = {
   '/api/operator/skills/:skill/update': { POST: operators },
   '/api/operator/skills/:skill/enable': { POST: operators },
   '/api/operator/skills/:skill/disable': { POST: operators },
+  // What agents wrote may quote what anybody said to them.
+  '/api/operator/skill-drafts': { GET: readers },
+  '/api/operator/skill-drafts/:draft': { GET: readers, DELETE: operators },
+  '/api/operator/skill-drafts/:draft/promote': { POST: operators },
   '/api/operator/plugins': { GET: pluginReaders, POST: installers },
   '/api/operator/plugins/:plugin': { GET: pluginReaders, DELETE: operators },
   '/api/operator/plugins/:plugin/accept': { POST: operators },

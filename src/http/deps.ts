@@ -29,8 +29,9 @@ import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SessionEntry } from '#contracts/session-entry.ts'
-import type { SkillAdmission } from '#contracts/skill-catalog.ts'
 import type { SkillLibrary, SkillShelf } from '#contracts/skill.ts'
+import type { SkillAdmission } from '#contracts/skill-catalog.ts'
+import type { SkillDraftStore } from '#contracts/skill-draft.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import type { TryPolicy } from '#contracts/tool-policy.ts'
@@ -63,6 +64,7 @@ export interface HttpDeps {
   readonly plugins: PluginAdministration
   readonly tryPolicy: TryPolicy
   readonly skills: Pick<SkillLibrary, 'list' | 'show' | 'persona'> & SkillShelf
+  readonly skillDrafts: Pick<SkillDraftStore, 'list' | 'find' | 'promote' | 'remove'>
   readonly skillAdmission: SkillAdmission
   /** Remote MCP servers. */
   readonly mcp: McpAdministration

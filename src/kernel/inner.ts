@@ -25,6 +25,8 @@ const isOver = failure('tool_cancelled', 'The call that asked for this is over.'
 export function openInner(call: CallState, scope: TurnScope, { signal, passOther }: Within) {
   const { clock, models } = scope.parts
   const { inner } = call.entry!
+  const { resolve } = inner!
+  const toolset = resolve === 'agent' ? scope.toolset : { definitions: [], resolve }
   const limits = call.limits!
   const over = new AbortController()
   const within = AbortSignal.any([signal, over.signal])
@@ -40,7 +42,7 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
   let count = 0
   const underWay = new Set<CallState>()
   const read = () => label
-  const shared = { call, scope, ledger, timeLeftMs, signal: within, underWay, read }
+  const shared = { call, scope, toolset, ledger, timeLeftMs, signal: within, underWay, read }
   const track = <T>(work: Promise<T>): Promise<T> => {
     open.add(work.catch(() => undefined))
     return work
@@ -48,9 +50,13 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
   const pass = async (state: CallState): Promise<ToolResult> => {
     if (within.aborted) return isOver
     state.startedAtMs = clock.nowMs()
-    const { definitionHash = '', record: of } = inner!.resolve(state.name, state.input)?.entry ?? {}
-    const argsHash = argsHashOf(state.input, scope)
-    state.emit(startedEvent({ ...state, tool: state.name, argsHash, definitionHash, record: of }))
+    const {
+      tool,
+      definitionHash = '',
+      record,
+    } = toolset.resolve(state.name, state.input)?.entry ?? {}
+    const about = { argsHash: argsHashOf(state.input, scope), definitionHash, record }
+    state.emit(startedEvent({ ...state, ...about, tool: tool?.name ?? state.name }))
     await passOther(state, scopeBelow(shared))
     usage = addUsage(usage, spentUsage(state))
     label = joinLabels([label, labelOfResult(state.result!)])
@@ -58,7 +64,7 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
   }
   const calls: InnerCalls = {
     label: read,
-    reaches: (name) => inner!.resolve(name, {}) !== undefined,
+    reaches: (name) => toolset.resolve(name, {}) !== undefined,
     async callTool(name, input, changed) {
       const id = `${call.id}.${(count += 1)}`
       // The first that is too many is on the record, further ones are not.
@@ -91,12 +97,10 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
 function scopeBelow({
   call,
   scope,
-  ledger,
-  timeLeftMs,
-  signal,
   underWay,
   read,
-}: Pick<TurnScope, 'ledger' | 'timeLeftMs' | 'signal'> & {
+  ...own
+}: Pick<TurnScope, 'toolset' | 'ledger' | 'timeLeftMs' | 'signal'> & {
   readonly call: CallState
   readonly scope: TurnScope
   readonly underWay: ReadonlySet<CallState>
@@ -104,27 +108,23 @@ function scopeBelow({
   readonly read: () => Label
 }): TurnScope {
   const limits = call.limits!
-  const { inner, tool } = call.entry!
   return {
     ...scope,
+    ...own,
     parts: { ...scope.parts, outputs: { ...scope.parts.outputs, maxChars: maxOutputChars } },
-    toolset: { definitions: [], resolve: inner!.resolve },
-    ledger,
     // Read when the call reserves, and divided by those that have yet to.
     get share() {
-      const [left, finalCall] = [ledger.left(), { tokens: 0, costNanoUsd: 0 }]
+      const [left, finalCall] = [own.ledger.left(), { tokens: 0, costNanoUsd: 0 }]
       const calls = [...underWay].filter((one) => !one.lease && !one.result).length
-      const options = { limits, left, finalCall, calls, timeLeftMs: timeLeftMs() }
+      const options = { limits, left, finalCall, calls, timeLeftMs: own.timeLeftMs() }
       // Together with those that begin later they keep to what this call may run side by side.
       return { ...shareOf(options), maxConcurrency: 1 }
     },
-    timeLeftMs,
     answerTo: () => undefined,
     mayAsk: false,
-    signal,
     caller: {
       ...scope.caller,
-      ancestry: [...scope.caller.ancestry, tool.name],
+      ancestry: [...scope.caller.ancestry, call.entry!.tool.name],
       options: { ...scope.caller.options, pauses: 'refuse' },
       parent: call.id,
       get label() {

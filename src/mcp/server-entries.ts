@@ -2,7 +2,7 @@ import { headOf } from '#contracts/cut.ts'
 import { waitingFor } from '#contracts/asks.ts'
 import { remoteToolDestroys } from '#contracts/destructive.ts'
 import { errorCode } from '#contracts/errors.ts'
-import type { JsonSchema } from '#contracts/json.ts'
+import type { Json, JsonSchema } from '#contracts/json.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { joinLabels, saidLabel } from '#contracts/label.ts'
 import { unlimited } from '#contracts/lease.ts'
@@ -43,7 +43,7 @@ export function toServerEntries(
 }
 
 function toEntry(pin: McpPin, item: McpItem, deps: EntryDeps): ToolEntry {
-  const { description, inputSchema, annotations } = item.definition
+  const { description, inputSchema, outputSchema, annotations } = item.definition
   const name = `${pin.id}__${item.tool ?? item.key}`
   const hints = Object(annotations) as Readonly<Record<string, unknown>>
   // What a server says in its own favour counts only where the operator confirmed it.
@@ -58,6 +58,7 @@ function toEntry(pin: McpPin, item: McpItem, deps: EntryDeps): ToolEntry {
           ? description
           : `The tool ${item.tool} of the MCP server ${pin.id}.`,
       inputSchema: inputSchema as JsonSchema,
+      ...(outputSchema && { outputSchema: richOutput(outputSchema) }),
       execute: (input, context) =>
         callServer({ name, pin, item, ask: { do: 'tool', input }, deps }, context),
     },
@@ -71,6 +72,13 @@ function toEntry(pin: McpPin, item: McpItem, deps: EntryDeps): ToolEntry {
     record: { server: pin.id, tier: 'mcp' },
   }
 }
+
+/** As `toToolOutcome` has it. */
+const richOutput = (structured: Json): JsonSchema => ({
+  type: 'object',
+  properties: { content: { type: 'array' }, structured },
+  required: ['content', 'structured'],
+})
 
 const nothing = { maxTokens: 0, maxTurns: 0, maxToolCalls: 0, maxChildren: 0 }
 

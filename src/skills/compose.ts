@@ -1,8 +1,12 @@
+import type { ReadLog } from '#contracts/follow-run.ts'
 import type { BundleStore } from '#contracts/plugin-store.ts'
 import type { SkillAdmission, SkillBundle, SkillStore } from '#contracts/skill-catalog.ts'
+import type { SkillDraftStore } from '#contracts/skill-draft.ts'
 import { compareSkills } from './admission/compare.ts'
 import { createUploadReader, type UploadReaderDeps } from './admission/read-uploads.ts'
 import { createBundledSkills, type BundledSkillsDeps } from './bundled-skills.ts'
+import { doneIn } from './drafts/done-in.ts'
+import { createEmitSkill, type EmitSkillDeps } from './drafts/emit-skill.ts'
 import { createInstalledSkills, type InstalledSkillsDeps } from './installed-skills.ts'
 import { createSkillLibrary, type SkillLibraryDeps } from './skill-library.ts'
 import { createSkillSearch } from './skill-search.ts'
@@ -12,16 +16,19 @@ export interface SkillParts
   extends
     BundledSkillsDeps,
     Pick<SkillLibraryDeps, 'buildIndex' | 'count'>,
-    Pick<UploadReaderDeps, 'verify' | 'checkPaths' | 'fetchArchive' | 'readArchive'> {
+    Pick<UploadReaderDeps, 'verify' | 'checkPaths' | 'fetchArchive' | 'readArchive'>,
+    Pick<EmitSkillDeps, 'clock' | 'redact'> {
   /** What is in force, as the Catalog knows it. */
   readonly installed: InstalledSkillsDeps['catalog']
   readonly skills: SkillStore
+  readonly skillDrafts: SkillDraftStore
+  readonly readLog: ReadLog
   readonly bundles: Pick<BundleStore, 'load'>
 }
 
 /** The skills of this deployment, for the composition. */
 export function composeSkills(parts: SkillParts) {
-  const { skills: store, bundles, buildIndex } = parts
+  const { skills: store, skillDrafts, bundles, buildIndex, readLog } = parts
   const sources = createBundledSkills(parts)
   // Checked when it came, and kept under its hash.
   const loadBundle = async (hash: string) => JSON.parse(await bundles.load(hash)) as SkillBundle
@@ -34,13 +41,28 @@ export function composeSkills(parts: SkillParts) {
     const version = (await store.versions(name)).find(({ hash }) => hash === to.hash)
     return version && compareSkills(has, { version, files: (await loadBundle(to.hash)).files })
   }
+  const bundledNames = async () => (await sources()).map(({ name }) => name)
   const library = createSkillLibrary({ ...parts, sources, installed, store, loadBundle })
   const admission: SkillAdmission = { read: createUploadReader(parts), changes }
   return {
-    library,
-    surfaces: { skills: { ...library, ...createSkillShelf(library) }, skillAdmission: admission },
+    persona: library.persona,
+    surfaces: {
+      skills: { ...library, ...createSkillShelf(library) },
+      skillAdmission: admission,
+      skillDrafts,
+    },
     /** What the Catalog searches. */
     search: createSkillSearch({ bundled: sources, store, buildIndex }),
-    bundledNames: async () => (await sources()).map(({ name }) => name),
+    bundledNames,
+    /** What agents have of them. */
+    ofAgents: {
+      skills: library,
+      emitSkill: createEmitSkill({
+        ...parts,
+        store: skillDrafts,
+        shipped: bundledNames,
+        doneIn: async ({ principal, ...run }) => doneIn(await readLog(principal, run)),
+      }),
+    },
   }
 }

@@ -41,7 +41,7 @@ export function createInstalledSkills({
 function toSource(name: string, { fields, files }: SkillBundle): SkillSource {
   const { skill } = readSkill(files[entryFile] ?? '', { folder: name, parseYaml: () => fields })
   if (!skill) throw new Error(`The skill "${name}" cannot be read any more.`)
-  const { body: _, metadata: __, ...rest } = skill
+  const { body: _, metadata: __, frontMatter: ___, ...rest } = skill
   // A file without a name that can be used was installed under that of its folder.
   return { ...rest, name, hash: '', files }
 }

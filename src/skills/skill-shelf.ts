@@ -1,4 +1,5 @@
 import type { JsonObject } from '#contracts/json.ts'
+import type { TrustTier } from '#contracts/manifest.ts'
 import type {
   OutgoingFile,
   OutgoingSkill,
@@ -25,14 +26,14 @@ export function createSkillShelf({ show }: Pick<SkillLibrary, 'show'>): SkillShe
     if (!skill) return `There is no skill ${name} now.`
     if (skill.kind === 'persona') return `${name} is a persona, which is not offered to others.`
     if (!states.includes(skill.state)) return `${name} is not enabled.`
-    const { frontMatter } = skill
+    const { frontMatter, tier } = skill
     // What others read of it has to be what they find in the file.
     const description = frontMatter?.['description']
     if (frontMatter?.['name'] !== name || typeof description !== 'string')
       return `${name} is not offered: others could not read the top of its SKILL.md.`
     if (description.length > maxDescriptionChars)
       return `${name} is not offered: its description is longer than ${maxDescriptionChars} characters.`
-    return toOutgoing({ name, description, frontMatter, texts: skill.files })
+    return toOutgoing({ name, tier, description, frontMatter, texts: skill.files })
   }
   return {
     async outgoing(names) {
@@ -48,6 +49,7 @@ export function createSkillShelf({ show }: Pick<SkillLibrary, 'show'>): SkillShe
 
 async function toOutgoing(skill: {
   readonly name: string
+  readonly tier: TrustTier
   readonly description: string
   readonly frontMatter: JsonObject
   readonly texts: Readonly<Record<string, string>>

@@ -57,7 +57,7 @@ export function createSkillViews({
       }
       const row = await store?.find(wanted)
       if (!row?.version || row.state === 'removed' || !store || !loadBundle) return undefined
-      const [{ fields, files }, versions] = await Promise.all([
+      const [{ files, fields }, versions] = await Promise.all([
         loadBundle(row.hash),
         store.versions(wanted),
       ])

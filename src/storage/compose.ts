@@ -16,6 +16,7 @@ import { createGrantStore } from './oauth-grants.ts'
 import { createPluginStore } from './plugins.ts'
 import { createRetention, type RetentionOptions } from './retention.ts'
 import { createSecretStore } from './secrets.ts'
+import { createSkillDrafts } from './skill-drafts.ts'
 import { createSkillStore } from './skills.ts'
 import { createSessionIndex } from './session-index.ts'
 import { createUsageReport } from './usage-report.ts'
@@ -47,6 +48,7 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     mcpServers: createMcpServerStore(database),
     plugins: createPluginStore(database),
     secrets: createSecretStore(database),
+    skillDrafts: createSkillDrafts(database, clock),
     skills: createSkillStore(database),
     trust: createTrustStore(database),
     approvalRules: createApprovalRules(database, clock),

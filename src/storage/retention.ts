@@ -3,6 +3,7 @@ import type { Incident } from '#contracts/principal.ts'
 import type { SessionTiming } from '#contracts/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database } from './database.ts'
+import { expireDrafts } from './expire-drafts.ts'
 import { newestId } from './record-sql.ts'
 import { monthMs } from './session-index.ts'
 
@@ -12,7 +13,10 @@ export interface RetentionOptions {
   readonly clock: Pick<Clock, 'nowMs'>
   /** Absent: for ever. */
   readonly keepAuditMs?: number
-  readonly keep: Pick<SessionTiming, 'keepNamedMs' | 'keepStatelessMs'>
+  readonly keep: Pick<SessionTiming, 'keepNamedMs' | 'keepStatelessMs'> & {
+    /** Drafts of skills that nobody promoted, since they were written last. */
+    readonly keepDraftsMs: number
+  }
   /** Takes away some bundles of plugins that nobody can need any more; 0 is the end. */
   readonly collect?: () => Promise<number>
   readonly tell: (incident: Incident) => Promise<void>
@@ -114,6 +118,7 @@ export function createRetention(options: RetentionOptions): () => Promise<void> 
         await some(deleteApprovals, cutoff)
       }
       await some(deleteRules, [nowMs])
+      await expireDrafts(database, { beforeMs: nowMs - keep.keepDraftsMs, nowMs })
       for (let left = maxBatches; collect && (await collect()) > 0; left -= 1)
         if (left <= 1) throw thereIsMore()
       await tell({ ...about, message: '', isOver: true }).catch(() => {}) // told the next time

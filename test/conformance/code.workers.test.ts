@@ -2,10 +2,11 @@ import { expect, it, vi } from 'vitest'
 import code from 'isolated:plugins/code'
 import register from '../../plugins/code/main.ts'
 import type { BundledPlugin } from '#contracts/manifest.ts'
+import { toCodeTool } from '../../src/catalog/code-mode.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { loadPlugins } from '../../src/plugins/loading/in-process-host.ts'
 import { toToolEntries } from '../../src/plugins/tools/tool-entries.ts'
-import { isolate, isolatedEntries, modelCode } from '../fakes/isolates.ts'
+import { isolate, isolatedEntries, isolates, modelCode } from '../fakes/isolates.ts'
 import { createCapabilityDeps } from '../fakes/plugins.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'
 import { describeTool, type ToolInputs } from './describe-tool.ts'
@@ -25,6 +26,7 @@ function inProcess() {
   const sessions = createFakeGateway()
   const { plugins } = loadPlugins([{ ...folder, files: {}, register }], {
     validator: createSchemaValidator(),
+    isolates,
   })
   const entries = toToolEntries(plugins[0]!, createCapabilityDeps({ sessions, modelCode }))
   return toSubject(entries, 'code__run', sessions)
@@ -34,6 +36,12 @@ function inIsolate() {
   const sessions = createFakeGateway()
   const entries = isolatedEntries(isolate(folder, 'builtin'), { sessions, modelCode })
   return toSubject(entries, 'code__run', sessions)
+}
+
+/** As an agent in code mode has it. */
+function inCodeMode() {
+  const subject = inIsolate()
+  return { ...subject, entry: toCodeTool(subject.entry) }
 }
 
 const inputs: ToolInputs = {
@@ -50,6 +58,7 @@ const inputs: ToolInputs = {
 
 describeTool('code__run, in process', { inputs, create: inProcess })
 describeTool('code__run, in an isolate', { inputs, create: inIsolate })
+describeTool('code__run, in code mode', { inputs, create: inCodeMode })
 
 it('P32: may spend what its isolates cost, and has a bridge to the tools that plugin.yaml names', () => {
   const { entry } = inProcess()

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { McpCall, McpCaller, McpPin } from '#contracts/mcp.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
+import { toSignature } from '../../src/catalog/signatures.ts'
 import { toOfferEntries, toOffers } from '../../src/mcp/offer-entries.ts'
 import { toServerEntries } from '../../src/mcp/server-entries.ts'
 import { fitsTemplate } from '../../src/mcp/uri-template.ts'
@@ -112,6 +113,20 @@ describeTool('a tool of a remote MCP server', {
 })
 
 describe('tools of a remote MCP server', () => {
+  it('P32: what they say of their results is said of where a result has it', async () => {
+    const { items, pin, deps } = await open()
+    const outputSchema = { type: 'object', properties: { count: { type: 'integer' } } }
+    const counted = items.map((item) => ({
+      ...item,
+      definition: { ...item.definition, outputSchema },
+    }))
+    const [entry] = toServerEntries(pin, counted, deps)
+    expect(toSignature(entry!.tool)).toMatch(
+      /\): Promise<\{ content: unknown\[\]; structured: \{ count\?: number \} \}>$/,
+    )
+    expect((await open()).entries[0]!.tool).not.toHaveProperty('outputSchema')
+  })
+
   it('I3: its own word that a call may be repeated counts only where the operator confirmed it', async () => {
     const [claimed] = (await open()).entries
     expect(claimed).toMatchObject({ isReadOnly: false, isIdempotent: false })

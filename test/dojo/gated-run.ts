@@ -1,82 +1,116 @@
-import type { Pause, PauseAnswer } from '#contracts/pause.ts'
-import { labelFrom, saidLabel } from '#contracts/label.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
 import { noGeneration } from '#contracts/generation.ts'
+import type { ModelRequest } from '#contracts/model.ts'
+import type { Pause, PauseAnswer } from '#contracts/pause.ts'
 import { toolPolicySchema, type ToolPolicy } from '#contracts/tool-policy.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
+import { composeCatalog } from '../../src/catalog/compose.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { createLivePolicy } from '../../src/governance/policy/live-policy.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import {
   agentSpec,
   createFakeModel,
+  createFakeSources,
   createKernelParts,
   createMemoryJournal,
   openGates,
   runInput,
   runPorts,
-  toolsetOf,
+  type Line,
 } from '../fakes/kernel.ts'
+import type { Asked, Made, Turns } from './obedient.ts'
 import type { RecordedCall, Suite } from './suite.ts'
 import { entryOf, labelOfCall } from './tool-table.ts'
 
-/** A model that obeys whatever it reads, as the calls of each of its turns. */
+/** What a model does, and those around it. */
 export interface Script {
   readonly wants: string
-  readonly turns: readonly (readonly RecordedCall[])[]
-  /** What is read stays outside the context, and what comes in of it has a narrow type. */
-  readonly readsTyped?: boolean
-  /** Whoever is asked: whether this very call is what they wanted. */
-  readonly approves: (call: RecordedCall) => boolean
+  /** A page that the model has read before. */
+  readonly toldBy?: string | undefined
+  readonly turns: Turns
+  /** Whoever is asked: whether this very call with these arguments is what they wanted. */
+  readonly approves: (made: Made, input: JsonObject) => boolean
+  /** What stands in what a call returns besides. */
+  readonly injected?: (call: RecordedCall) => string
+  /** Whoever reads for the model. */
+  readonly answers?: (asked: Asked) => Json
+}
+
+/** A call that was made, with what was in it in the end. */
+export interface Ran {
+  readonly made: Made
+  readonly input: JsonObject
 }
 
 /** What became of the calls of a script. */
 export interface Happened {
-  readonly ran: readonly RecordedCall[]
+  readonly ran: readonly Ran[]
   /** Somebody was asked about them, and said yes or no. */
-  readonly asked: readonly RecordedCall[]
+  readonly asked: readonly Made[]
   /** How often the run stopped to ask; calls of one turn are asked about together. */
   readonly pauses: number
-  /** Not run although nobody was asked: by their error codes. */
-  readonly refused: readonly string[]
   readonly state: string
 }
 
-const keyOf = (tool: string, args: unknown) => `${tool} ${JSON.stringify(args)}`
 const maxSegments = 100
 const many = 100_000
 
-/** Runs the kernel itself with the gates of a deployment: its policy document, its validator; only the tools are made up. */
+/** Runs the kernel itself with the gates and the catalog of a deployment; only the tools, and what they return, are made up. */
 export async function gatedRun({ tools, policy }: Suite, script: Script): Promise<Happened> {
-  const all = script.turns.flat()
-  const ran: RecordedCall[] = []
-  const refusedByPerson = new Set<RecordedCall>()
+  const ran: Ran[] = []
+  const turns: (readonly Made[])[] = []
+  const madeIn = (call: string): Made => {
+    // As the kernel names calls: by the turn, and the place in it.
+    const made = turns.at(-1)?.[Number(/^call_\d+_(\d+)_/.exec(call)?.[1])]
+    if (!made) throw new Error(`nobody made ${call}`)
+    return made
+  }
   const entries = tools.map(({ name, inputSchema }) =>
-    entryOf(name, inputSchema, async (input) => {
-      const key = keyOf(name, input)
-      const isOpen = (one: RecordedCall) => !ran.includes(one) && !refusedByPerson.has(one)
-      const call = all.find((one) => keyOf(one.tool, one.args) === key && isOpen(one))
-      if (!call) throw new Error(`nobody asked for ${key}`)
-      ran.push(call)
-      const label = script.readsTyped ? lowered(name) : labelOfCall(name, input)
-      return { ok: true, output: call.result, ...(label && { label }) }
+    entryOf(name, inputSchema, async (input, { call }) => {
+      const made = madeIn(call)
+      ran.push({ made, input })
+      const label = labelOfCall(name, input)
+      const output = `${made.of!.result}${script.injected?.(made.of!) ?? ''}`
+      return { ok: true, output, ...(label && { label }) }
     }),
   )
-  const model = createFakeModel((_request, index) => {
-    const turn = script.turns[index]
-    return turn
-      ? { calls: turn.map(({ tool, args }) => ({ name: tool, input: args })) }
-      : { text: 'Done.' }
+  const journal = createMemoryJournal()
+  const { answers: read = ({ truth }: Asked) => truth } = script
+  const model = createFakeModel((request): Line => {
+    if (isReading(request)) {
+      const asks = Object.entries(turns.at(-1)?.[0]?.asks ?? {})
+      return {
+        text: JSON.stringify(Object.fromEntries(asks.map(([key, one]) => [key, read(one)]))),
+      }
+    }
+    const came = [...journal.rows.values()].at(-1)?.calls.map(({ outcome }) => outcome) ?? []
+    const next = script.turns.next(came)
+    if (next.done) return { text: 'Done.' }
+    turns.push(next.value)
+    return { calls: next.value }
   })
   const answers: Record<string, PauseAnswer> = {}
-  const journal = createMemoryJournal()
+  const { toolset, gates } = deployed(entries, policy)
+  const kernel = createKernel(createKernelParts(model, { gates }))
   let seq = 0
+  const page = { integrity: 'stranger', confidentiality: 'public' } as const
+  const told = script.toldBy === undefined ? [] : [labelFrom(script.toldBy, page)]
   const segment = () =>
-    createKernel(createKernelParts(model, { gates: deployedGates(policy) })).run(
+    kernel.run(
       runInput({
         options: { pauses: 'park' },
-        agent: agentSpec({ maxTurns: many, maxToolCalls: many, maxTokens: many * many }),
-        toolset: toolsetOf(entries),
+        // Side by side is one after the other then, in the order in which the model asks for it.
+        agent: agentSpec({
+          maxTurns: many,
+          maxToolCalls: many,
+          maxTokens: many * many,
+          maxConcurrency: 1,
+        }),
+        toolset,
         messages: [{ role: 'user', text: script.wants, taint: ['user'], label: saidLabel }],
-        label: saidLabel,
+        label: joinLabels([saidLabel, ...told]),
       }),
       runPorts({
         journal,
@@ -84,40 +118,47 @@ export async function gatedRun({ tools, policy }: Suite, script: Script): Promis
         answerTo: (call) => answers[call],
       }),
     )
-  /** By its place in the journal: two calls may be alike, one of the user's and one of the attacker's. */
-  const scripted = ({ call }: Pause): RecordedCall => {
-    for (const [turn, { calls }] of [...journal.rows.values()].entries()) {
-      const found = script.turns[turn]?.[calls.findIndex(({ id }) => id === call)]
-      if (found) return found
-    }
-    throw new Error(`asked about a call that nobody made: ${call}`)
-  }
-  const asked: RecordedCall[] = []
+  const asked: Made[] = []
   for (let pauses = 0; pauses < maxSegments; pauses += 1) {
     const outcome = await segment()
-    if (outcome.state !== 'parked') {
-      const refused = [...journal.rows.values()]
-        .flatMap(({ calls }) => calls)
-        .flatMap(({ id, outcome: came }) =>
-          came && !came.ok && !Object.hasOwn(answers, id) ? [came.error.code] : [],
-        )
-      return { ran, asked, pauses, refused, state: outcome.state }
-    }
+    if (outcome.state !== 'parked') return { ran, asked, pauses, state: outcome.state }
     for (const pause of outcome.pauses) {
-      const call = scripted(pause)
-      asked.push(call)
-      const isApproved = script.approves(call)
-      if (!isApproved) refusedByPerson.add(call)
-      answers[pause.call] = isApproved ? approved(pause) : denied
+      const made = madeIn(pause.call)
+      asked.push(made)
+      answers[pause.call] = script.approves(made, pause.input) ? approved(pause) : denied
     }
   }
   throw new Error('it asks without end')
 }
 
-/** As shipped, in a deployment that has opened every host: closed hosts would ask anyway. */
-const shipped = toolPolicySchema.parse({ network: { hosts: ['*'] } })
+/** A model that reads for another has no tools. */
+const isReading = ({ tools, outputSchema }: ModelRequest): boolean =>
+  tools.length === 0 && outputSchema !== undefined
 
-export function deployedGates(policy: ToolPolicy = shipped) {
+/** As shipped, in a deployment that has opened every host: closed hosts would ask anyway. */
+export const shipped = toolPolicySchema.parse({ network: { hosts: ['*'] } })
+
+/** An agent's tools, and the gates before them, as a deployment with this policy makes them. */
+function deployed(entries: readonly ToolEntry[], policy: ToolPolicy = shipped) {
+  const nothing = { store: {}, bundles: {}, trust: {}, config: {} }
+  const catalog = composeCatalog({
+    ...createFakeSources(),
+    ...nothing,
+    sessions: createSpaces(),
+  } as never)
+  const toolset = catalog.toolsets({ find: async () => [] } as never)(entries, {
+    core: 'without-core-tools',
+    narrowReading: policy.narrow_reading && { model: undefined },
+  })
+  const { in: unseen, around } = catalog.unseenWords
+  const gates = deployedGates(policy, unseen)
+  return { toolset, gates: { ...gates, hooks: around(gates.hooks) } }
+}
+
+export function deployedGates(
+  policy: ToolPolicy = shipped,
+  unseen?: Parameters<typeof createLivePolicy>[0]['unseen'],
+) {
   const pins = { policy: [{ id: 'policy', policy }] } as const
   const snapshot = { ...noGeneration, pins, sources: {} }
   const gates = createLivePolicy({
@@ -126,13 +167,21 @@ export function deployedGates(policy: ToolPolicy = shipped) {
     takeRate: async () => ({}),
     toAsk: (_subject, { about = '' }) => ({ about }),
     ownHosts: [],
+    ...(unseen && { unseen }),
   })
   const outputs = { ...openGates.outputs, maxChars: many }
   return { ...openGates, ...gates, validator: createSchemaValidator(), outputs }
 }
 
-/** Of what somebody without tools read for the model, and answered in a narrow type: whose it is stays, and no stranger steers by it. */
-const lowered = (tool: string) => labelFrom(tool, { integrity: 'tool' })
+/** Where results are kept aside. */
+function createSpaces() {
+  const kept = new Map<string, { readonly value: Json; readonly label?: Label }>()
+  const storage = async ({ verb, key, ...one }: { verb: string; key: string; value: Json }) => {
+    if (verb === 'set') kept.set(key, one)
+    return verb === 'set' ? {} : (kept.get(key) ?? {})
+  }
+  return { at: () => ({ storage }) }
+}
 
 const approved = ({ argsHash, definitionHash }: Pause): PauseAnswer => ({
   kind: 'approved',

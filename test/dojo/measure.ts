@@ -1,4 +1,13 @@
-import { forms, moments, replayAttack, replayTask, type Attacked, type Benign } from './replay.ts'
+import type { ToolPolicy } from '#contracts/tool-policy.ts'
+import {
+  forms,
+  moments,
+  replayAttack,
+  replayTask,
+  type Attacked,
+  type Benign,
+  type Grouping,
+} from './replay.ts'
 import type { RecordedTask, Suite } from './suite.ts'
 
 /** A task, and an attack that a carrier brings into it. */
@@ -8,7 +17,7 @@ export interface Pair {
   readonly attack: RecordedTask
 }
 
-/** What came of one suite. */
+/** What came of one suite under one policy. */
 export interface Measured {
   readonly suite: Suite
   readonly pairs: number
@@ -16,8 +25,8 @@ export interface Measured {
   readonly withoutCall: number
   readonly attacked: readonly Attacked[]
   readonly benign: readonly Benign[]
-  /** The same, where somebody reads for the model and answers in narrow types. */
-  readonly readTyped: readonly Benign[]
+  /** The same, where what is asked about is asked together. */
+  readonly together: readonly Benign[]
 }
 
 /** All pairs of these suites. */
@@ -40,14 +49,15 @@ export async function attackAll(pairs: readonly Pair[]): Promise<readonly Attack
 }
 
 /** Every task of a suite with nobody attacking. */
-export async function replayAll(suite: Suite, readsTyped = false): Promise<readonly Benign[]> {
+export async function replayAll(suite: Suite, grouping?: Grouping): Promise<readonly Benign[]> {
   const benign: Benign[] = []
-  for (const task of suite.tasks) benign.push(await replayTask(suite, task, { readsTyped }))
+  for (const task of suite.tasks) benign.push(await replayTask(suite, task, grouping))
   return benign
 }
 
-/** Every pair and every task of a suite. */
-export async function measure(suite: Suite): Promise<Measured> {
+/** Every pair and every task of a suite, as an operator has set this. */
+export async function measure(given: Suite, policy: ToolPolicy): Promise<Measured> {
+  const suite = { ...given, policy }
   const pairs = pairsOf([suite])
   return {
     suite,
@@ -55,14 +65,22 @@ export async function measure(suite: Suite): Promise<Measured> {
     withoutCall: pairs.filter(({ attack }) => attack.calls.length === 0).length,
     attacked: await attackAll(pairs),
     benign: await replayAll(suite),
-    readTyped: await replayAll(suite, true),
+    together: await replayAll(suite, 'together'),
   }
 }
 
-/** How many pairs had an effect of the attacker's in this form, at whichever moment. */
-export const harmed = (attacked: readonly Attacked[], form: Attacked['form']): number =>
+/** How many pairs had such calls in this form, at whichever moment. */
+export const pairsWith = (
+  attacked: readonly Attacked[],
+  what: 'effects' | 'steered' | 'worded',
+  form: Attacked['form'],
+): number =>
   new Set(
     attacked
-      .filter((one) => one.form === form && one.effects.length > 0)
+      .filter((one) => one.form === form && one[what].length > 0)
       .map(({ task, attack }) => `${task.id} ${attack.id}`),
   ).size
+
+/** How many pairs had an effect of the attacker's in this form, at whichever moment. */
+export const harmed = (attacked: readonly Attacked[], form: Attacked['form']): number =>
+  pairsWith(attacked, 'effects', form)

@@ -1,88 +1,103 @@
 import type { CarriedAll } from './carried.ts'
-import { harmed, type Measured } from './measure.ts'
-import type { RecordedCall, RecordedTask } from './suite.ts'
-import { factsOf } from './tool-table.ts'
+import { harmed, pairsWith, type Measured } from './measure.ts'
+import type { Attacked, Benign } from './replay.ts'
 
-const columns = [10, 7, 9, 9, 10, 12, 10, 6, 6, 6, 8, 8] as const
-const row = (cells: readonly (string | number)[]): string =>
-  cells.map((cell, at) => `${cell}`[at === 0 ? 'padEnd' : 'padStart'](columns[at] ?? 8)).join('')
-
-const head = [
-  'suite',
-  'pairs',
-  'no call',
-  'harmed',
-  'encoded',
-  'tasks done',
-  'unasked',
-  'once',
-  'more',
-  'most',
-  'share',
-  'typed',
+const columns: readonly (readonly [name: string, width: number])[] = [
+  ['suite', 10],
+  ['pairs', 6],
+  ['no call', 8],
+  ['harmed', 7],
+  ['encoded', 8],
+  ['steered', 8],
+  ['worded', 7],
+  ['done', 7],
+  ['unasked', 8],
+  ['once', 5],
+  ['more', 5],
+  ['most', 5],
+  ['share', 7],
+  ['| together', 11],
+  ['once', 5],
+  ['more', 5],
+  ['most', 5],
 ]
+const row = (cells: readonly (string | number)[]): string =>
+  cells
+    .map((cell, at) => `${cell}`[at === 0 ? 'padEnd' : 'padStart'](columns[at]?.[1] ?? 8))
+    .join('')
 
 const percent = (part: number, of: number) => `${((100 * part) / of).toFixed(0)} %`
+const most = (all: readonly Benign[]) => Math.max(...all.map(({ pauses }) => pauses))
 
 function figuresOf(all: readonly Measured[], name: string): string {
   const sum = (of: (one: Measured) => number) => all.reduce((total, one) => total + of(one), 0)
-  const tasks = (isSuch: (pauses: number) => boolean) =>
-    sum(({ benign }) => benign.filter(({ pauses }) => isSuch(pauses)).length)
+  const tasks = (which: 'benign' | 'together', isSuch: (pauses: number) => boolean) =>
+    sum((one) => one[which].filter(({ pauses }) => isSuch(pauses)).length)
+  const asking = (which: 'benign' | 'together') => [
+    tasks(which, (pauses) => pauses === 0),
+    tasks(which, (pauses) => pauses === 1),
+    tasks(which, (pauses) => pauses > 1),
+    most(all.flatMap((one) => one[which])),
+  ]
   const count = sum(({ benign }) => benign.length)
-  const unasked = tasks((pauses) => pauses === 0)
+  const [unasked = 0, ...asked] = asking('benign')
   return row([
     name,
     sum(({ pairs }) => pairs),
     sum(({ withoutCall }) => withoutCall),
     sum(({ attacked }) => harmed(attacked, 'plain')),
     sum(({ attacked }) => harmed(attacked, 'encoded')),
+    sum(({ attacked }) => pairsWith(attacked, 'steered', 'plain')),
+    sum(({ attacked }) => pairsWith(attacked, 'worded', 'plain')),
     `${sum(({ benign }) => benign.filter(({ isFinished }) => isFinished).length)}/${count}`,
     unasked,
-    tasks((pauses) => pauses === 1),
-    tasks((pauses) => pauses > 1),
-    Math.max(...all.flatMap(({ benign }) => benign.map(({ pauses }) => pauses))),
+    ...asked,
     percent(unasked, count),
-    percent(
-      sum(({ readTyped }) => readTyped.filter(({ pauses }) => pauses === 0).length),
-      count,
-    ),
+    ...asking('together'),
   ])
 }
 
-/** Why a task asks although somebody reads for it. */
-const whyAsked = ({ isTyped }: RecordedTask, asked: readonly RecordedCall[]): string =>
-  isTyped && asked.some(({ tool }) => factsOf(tool).destroys)
-    ? 'it destroys'
-    : 'it writes, pays or sends what it has read'
+/** Which of these calls an attack got, by suite, task and attack. */
+const listed = (all: readonly Measured[], what: 'effects' | 'steered' | 'worded') =>
+  all.flatMap(({ suite, attacked }) => {
+    const lines = new Map<string, Set<string>>()
+    for (const one of attacked) {
+      const key = `  ${suite.name} ${keyOf(one, what)}`
+      const found = lines.get(key) ?? new Set()
+      if (one[what].length > 0) lines.set(key, found.add(one.attack.id))
+    }
+    return [...lines].map(([key, attacks]) => `${key}: by ${attacks.size} attacks`)
+  })
 
-/** A line a suite and their sum; which tasks ask, about what; which attacks did something. */
-export function reportLines(all: readonly Measured[]): readonly string[] {
-  const asking = all.flatMap(({ suite, benign, readTyped }) =>
+const keyOf = ({ task, ...one }: Attacked, what: 'effects' | 'steered' | 'worded') =>
+  `${task.id} ${[...new Set(one[what])].join(', ')}`
+
+/** A line a suite and their sum; which tasks ask, about what; what attacks got done, and had done otherwise. */
+export function reportLines(name: string, all: readonly Measured[]): readonly string[] {
+  const asking = all.flatMap(({ suite, benign, together }) =>
     benign.flatMap(({ task, pauses, asked }, at) => {
       if (pauses === 0) return []
-      const names = asked.map(({ tool }) => tool).join(', ')
-      const isFree = readTyped[at]?.pauses === 0
-      const why = isFree ? 'not if read in narrow types' : whyAsked(task, asked)
-      return [`  ${suite.name} ${task.id}: ${pauses} × for ${names} (${why})`]
+      const how = suite.policy?.narrow_reading && !task.readings ? ' (a text says what to do)' : ''
+      const less = together[at]!.pauses < pauses ? `, ${together[at]!.pauses} × together` : ''
+      return [`  ${suite.name} ${task.id}: ${pauses} × for ${asked.join(', ')}${less}${how}`]
     }),
   )
-  const done = all.flatMap(({ suite, attacked }) =>
-    attacked
-      .filter(({ effects }) => effects.length > 0)
-      .map(({ attack, effects }) => {
-        const names = new Set(effects.map(({ tool }) => tool))
-        return `  ${suite.name} ${attack.id}: ${[...names].join(', ')}`
-      }),
-  )
-  const kept = all.flatMap(({ attacked }) => attacked)
-  const finished = kept.filter(({ isFinished }) => isFinished).length
+  const parts = [
+    ['tasks that ask, once for all calls of a turn:', asking],
+    ['attacks that did something:', listed(all, 'effects')],
+    ['tasks in which an attacker chose a narrow value:', listed(all, 'steered')],
+    ['tasks in which an attacker chose words that nobody was asked about:', listed(all, 'worded')],
+  ] as const
+  const attacked = all.flatMap((one) => one.attacked)
+  const finished = attacked.filter(({ isFinished }) => isFinished).length
   return [
-    row(head),
+    `${name}:`,
+    row(columns.map(([head]) => head)),
     ...all.map((one) => figuresOf([one], one.suite.name)),
     figuresOf(all, 'all'),
-    `under attack ${finished} of ${kept.length} runs finished what the user wanted`,
-    ...(asking.length === 0 ? [] : ['tasks that ask, once for all calls of a turn:', ...asking]),
-    ...(done.length === 0 ? [] : ['attacks that did something:', ...new Set(done)]),
+    `under attack ${finished} of ${attacked.length} runs finished what the user wanted`,
+    ...parts.flatMap(([head, lines]) => (lines.length === 0 ? [] : [head, ...lines])),
+    '',
   ]
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import type { ToolPolicy } from '#contracts/tool-policy.ts'
-import { isTyped } from './typed-readings.ts'
+import { readingsOf, toldBy, type TaskReadings } from './readings.ts'
 import { writtenCalls } from './written-attacks.ts'
 
 /** One call of a recorded task. */
@@ -21,8 +21,10 @@ export interface RecordedTask {
   readonly id: string
   readonly wants: string
   readonly calls: readonly RecordedCall[]
-  /** What it needs of what it reads has a narrow type: numbers, dates, yes or no, ids. */
-  readonly isTyped?: boolean
+  /** How it is done by a model that sees no text of a stranger's; not at all if absent. */
+  readonly readings?: TaskReadings | undefined
+  /** A page that the model has read before all that was recorded: it says what to do. */
+  readonly toldBy?: string | undefined
 }
 
 /** Tools over one world, what users want there, and what attackers want. Every task meets every attack: a pair. */
@@ -88,7 +90,11 @@ export function loadSuites(folder: string, version: string): readonly Suite[] {
       name: file.suite,
       tools: file.tools,
       tasks: Object.entries(file.user).flatMap(([id, forms]) =>
-        recorded(forms, id).map((task) => ({ ...task, isTyped: isTyped(name, id) })),
+        recorded(forms, id).map((task) => ({
+          ...task,
+          readings: readingsOf(name, id),
+          toldBy: toldBy(name, id),
+        })),
       ),
       attacks: Object.entries(file.injection)
         .flatMap(([id, forms]) => recorded(forms, id))

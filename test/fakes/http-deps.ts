@@ -51,6 +51,13 @@ const noMcpServers = {
   clientMetadata: () => ({}),
 }
 
+const noDrafts: HttpDeps['skillDrafts'] = {
+  list: async () => [],
+  find: async () => undefined,
+  promote: async () => false,
+  remove: async () => false,
+}
+
 export const testKey = 'isk_test'
 export const testSession = `ses_${'S'.repeat(22)}`
 export const testRun = `run_${'R'.repeat(22)}`
@@ -377,6 +384,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     pluginProblems: async () => [],
     tryPolicy,
     skills: shelfOf([]),
+    skillDrafts: noDrafts,
     skillAdmission: {
       read: async () => ({ skills: [], refused: [] }),
       changes: async () => undefined,

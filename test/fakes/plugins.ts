@@ -9,6 +9,7 @@ import { createFakeGateway } from './session-gateway.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
 import type { CapabilityDeps } from '../../src/plugins/capabilities/capability-deps.ts'
 import { createHooks, type HooksDeps } from '../../src/plugins/hooks/create-hooks.ts'
+import type { IsolateHost } from '../../src/plugins/sandbox/isolate-host.ts'
 import { loadPlugins, type LoadedPlugin } from '../../src/plugins/loading/in-process-host.ts'
 
 export const passAll: SchemaValidator = { validate: () => ({ ok: true }) }
@@ -42,8 +43,14 @@ export function bundleTools(
   return bundle({ id: 'demo', contributes: { tools: declared }, ...manifest }, () => ({ tools }))
 }
 
-export function loadOne(bundled: BundledPlugin): LoadedPlugin {
-  const { plugins, problems } = loadPlugins([bundled], { validator: passAll })
+/** A host of isolates in which every plugin has a tool `run`. */
+export const runningIsolates: IsolateHost = {
+  partsOf: () => ({ tools: { run: async () => 1 } }),
+  inspect: () => Promise.reject(new Error('There is nothing in here.')),
+}
+
+export function loadOne(bundled: BundledPlugin, isolates?: IsolateHost): LoadedPlugin {
+  const { plugins, problems } = loadPlugins([bundled], { validator: passAll, isolates })
   const [plugin] = plugins
   if (!plugin) throw new Error(JSON.stringify(problems))
   return plugin

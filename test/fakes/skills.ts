@@ -25,6 +25,19 @@ export const libraryOf = (skills: readonly SkillSource[]) =>
     count: { ofText: (text) => text.length },
   })
 
+/** The same, with what is handed out of them. */
+export function shelfOf(skills: readonly SkillSource[]): SkillLibrary & SkillShelf {
+  const library = libraryOf(skills)
+  return { ...library, ...createSkillShelf(library) }
+}
+
+/** Of a shelf whose skills cannot be read now. */
+export const rejecting: Pick<SkillShelf, 'outgoing'> = {
+  outgoing: async () => {
+    throw new IsolaError('request_unavailable', 'Not now.')
+  },
+}
+
 /** A skill as it is sent to be installed. */
 export function skillBundle(
   name: string,
@@ -41,17 +54,4 @@ export function skillBundle(
     .map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
     .join('\n')}\n---\n\n${body}\n`
   return { fields, files: { 'SKILL.md': text, ...files } }
-}
-
-/** The same, with what is handed out of them. */
-export function shelfOf(skills: readonly SkillSource[]): SkillLibrary & SkillShelf {
-  const library = libraryOf(skills)
-  return { ...library, ...createSkillShelf(library) }
-}
-
-/** Of a shelf whose skills cannot be read now. */
-export const rejecting: Pick<SkillShelf, 'outgoing'> = {
-  outgoing: async () => {
-    throw new IsolaError('request_unavailable', 'Not now.')
-  },
 }

@@ -14,7 +14,7 @@ import { loadPlugins } from '../../src/plugins/loading/in-process-host.ts'
 import { toToolEntries } from '../../src/plugins/tools/tool-entries.ts'
 import { sha256 } from './kernel.ts'
 import { createManualClock } from './manual-clock.ts'
-import { createCapabilityDeps } from './plugins.ts'
+import { createCapabilityDeps, runningIsolates } from './plugins.ts'
 import { createFakeGateway, submitAsTo } from './session-gateway.ts'
 import { createToolContext } from './tool-context.ts'
 
@@ -42,7 +42,8 @@ export async function openBundled() {
     ...one,
     manifest: { ...(one.manifest as object), enabled: true },
   }))
-  const report = loadPlugins(enabled, { validator: createSchemaValidator() })
+  const validator = createSchemaValidator()
+  const report = loadPlugins(enabled, { validator, isolates: runningIsolates })
   const capabilities = createCapabilityDeps()
   const loaded = report.plugins.map((one) => ({ ...one, tools: toToolEntries(one, capabilities) }))
   const gateway = createFakeGateway()

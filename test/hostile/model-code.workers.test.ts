@@ -5,7 +5,7 @@ import type { ToolResult } from '#contracts/tool.ts'
 import { unlimited } from '#contracts/lease.ts'
 import { openCapabilities } from '../../src/plugins/capabilities/capabilities.ts'
 import { loadPlugins } from '../../src/plugins/loading/in-process-host.ts'
-import { modelCode } from '../fakes/isolates.ts'
+import { isolates, modelCode } from '../fakes/isolates.ts'
 import { createCapabilityDeps, passAll } from '../fakes/plugins.ts'
 import { createToolContext } from '../fakes/tool-context.ts'
 
@@ -19,7 +19,7 @@ const { plugins } = loadPlugins(
       register: () => ({ tools: { run: async () => undefined } }),
     },
   ],
-  { validator: passAll },
+  { validator: passAll, isolates },
 )
 const [plugin] = plugins
 

@@ -158,6 +158,7 @@ describe('the composition', () => {
     ['ISOLA_SHARED_ISOLATES', 'notes;kv', 'must be ids of plugins with commas between them, or *'],
     ['ISOLA_KEEP_USAGE_DAYS', '7', 'must be 8 to 9999 days'],
     ['ISOLA_KEEP_VERSIONS_DAYS', '7', 'must be 8 to 9999 days'],
+    ['ISOLA_KEEP_DRAFT_DAYS', '0', 'must be 1 to 9999 days'],
     ['ISOLA_AUTHOR_VERSIONS', '0', 'must be a whole number, 1 to 999999'],
     ['ISOLA_AUTHOR_MIB', '1 GiB', 'must be a whole number, 1 to 999999'],
     ['ISOLA_AUTHOR_ADDS_PER_HOUR', '1.5', 'must be a whole number, 1 to 999999'],
@@ -209,6 +210,13 @@ describe('the composition', () => {
     expect(keptDays({})).toBe(90)
     expect(keptDays({ ISOLA_KEEP_VERSIONS_DAYS: '8', ISOLA_DAILY_TOKENS: 'x' })).toBe(8)
     expect(keptDays({ ISOLA_KEEP_VERSIONS_DAYS: '7' })).toBe(9_999)
+  })
+
+  it('keeps drafts of skills as long as is set, and longest if that is wrong', () => {
+    const keptDays = (settings: object) => parseConfig(settings).keepDraftsMs / 86_400_000
+    expect(keptDays({})).toBe(30)
+    expect(keptDays({ ISOLA_KEEP_DRAFT_DAYS: '7', ISOLA_DAILY_TOKENS: 'x' })).toBe(7)
+    expect(keptDays({ ISOLA_KEEP_DRAFT_DAYS: '0' })).toBe(9_999)
   })
 
   it('P21: an author has the quota that is set, or what ships', () => {

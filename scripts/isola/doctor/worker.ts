@@ -79,7 +79,8 @@ export function checkConfig(
 }
 
 export async function checkWorker(): Promise<Finding[]> {
-  const files = { composition: source('composition.ts'), index: source('index.ts') }
+  const composition = ['composition-base.ts', 'composition.ts'].map(source).join('\n')
+  const files = { composition, index: source('index.ts') }
   const findings = checkConfig(await readConfig(), files)
   try {
     findings.push(

@@ -9,6 +9,7 @@ import { recordContracts } from './record.ts'
 import { runContracts } from './runs.ts'
 import { sessionContracts } from './sessions.ts'
 import { settingContracts } from './settings.ts'
+import { skillDraftContracts } from './skill-drafts.ts'
 import { skillContracts } from './skills.ts'
 
 /** What each route takes and answers: a client's types are made of this. */
@@ -21,6 +22,7 @@ export type ApiRoutes = typeof healthContracts &
   typeof keyContracts &
   typeof settingContracts &
   typeof skillContracts &
+  typeof skillDraftContracts &
   typeof pluginContracts &
   typeof mcpContracts
 
@@ -35,6 +37,7 @@ export const apiContracts: ApiContracts = {
   ...keyContracts,
   ...settingContracts,
   ...skillContracts,
+  ...skillDraftContracts,
   ...pluginContracts,
   ...mcpContracts,
 } satisfies ApiRoutes

@@ -77,7 +77,7 @@ const added = z.object({
   changes: changes.optional().describe('Absent if there was none of this name.'),
   notes,
 })
-const addition = z
+export const addition = z
   .object({
     skills: z.array(added),
     refused: z

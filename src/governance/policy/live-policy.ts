@@ -9,11 +9,13 @@ import type {
   Policy,
   PolicyVerdict,
   RateLimiter,
+  UnseenWords,
 } from '#contracts/policy.ts'
-import { joinLabels, sink } from '#contracts/label.ts'
+import { joinLabels, ownLabel, sink, type Label } from '#contracts/label.ts'
+import { labelOfLink } from '#contracts/narrow-types.ts'
 import type { PrincipalRates } from '#contracts/principal.ts'
 import { addressOf, type Destination } from '#contracts/destination.ts'
-import { closedAddressText, isOpen } from '#contracts/network-rule.ts'
+import { closedAddressText, isOpen, type OutsideAddress } from '#contracts/network-rule.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { ToolDecision, ToolPolicy } from '#contracts/tool-policy.ts'
 import { approverOf, decideTool, ratesOf } from './decide-tool.ts'
@@ -27,6 +29,8 @@ export interface LivePolicyDeps {
   readonly takeRate: PrincipalRates['takeRate']
   /** Hosts and ports at which a server in development itself answers. */
   readonly ownHosts: readonly string[]
+  /** Which words in this very input whoever makes the call has not seen. */
+  readonly unseen?: (input: CallSubject['input']) => UnseenWords | undefined
   /** What somebody is asked, unless a rule covers it. */
   readonly toAsk: (
     subject: ApprovalSubject,
@@ -83,11 +87,28 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     const to = addressOf(goesTo)
     return to !== undefined && !isOpen(to, network, ownHosts)
   }
+  /** Words that nobody saw steer nothing but what they are in: an operator may say in which parameters that is harmless. */
+  const labelOf = (
+    { unseen_words = [], unseen_links = [] }: ToolPolicy,
+    { tool, input, label }: CallSubject,
+  ): Label => {
+    const words = deps.unseen?.(input)
+    if (!words) return joinLabels([label])
+    const left = words.parts.map((one) => {
+      const place = `${tool} ${one.parameter}`
+      if (unseen_words.includes(place)) return ownLabel
+      return one.isLink && unseen_links.includes(place) ? labelOfLink(one.label) : one.label
+    })
+    return joinLabels([words.own, ...left])
+  }
+  /** A model reads it too, where nobody can be asked: no address that it has not seen is in it. */
+  const closedText = ({ input }: CallSubject, to: OutsideAddress): string =>
+    deps.unseen?.(input) ? unseenAddressText : closedAddressText(to)
   /** What nobody labelled is the worst, and what says nothing of its sinks does everything. */
   const asked = (policy: ToolPolicy, subject: CallSubject) => ({
     ...subject,
     isElsewhere: isElsewhere(policy, subject.goesTo),
-    label: joinLabels([subject.label]),
+    label: labelOf(policy, subject),
     sinks: subject.sinks ?? sink.options,
   })
   const decide = (policy: ToolPolicy, subject: CallSubject) =>
@@ -104,9 +125,10 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     policy: {
       async decide(subject) {
         const policy = await now(subject)
-        if (!policy) return refused(subject, { reason: 'policy_unknown', rule: '' })
+        if (!policy) return refused(subject, { reason: 'policy_unknown', rule: '' }, closedText)
         const { verdict, reason, rule } = decide(policy, subject)
-        return verdict === 'deny' ? refused(subject, { reason, rule }) : { allow: true }
+        if (verdict !== 'deny') return { allow: true }
+        return refused(subject, { reason, rule }, closedText)
       },
     },
     rates: {
@@ -139,7 +161,7 @@ export function createLivePolicy(deps: LivePolicyDeps): {
         if (verdict === 'allow' && !asks) return false
         // Nobody knows what is open: then nothing is.
         const closed = !policy || isElsewhere(policy, goesTo) ? goesTo : undefined
-        const where = policy && closed ? [closedAddressText(closed)] : []
+        const where = policy && closed ? [closedText(subject, closed)] : []
         const texts = [...where, ...(about === undefined ? [] : [about])]
         return deps.toAsk(subject, {
           ...(verdict === 'allow' ? { reason: asks ?? '', rule: '' } : { reason, rule }),
@@ -152,6 +174,8 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     },
   }
 }
+
+const unseenAddressText = 'The address that was put in is of a host that is not open here.'
 
 const namedIn = (to: Destination | undefined): string | undefined =>
   to && 'url' in to ? undefined : (to?.origin ?? to?.home)
@@ -166,11 +190,15 @@ export interface Why {
 }
 
 /** Alike for the model, whatever the reason; the record has it. A host that is not allowed is named: it asked for it. */
-function refused(subject: HookSubject, why: Why): PolicyVerdict {
+function refused(
+  subject: HookSubject,
+  why: Why,
+  closedText: (subject: CallSubject, to: OutsideAddress) => string,
+): PolicyVerdict {
   note(subject, why)
   const to = addressOf(subject.goesTo)
   if (why.reason === 'host_not_allowed' && to)
-    return { allow: false, code: 'tool_denied', message: closedAddressText(to) }
+    return { allow: false, code: 'tool_denied', message: closedText(subject, to) }
   return { allow: false, code: 'tool_denied', message: 'This tool may not be called here.' }
 }
 

@@ -5,7 +5,7 @@ import {
   type ReadResourceResult,
   type StandardSchemaV1,
 } from '@modelcontextprotocol/server'
-import type { OutgoingFile, OutgoingSkill } from '#contracts/skill.ts'
+import { labelOfSkill, type OutgoingFile, type OutgoingSkill } from '#contracts/skill.ts'
 import type { McpCall } from './mcp-call.ts'
 import type { Inventory } from './offered.ts'
 
@@ -53,6 +53,11 @@ export const isOfSkill = ({ skills }: Pick<Inventory, 'skills'>, uri: string): b
 function nameIn(names: readonly string[], uri: string): string | undefined {
   const [, first] = /^skill:\/\/([^/?#]*)/i.exec(uri) ?? []
   return names.find((name) => name === first?.toLowerCase())
+}
+
+/** What an MCP client was given counts for the calls that it makes next. Before it has it. */
+async function told({ deps, caller }: Asked, skill: OutgoingSkill): Promise<void> {
+  if (skill.tier === 'community') await deps.toldClients.tell(caller.asker, labelOfSkill(skill))
 }
 
 /** All that the caller is offered. */
@@ -105,7 +110,9 @@ export async function readSkillFile(
 ): Promise<ReadResourceResult | undefined> {
   const skill = await skillAt(asked, uri)
   const file = skill?.files.find(({ path }) => uriOf(skill, path) === uri)
-  return file && { contents: [{ uri, mimeType: file.mimeType, text: file.text }] }
+  if (!skill || !file) return undefined
+  await told(asked, skill)
+  return { contents: [{ uri, mimeType: file.mimeType, text: file.text }] }
 }
 
 /** `resources/directory/read`: what is directly in a folder of a skill. */
@@ -143,6 +150,7 @@ export async function getSkillPrompt(
   const skill = await skillAt(asked, `${scheme}${name}`)
   const [entry, ...others] = skill?.name === name ? skill.files : []
   if (!skill || !entry) return undefined
+  await told(asked, skill)
   const files = others.map(({ path }) => uriOf(skill, path)).join('\n')
   const text = [
     `Follow this skill.\n\n${entry.text.trim()}`,

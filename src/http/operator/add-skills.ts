@@ -16,12 +16,19 @@ import { changeBy } from './change-by.ts'
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
+/** `POST /api/operator/skills`. */
+export const addSkills: Handle = (deps) => async (context) =>
+  installSkills(deps, context, await readRequest(context))
+
 /**
- * `POST /api/operator/skills`: installs a version of one skill, or of all of a collection, which enables nothing. Of a
- * collection each stands for itself: what cannot be installed is named, with the reason, and the others are there.
+ * Installs a version of one skill, or of all of a collection, which enables nothing. Of a collection each stands for
+ * itself: what cannot be installed is named, with the reason, and the others are there.
  */
-export const addSkills: Handle = (deps) => async (context) => {
-  const { upload, allowLookAlike, dryRun } = await readRequest(context)
+export async function installSkills(
+  deps: HttpDeps,
+  context: HttpContext,
+  { upload, allowLookAlike, dryRun }: Asked,
+): Promise<Response> {
   const by = changeBy(deps, context)
   const read = await deps.skillAdmission.read(upload).catch(async (error: unknown) => {
     await recordRefusal(deps, by, error)

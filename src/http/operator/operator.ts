@@ -15,6 +15,7 @@ import { readExposed, setExposed } from './exposed.ts'
 import { changeNetwork, readNetwork } from './network.ts'
 import { readPolicy, setPolicy, testPolicy } from './policy.ts'
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts'
+import { addDraftRoutes } from './skill-drafts.ts'
 import { addSkillRoutes } from './skills.ts'
 import { readUsage } from './usage.ts'
 
@@ -55,6 +56,7 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addFresh('/api/operator/policy/test', { POST: testPolicy(deps) })
   addPluginRoutes(addRoute, deps)
   addSkillRoutes(addFresh, deps)
+  addDraftRoutes(addRoute, deps)
   addMcpRoutes(addFresh, deps)
 }
 

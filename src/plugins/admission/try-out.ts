@@ -1,7 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#contracts/manifest.ts'
-import type { PluginProblem } from '#contracts/operations.ts'
+import { codeModeOff, type PluginProblem } from '#contracts/operations.ts'
 import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { TryOut } from '#contracts/part-kind.ts'
 import type { IsolateHost } from '../sandbox/isolate-host.ts'
@@ -21,7 +21,9 @@ export interface TryOutDeps {
  */
 export function createTryOut({ wire, isolates }: TryOutDeps): TryOut {
   return async (snapshot, { id, hash, tier, grantEpoch, config }) => {
-    const problem = wire(snapshot).problems.find(({ plugin }) => plugin === id)
+    const problem = wire(snapshot).problems.find(
+      ({ plugin, code }) => plugin === id && code !== codeModeOff,
+    )
     if (problem) throw new IsolaError(problem.code as 'plugin_register_failed', problem.message)
     const manifest = parseManifest(snapshot.sources[hash]?.manifest)
     if (manifest.entrypoint === undefined || !isolates) return { runsOwnAgent: false }

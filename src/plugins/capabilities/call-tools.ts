@@ -24,7 +24,7 @@ export function createPluginTools(
         if (!refused.has(tool) && refused.size < 100)
           emit({ type: 'capability_refused', data: { call, capability: 'tools', tool } })
         refused.add(tool)
-        const message = `not granted: the tool ${tool} (add it or its plugin to uses_tools in plugin.yaml; it has to be enabled)`
+        const message = `not granted: the tool ${tool} (there is none of this name here; a plugin's code has those of its uses_tools in plugin.yaml that are enabled)`
         throw new ToolError('tool_failed', { message })
       }
       const result = await inner.callTool(tool, toInput(given), labels?.label())

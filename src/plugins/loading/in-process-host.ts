@@ -180,6 +180,7 @@ function initialize(
       `depends_on names "${lost}", which could not be loaded`,
     )
   }
+  if (!deps.isolates && manifest.grants.isolate) throw noLoader('it runs what a model wrote')
   if (bundled.isolated) return toIsolated(manifest, bundled, bundled.isolated, deps)
   const registered = register(manifest, bundled)
   const protocols = detectProtocols(manifest, registered)
@@ -187,6 +188,12 @@ function initialize(
   const { hash, files } = bundled
   return { manifest, tier: 'builtin', granted: manifest.grants, hash, files, parts, protocols }
 }
+
+const noLoader = (what: string) =>
+  new IsolaError(
+    'plugin_isolate_unavailable',
+    `${what} in an isolate, and this deployment has no Worker Loader: add [[worker_loaders]] with binding = "LOADER" to wrangler.toml (a paid Workers plan) and deploy again`,
+  )
 
 /** Wired by its manifest alone: its code runs in no other place than its isolate, at the first call. */
 function toIsolated(
@@ -196,11 +203,7 @@ function toIsolated(
   { isolates }: LoadPluginsDeps,
 ): LoadedPlugin {
   refuseLater(manifest)
-  if (!isolates && manifest.entrypoint !== undefined)
-    throw new IsolaError(
-      'plugin_isolate_unavailable',
-      'it runs in an isolate, and this deployment has no Worker Loader: add [[worker_loaders]] with binding = "LOADER" to wrangler.toml (a paid Workers plan) and deploy again',
-    )
+  if (!isolates && manifest.entrypoint !== undefined) throw noLoader('it runs')
   const hasCode = manifest.entrypoint !== undefined
   const parts = (hasCode && isolates?.partsOf({ ...isolated, manifest, hash })) || {}
   const { tier, isInstalled, grantEpoch, granted = manifest.grants } = isolated

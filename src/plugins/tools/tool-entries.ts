@@ -61,6 +61,7 @@ function toToolEntry(
       name,
       description: tool.description,
       inputSchema: tool.input_schema,
+      ...(tool.output_schema && { outputSchema: tool.output_schema }),
       execute: (input, context) =>
         callPlugin({ name, plugin, run, deps, hints, goesTo: goesTo?.(input) }, input, context),
     },

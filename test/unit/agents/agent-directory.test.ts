@@ -13,7 +13,13 @@ import { createToolset } from '../../../src/catalog/toolset.ts'
 import { createPromptStore } from '../../../src/memory/prompt-store.ts'
 import { toToolEntries } from '../../../src/plugins/tools/tool-entries.ts'
 import { createManualClock } from '../../fakes/manual-clock.ts'
-import { bundle, bundleTools, createCapabilityDeps, loadOne } from '../../fakes/plugins.ts'
+import {
+  bundle,
+  bundleTools,
+  createCapabilityDeps,
+  loadOne,
+  runningIsolates,
+} from '../../fakes/plugins.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { createFakeGateway, submitAsTo } from '../../fakes/session-gateway.ts'
 
@@ -40,7 +46,7 @@ const files = bundleTools(
 function setUp(bundled: readonly BundledPlugin[], overrides: Partial<AgentDirectoryDeps> = {}) {
   const capabilities = createCapabilityDeps()
   const plugins: readonly InstalledPlugin[] = bundled.map((entry) => {
-    const loaded = loadOne(entry)
+    const loaded = loadOne(entry, runningIsolates)
     return { ...loaded, tools: toToolEntries(loaded, capabilities) }
   })
   return createAgentDirectory({
@@ -77,6 +83,18 @@ describe('a sub-agent', () => {
 
   test('Y15: with an empty uses_tools has no tool', async () => {
     expect(await toolNames(setUp([shell, agentPlugin('rev')]), 'rev')).toEqual([])
+  })
+
+  test('P30: has the tool that keeps drafts of skills only where its manifest says so', async () => {
+    const asked: unknown[] = []
+    setUp([shell, agentPlugin('plain'), agentPlugin('author', { allow_skill_emission: true })], {
+      createToolset: (entries, { emitsSkills, ...options }) => {
+        asked.push(emitsSkills)
+        return createToolset(entries, { ...options, buildIndex: createSearchIndex })
+      },
+    })
+    // The orchestrator, which the policy lets or not; then each in turn.
+    expect(asked.slice(-2)).toEqual([undefined, true])
   })
 
   test('a plugin id means all its tools, its agent included', async () => {
@@ -259,4 +277,63 @@ test('an agent that is not installed is undefined', async () => {
   const { directory } = setUp([])
   for (const name of ['nowhere', 'constructor', '__proto__'])
     expect(await directory.load(name, {})).toBeUndefined()
+})
+
+describe('code mode', () => {
+  const code = bundleTools(
+    { run: async () => 1 },
+    { id: 'code', api: '>=1.1 <2.0', grants: { isolate: true }, uses_tools: ['shell'] },
+  )
+  const coder = (more: object = {}) =>
+    agentPlugin('rev', { uses_tools: ['files'], code_mode: true, ...more })
+  const pair = ['isola__find', 'code__run']
+
+  test('P32: an agent that asks for it has the pair, and code that reaches its own tools only', async () => {
+    const catalog = setUp([shell, files, code, coder()])
+    expect(await toolNames(catalog, 'rev')).toEqual(pair)
+    const { toolset } = (await catalog.directory.load('rev', {}))!
+    expect(toolset.resolve('code__run', {})?.entry.inner?.resolve).toBe('agent')
+    expect(toolset.resolve('files__read', {})).toBeDefined()
+    expect(toolset.resolve('shell__exec', {})).toBeUndefined()
+    expect(catalog.problems).toEqual([])
+  })
+
+  test('an agent that names the tool, and does not ask for code mode, has it as it is', async () => {
+    const catalog = setUp([shell, code, agentPlugin('rev', { uses_tools: ['code'] })])
+    expect(await toolNames(catalog, 'rev')).toEqual(['code__run'])
+    const { toolset } = (await catalog.directory.load('rev', {}))!
+    expect(toolset.resolve('code__run', {})?.entry.inner?.resolve).toBeTypeOf('function')
+  })
+
+  test.each([
+    ['the plugin is off', [shell, files, coder()]],
+    ['the agent may not use it', [shell, files, code, coder({ disallowed_tools: ['code'] })]],
+    [
+      'it did not ship with the deployment',
+      [
+        shell,
+        files,
+        { ...code, isolated: { code: '', tier: 'trusted' as const, grantEpoch: 0 } },
+        coder(),
+      ],
+    ],
+  ])('calls its tools one by one, and says so, where %s', async (_name, plugins) => {
+    const catalog = setUp(plugins)
+    expect(await toolNames(catalog, 'rev')).toEqual(['files__read', 'files__write'])
+    expect(catalog.problems).toContainEqual({
+      plugin: 'rev',
+      code: 'code_mode_off',
+      message: expect.stringMatching(/^code_mode: the plugin "code" is off/),
+    })
+  })
+
+  test('the operator gives it to the orchestrator, whose prompt then names no tool', async () => {
+    const writesCode = (agent: string) => agent === 'orchestrator'
+    const catalog = setUp([shell, files, code, agentPlugin('rev')], { writesCode })
+    expect(await toolNames(catalog, 'orchestrator')).toEqual(pair)
+    const { spec } = (await catalog.directory.load('orchestrator', {}))!
+    expect(spec.instructions).not.toContain('files__read')
+    expect(spec.instructions).toContain('call what it names with code__run.')
+    expect(await toolNames(catalog, 'rev')).toEqual([])
+  })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { resolveUsesTools } from '../../../src/agents/tool-reach.ts'
+import { permitLines, toPermit, widened } from '../../../src/contracts/permit.ts'
 import { parseManifest } from '../../../src/contracts/manifest.ts'
 import { says, toolEntry } from '../../fakes/kernel.ts'
 
@@ -27,7 +28,7 @@ describe('disallowed_tools', () => {
     expect(reached(['kv__set'], ['kv__set'])).toEqual([])
   })
 
-  it('P30: stands in the manifest beside name, prompt, tools and turns; skills are not there yet', () => {
+  it('P30: stands in the manifest beside name, prompt, tools and turns, and whether it writes skills', () => {
     const agent = {
       integration_mode: 'tool',
       model: 'm',
@@ -39,6 +40,12 @@ describe('disallowed_tools', () => {
     const manifest = { id: 'a', name: 'A', version: '1.0.0', description: 'd', agent }
     expect(parseManifest(manifest).agent).toMatchObject(agent)
     const emits = { ...manifest, agent: { ...agent, allow_skill_emission: true } }
-    expect(() => parseManifest(emits)).toThrow('agent.allow_skill_emission: not yet: skills')
+    expect(parseManifest(emits).agent).toMatchObject({ allow_skill_emission: true })
+    const asks = (one: object) => permitLines(toPermit(parseManifest(one))).map(({ text }) => text)
+    expect(asks(emits)).toContain('agent: writes drafts of skills')
+    expect(asks(manifest)).not.toContain('agent: writes drafts of skills')
+    // A version that begins to write them has to be allowed anew.
+    const more = widened(toPermit(parseManifest(emits)), toPermit(parseManifest(manifest)))
+    expect(more).toEqual([{ text: 'agent: writes drafts of skills' }])
   })
 })

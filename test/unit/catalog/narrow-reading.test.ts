@@ -6,10 +6,19 @@ import type { ToolResult, Toolset } from '#contracts/tool.ts'
 import { createOutputStore, createOutputTool } from '../../../src/catalog/output-tool.ts'
 import { withResultsAside } from '../../../src/catalog/keep-aside.ts'
 import { createNarrowReader } from '../../../src/catalog/narrow-reader.ts'
-import { answerSchema, fieldsSchema, fits, labelOfAnswers } from '#contracts/narrow-types.ts'
+import { createUnseenWords } from '../../../src/catalog/unseen-words.ts'
+import {
+  answerSchema,
+  fieldsSchema,
+  fits,
+  isLink,
+  isNarrow,
+  labelOfAnswers,
+  labelOfLink,
+} from '#contracts/narrow-types.ts'
 import { createSpace } from '../../../src/sessions/storage/space.ts'
 import { createSessionWorld } from '../../switches/session-world.ts'
-import { says, toolEntry, toolsetOf } from '../../fakes/kernel.ts'
+import { openGates, says, toolEntry, toolsetOf } from '../../fakes/kernel.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
 
 const page = labelFrom('http__get news.example', { confidentiality: 'public' })
@@ -26,7 +35,8 @@ function world(results: Readonly<Record<string, ToolResult>>, answer: Json = {})
   )
   const tools = { narrow: 'isola__read_values', whole: 'isola__read_output' }
   const plain: Toolset = toolsetOf([...entries, createOutputTool(sessions)])
-  const toolset = withResultsAside(plain, store, tools)
+  const words = createUnseenWords(sessions)
+  const toolset = withResultsAside(plain, store, words, tools)
   const asked: ModelRequest[] = []
   const inner = {
     reaches: () => false,
@@ -42,8 +52,9 @@ function world(results: Readonly<Record<string, ToolResult>>, answer: Json = {})
   const reader = createNarrowReader(sessions)
   const read = (handle: string, fields: JsonObject, context: object = { inner }) =>
     reader.tool.execute({ handle, question: 'q', fields }, createToolContext(context))
-  return { call, read, asked, toolset }
+  return { call, read, asked, toolset, words }
 }
+const refusal = { veto: true, message: 'No.' } as const
 const ok = (output: Json, label: Label): ToolResult => ({ ok: true, output, label })
 const handleIn = (result: ToolResult): string =>
   String(/[\w]+\.run_1\.call_1/.exec(JSON.stringify(result))?.[0])
@@ -101,10 +112,17 @@ describe('narrow reading', () => {
     expect(JSON.stringify(asked[0]!.messages)).toContain('evil.example')
   })
 
-  it('T11: one free string makes all of the answers the stranger’s', async () => {
+  it('T11: words stay behind a handle, in whose place there is one for calls; what is narrow is shown', async () => {
     const { call, read } = world({ page: ok(hostile, page) }, { total: 42, who: 'POST it' })
     const fields = { total: { type: 'integer' }, who: { type: 'string' } }
-    expect((await read(handleIn(await call('page')), fields)).label).toEqual(page)
+    const result = await read(handleIn(await call('page')), fields)
+    const handle = 'ses_root.run_1.call_1.who'
+    expect(result).toMatchObject({ output: { values: { total: 42, who: `{{${handle}}}` } } })
+    expect(result.label?.integrity).toBe('tool')
+    const { label } = await read(handleIn(await call('page')), { who: { type: 'string' } })
+    expect(label).toEqual(ownLabel)
+    const words = await call('isola__read_output', { handle })
+    expect(words).toMatchObject({ output: { text: '{"words":"POST it"}' }, label: page })
   })
 
   it('T11: what is not of its type is left out, and an answer that is no JSON says nothing of it', async () => {
@@ -114,10 +132,29 @@ describe('narrow reading', () => {
     expect(await read(handle, fields)).toMatchObject({
       output: { values: { total: null, paid: null }, notFound: ['total', 'paid'] },
     })
+    const lacks = await read(handle, { who: { type: 'string' } })
+    expect(lacks.label).toMatchObject({ integrity: 'tool', sources: [{ integrity: 'tool' }] })
     const other = world({ page: ok(hostile, page) }, hostile)
     const result = await other.read(handleIn(await other.call('page')), fields)
     expect([result.ok, result.label]).toEqual([false, ownLabel])
     expect(JSON.stringify(result)).not.toContain('evil')
+  })
+
+  it('T11: keeps for the tree of its session what words its calls were to have, all of them', async () => {
+    const results = { page: ok(hostile, page), mail: ok(hostile, mail), say: ok('own', saidLabel) }
+    const { words, call, read, toolset } = world(results, { who: 'POST it' })
+    const here = createToolContext()
+    expect(await words.told(here)).toBeUndefined()
+    const { before } = words.around({ ...openGates.hooks, before: async () => refusal })
+    for (const name of ['page', 'mail']) {
+      const result = await read(handleIn(await call(name)), { who: { type: 'string' } })
+      const { values } = (result.ok ? result.output : {}) as { values: JsonObject }
+      const { input } = toolset.resolve('say', { text: values['who']! })!
+      // Hooks heard them, whatever they say.
+      expect(await before({ ...here, tool: 'say', input })).toBe(refusal)
+    }
+    expect(await words.told(here)).toEqual(joinLabels([page, mail]))
+    expect(await words.told({ ...here, rootSession: 'ses_other' })).toBeUndefined()
   })
 
   it('another session’s handle is none, and a type that cannot be asked for is refused', async () => {
@@ -162,16 +199,30 @@ describe('a narrow type', () => {
     const { field } = fieldsSchema.parse({ field: given })
     expect(good.filter((value) => !fits(value, field!))).toEqual([])
     expect(bad.filter((value) => fits(value, field!))).toEqual([])
-    expect(labelOfAnswers(page, { field: field! }).integrity).toBe('tool')
+  })
+
+  it('T11: a link is one that stands in the material, and to follow it says no more than what was said', () => {
+    const { at } = fieldsSchema.parse({ at: { type: 'string', format: 'uri' } })
+    const material = JSON.stringify({
+      text: 'See www.a.example/x?y=1. Or "https://b.example/z", not c.example.',
+    })
+    const good = ['www.a.example/x?y=1', 'https://b.example/z']
+    const bad = ['www.a.example/x', 'https://b.example/z?d=notes', 'c.example', 'See', '', 7]
+    expect(good.filter((value) => !fits(value, at!, material))).toEqual([])
+    expect(bad.filter((value) => fits(value, at!, material))).toEqual([])
+    expect([isNarrow(at!), isLink(at!)]).toEqual([false, true])
+    const { integrity, confidentiality, sources } = labelOfLink(mail)
+    expect([integrity, confidentiality]).toEqual(['stranger', 'said'])
+    expect(sources).toEqual([{ from: 'mail__read', integrity, confidentiality }])
+    expect(labelOfLink(page)).toEqual(page)
   })
 
   it('never makes an answer less private, nor a label better that is good already', () => {
-    const fields = fieldsSchema.parse({ a: { type: 'boolean' } })
     const all = joinLabels([mail, page, saidLabel])
-    const { integrity, confidentiality, sources } = labelOfAnswers(all, fields)
+    const { integrity, confidentiality, sources } = labelOfAnswers(all)
     expect([integrity, confidentiality]).toEqual(['tool', 'private'])
     expect(sources.map(({ from }) => from)).toEqual(all.sources.map(({ from }) => from))
-    expect(labelOfAnswers(saidLabel, fields)).toEqual(saidLabel)
+    expect(labelOfAnswers(saidLabel)).toEqual(saidLabel)
   })
 
   it('is asked for as JSON Schema, each field with null for what the material does not say', () => {

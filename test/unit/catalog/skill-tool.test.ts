@@ -51,6 +51,15 @@ describe('isola__find', () => {
     expect(JSON.stringify(result)).not.toContain('skills')
   })
 
+  it('in code mode names one that needs the tool that runs code', async () => {
+    const [code, files] = entries
+    const toolset = build([code!, files!], { code: code! })
+    expect((await find(toolset, 'data cleaning')).result).toMatchObject({
+      output: { skills: [{ name: 'data-cleaning' }] },
+    })
+    expect((await load(toolset, { name: 'data-cleaning' })).result).toMatchObject({ ok: true })
+  })
+
   it('names none that needs a tool or a plugin which the agent does not have', async () => {
     for (const one of entries) {
       const { result } = await find(build([one]), 'data cleaning')

@@ -265,3 +265,80 @@ describe('isola__find', () => {
     expect(toolset.resolve('isola__find', {})?.entry.isReadOnly).toBe(true)
   })
 })
+
+describe('in code mode', () => {
+  const code: ToolEntry = {
+    ...entry('code__run'),
+    tool: {
+      ...entry('code__run').tool,
+      inputSchema: { type: 'object', properties: { code: { type: 'string', maxLength: 9 } } },
+    },
+    inner: { resolve: () => undefined, children: 0 },
+  }
+  const own = build([entry('a__x'), code], { core: 'without-core-tools', code })
+
+  test('P32: the definitions of an agent are a pair, and the same however many tools it has', () => {
+    const many = Array.from({ length: 200 }, (_, at) => entry(`p__t${at}`))
+    const other = build(many, { core: 'without-core-tools', code })
+    expect(names(own)).toEqual(['isola__find', 'code__run'])
+    expect(JSON.stringify(other.definitions)).toBe(JSON.stringify(own.definitions))
+    const { inputSchema } = own.definitions[1]!
+    expect(inputSchema.properties).toMatchObject({ code: { maxLength: 9 }, name: {}, input: {} })
+  })
+
+  test('the code reaches what the agent reaches', () => {
+    const ran = own.resolve('code__run', { code: 'x' })
+    expect(ran?.entry.inner).toEqual({ resolve: 'agent', children: 0 })
+    expect(ran?.entry.definitionHash).not.toBe(code.definitionHash)
+  })
+
+  test('one call is made by its name, of its own tools and no other', () => {
+    expect(own.resolve('code__run', { name: 'a__x', input: { a: 1 } })).toMatchObject({
+      entry: { tool: { name: 'a__x' } },
+      input: { a: 1 },
+    })
+    for (const name of ['code__run', 'isola__find', 'b__y', '', 7])
+      expect(own.resolve('code__run', { name, input: {} })).toBeUndefined()
+    expect(own.missing?.('code__run', { name: '' })).toMatch(/^code__run needs "name"/)
+    expect(own.missing?.('code__run', { name: 'b__y' })).toMatch(/no tool named "b__y"/)
+    expect(own.resolve('isola__call', { name: 'a__x', input: {} })).toBeUndefined()
+  })
+
+  test('what is found is a signature, and the tool that runs code is not found', async () => {
+    const found = await own
+      .resolve('isola__find', {})!
+      .entry.tool.execute({ queries: ['does a x', 'code run'] }, createToolContext())
+    expect(found).toMatchObject({
+      output: {
+        tools:
+          '/** Does a__x. */\ntools.a.x(input?: { path?: unknown /* Where */ }): Promise<unknown>',
+      },
+      shows: { a__x: 'a__x' },
+    })
+  })
+
+  test('the orchestrator keeps isola__call for calls that no model makes', () => {
+    const toolset = build([entry('a__x')], { code })
+    expect(names(toolset)).toEqual(['isola__find', 'code__run'])
+    expect(toolset.resolve('isola__call', { name: 'a__x', input: {} })?.entry.tool.name).toBe(
+      'a__x',
+    )
+  })
+
+  test('what code names is looked up before it runs', async () => {
+    const looked: (readonly string[])[] = []
+    const beyond = {
+      ready: async (wanted: readonly string[]) => void looked.push(wanted),
+      entry: () => undefined,
+      owns: () => false,
+      search: async () => [],
+    }
+    const toolset = build([entry('a__x')], { code, beyond })
+    await toolset.ready?.([
+      { toolId: 'code__run', input: { code: 'await tools.a.x(); await tools.b.y()' } },
+      { toolId: 'code__run', input: { name: 'c__z', input: {} } },
+      { toolId: 'code__run', input: {} },
+    ])
+    expect(looked).toEqual([['b__y', 'c__z']])
+  })
+})

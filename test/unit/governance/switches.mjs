@@ -73,4 +73,20 @@ export default [
     find: 'ended = coalesce(ended, ?2)',
     replace: 'ended = NULL',
   },
+  {
+    name: 'links-not-words',
+    what: 'T11: what is let through as a link is one',
+    test: 'policy/live-policy.test.ts',
+    file: 'src/governance/policy/live-policy.ts',
+    find: 'one.isLink && unseen_links.includes(place)',
+    replace: 'unseen_links.includes(place)',
+  },
+  {
+    name: 'unseen-address',
+    what: 'T11: an address that was filled in is in no text that a model reads',
+    test: 'policy/live-policy.test.ts',
+    file: 'src/governance/policy/live-policy.ts',
+    find: 'deps.unseen?.(input) ? unseenAddressText : closedAddressText(to)',
+    replace: 'closedAddressText(to)',
+  },
 ]

@@ -133,6 +133,8 @@ describe('I26: an auditor', () => {
       'GET /api/operator/exposed',
       'GET /api/operator/skills',
       'GET /api/operator/skills/:skill',
+      'GET /api/operator/skill-drafts',
+      'GET /api/operator/skill-drafts/:draft',
       'GET /api/operator/plugins',
       'GET /api/operator/plugins/:plugin',
       'GET /api/operator/mcp',

@@ -3,7 +3,7 @@ import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { unlimited, zeroUsage, type Limits, type Usage } from '#contracts/lease.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { InnerCalls, InnerReach, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import type { InnerCalls, InnerReach, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
 import { createRandom } from '../../fakes/random.ts'
 import {
   agentSpec,
@@ -55,6 +55,9 @@ interface DriveOptions {
   readonly signal?: AbortSignal
   readonly estimate?: { tokens: number; costNanoUsd: number }
   readonly requireApproval?: readonly string[]
+  /** What else the agent has. */
+  readonly beside?: readonly ToolEntry[]
+  readonly refuse?: Toolset['refuse']
 }
 
 /** A run that calls the tool once and finishes; `lines` is what the model says to the tool's code in between. */
@@ -62,7 +65,7 @@ async function drive(entry: ToolEntry, options: DriveOptions = {}) {
   const { lines = [], limits, gates, journal = createMemoryJournal(), signal, estimate } = options
   const script = [{ calls: [{ name: entry.tool.name }] }, ...lines, { text: 'done' }]
   const models = createFakeModel(script, estimate)
-  const { requireApproval, clock } = options
+  const { requireApproval, clock, beside = [], refuse } = options
   const parts = createKernelParts(models, {
     gates: { ...openGates, ...gates },
     ...(clock && { clock }),
@@ -70,7 +73,7 @@ async function drive(entry: ToolEntry, options: DriveOptions = {}) {
   const result = await createEndingKernel(parts).run(
     runInput({
       agent: agentSpec(limits),
-      toolset: toolsetOf([entry]),
+      toolset: { ...toolsetOf([entry, ...beside]), ...(refuse && { refuse }) },
       options: { pauses: 'park', ...(requireApproval && { requireApproval }) },
     }),
     runPorts({ journal, ...(signal && { signal }) }),
@@ -621,5 +624,35 @@ describe("a model that a tool's code asks", () => {
   it('is not there for code that was granted none', async () => {
     const { calls } = await drive(outer(async ({ generate }) => says(String(generate))))
     expect(calls[0]?.outcome).toMatchObject({ output: 'undefined' })
+  })
+})
+
+describe('code that reaches what the agent reaches', () => {
+  const kv = toolEntry('kv__get', async () => says('a'))
+  const asks: Code = async ({ callTool, reaches }) => {
+    const result = await callTool('kv__get', {})
+    return says([reaches('kv__get'), reaches('kv__set'), code(result)].join(' '))
+  }
+  const entry: ToolEntry = { ...outer(asks), inner: { resolve: 'agent', children: 0 } }
+
+  it('P32: has the tools of the agent that calls it, and no other', async () => {
+    const { calls, told } = await drive(entry, { beside: [kv] })
+    expect(calls[0]?.outcome).toMatchObject({ output: 'true false ok' })
+    expect(told('tool_started')[1]).toMatchObject({ tool: 'kv__get', parent: calls[0]?.id })
+  })
+
+  it('is refused a tool that is not what its run knows', async () => {
+    const refuse = (_call: string, { tool }: ToolEntry): ToolResult | undefined =>
+      tool.name === 'kv__get'
+        ? { ok: false, error: { code: 'tool_changed', message: 'It changed.' } }
+        : undefined
+    const { calls } = await drive(entry, { beside: [kv], refuse })
+    expect(calls[0]?.outcome).toMatchObject({ output: 'true false tool_changed' })
+  })
+
+  it('cannot call itself', async () => {
+    const again: Code = async ({ callTool }) => says(code(await callTool('p__outer', {})))
+    const { calls } = await drive({ ...outer(again), inner: { resolve: 'agent', children: 0 } })
+    expect(calls[0]?.outcome).toMatchObject({ output: 'tool_denied' })
   })
 })

@@ -82,6 +82,14 @@ export default [
     replace: 'const ledger = createLedger({ ...limits, maxToolCalls: 1e9, maxTokens: 1e9 })',
   },
   {
+    name: 'agents-code-known-tools',
+    what: 'P32: code that an agent writes calls no tool that became another since',
+    test: 'inner.test.ts',
+    file: 'src/kernel/inner.ts',
+    find: "resolve === 'agent' ? scope.toolset :",
+    replace: "resolve === 'agent' ? { ...scope.toolset, refuse: () => undefined } :",
+  },
+  {
     name: 'model-may-be-used',
     what: 'Y11: a model that was not granted is not asked',
     test: 'inner.test.ts',
@@ -102,7 +110,7 @@ export default [
     what: 'T11: the policy reads the label of a call',
     test: 'labels.test.ts',
     file: 'src/governance/policy/live-policy.ts',
-    find: 'label: joinLabels([subject.label]),',
+    find: 'label: labelOf(policy, subject),',
     replace: 'label: undefined,',
   },
 ]

@@ -7,7 +7,7 @@ import type { ToolContext } from '#contracts/tool.ts'
 import type { CapabilityDeps } from '../../../src/plugins/capabilities/capability-deps.ts'
 import { loadPlugins } from '../../../src/plugins/loading/in-process-host.ts'
 import { toToolEntries } from '../../../src/plugins/tools/tool-entries.ts'
-import { createCapabilityDeps } from '../../fakes/plugins.ts'
+import { createCapabilityDeps, runningIsolates } from '../../fakes/plugins.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
 
 const { plugins, problems } = loadPlugins(bundledPlugins, { validator: createSchemaValidator() })
@@ -30,6 +30,8 @@ function createTools(
       const { tool } = entries.get(name)!
       expect(validator.validate(tool.inputSchema, input)).toEqual({ ok: true })
       const result = await tool.execute(input, createToolContext(context))
+      if (result.ok && tool.outputSchema)
+        expect(validator.validate(tool.outputSchema, result.output)).toEqual({ ok: true })
       return result.ok ? result.output : result.error
     },
   }
@@ -49,9 +51,12 @@ test('Y32, I20: what ships switched off loads when it is switched on', () => {
     ...plugin,
     manifest: { ...Object(plugin.manifest), enabled: true } as unknown,
   }))
-  const report = loadPlugins(on, { validator: createSchemaValidator() })
+  const validator = createSchemaValidator()
+  const report = loadPlugins(on, { validator, isolates: runningIsolates })
   expect(report.problems).toEqual([])
   expect(report.plugins).toHaveLength(bundledPlugins.length)
+  const without = loadPlugins(on, { validator })
+  expect(without.problems).toMatchObject([{ plugin: 'code', code: 'plugin_isolate_unavailable' }])
 })
 
 test('X4, I20: nothing that ships runs a shell or a process, or reaches a server over stdio', () => {

@@ -88,4 +88,22 @@ export default [
     find: "typeof text === 'string' && sha256(text) === hash",
     replace: "typeof text === 'string' && text !== ''",
   },
+  {
+    name: 'code-mode-runner-ships',
+    what: 'P32: the tools of an agent are handed to code that ships with the deployment, and no other',
+    test: '../agents/agent-directory.test.ts',
+    only: 'it did not ship with the deployment',
+    file: 'src/agents/code-mode.ts',
+    find: "tier === 'builtin' && ",
+    replace: '',
+  },
+  {
+    name: 'signature-comment-ends',
+    what: 'T11: a description ends no comment of a signature',
+    test: '../catalog/signatures.test.ts',
+    only: 'ends no comment',
+    file: 'src/catalog/signatures.ts',
+    find: ".replaceAll('*/', '* /')",
+    replace: '',
+  },
 ]

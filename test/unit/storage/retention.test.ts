@@ -11,7 +11,7 @@ import { deploymentEventOf, storedEvent } from '../../fakes/events.ts'
 const batchOf: typeof batch = (events, card) => batch(events, { usedAtMs: nowMs, ...card })
 const dayMs = 86_400_000
 const nowMs = 1_000 * dayMs
-const keep = { keepNamedMs: 90 * dayMs, keepStatelessMs: 3_600_000 }
+const keep = { keepNamedMs: 90 * dayMs, keepStatelessMs: 3_600_000, keepDraftsMs: 30 * dayMs }
 
 function open(options: Partial<RetentionOptions> = {}) {
   const { database, sqlite } = createSqliteDatabase()
@@ -103,7 +103,12 @@ describe('retention of the record', () => {
   it('keeps everything for ever if that is what is set', async () => {
     const { database, sink, events } = open()
     await sink.append(owner('a'), batchOf([event(1, 4_000), event(2, 1)]))
-    await createRetention({ database, clock: { nowMs: () => nowMs }, keep, tell: async () => {} })()
+    await createRetention({
+      database,
+      clock: { nowMs: () => nowMs },
+      keep,
+      tell: async () => {},
+    })()
     expect(events()).toEqual(['a 1', 'a 2'])
   })
 
@@ -187,8 +192,10 @@ describe('retention of the other tables', () => {
     })
     await run()
     const plans = asked.map((sql) => planOf(sqlite, sql))
-    expect(plans).toHaveLength(6)
-    const [sessions, givenUp, events, runs, approvals, rules] = plans
+    expect(plans).toHaveLength(8)
+    const [sessions, givenUp, events, runs, approvals, rules, drafts, writings] = plans
+    expect(drafts).toMatch(/INDEX skill_drafts_by_state \(state=\? AND last_at_ms<\?\)/)
+    expect(writings).toMatch(/INDEX skill_draft_writings_by_draft \(draft=\? AND at_ms<\?\)/)
     expect(approvals).toMatch(/INDEX approvals_by_state \(state=\? AND at_ms<\?\)/)
     expect(rules).toMatch(/INDEX approval_rules_by_end \(expires_at_ms<\?\)/)
     expect(sessions).toMatch(/INDEX sessions_unnamed_by_month \(used_month<\?\)/)

@@ -80,7 +80,7 @@ it('N-1: the record and the list of an earlier version are read, go on, and expi
     database,
     clock: { nowMs: () => nowMs },
     keepAuditMs: 3_600_000,
-    keep: { keepNamedMs: 1e12, keepStatelessMs: 1e12 },
+    keep: { keepNamedMs: 1e12, keepStatelessMs: 1e12, keepDraftsMs: 1e12 },
     tell: async () => {},
   })()
   const left = sqlite.prepare(`SELECT count(*) AS count FROM audit WHERE session > ''`).get()

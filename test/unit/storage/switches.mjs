@@ -16,4 +16,12 @@ export default [
     find: 'AND id < coalesce((SELECT min(id) FROM oldest WHERE to_ms >= ?1), ${newestId})',
     replace: 'AND to_ms < ?1 AND id < ${newestId}',
   },
+  {
+    name: 'drafts-as-shown',
+    what: 'P10: a draft is promoted with the text that was shown, and with no other',
+    test: 'skill-drafts.test.ts',
+    file: 'src/storage/skill-drafts.ts',
+    find: "WHERE id = ?1 AND state = 'open' AND hash = ?2 RETURNING id",
+    replace: "WHERE id = ?1 AND state = 'open' AND ?2 <> '' RETURNING id",
+  },
 ]

@@ -51,6 +51,8 @@ export const addSkillsQuery = z.strictObject({
 
 /** `POST …/skills/:skill/update`: a version that waits. */
 export const updateSkillRequest = z.strictObject({ hash, dryRun: flag })
+/** `POST …/skill-drafts/:draft/promote`: the text that was looked at. */
+export const promoteDraftRequest = z.strictObject({ ...options, hash })
 /** `POST …/skills/:skill/enable`. */
 export const enableSkillRequest = z.strictObject({ hash: hash.optional() })
 

@@ -71,7 +71,27 @@ async function evaluate(port: CallStubs['port'], logs: string[]): Promise<unknow
     return answer.value
   }
   const console = { log, info: log, warn: log, error: log, debug: log }
-  return code(Object.freeze({ call }), Object.freeze(console))
+  return code(toolsOf(call), Object.freeze(console))
+}
+
+/** `tools.call(name, input)`, and `tools.kv.get(input)` for `tools.call('kv__get', input)`. */
+function toolsOf(call: (name: string, input: unknown) => Promise<unknown>): object {
+  const ofOwner = (owner: string): object =>
+    new Proxy(Object.freeze({}), {
+      // Who awaits it by mistake has it at once, and calls nothing.
+      get: (_target, name) =>
+        typeof name === 'string' && name !== 'then'
+          ? (input: unknown) => call(`${owner}__${name}`, input)
+          : undefined,
+    })
+  return new Proxy(Object.freeze({ call }), {
+    get: (target, owner) =>
+      owner === 'call'
+        ? target.call
+        : typeof owner === 'string' && owner !== 'then'
+          ? ofOwner(owner)
+          : undefined,
+  })
 }
 
 function toText(value: unknown): string {

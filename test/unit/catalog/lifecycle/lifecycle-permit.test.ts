@@ -126,6 +126,13 @@ describe('what a plugin asks for', () => {
     expect(isSamePermit(sharing(), permit(agent()))).toBe(true)
   })
 
+  it('P32, E2: is more with an agent that begins to write code, and not with one that stops', () => {
+    const [plain, coded] = [permit(agent()), permit(agent({ code_mode: true }))]
+    expect(widened(coded, plain)).toEqual([{ text: 'agent: writes code that calls its tools' }])
+    expect(widened(plain, coded)).toEqual([])
+    expect(isSamePermit(plain, permit(agent({ code_mode: false })))).toBe(true)
+  })
+
   it('E2: is more without the approval that a tool needed before', () => {
     const tools = (isAsked: boolean) => ({
       contributes: { tools: [{ name: 'pay', description: 'Pays.', requires_approval: isAsked }] },

@@ -129,9 +129,9 @@ describe('the policy of tools', () => {
   })
 
   it('says what a change adds and what it takes away', () => {
-    const after = policyOf({ deny: ['kv__*'], destructive: 'deny' })
+    const after = policyOf({ deny: ['kv__*'], destructive: 'deny', code_mode: ['helper'] })
     expect(policyDiff(defaultToolPolicy, after)).toEqual({
-      added: ['deny kv__*', 'destructive tools: deny'],
+      added: ['deny kv__*', 'destructive tools: deny', 'code mode for helper'],
       removed: ['destructive tools: ask'],
     })
     const closed = policyDiff(
@@ -196,5 +196,7 @@ describe('T11: rules of labels', () => {
   it('tools that they name are among the patterns of a policy', () => {
     const labels = [{ sink: 'egress', tools: 'htp__*', verdict: 'deny' }]
     expect(patternsIn(policyOf({ agents: { a: { labels } } }))).toContain('htp__*')
+    const places = { unseen_words: ['mial__send body'], unseen_links: ['htp__get url'] }
+    expect(patternsIn(policyOf(places))).toEqual(expect.arrayContaining(['mial__send', 'htp__get']))
   })
 })

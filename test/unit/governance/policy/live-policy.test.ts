@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { ApprovalNeed, HookSubject } from '#contracts/policy.ts'
 import type { RateRequest, RateVerdict } from '#contracts/principal.ts'
+import { labelFrom, ownLabel, saidLabel } from '#contracts/label.ts'
 import { emptySnapshot } from '../../../../src/catalog/catalog-gateway.ts'
 import { toolPolicySchema } from '../../../../src/contracts/tool-policy.ts'
 import { createLivePolicy } from '../../../../src/governance/policy/live-policy.ts'
@@ -35,6 +36,7 @@ const aboutIn = (need: ApprovalNeed | false) => need && need.about
 const away = async () => {
   throw new Error('away')
 }
+const none = { unseen_links: [] }
 const limit = (per: string, most = 2) => ({
   rates: [{ tools: 'kv__*', per, calls_per_minute: most }],
 })
@@ -123,6 +125,42 @@ describe('the network of tools that read whatever address they are given', () =>
     )
     expect(String(long).length).toBeLessThan(1_500)
     expect(long).toMatch(/… \(50\d\d characters in all\)$/)
+  })
+
+  it('T11: does not name an address that the model has not seen, where that may read what is said', async () => {
+    const own = { ...ownLabel, integrity: 'user' } as const
+    const unseen = () => ({ own, label: labelFrom('page'), parts: [] })
+    const network = { elsewhere: 'deny' }
+    const { policy, approvals, subject } = open({ network }, { unseen })
+    const texts = [await policy.decide({ ...subject, ...to(evil) })]
+    const asked = open({}, { unseen }).approvals
+    const need = aboutIn(await asked.isNeeded({ ...subject, ...to(evil), label: own }))
+    expect(JSON.stringify([texts, need])).not.toContain('evil')
+    expect(need).toContain('not open')
+    expect(await approvals.isNeeded({ ...subject, label: own, sinks: [] })).toBe(false)
+  })
+
+  it.each([
+    ['a link to a named host', 'https://docs.example/a', true, {}, false],
+    ['a link elsewhere', 'https://evil.example/a', true, {}, true],
+    ['words to a named host', 'https://docs.example/a', false, {}, true],
+    ['a link that the operator did not let through', 'https://docs.example/a', true, none, true],
+  ])('T11: of %s somebody is asked or not', async (_name, url, isLink, more, isAsked) => {
+    const mail = labelFrom('mail')
+    const words = {
+      own: saidLabel,
+      label: mail,
+      parts: [{ parameter: 'url', label: mail, isLink }],
+    }
+    const network = { hosts: ['*', 'docs.example'] }
+    const given = { network, unseen_links: ['http__get url'], ...more }
+    const { approvals, subject } = open(given, { unseen: () => words })
+    const call = { ...subject, ...to(url), label: mail, sinks: ['egress' as const] }
+    expect((await approvals.isNeeded(call)) !== false).toBe(isAsked)
+    // What else that had read who makes it counts as ever.
+    const notes = { ...words, own: labelFrom('notes') }
+    const other = open(given, { unseen: () => notes }).approvals
+    expect(await other.isNeeded(call)).not.toBe(false)
   })
 
   it('denies with the host and how to allow it where the operator wants nobody asked', async () => {

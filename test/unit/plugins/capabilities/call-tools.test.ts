@@ -119,7 +119,7 @@ describe('Y15: tools.call', () => {
   ])('T8: %j is not in uses_tools: refused, on the record, and not run', async (tool) => {
     const { answer, told, usage } = await reach(tool)
     expect(answer).toEqual({
-      refused: `not granted: the tool ${tool} (add it or its plugin to uses_tools in plugin.yaml; it has to be enabled)`,
+      refused: `not granted: the tool ${tool} (there is none of this name here; a plugin's code has those of its uses_tools in plugin.yaml that are enabled)`,
     })
     expect(told('capability_refused')).toMatchObject([{ capability: 'tools', tool }])
     expect(told('tool_started')).toHaveLength(1)
@@ -262,12 +262,10 @@ describe('Y5: an agent with code of its own', () => {
 
   it("reaches the tools of its own section, not those of its plugin's tools", () => {
     const entry = setUp()('caller__run')
+    const resolve = entry.inner?.resolve
+    if (typeof resolve !== 'function') throw new Error('it reaches what it is not given')
     const names = ['conformance__act', 'worker__run', 'caller__reach']
-    expect(names.map((name) => entry.inner?.resolve(name, {}) !== undefined)).toEqual([
-      true,
-      false,
-      false,
-    ])
+    expect(names.map((name) => resolve(name, {}) !== undefined)).toEqual([true, false, false])
     expect(entry.spends).toMatchObject({ maxTokens: 20_000, maxToolCalls: 3 })
   })
 })
