@@ -14,7 +14,6 @@ import type {
   Persona,
   SkillLibrary,
   SkillSource,
-  SkillView,
 } from '#contracts/skill.ts'
 import { createSkillIndex } from './skill-index.ts'
 import { entryFile, instructionsOf, toSearched } from './skill-text.ts'
