@@ -5,6 +5,7 @@ import { openInput, type Lines } from './chat/input.ts'
 import { followRun, talk, type Chat, type Ending } from './chat/turn.ts'
 import { createView } from './chat/view.ts'
 import { defineVerb, type Context, type Options, type ValuesOf } from './command.ts'
+import { short, table } from './text.ts'
 import { near, UsageError } from './usage.ts'
 
 const slashCommands = {
@@ -12,6 +13,7 @@ const slashCommands = {
   '/cancel': 'cancel the run that works',
   '/context': 'what fills the window of the model, and what the next request costs',
   '/compact': 'make room: a summary of what was said goes on',
+  '/persona': 'how it speaks in this session: /persona <name>, none for its own voice',
   '/session': 'the id of this session, for --session',
   '/quit': 'leave; what runs goes on',
 }
@@ -27,12 +29,22 @@ async function openSession(
   {
     session,
     agent,
-  }: { readonly session?: string | undefined; readonly agent?: string | undefined },
+    persona,
+  }: {
+    readonly session?: string | undefined
+    readonly agent?: string | undefined
+    readonly persona?: string | undefined
+  },
 ) {
+  const spoken = persona === undefined ? {} : { persona }
   if (session === undefined)
-    return request('POST /api/sessions', { body: agent === undefined ? {} : { agent } })
+    return request('POST /api/sessions', {
+      body: { ...(agent !== undefined && { agent }), ...spoken },
+    })
   if (agent !== undefined)
     throw new UsageError('A session has its agent already: --session or --agent, not both.')
+  if (persona !== undefined)
+    await request('POST /api/sessions/:id', { params: { id: session }, body: { persona } })
   return request('GET /api/sessions/:id', { params: { id: session } })
 }
 
@@ -78,11 +90,30 @@ interface Talk {
 }
 
 /** What is asked of the session, and how its answer reads. */
-const requests: Readonly<Record<string, (chat: Chat) => Promise<boolean>>> = {
+const requests: Readonly<Record<string, (chat: Chat, given?: string) => Promise<boolean>>> = {
   '/context': ({ request, session, view }) =>
     told(view, readContext(request, session), describeContext),
   '/compact': ({ request, session, view, model }) =>
     told(view, compactSession(request, session, model), describeCompaction),
+  '/persona': ({ request, session: id, view }, persona) =>
+    persona === undefined
+      ? told(
+          view,
+          Promise.all([
+            request('GET /api/sessions/:id', { params: { id } }),
+            request('GET /api/personas'),
+          ]),
+          ([{ persona: spoken = 'none' }, { personas }]) =>
+            [
+              `Persona: ${spoken}. There are:`,
+              table(personas.map(({ name, description }) => [name, short(description, 80)])),
+            ].join('\n'),
+        )
+      : told(
+          view,
+          request('POST /api/sessions/:id', { params: { id }, body: { persona } }),
+          ({ persona: spoken = 'none' }) => `Persona: ${spoken}, from the next message on.`,
+        ),
 }
 
 async function told<T>(view: Chat['view'], answer: Promise<T>, describe: (value: T) => string) {
@@ -104,13 +135,15 @@ function runSlash(
 ): boolean | Promise<boolean> {
   const word = line.trim()
   if (!/^\/[a-z]/.test(word)) return false
+  const [name = '', given] = word.split(/\s+/)
   if (word === '/quit') controls.leave()
   else if (word === '/cancel') {
     if (!controls.cancel()) chat.view.note('Nothing runs.')
   } else if (isTyped && chat.run) return false // an answer, or a message for later
   else if (word === '/help') chat.view.note(help)
   else if (word === '/session') chat.view.note(chat.session)
-  else if (Object.hasOwn(requests, word)) return requests[word]?.(chat) ?? false
+  else if (Object.hasOwn(requests, name) && (name === word || name === '/persona'))
+    return requests[name]?.(chat, given) ?? false
   else {
     const meant = near(word, Object.keys(slashCommands))
     chat.view.note(
@@ -205,6 +238,11 @@ const options = {
   agent: { type: 'string', value: 'name', about: 'orchestrator unless named' },
   session: { type: 'string', value: 'id', about: 'go on in this session' },
   model: { type: 'string', value: 'name', about: "instead of the agent's own" },
+  persona: {
+    type: 'string',
+    value: 'name',
+    about: 'how it speaks in this session; none: as itself',
+  },
   approve: {
     type: 'string',
     value: 'tool',
@@ -216,7 +254,8 @@ const options = {
 export default {
   noun: 'chat',
   ...defineVerb({
-    usage: 'isola chat [--agent <name>] [--session <id>] [--model <name>] [--approve <tool>]',
+    usage:
+      'isola chat [--agent <name>] [--session <id>] [--model <name>] [--persona <name>] [--approve <tool>]',
     about: `Talks to an agent. From a pipe each line is one message; a question, a field of a form or an approval
 takes the next line (y: this call, s: what is like it in this session too, a: wherever it is asked again, n: no).
 The exit code is 1 if a run of a pipe did not complete, or nobody was there to answer it. While you talk:

@@ -89,7 +89,7 @@ export default {
     add: {
       usage:
         'isola key add <principal> [--role operator|author|user|auditor] [--agent <name>]… [--model <name>]…\n' +
-        '    [--daily-tokens <n>] [--daily-cost-usd <n>] [--expires-in 30d | --expires-at <date>]\n' +
+        '    [--daily-tokens <n>] [--daily-cost-usd <n>] [--persona <name>] [--expires-in 30d | --expires-at <date>]\n' +
         '  A new principal needs a role; without one it is another key of a principal that is there.\n' +
         '  The key alone is written to the standard output: KEY=$(npx isola key add …)',
       options: {
@@ -98,6 +98,7 @@ export default {
         model: { type: 'string', multiple: true },
         'daily-tokens': { type: 'string' },
         'daily-cost-usd': { type: 'string' },
+        persona: { type: 'string' },
         ...ends,
       },
       async run({ args, values, request, ...io }) {
@@ -105,9 +106,9 @@ export default {
           dailyTokens: amount('daily-tokens', values['daily-tokens']),
           dailyCostUsd: amount('daily-cost-usd', values['daily-cost-usd']),
         })
-        const { role, agent: agents, model: models } = values
+        const { role, agent: agents, model: models, persona } = values
         const principal = only(args, '<principal>')
-        const body = given({ principal, role, agents, models, limits, ...endOf(values) })
+        const body = given({ principal, role, agents, models, limits, persona, ...endOf(values) })
         tell(
           await request('POST /api/operator/keys', {
             body: body as Body<'POST /api/operator/keys'>,

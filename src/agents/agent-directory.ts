@@ -1,11 +1,12 @@
 import type { AgentDescriptor } from '#contracts/agent.ts'
-import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import { IsolaError } from '#contracts/errors.ts'
 import type { TokenCounter } from '#contracts/context.ts'
 import type { Manifest, TrustTier } from '#contracts/manifest.ts'
 import type { Offers } from '#contracts/offer.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
+import type { Persona } from '#contracts/skill.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { AgentDirectory, ListedTool, OrchestratorPrompt } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
@@ -18,9 +19,11 @@ import { connectCode } from './code-reach.ts'
 import { orchestratorDescriptor, orchestratorId, registerOrchestrator } from './orchestrator.ts'
 import { offersOf } from './offers.ts'
 import { createLoader, type LoadAgent, type PinningDeps } from './pinned-agent.ts'
+import { personaFor, type PersonaDeps } from './personas.ts'
 import { agentToolName, createSubAgentEntry } from './sub-agent-tool.ts'
 import { resolveUsesTools, type ToolOwner } from './tool-reach.ts'
 import { wireOrchestrator } from './wire-orchestrator.ts'
+import { report, reportUnknown, toProblem } from './wiring-problems.ts'
 
 /** A loaded plugin as this room needs it. */
 export interface InstalledPlugin {
@@ -46,7 +49,7 @@ export type BuildToolset = (
 ) => Toolset & { readonly problems: readonly { readonly tool: string; readonly message: string }[] }
 
 /** What a directory of agents is made from: plugins, servers, and the core tools. */
-export interface AgentDirectoryDeps extends PinningDeps {
+export interface AgentDirectoryDeps extends PinningDeps, PersonaDeps {
   readonly plugins: readonly InstalledPlugin[]
   /** Owners of tools that are no plugins. An exclusive one's are not the orchestrator's. */
   readonly servers?: readonly (ToolOwner & {
@@ -139,8 +142,18 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
     },
     directory: {
       async load(agent, options, use = {}) {
-        const ready = agents.get(agent)?.(options, use)
-        return ready && { ...ready, toolset: deps.withOutside(ready.toolset, options) }
+        // One that goes on has the voice that it began with.
+        const wanted = { asked: options.persona, otherwise: use.persona }
+        const persona = use.pinned ? undefined : await personaFor(agent, wanted, deps)
+        const load = persona?.text === undefined ? agents.get(agent) : orchestrator.as(persona)
+        const ready = load?.(options, use)
+        if (!ready) return undefined
+        const { spec } = ready
+        return {
+          ...ready,
+          spec: persona && !spec.persona ? { ...spec, persona } : spec,
+          toolset: deps.withOutside(ready.toolset, options),
+        }
       },
       list: () => descriptors,
       tools: () => tools,
@@ -199,15 +212,6 @@ function toOwner(
   return { ...base, agent: source, entries: [...tools, createSubAgentEntry(about)] }
 }
 
-function toProblem(plugin: string, error: unknown): PluginProblem {
-  const isOurs = error instanceof IsolaError && error.code.startsWith('plugin_')
-  return {
-    plugin,
-    code: isOurs ? error.code : 'plugin_prompt_invalid',
-    message: errorMessage(error),
-  }
-}
-
 function reach(
   who: string,
   usesTools: readonly string[],
@@ -217,14 +221,6 @@ function reach(
   const { entries, unknown } = resolveUsesTools(usesTools, owners)
   reportUnknown(who, unknown, problems)
   return entries
-}
-
-function reportUnknown(plugin: string, names: readonly string[], problems: PluginProblem[]): void {
-  for (const name of names) {
-    const message = `uses_tools: "${name}" is neither an enabled plugin nor one of its tools`
-    const isKnown = problems.some((one) => one.plugin === plugin && one.message === message)
-    if (!isKnown) problems.push({ plugin, code: 'plugin_dependency_missing', message })
-  }
 }
 
 function prepareAgent(
@@ -268,10 +264,23 @@ function prepareOrchestrator(
       narrowReading: narrowReadingOf({ id: orchestratorId, model: undefined }, deps),
     })
   const shownOf = (names: ReadonlySet<string>) => owners.map((owner) => toPinned(owner, names))
-  const wired = wireOrchestrator({ pinned, entries, build, shownOf, prompts, count })
+  const wire = (persona?: Persona) =>
+    wireOrchestrator({ pinned, entries, build, shownOf, prompts, persona, count })
+  const wired = wire()
   report(orchestratorId, wired.toolset, problems)
   problems.push(...wired.problems)
-  return { load: createLoader(wired.spec, wired.toolset, deps), prompt: wired.prompt }
+  const loaderOf = ({ spec, toolset }: typeof wired) => createLoader(spec, toolset, deps)
+  const voices = new Map<string, LoadAgent>()
+  return {
+    load: loaderOf(wired),
+    /** The same with a voice; each is made ready once. */
+    as(persona: Persona): LoadAgent {
+      const known = voices.get(persona.hash) ?? loaderOf(wire(persona))
+      voices.set(persona.hash, known)
+      return known
+    },
+    prompt: wired.prompt,
+  }
 }
 
 function toPinned({ plugin: { manifest }, entries }: Owner, visible: ReadonlySet<string>) {
@@ -281,15 +290,5 @@ function toPinned({ plugin: { manifest }, entries }: Owner, visible: ReadonlySet
     manifest,
     toolNames: names.filter((name) => name !== agentName),
     ...(agentName !== undefined && { agentName }),
-  }
-}
-
-function report(
-  plugin: string,
-  toolset: ReturnType<BuildToolset>,
-  problems: PluginProblem[],
-): void {
-  for (const { tool, message } of toolset.problems) {
-    problems.push({ plugin, code: 'plugin_name_collision', message: `${tool}: ${message}` })
   }
 }

@@ -1,11 +1,14 @@
+import type { AgentSpec } from '#contracts/agent.ts'
 import type { TokenCounter } from '#contracts/context.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { OrchestratorPrompt } from '#contracts/runtime.ts'
+import type { Persona } from '#contracts/skill.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
 import { defaultPinned } from '#contracts/tool-policy.ts'
 import { summarizeCapabilities, type PinnedPlugin } from './capability-summary.ts'
 import { orchestratorId, toOrchestratorSpec } from './orchestrator.ts'
+import { withVoice } from './personas.ts'
 
 /** The orchestrator's instructions and the definitions of its tools have so many tokens at most, whatever is installed. */
 export const maxPromptTokens = 1_500
@@ -18,21 +21,25 @@ interface Wiring<T extends Toolset> {
   /** The plugins with those of their tools that are in the definitions. */
   readonly shownOf: (names: ReadonlySet<string>) => readonly PinnedPlugin[]
   readonly prompts: PromptStore
+  /** How it speaks; in its own voice if absent. */
+  readonly persona?: Persona | undefined
   readonly count: TokenCounter
 }
 
 /**
  * The orchestrator with what is pinned, from the front of the list until its prompt is full. What has no room is left to
- * `isola__find`, and said; what is not there is left out without a word, since it may come.
+ * `isola__find`, and said; what is not there is left out without a word, since it may come. A persona takes the room of
+ * what is pinned.
  */
 export function wireOrchestrator<T extends Toolset>(wiring: Wiring<T>) {
-  const { pinned, entries, build, shownOf, prompts, count } = wiring
+  const { pinned, entries, build, shownOf, prompts, persona, count } = wiring
   const reached = new Set(entries.map(({ tool }) => tool.name))
   const wanted = pinned.filter((name) => reached.has(name))
   const wire = (names: readonly string[]) => {
     const shown = new Set(names)
     const toolset = build(({ tool }) => shown.has(tool.name))
-    const spec = toOrchestratorSpec(summarizeCapabilities(shownOf(shown)), prompts)
+    const own = toOrchestratorSpec(summarizeCapabilities(shownOf(shown)), prompts)
+    const spec = persona ? spokenBy(persona, own) : own
     const tokens = count.ofText(spec.instructions) + count.ofTools(toolset.definitions)
     return { spec, toolset, tokens }
   }
@@ -56,6 +63,16 @@ export function wireOrchestrator<T extends Toolset>(wiring: Wiring<T>) {
   const missed = left.filter((name) => !defaultPinned.includes(name))
   return { ...wired, prompt, problems: missed.length > 0 ? [tooLong(missed)] : [] }
 }
+
+const spokenBy = (persona: Persona, spec: AgentSpec): AgentSpec => ({
+  ...spec,
+  instructions: withVoice(spec.instructions, persona),
+  persona: {
+    name: persona.name,
+    hash: persona.hash,
+    ...(persona.label && { label: persona.label }),
+  },
+})
 
 const tooLong = (left: readonly string[]): PluginProblem => ({
   plugin: orchestratorId,

@@ -21,6 +21,7 @@ import type {
 import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
+import type { SearchHit } from '#contracts/search.ts'
 import { createBodies } from './bodies.ts'
 import { createPartLookup } from './part-lookup.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
@@ -44,8 +45,8 @@ export interface PluginCatalog extends PluginAdministration {
   readonly stands: (part: HeldPart) => Promise<boolean>
   /** Calls `onGone` if the part goes before `over` fires. Answers when it is to be asked again; may throw. */
   readonly hold: (part: HeldPart, onGone: () => void, over: AbortSignal) => Promise<void>
-  /** Names of tools, best first. Throws `request_unavailable`. */
-  readonly search: (queries: readonly string[], limit: number) => Promise<readonly string[]>
+  /** Tools, best first. Throws `request_unavailable`. */
+  readonly search: (queries: readonly string[], limit: number) => Promise<readonly SearchHit[]>
   /** The tools of parts that fit one of these patterns. Throws `request_unavailable`. */
   readonly tools: (wanted: readonly string[]) => Promise<readonly ListedTool[]>
   /** The same, their names alone. Throws `request_unavailable`. */
@@ -169,7 +170,12 @@ export function createCatalogGateway({
       const ended = aborted(over)
       await catalog().hold(part, { gone: async () => onGone(), over: () => ended })
     },
-    search: (queries, limit) => askNow((api) => api.search(queries, limit)),
+    async search(queries, limit) {
+      const found = await askNow((api) => api.search(queries, limit, 'hits'))
+      return found.map((one) =>
+        typeof one === 'string' ? { id: one, score: 0, matched: [] } : one,
+      )
+    },
     tools: (wanted) => askNow((api) => api.tools(wanted)),
     toolNames: (wanted) => askNow((api) => api.toolNames(wanted)),
     problems: async () => (namespace ? askNow((api) => api.problems()) : []),

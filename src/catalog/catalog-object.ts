@@ -95,8 +95,8 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return this.#known((number) => ({ number, parts: this.#kept.named(ids) }))
     }
 
-    search(queries: readonly string[], limit: number): ReturnType<CatalogApi['search']> {
-      return this.#known(() => this.#tools.search(queries, limit))
+    search(...asked: Parameters<CatalogApi['search']>): ReturnType<CatalogApi['search']> {
+      return this.#known(() => this.#tools.search(...asked))
     }
 
     tools(wanted: readonly string[]): ReturnType<CatalogApi['tools']> {

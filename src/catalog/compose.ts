@@ -3,6 +3,7 @@ import { partsOf, type StoredPart } from '#contracts/generation.ts'
 import type { PartKinds, PartsInForce } from '#contracts/part-kind.ts'
 import type { PluginQuota } from '#contracts/plugin-catalog.ts'
 import type { BundleStore, PluginStore } from '#contracts/plugin-store.ts'
+import type { DeniedTools } from '#contracts/policy.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { AgentSkills } from '#contracts/skill.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
@@ -43,7 +44,7 @@ interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
 
 interface AgentToolsetOptions extends Omit<
   ToolsetOptions,
-  'buildIndex' | 'more' | 'shown' | 'skills'
+  'buildIndex' | 'more' | 'shown' | 'skills' | 'deniedOf'
 > {
   /** What strangers can have written stays behind a handle, and a reader without tools answers about it. */
   readonly narrowReading?: { readonly model: string | undefined } | undefined
@@ -88,11 +89,11 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
       })
       return lifecycle
     },
-    /** How an agent's set of tools is made, with the skills that it may find. */
+    /** How an agent's set of tools is made, with the skills that it may find, and without the tools that it may not. */
     toolsets:
-      (skills: AgentSkills) =>
+      (found: { readonly skills: AgentSkills; readonly deniedOf: DeniedTools }) =>
       (entries: readonly ToolEntry[], { narrowReading, ...options }: AgentToolsetOptions) => {
-        const all = { ...options, buildIndex: createSearchIndex, more, skills }
+        const all = { ...options, buildIndex: createSearchIndex, more, ...found }
         if (!narrowReading) return createToolset(entries, all)
         const shown = [createNarrowReader(parts.sessions, narrowReading.model)]
         const toolset = createToolset(entries, { ...all, shown })

@@ -1,8 +1,9 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { ownLabel } from '#contracts/label.ts'
-import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
+import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
 import type { AgentSkills } from '#contracts/skill.ts'
+import type { DeniedTools } from '#contracts/policy.ts'
 import type { MoreTools, Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createPresence } from './presence.ts'
 import { splitExclusions } from './search/exclusions.ts'
@@ -20,6 +21,8 @@ const maxDescriptionChars = 160
 const defaultFound = 8
 const maxFound = 20
 const maxQueries = 8
+/** Words of a query that the record has of one tool. */
+const maxMatched = 8
 
 export interface CoreToolsDeps {
   readonly buildIndex: BuildSearchIndex
@@ -27,6 +30,8 @@ export interface CoreToolsDeps {
   readonly beyond?: MoreTools | undefined
   /** Found with the tools, and loaded by their name; without them nothing is said of skills. */
   readonly skills?: AgentSkills | undefined
+  /** What of these whoever looks may not call: a model is not shown it. */
+  readonly deniedOf?: DeniedTools | undefined
 }
 
 /**
@@ -62,22 +67,26 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
 
 function createFind(
   reach: readonly ToolEntry[],
-  { buildIndex, beyond, skills }: CoreToolsDeps,
+  { buildIndex, beyond, skills, deniedOf }: CoreToolsDeps,
 ): Tool {
   const isThere = createPresence(reach, beyond)
   const entries = new Map(reach.map((entry) => [entry.tool.name, entry]))
   let index: SearchIndex | undefined
   /** Of what is here: where nothing else is, or nobody can be asked about it. */
-  const searchHere = (queries: readonly string[], limit: number): readonly string[] => {
+  const searchHere = (queries: readonly string[], limit: number): readonly SearchHit[] => {
     // Built at the first search: most sessions need none.
     index ??= buildIndex([...entries.values()].map(({ tool }) => toToolDocument(tool)))
-    return index.search(queries, limit).map(({ id }) => id)
+    return index.search(queries, limit)
   }
-  const searchAll = async (queries: readonly string[], limit: number) => {
-    if (!beyond) return searchHere(queries, limit)
-    const names = await beyond.search(queries, limit)
-    await beyond.ready(names.filter((name) => !entries.has(name)))
-    return names
+  const searchAll = async (queries: readonly string[], limit: number): Promise<Searched> => {
+    if (!beyond) return { hits: searchHere(queries, limit) }
+    try {
+      const hits = await beyond.search(queries, limit)
+      await beyond.ready(hits.map(({ id }) => id).filter((name) => !entries.has(name)))
+      return { hits }
+    } catch {
+      return { hits: searchHere(queries, limit), isPartial: true }
+    }
   }
   return {
     name: findName,
@@ -102,20 +111,45 @@ function createFind(
       required: ['queries'],
       additionalProperties: false,
     },
-    execute: async (input) => {
+    execute: async (input, context) => {
       const [queries, limit] = [parseQueries(input.queries), parseLimit(input.limit)]
       // Skills are a help: that they cannot be read keeps nobody from the tools.
       const fitting = skills?.find(queries, isThere).catch(() => [])
-      const names = await searchAll(queries, limit).catch(() => searchHere(queries, limit))
-      const found = names.flatMap((name) => entries.get(name) ?? beyond?.entry(name) ?? [])
+      const { hits, ...how } = await searchAll(queries, limit)
+      const there = hits.flatMap(({ id }) => entries.get(id) ?? beyond?.entry(id) ?? [])
+      const withheld = new Set(await deniedOf?.(there, context))
+      const found = there.filter(({ tool }) => !withheld.has(tool.name))
       const shows = found.map(({ tool, definitionHash }) => [tool.name, definitionHash] as const)
       const tools = found.map(({ tool }) => describe(tool))
       const fit = ((await fitting) ?? []).map(({ name, description }) => ({ name, description }))
       const output = { tools, ...(fit.length > 0 && { skills: fit }) }
+      const named = new Set(found.map(({ tool }) => tool.name))
+      context.emit({
+        type: 'tools_found',
+        data: {
+          call: context.call,
+          found: hits.filter(({ id }) => named.has(id)).map(toReason),
+          ...(fit.length > 0 && { skills: fit.map(({ name }) => name) }),
+          ...(withheld.size > 0 && { withheld: [...withheld] }),
+          ...how,
+        },
+      })
       return { ok: true, output, shows: Object.fromEntries(shows) }
     },
   }
 }
+
+interface Searched {
+  readonly hits: readonly SearchHit[]
+  readonly isPartial?: true
+}
+
+/** Why a tool was named, for the record: of the query only what the tool's own words have as well. */
+const toReason = ({ id: tool, score, matched }: SearchHit) => ({
+  tool,
+  ...(score > 0 && { score: Math.round(score * 100) / 100 }),
+  ...(matched.length > 0 && { matched: matched.slice(0, maxMatched) }),
+})
 
 function parseQueries(value: Json | undefined): readonly string[] {
   return Array.isArray(value)

@@ -36,9 +36,12 @@ export function describeOwner(manifest: unknown): string {
   return typeof text === 'string' ? headOf(text, maxAboutChars) : ''
 }
 
-/** Names and descriptions of a schema's top-level properties, at most 4,000 characters. */
+/**
+ * Names and descriptions of a schema's top-level properties, at most 4,000 characters. What every agent takes (a task,
+ * where its outcome goes) says nothing of any, and would have each found by "message" or "file".
+ */
 export function describeParameters({ properties }: JsonSchema): string {
-  if (!isObject(properties)) return ''
+  if (!isObject(properties) || 'onOutcome' in properties) return ''
   return Object.entries(properties)
     .map(([name, schema]) =>
       isObject(schema) && typeof schema.description === 'string'

@@ -2,7 +2,7 @@ import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
 import { ownerOf } from '#contracts/tool-name.ts'
-import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
+import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
 import type { KeptParts } from './kept-parts.ts'
 import { toSnapshot, withNeeds, type NeedsDeps, type WithNeeds } from './part-needs.ts'
 import { describeOwner, toToolDocument } from './tool-document.ts'
@@ -74,7 +74,11 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
   /** One at a time, for all who wait. */
   const ready = (): Promise<void> => (working ??= indexAll().finally(() => (working = undefined)))
   return {
-    async search(queries: readonly string[], limit: number): Promise<readonly string[]> {
+    async search(
+      queries: readonly string[],
+      limit: number,
+      as?: 'hits',
+    ): Promise<readonly (SearchHit | string)[]> {
       await ready()
       const revision = kept.tools.revision()
       if (built?.revision !== revision) {
@@ -93,7 +97,8 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
         ]
         built = { revision, index: buildIndex(documents) }
       }
-      return built.index.search(queries, limit).map(({ id }) => id)
+      const hits = built.index.search(queries, limit)
+      return as === 'hits' ? hits : hits.map(({ id }) => id)
     },
     async tools(wanted: readonly string[]): Promise<readonly ListedTool[]> {
       await ready()

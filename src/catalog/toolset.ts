@@ -1,5 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
+import type { DeniedTools } from '#contracts/policy.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { AgentSkills } from '#contracts/skill.ts'
 import type { MoreTools, ResolvedTool, ToolEntry, Toolset } from '#contracts/tool.ts'
@@ -18,6 +19,8 @@ export interface ToolsetOptions {
   readonly beyond?: MoreTools | undefined
   /** With core tools: the skills that are found with them; `isola__load_skill` comes with these. */
   readonly skills?: AgentSkills | undefined
+  /** With core tools: what of the tools that are found is not shown. */
+  readonly deniedOf?: DeniedTools | undefined
   /** Core tools that the model sees from the start in either case. */
   readonly shown?: readonly ToolEntry[]
   /** Further core tools, after `isola__find` and `isola__call`; without core tools they resolve but are not defined. */

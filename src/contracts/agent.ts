@@ -37,6 +37,17 @@ export interface AgentSpec {
   readonly context?: ContextSettings
   /** Which template and version made the instructions. */
   readonly provenance: { readonly template: string; readonly version: string }
+  /** Whose voice is in the instructions. */
+  readonly persona?: SpokenPersona
+}
+
+/** The persona that an agent speaks as, for the record. */
+export interface SpokenPersona {
+  readonly name: string
+  /** sha-256 of its files; absent where a default names one that is not there any more, and nobody's voice is used. */
+  readonly hash?: string
+  /** Whose words it is; the operator's if absent. */
+  readonly label?: Label
 }
 
 /** `parked` waits for someone outside; the last four are final and exactly one of them is reached. */

@@ -53,6 +53,7 @@ export const deploymentEventSchemas = {
     owner,
     expiresAtMs,
     ...z.object(rights).partial().shape,
+    persona: text.exactOptional(),
     ...request,
   }),
   key_rotated: kind('A key was replaced by another.', {

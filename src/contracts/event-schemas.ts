@@ -49,6 +49,12 @@ export const eventSchemas = {
       .describe(
         'the surface it came in by (`chat`, `responses`, `api`, `mcp`), also of what was begun below',
       ),
+    persona: z
+      .object({ name: text, hash: text.exactOptional() })
+      .exactOptional()
+      .describe(
+        'whose voice it speaks with, and the sha-256 of its files; without one there was none of this name',
+      ),
     depth: number.describe('0 for a run that a person began'),
     parentCall: text
       .exactOptional()
@@ -228,6 +234,29 @@ export const eventSchemas = {
       rounds: number.describe('how often in a row'),
     },
   ),
+  tools_found: kind('A model looked for tools, and these were named.', {
+    call,
+    found: z
+      .array(
+        z.object({
+          tool: text,
+          score: number.exactOptional(),
+          matched: z.array(text).exactOptional(),
+        }),
+      )
+      .describe(
+        'best first, each query in turn; scores compare within a query. `matched`: words of the query that the tool has',
+      ),
+    skills: z.array(text).exactOptional().describe('named with them'),
+    withheld: z
+      .array(text)
+      .exactOptional()
+      .describe('fit as well, and the policy denies them to whoever asked: they were not named'),
+    isPartial: z
+      .literal(true)
+      .exactOptional()
+      .describe('not all could be searched: of those that every run has'),
+  }),
   skill_loaded: kind('A model was given the instructions of a skill, or one of its files.', {
     call,
     name: text,

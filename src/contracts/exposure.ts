@@ -13,6 +13,13 @@ const tools = z
     /^[A-Za-z0-9][A-Za-z0-9_-]*__(\*|[A-Za-z0-9_-]+)$/,
     'must be a tool (kv__get) or all of one plugin (kv__*)',
   )
+/** As it is in URIs: one that others could not name is offered to nobody. */
+const skills = z
+  .string()
+  .regex(
+    /^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/,
+    'must be the name of a skill: lowercase letters, digits and single hyphens',
+  )
 
 /**
  * What MCP clients of this deployment are offered: what an operator sets. Nothing is in it that is not named, so nothing
@@ -27,12 +34,29 @@ export const exposureSchema = z.strictObject({
   resources: z.array(id).max(100).default([]),
   /** Plugins and servers whose prompts are listed and filled in. */
   prompts: z.array(id).max(100).default([]),
+  /** Skills that are resources, prompts and skills there. */
+  skills: z.array(skills).max(100).default([]),
+  /** The same, and besides under `/.well-known/agent-skills` for anybody: no key is asked for. */
+  public_skills: z.array(skills).max(100).default([]),
   /** Those of `tools` that are offered without their owner's name: `get` for `kv__get`. */
   bare_names: z.array(tools).max(500).default([]),
 })
 
 /** Which agents and tools are offered at `/mcp`. */
 export type Exposure = z.infer<typeof exposureSchema>
+
+/** A choice as a version before stored it: what came since is as it ships. */
+export const completeExposure = (stored: Partial<Exposure>): Exposure => ({
+  ...defaultExposure,
+  ...stored,
+})
+
+/** The names of all skills that MCP clients are offered. */
+export const offeredSkills = ({
+  skills,
+  public_skills: open,
+}: Pick<Exposure, 'skills' | 'public_skills'>): readonly string[] =>
+  [...new Set([...skills, ...open])].toSorted()
 
 /** Before an operator says anything: the orchestrator alone. */
 export const defaultExposure: Exposure = exposureSchema.parse({})
@@ -46,6 +70,8 @@ export function exposureLines(exposure: Exposure): readonly string[] {
     ...resources.map((one) => `resources of ${one}`),
     ...prompts.map((one) => `prompts of ${one}`),
     ...bare.map((one) => `${one} by its bare name`),
+    ...exposure.skills.map((one) => `skill ${one}`),
+    ...exposure.public_skills.map((one) => `skill ${one}, for anybody without a key`),
   ]
 }
 
@@ -58,7 +84,7 @@ export function exposureDiff(before: Exposure, after: Exposure) {
   }
 }
 
-/** A choice without what it offers of one plugin or server. */
+/** A choice without what it offers of one plugin or server, and without a skill of that name: what goes is offered no more. */
 export function withoutOwner(exposure: Exposure, id: string): Exposure {
   const isOthers = (name: string) => name.split('__', 1)[0] !== id
   const { agents, tools: named, resources, prompts, bare_names: bare } = exposure
@@ -68,5 +94,7 @@ export function withoutOwner(exposure: Exposure, id: string): Exposure {
     resources: resources.filter(isOthers),
     prompts: prompts.filter(isOthers),
     bare_names: bare.filter(isOthers),
+    skills: exposure.skills.filter((name) => name !== id),
+    public_skills: exposure.public_skills.filter((name) => name !== id),
   }
 }

@@ -1,4 +1,4 @@
-import { defaultExposure, type Exposure } from './exposure.ts'
+import { completeExposure, type Exposure } from './exposure.ts'
 import type { JsonObject } from './json.ts'
 import type { TrustTier } from './manifest.ts'
 import type { McpPin } from './mcp.ts'
@@ -83,7 +83,7 @@ export function policyOf(of: Pick<Generation, 'pins'>): ToolPolicy {
 
 /** What MCP clients are offered; what ships if nobody said. */
 export const exposureOf = (of: Pick<Generation, 'pins'>): Exposure =>
-  pinOf(of, 'exposure', 'exposure')?.exposed ?? defaultExposure
+  completeExposure(pinOf(of, 'exposure', 'exposure')?.exposed ?? {})
 
 /** Pins without one of them. */
 export const withoutPin = <P extends { readonly id: string }>(

@@ -22,6 +22,8 @@ export interface KeyView extends Rights {
   readonly principal: string
   /** The first characters of the key. */
   readonly hint: string
+  /** What the orchestrator speaks as to whoever shows it, where nothing else is asked for. */
+  readonly persona?: string
   readonly createdAtMs: number
   readonly expiresAtMs?: number
   readonly revokedAtMs?: number
@@ -42,7 +44,10 @@ export function stateOf(
 }
 
 /** A key on its way into the table. */
-export interface NewKey extends Pick<KeyView, 'id' | 'principal' | 'hint' | 'createdAtMs'> {
+export interface NewKey extends Pick<
+  KeyView,
+  'id' | 'principal' | 'hint' | 'persona' | 'createdAtMs'
+> {
   /** sha-256 of the key. */
   readonly hash: string
   readonly expiresAtMs?: number
@@ -113,14 +118,19 @@ export interface KeyAdministration {
   readonly list: KeyStore['list']
   /** Another key of a principal that is there, or, with `rights`, the first one of a new principal. */
   readonly add: (
-    request: { readonly principal: string; readonly rights?: Rights; readonly end?: KeyEnd },
+    request: {
+      readonly principal: string
+      readonly rights?: Rights
+      readonly persona?: string
+      readonly end?: KeyEnd
+    },
     by: Administrator,
   ) => Promise<IssuedKey>
   /** Ends a key with the next request. The same again changes nothing. */
   readonly revoke: (id: string, by: Administrator) => Promise<KeyView>
   /**
-   * Makes a new key for the same principal; the old one ends at once, or `graceMs` later. The new one ends when the old
-   * one would have, unless `end` says otherwise.
+   * Makes a new key for the same principal, with the same persona; the old one ends at once, or `graceMs` later. The new
+   * one ends when the old one would have, unless `end` says otherwise.
    */
   readonly rotate: (
     id: string,

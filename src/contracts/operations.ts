@@ -12,6 +12,8 @@ export interface Principal extends Omit<Rights, 'limits'> {
   readonly key?: string
   /** The id of the sign-in whose token it came with; absent for a key. */
   readonly grant?: string
+  /** The persona of its key: what the orchestrator speaks as where nothing else is asked for. */
+  readonly persona?: string
   /** Absent for the operator key: its day is what the deployment sets. */
   readonly limits?: OwnLimits
   /**

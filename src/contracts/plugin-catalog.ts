@@ -9,6 +9,7 @@ import type { PluginProblem } from './operations.ts'
 import type { Permit, PermitLine } from './permit.ts'
 import type { Reply } from './reply.ts'
 import type { ListedTool } from './runtime.ts'
+import type { SearchHit } from './search.ts'
 import type { ToolPolicy } from './tool-policy.ts'
 
 /** `installed`: there, and never enabled. Installing never enables. */
@@ -205,8 +206,12 @@ export interface CatalogApi {
   readonly parts: (
     ids: readonly string[],
   ) => Promise<Reply<{ readonly number: number; readonly parts: readonly StoredPart[] }>>
-  /** Names of tools, best first. */
-  readonly search: (queries: readonly string[], limit: number) => Promise<Reply<readonly string[]>>
+  /** Tools, best first: with scores for whoever asks for them, else by name. One of the version before gives names. */
+  readonly search: (
+    queries: readonly string[],
+    limit: number,
+    as?: 'hits',
+  ) => Promise<Reply<readonly (SearchHit | string)[]>>
   /** The tools of what is loaded by name that fit one of these patterns (`kv__*`), in the order of their names. */
   readonly tools: (wanted: readonly string[]) => Promise<Reply<readonly ListedTool[]>>
   /** The same, their names alone. */

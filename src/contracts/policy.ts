@@ -2,7 +2,7 @@ import type { JsonObject } from './json.ts'
 import type { Label, Sink } from './label.ts'
 import type { Destination } from './destination.ts'
 import type { Amount } from './lease.ts'
-import type { PauseRequest, ToolContext, ToolResult } from './tool.ts'
+import type { PauseRequest, ToolContext, ToolEntry, ToolResult } from './tool.ts'
 
 /** What policies, rate limits, approvals and hooks are asked about: the same for every tool. */
 export interface CallSubject {
@@ -39,6 +39,12 @@ export type PolicyVerdict =
 export interface Policy {
   readonly decide: (subject: HookSubject) => PolicyVerdict | Promise<PolicyVerdict>
 }
+
+/** The names of those of these tools that the policy denies whoever works there, whatever they are called with. */
+export type DeniedTools = (
+  tools: readonly ToolEntry[],
+  by: Pick<CallSubject, 'agent' | 'principal'>,
+) => Promise<readonly string[]>
 
 /** May this call run now? */
 export interface RateLimiter {

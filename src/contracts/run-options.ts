@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly parameters?: ModelParameters
   /** A client's own system or developer message, added after ours, labelled. */
   readonly clientInstructions?: string
+  /** The persona that the orchestrator speaks as, instead of that of its session or key; `none` for its own voice. */
+  readonly persona?: string
   /** What this run may spend at most, besides what its agent and its session may. */
   readonly limits?: Partial<Limits>
   /** What the run may be parked for; nothing if absent. */
@@ -66,6 +68,8 @@ export const runOptionFields: {
   model: own,
   parameters: own,
   clientInstructions: own,
+  // Who asks reads how it is said; a child is read by its caller.
+  persona: own,
   limits: own,
   // What a surface can wait for depends on its version, not on what was asked. A child has no client with tools.
   pauses: { isHashed: false, inherit: (pauses) => (pauses === 'park' ? 'park' : 'refuse') },

@@ -36,11 +36,13 @@ export interface AgentUse {
   readonly lease?: Limits | undefined
   /** What its run was begun with: instructions, model, parameters, limits and definitions are those, the tools behind them today's. */
   readonly pinned?: PinnedAgent | undefined
+  /** The persona of its session or key. One that is not there, or for another agent, changes nothing. */
+  readonly persona?: string | undefined
 }
 
 /** What is installed and enabled, as a session sees it. */
 export interface AgentDirectory {
-  /** `undefined` if there is no such agent. */
+  /** `undefined` if there is no such agent. Throws `request_invalid` for a persona that was asked for and cannot be. */
   readonly load: (
     agent: string,
     options: RunOptions,

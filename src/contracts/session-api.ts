@@ -39,11 +39,17 @@ export interface SessionApi {
     readonly session: string
     /** What all its runs together may spend. */
     readonly limits?: Partial<Limits>
+    /** What the orchestrator speaks as in it; `request_invalid` if there is none of this name. */
+    readonly persona?: string
   }) => Promise<Reply<SessionAbout>>
-  /** Sets its metadata, or adds to what was said before its first run (`request_conflict` if it has one). */
+  /** Sets its metadata or its persona (`null`: none of its own), or adds to what was said before its first run (`request_conflict` if it has one). */
   readonly amend: (
     principal: string,
-    change: { readonly metadata?: JsonObject; readonly messages?: readonly Message[] },
+    change: {
+      readonly metadata?: JsonObject
+      readonly persona?: string | null
+      readonly messages?: readonly Message[]
+    },
   ) => Promise<Reply<SessionAbout>>
   readonly about: (principal: string) => Promise<Reply<SessionAbout>>
   readonly submit: (session: string, submission: SubmitRequest) => Promise<Reply<SubmitReceipt>>

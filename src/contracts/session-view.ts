@@ -13,6 +13,8 @@ export interface SessionAbout {
   readonly createdAtMs: number
   /** Of a conversation, as its client set it. */
   readonly metadata?: JsonObject
+  /** What the orchestrator speaks as in it, where a request does not say. */
+  readonly persona?: string
 }
 
 /** A session that is about to be forgotten, with everything in it. */

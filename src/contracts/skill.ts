@@ -1,3 +1,7 @@
+import type { JsonObject } from './json.ts'
+import type { Label } from './label.ts'
+import type { TrustTier } from './manifest.ts'
+
 /** What is wrong, or of no use, in a SKILL.md. */
 export interface SkillDiagnostic {
   /**
@@ -27,6 +31,8 @@ export interface SkillText {
   /** `allowed-tools`, as written. Nothing is allowed by it. */
   readonly allowedTools?: string
   readonly metadata: Readonly<Record<string, string>>
+  /** All of the front matter, also what means nothing here; absent if it is no YAML as it was written. */
+  readonly frontMatter?: JsonObject
   /** Markdown, without the blank lines around it. */
   readonly body: string
 }
@@ -41,8 +47,18 @@ export interface ReadSkill {
 export interface SkillSource extends Omit<SkillText, 'body' | 'metadata'> {
   /** sha-256 of all of its files. */
   readonly hash: string
+  /** Absent: it ships with the deployment. */
+  readonly tier?: TrustTier
   /** Text by path; `SKILL.md` is one of them. */
   readonly files: Readonly<Record<string, string>>
+}
+
+/** A persona as a model reads it. */
+export interface Persona extends Pick<SkillSource, 'name' | 'hash'> {
+  /** The text under the front matter of its SKILL.md. */
+  readonly text: string
+  /** Whose words it is; the operator's if absent. */
+  readonly label?: Label
 }
 
 /** Whether what a skill needs (`tool:sql__query`, `plugin:http`) is there for whoever wants to use it. May reject. */
@@ -77,7 +93,10 @@ export type LoadedSkill =
   | { readonly ok: false; readonly message: string }
 
 /** A skill as an operator sees it. */
-export interface SkillView extends Omit<SkillSource, 'files' | 'allowedTools'> {
+export interface SkillView extends Omit<
+  SkillSource,
+  'files' | 'allowedTools' | 'tier' | 'frontMatter'
+> {
   /** `gated`: it requires what is not there, so that it is neither found nor loaded. A persona is never found. */
   readonly state: 'ready' | 'gated'
   readonly missing: readonly string[]
@@ -91,11 +110,11 @@ export interface SkillLibrary {
   readonly find: (queries: readonly string[], isThere: IsThere) => Promise<readonly FoundSkill[]>
   /** All there are, by name. Rejects if skills cannot be read. */
   readonly list: (isThere: IsThere) => Promise<readonly SkillView[]>
-  /** One with the text of its files. Rejects if skills cannot be read. */
+  /** One with what its author wrote. Rejects if skills cannot be read. */
   readonly show: (
     name: string,
     isThere: IsThere,
-  ) => Promise<(SkillView & Pick<SkillSource, 'files'>) | undefined>
+  ) => Promise<(SkillView & Pick<SkillSource, 'files' | 'frontMatter'>) | undefined>
   /**
    * @param options.file One of its files; its instructions if absent.
    * @returns A refusal for a persona, and for one that lacks something. Rejects if skills cannot be read.
@@ -104,7 +123,54 @@ export interface SkillLibrary {
     name: string,
     options: { readonly file?: string | undefined; readonly isThere: IsThere },
   ) => Promise<LoadedSkill>
+  /** A persona by its name, and the names of all that there are. Rejects if skills cannot be read. */
+  readonly persona: (
+    name: string,
+  ) => Promise<{ readonly persona?: Persona; readonly names: readonly string[] }>
 }
 
 /** What an agent has of them. */
 export type AgentSkills = Pick<SkillLibrary, 'find' | 'load'>
+
+/** A file of a skill as others get it. */
+export interface OutgoingFile {
+  readonly path: string
+  readonly text: string
+  readonly mimeType: string
+  /** Of its text in UTF-8, as is `digest`: `sha256:` and 64 hex digits. */
+  readonly sizeBytes: number
+  readonly digest: string
+}
+
+/** A skill that may be handed out. */
+export interface OutgoingSkill {
+  readonly name: string
+  readonly description: string
+  readonly frontMatter: JsonObject
+  /** `SKILL.md` first, then the others by path. */
+  readonly files: readonly OutgoingFile[]
+}
+
+/** All of a skill as one file: its SKILL.md if that is all, else a zip. */
+export interface SkillArtifact {
+  readonly type: 'skill-md' | 'archive'
+  /** `code-review/SKILL.md` or `plugin-authoring.zip`. */
+  readonly path: string
+  readonly mimeType: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+  /** Of `bytes`, as of a file. */
+  readonly digest: string
+}
+
+/** Skills for other programs, to the byte as their authors wrote them. */
+export interface SkillShelf {
+  /**
+   * Those of these names that can be handed out, by name, and why the others cannot, in a sentence each. What a skill
+   * requires here is not asked. Rejects if skills cannot be read.
+   */
+  readonly outgoing: (names: readonly string[]) => Promise<{
+    readonly skills: readonly OutgoingSkill[]
+    readonly problems: readonly string[]
+  }>
+  readonly artifact: (skill: OutgoingSkill) => Promise<SkillArtifact>
+}

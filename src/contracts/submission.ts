@@ -26,6 +26,8 @@ export interface Submission extends RunOptions {
   readonly begunBy?: BegunBy
   /** The principal's own limits of a day, as they were when it asked. */
   readonly dayLimits?: OwnLimits
+  /** The persona of the key that it was asked with: where neither the request nor the session names one. */
+  readonly keyPersona?: string
   /** What it goes on from; absent: everything that was accepted before it. Two that name the same place are two branches. */
   readonly after?: ResponsePlace
   /** Nobody named the session, and nobody will come back to it: it is kept for an hour only. */

@@ -8,13 +8,14 @@ import type { StartedStream } from './session-api.ts'
 import type { SubmitReceipt, SubmitRequest } from './submission.ts'
 
 /** Who asks: whose work it is, by which key or sign-in, what its day has, and which agents it may talk to. */
-export type Asker = Pick<Principal, 'id' | 'key' | 'grant' | 'limits' | 'agents'>
+export type Asker = Pick<Principal, 'id' | 'key' | 'grant' | 'limits' | 'agents' | 'persona'>
 
 type SaidOtherwise =
   | 'principal'
   | 'key'
   | 'grant'
   | 'dayLimits'
+  | 'keyPersona'
   | 'allowedAgents'
   | 'protocol'
   | 'isCatalogSilent'

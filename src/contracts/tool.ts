@@ -8,6 +8,7 @@ import type { TaintLabel } from './message.ts'
 import type { Destination } from './destination.ts'
 import type { ModelReply, ModelRequest, ModelSelection, ToolDefinition } from './model.ts'
 import type { RunOptions } from './run-options.ts'
+import type { SearchHit } from './search.ts'
 import type { SharedFrom } from './shared-parts.ts'
 import type { TraceLink } from './trace.ts'
 
@@ -234,7 +235,7 @@ export interface MoreTools {
   /** Whether an owner that was looked up, by the name of any tool of its, has tools here. */
   readonly owns: (id: string) => boolean
   /** The best of all there are, those of the set included. Rejects if nobody can be asked. */
-  readonly search: (queries: readonly string[], limit: number) => Promise<readonly string[]>
+  readonly search: (queries: readonly string[], limit: number) => Promise<readonly SearchHit[]>
 }
 
 /** The tool behind a name, and the input it gets. */

@@ -31,11 +31,16 @@ export function createKeyAdministration({
   sha256,
 }: Sources & { readonly keys: KeyStore }): KeyAdministration {
   /** The key, and what is kept of it. */
-  const make = (principal: string, nowMs: number, expiresAtMs: number | undefined) => {
+  const make = (
+    { principal, persona }: Pick<NewKey, 'principal' | 'persona'>,
+    nowMs: number,
+    expiresAtMs: number | undefined,
+  ) => {
     const secret = ids.next('isk')
     const key: NewKey = {
       id: ids.next('key'),
       principal,
+      ...(persona !== undefined && { persona }),
       hash: sha256(secret),
       hint: secret.slice(0, hintChars),
       createdAtMs: nowMs,
@@ -51,13 +56,19 @@ export function createKeyAdministration({
 
   return {
     list: keys.list,
-    async add({ principal, rights, end = {} }, by) {
+    async add({ rights, end = {}, ...whose }, by) {
+      const { principal, persona } = whose
       if (principal === reserved) throw isReserved()
       const known = rights ?? (await keys.rightsOf(principal))
       if (!known) throw roleMissing(principal)
       const nowMs = clock.nowMs()
-      const { secret, key } = make(principal, nowMs, endOf(end, nowMs))
-      const about = { key: key.id, owner: principal, expiresAtMs: key.expiresAtMs ?? null }
+      const { secret, key } = make(whose, nowMs, endOf(end, nowMs))
+      const about = {
+        key: key.id,
+        owner: principal,
+        expiresAtMs: key.expiresAtMs ?? null,
+        ...(persona !== undefined && { persona }),
+      }
       const data = rights ? { ...about, ...shown(rights) } : about
       await keys.add(key, eventOf('key_added', by, nowMs, data), rights)
       return { key: await find(key.id), secret }
@@ -80,7 +91,7 @@ export function createKeyAdministration({
       const old = await find(id)
       const nowMs = clock.nowMs()
       const expiresAtMs = end ? endOf(end, nowMs) : old.expiresAtMs
-      const { secret, key } = make(old.principal, nowMs, expiresAtMs)
+      const { secret, key } = make(old, nowMs, expiresAtMs)
       const endsAtMs = nowMs + graceMs
       const about = { key: id, owner: old.principal, newKey: key.id }
       const data = { ...about, endsAtMs, expiresAtMs: expiresAtMs ?? null }

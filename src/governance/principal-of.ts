@@ -18,5 +18,10 @@ export function principalOf(id: string, rights: Rights, nowMs: number): Principa
 
 /** Whoever shows this key. */
 export function holderOf(key: KeyView, nowMs: number): Principal {
-  return { ...principalOf(key.principal, key, nowMs), key: key.id }
+  const { id, principal, persona } = key
+  return {
+    ...principalOf(principal, key, nowMs),
+    key: id,
+    ...(persona !== undefined && { persona }),
+  }
 }

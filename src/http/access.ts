@@ -34,6 +34,7 @@ export const access = {
   '/.well-known/oauth-protected-resource/mcp': { GET: 'anyone' },
   '/.well-known/oauth-protected-resource/v1': { GET: 'anyone' },
   '/.well-known/oauth-protected-resource/api': { GET: 'anyone' },
+  '/.well-known/agent-skills/:path{.+}': { GET: 'anyone' },
   '/authorize': { GET: 'anyone', POST: 'anyone' },
   '/oauth/callback': { GET: 'anyone' },
   '/oauth/token': { POST: 'anyone' },
@@ -58,7 +59,7 @@ export const access = {
   // Whoever has a key: it says nothing of what is here, but a stranger is told nothing at all.
   '/api/openapi.json': { GET: everybody },
   '/api/sessions': { GET: sessionReaders, POST: talkers },
-  '/api/sessions/:id': { GET: sessionReaders, DELETE: talkers },
+  '/api/sessions/:id': { GET: sessionReaders, POST: talkers, DELETE: talkers },
   '/api/sessions/:id/transcript': { GET: sessionReaders },
   '/api/sessions/:id/context': { GET: sessionReaders },
   '/api/sessions/:id/compact': { POST: talkers },
@@ -69,6 +70,7 @@ export const access = {
   '/api/sessions/:id/runs/:run/messages': { POST: talkers },
   '/api/sessions/:id/runs/:run/decisions': { POST: talkers },
   '/api/sessions/:id/runs/:run/limits': { POST: talkers },
+  '/api/personas': { GET: talkers },
   '/api/approval-rules': { GET: sessionReaders },
   '/api/approval-rules/:rule': { DELETE: talkers },
   // One's own sign-ins; a token is refused behind this.

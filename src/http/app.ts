@@ -32,6 +32,10 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addFrontRoutes(app, addRoute, deps)
   addRoute('/healthz', { GET: () => jsonResponse({ status: 'ok' }) })
   addOAuthRoutes(app, addRoute, deps)
+  addLater(
+    '/.well-known/agent-skills',
+    async () => (await import('./agent-skills.ts')).addAgentSkillRoutes,
+  )
   // What is asked of a host before anybody has a key: a 401 would say that there is something to sign in to.
   app.all('/.well-known/*', () => {
     throw new IsolaError('request_not_found', 'There is no such route.')
@@ -60,6 +64,7 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
     '/api/approval-rules',
     async () => (await import('./approval-rules.ts')).addApprovalRuleRoutes,
   )
+  addLater('/api/personas', async () => (await import('./personas.ts')).addPersonaRoute)
   addLater('/api/mcp', async () => (await import('./own-mcp-logins.ts')).addOwnMcpLoginRoutes)
   addLater('/api/sessions', async () => (await import('./sessions/sessions.ts')).addSessionRoutes)
   addLater('/api/operator', async () => (await import('./operator/operator.ts')).addOperatorRoutes)

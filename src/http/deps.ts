@@ -29,7 +29,7 @@ import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SessionEntry } from '#contracts/session-entry.ts'
-import type { SkillLibrary } from '#contracts/skill.ts'
+import type { SkillLibrary, SkillShelf } from '#contracts/skill.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import type { TryPolicy } from '#contracts/tool-policy.ts'
@@ -61,7 +61,7 @@ export interface HttpDeps {
   readonly refreshAgents?: (agent?: string) => Promise<void>
   readonly plugins: PluginAdministration
   readonly tryPolicy: TryPolicy
-  readonly skills: Pick<SkillLibrary, 'list' | 'show'>
+  readonly skills: Pick<SkillLibrary, 'list' | 'show' | 'persona'> & SkillShelf
   /** Remote MCP servers. */
   readonly mcp: McpAdministration
   /** Takes away what a plugin keeps outside of sessions. */

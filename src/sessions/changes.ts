@@ -6,6 +6,9 @@ import type { Scope } from './scope.ts'
 import { amendSession, created, isSameAs } from './storage/session-row.ts'
 import type { Ending } from './upkeep/ending.ts'
 
+/** Who works where nobody is named. */
+const orchestrator = 'orchestrator'
+
 type CreateRequest = Parameters<SessionApi['create']>[0]
 type Change = Parameters<SessionApi['amend']>[1]
 
@@ -13,7 +16,7 @@ type Change = Parameters<SessionApi['amend']>[1]
 export interface Changes {
   /** Makes it, or finds it there as it is asked for; `request_idempotency_mismatch` if it is another one. */
   readonly create: (about: CreateRequest) => Promise<SessionAbout>
-  readonly amend: (principal: string, change: Change) => SessionAbout
+  readonly amend: (principal: string, change: Change) => Promise<SessionAbout>
   /** Rejects with `request_unavailable` while it cannot be deleted. */
   readonly delete: (principal: string) => Promise<{ readonly deleted: true }>
 }
@@ -35,12 +38,17 @@ export function createChanges(scope: Scope, { ending, onCreated }: ChangesOption
     return true
   }
 
+  /** Throws `request_invalid` for a persona that is not there, or that this agent does not take. */
+  const refuseAbsent = async (agent: string, persona: string | undefined): Promise<void> => {
+    const asked = persona === undefined ? {} : { persona }
+    if (!(await runtime.agents.load(agent, asked))) throw unknownAgent(agent)
+  }
+
   return {
     async create(about) {
-      const { agent, principal } = about
+      const { agent, principal, persona } = about
       const isKnown = isMade(about)
-      if (!isKnown && agent !== undefined && !(await runtime.agents.load(agent, {})))
-        throw unknownAgent(agent)
+      if (!isKnown && agent !== undefined) await refuseAbsent(agent, persona)
       // Others may have asked for the same while the agent was looked for: the first one made it.
       if (isKnown || isMade(about)) return aboutOf(own(principal))
       onCreated(about.session)
@@ -50,7 +58,9 @@ export function createChanges(scope: Scope, { ending, onCreated }: ChangesOption
       upkeep.afterCreate()
       return aboutOf(own(principal))
     },
-    amend(principal, change) {
+    async amend(principal, change) {
+      const { agent = orchestrator } = own(principal)
+      if (change.persona) await refuseAbsent(agent, change.persona)
       refuseWhileDeleting()
       const { store, runs } = parts()
       amendSession({ store, isIdle: runs.isIdle }, own(principal), change)

@@ -11,6 +11,8 @@ import { runBefore, runToCome } from './storage/run-order.ts'
 import type { RunRow } from './storage/store.ts'
 import type { Submissions } from './submissions.ts'
 
+type Options = RunOptions & Pick<SubmitRequest, 'keyPersona'>
+
 /** What a model would be sent next: looked at, and made less. */
 export interface Contexts {
   readonly view: (principal: string) => Promise<ContextView>
@@ -25,8 +27,9 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
   }
 
   /** The session as a run with these options would find it. */
-  async function read(agent: string, options: RunOptions): Promise<ReadContext> {
-    const ready = await loadAgent({ ...options, agent }, runtime)
+  async function read(agent: string, options: Options): Promise<ReadContext> {
+    const { session } = parts().store
+    const ready = await loadAgent({ ...options, agent }, runtime, { session: session() })
     if (!ready) throw unknownAgent(agent)
     const { transcript, store } = parts()
     const { added } = lastRun() ?? {}
@@ -90,9 +93,10 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
 }
 
 /** What the next request will ask for, if it asks as the last one did. */
-function optionsOf(row: RunRow | undefined): RunOptions {
-  const { model, parameters, clientInstructions, clientTools } = row?.submission ?? {}
+function optionsOf(row: RunRow | undefined): Options {
+  const { model, parameters, clientInstructions, clientTools, keyPersona } = row?.submission ?? {}
   return {
+    ...(keyPersona !== undefined && { keyPersona }),
     ...(model !== undefined && { model }),
     ...(parameters && { parameters }),
     ...(clientInstructions !== undefined && { clientInstructions }),

@@ -1,3 +1,4 @@
+import type { JsonObject } from '#contracts/json.ts'
 import type { ReadSkill, SkillDiagnostic, SkillKind, SkillText } from '#contracts/skill.ts'
 import { cutFrontMatter, readFrontMatter, type ParseYaml } from './front-matter.ts'
 import { checkFields, isMapping, textOf } from './skill-fields.ts'
@@ -48,7 +49,8 @@ export function readSkill(
   const description = textOf(fields['description'])
   if (description === undefined)
     return failed('is missing or empty: nobody would know when to use it', 'description')
-  const skill = toSkill({ fields, description, folder, body: cut.body })
+  const isWritten = quoted.length === 0
+  const skill = toSkill({ fields, description, folder, body: cut.body, isWritten })
   return { skill, diagnostics: [...diagnostics, ...checkOwn(skill)] }
 }
 
@@ -64,9 +66,11 @@ interface Found {
   readonly description: string
   readonly folder: string
   readonly body: string
+  /** Whether `fields` are what any reader of YAML finds. */
+  readonly isWritten: boolean
 }
 
-function toSkill({ fields, description, folder, body }: Found): SkillText {
+function toSkill({ fields, description, folder, body, isWritten }: Found): SkillText {
   const metadata = toTexts(fields['metadata'])
   const license = textOf(fields['license'])
   const compatibility = textOf(fields['compatibility'])
@@ -80,6 +84,7 @@ function toSkill({ fields, description, folder, body }: Found): SkillText {
     ...(compatibility !== undefined && { compatibility }),
     ...(allowedTools !== undefined && { allowedTools }),
     metadata,
+    ...(isWritten && { frontMatter: fields as JsonObject }), // YAML of plain values
     body,
   }
 }

@@ -1,9 +1,11 @@
 import { headOf } from '#contracts/cut.ts'
+import { labelFrom } from '#contracts/label.ts'
 import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
 import type {
   FoundSkill,
   IsThere,
   LoadedSkill,
+  Persona,
   SkillLibrary,
   SkillSource,
   SkillView,
@@ -57,7 +59,10 @@ export function createSkillLibrary({ sources, buildIndex, count }: SkillLibraryD
     },
     async show(wanted, isThere) {
       const skill = (await sources()).find(({ name }) => name === wanted)
-      return skill && { ...(await toView(skill, isThere, count)), files: skill.files }
+      if (!skill) return undefined
+      const { files, frontMatter } = skill
+      const view = await toView(skill, isThere, count)
+      return { ...view, files, ...(frontMatter && { frontMatter }) }
     },
     async load(wanted, { file, isThere }) {
       const skill = (await sources()).find(({ name }) => name === wanted)
@@ -70,6 +75,12 @@ export function createSkillLibrary({ sources, buildIndex, count }: SkillLibraryD
       if (missing.length > 0)
         return refuse(`${skill.name} needs what is not here: ${missing.join(', ')}.`)
       return toLoaded(skill, file, count)
+    },
+    async persona(wanted) {
+      const personas = (await sources()).filter(({ kind }) => kind === 'persona')
+      const found = personas.find(({ name }) => name === wanted)
+      const names = personas.map(({ name }) => name).toSorted()
+      return { ...(found && { persona: toPersona(found) }), names }
     },
   }
 }
@@ -91,12 +102,22 @@ const toFound = ({ name, description }: SkillSource): FoundSkill => ({
   description: toShort(description),
 })
 
+/** Enabling a stranger's says that it may be chosen, not that its author may steer what is done: that is asked about. */
+const toPersona = (skill: SkillSource): Persona => ({
+  name: skill.name,
+  hash: skill.hash,
+  text: instructionsOf(skill),
+  ...(skill.tier === 'community' && {
+    label: labelFrom(`isola__persona ${skill.name}`, { confidentiality: 'public' }),
+  }),
+})
+
 async function toView(
   skill: SkillSource,
   isThere: IsThere,
   count: SkillLibraryDeps['count'],
 ): Promise<SkillView> {
-  const { files: _, allowedTools: __, ...rest } = skill
+  const { files: _, allowedTools: __, tier: ___, frontMatter: ____, ...rest } = skill
   const missing = await missingOf(skill, isThere)
   const found = skill.kind === 'skill' ? count.ofText(JSON.stringify(toFound(skill))) : 0
   const tokens = { found, loaded: count.ofText(instructionsOf(skill)) }

@@ -7,12 +7,12 @@ import { revokeRow } from './revoke-row.ts'
 
 const ofPrincipal = 'role, agents, models, daily_tokens, daily_cost_nano_usd'
 const select = `
-  SELECT keys.id, principal, hint, keys.created_at_ms, expires_at_ms, revoked_at_ms, followed_by, ${ofPrincipal}
+  SELECT keys.id, principal, hint, keys.created_at_ms, expires_at_ms, revoked_at_ms, followed_by, persona, ${ofPrincipal}
   FROM keys JOIN principals ON principals.id = principal`
 const insertPrincipal = `
   INSERT INTO principals (id, ${ofPrincipal}, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`
-const columns = '(id, principal, hash, hint, created_at_ms, expires_at_ms)'
-const insertKey = `INSERT INTO keys ${columns} VALUES (?1, ?2, ?3, ?4, ?5, ?6)`
+const columns = '(id, principal, hash, hint, created_at_ms, expires_at_ms, persona)'
+const insertKey = `INSERT INTO keys ${columns} VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`
 
 /** The tables of principals and keys: hashes only, and no way to read one back. */
 export function createKeyStore(database: Database): KeyStore {
@@ -76,8 +76,8 @@ export function createKeyStore(database: Database): KeyStore {
         values: [id, nowMs],
       }
       const insert = `
-        INSERT INTO keys ${columns} SELECT ?1, ?2, ?3, ?4, ?5, ?6
-        WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?7 AND ${isActive('?8')})`
+        INSERT INTO keys ${columns} SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+        WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?8 AND ${isActive('?9')})`
       const end = `
         UPDATE keys SET followed_by = ?4,
           revoked_at_ms = CASE WHEN ?2 <= ?3 THEN ?3 END,
@@ -112,6 +112,7 @@ interface KeyRow extends RightsRow {
   readonly expires_at_ms: number | null
   readonly revoked_at_ms: number | null
   readonly followed_by: string | null
+  readonly persona: string | null
 }
 
 function toView(row: KeyRow): KeyView {
@@ -122,6 +123,7 @@ function toView(row: KeyRow): KeyView {
     hint,
     createdAtMs,
     ...toRights(row),
+    ...(row.persona !== null && { persona: row.persona }),
     ...(row.expires_at_ms !== null && { expiresAtMs: row.expires_at_ms }),
     ...(row.revoked_at_ms !== null && { revokedAtMs: row.revoked_at_ms }),
     ...(row.followed_by !== null && { followedBy: row.followed_by }),
@@ -155,13 +157,14 @@ const toColumns = ({ role, agents, models, limits = {} }: Rights) => [
   limits.costNanoUsd ?? null,
 ]
 
-const valuesOf = ({ id, principal, hash, hint, createdAtMs, expiresAtMs }: NewKey) => [
+const valuesOf = ({ id, principal, hash, hint, createdAtMs, expiresAtMs, persona }: NewKey) => [
   id,
   principal,
   hash,
   hint,
   createdAtMs,
   expiresAtMs ?? null,
+  persona ?? null,
 ]
 
 function taken(principal: string): IsolaError {

@@ -1,4 +1,4 @@
-// npm run mcp-clients [-- sdks|programs|remote …]: real MCP clients against a local server, with a key and signed in over OAuth: each lists tools
+// npm run mcp-clients [-- sdks|programs|skills|remote …]: real MCP clients against a local server, with a key and signed in over OAuth: each lists tools
 // and calls one. And the other way: the reference server of the MCP project as a remote server, its tools, resources and
 // prompts called from a chat. Installs the packages (pinned below) into a folder of its own. Not part of CI.
 import { spawn } from 'node:child_process'
@@ -11,6 +11,7 @@ import { toolEnv, toolNode } from '../../scripts/toolchain.mjs'
 import { consent } from '../mcp-suite/authorization.mjs'
 import { freePort, startLocalServer } from '../mcp-suite/server.mjs'
 import { install } from './install.mjs'
+import { checkSkills } from './skills.mjs'
 
 const packages = {
   '@ai-sdk/mcp': '2.0.99',
@@ -20,6 +21,7 @@ const packages = {
   '@modelcontextprotocol/server-everything': '2026.8.31',
   'mcp-remote': '0.15.1',
   mcporter: '0.12.3',
+  skills: '1.7.4',
 }
 const patienceMs = 60_000
 
@@ -45,10 +47,10 @@ function expectTool(said) {
 }
 
 /** Runs a program; each address of our consent page that it names is opened, as somebody at a browser would. */
-function runProgram(args, { server, isDone = () => false, env = {} }) {
+function runProgram(args, { server, isDone = () => false, env = {}, cwd = folder }) {
   const { promise, resolve: end } = Promise.withResolvers()
   const child = spawn(toolNode(), args, {
-    cwd: folder,
+    cwd,
     env: { ...toolEnv(), BROWSER: 'true', ...env },
     // One of them takes the end of its input for the end of the call.
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -407,7 +409,8 @@ try {
     body: JSON.stringify({ exposed }),
   })
   if (!response.ok) throw new Error(await response.text())
-  const parts = { sdks: checkSdks, programs: checkPrograms, remote: checkRemote }
+  const skills = () => checkSkills({ server, check, runProgram, bin })
+  const parts = { sdks: checkSdks, programs: checkPrograms, skills, remote: checkRemote }
   const chosen = process.argv.slice(2)
   for (const [name, part] of Object.entries(parts))
     if (chosen.length === 0 || chosen.includes(name)) await part(server)

@@ -91,6 +91,30 @@ describe('a running server, with the official openai package and a scripted loop
     return { text: `Done: ${JSON.stringify(answersIn(body).at(-1)?.content)}` }
   }
 
+  it('P11: speaks as the persona that a request names, or else the key, and refuses one that is not there', async () => {
+    model.script(() => ({ text: 'said' }))
+    const made = { principal: 'reader', role: 'user', persona: 'plain-language' }
+    const { key } = await api('/api/operator/keys', made)
+    const reader = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: key, maxRetries: 0 })
+    const say = async (by: OpenAI, persona?: string) => {
+      const headers = persona === undefined ? {} : { 'x-isola-persona': persona }
+      const messages = [{ role: 'user', content: 'hi' }] as const
+      const asked = { model: 'orchestrator', messages: [...messages] }
+      await by.chat.completions.create(asked, { headers })
+      const system = String(model.requests.at(-1)?.body.messages[0]?.content)
+      return /<voice>\n# (.*)/.exec(system)?.[1]
+    }
+    expect(await say(client)).toBeUndefined()
+    expect(await say(client, 'teacher')).toBe('Teacher')
+    expect(await say(reader)).toBe('Plain language')
+    expect(await say(reader, 'concise')).toBe('Concise')
+    await expect(say(client, 'pirate')).rejects.toMatchObject({
+      status: 400,
+      param: 'x-isola-persona',
+      message: expect.stringContaining('analyst, concise, plain-language, teacher') as string,
+    })
+  })
+
   it.each([false, true])(
     'M6, M4, Y8: holds a multi-turn conversation with tools and a sub-agent (stream: %s)',
     async (stream) => {

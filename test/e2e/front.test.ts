@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto'
 import { readFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { strFromU8, unzipSync } from 'fflate'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Answer } from '../fakes/client.ts'
 import { freePort, startServer, type RunningServer } from './server.ts'
 
 describe('npm start', () => {
@@ -113,6 +116,27 @@ describe('npm start', () => {
     const text = `${head('/healthz', 'transfer-encoding: chunked')}${`fffff\r\n${'x'.repeat(0xfffff)}\r\n`.repeat(33)}0\r\n\r\n`
     await send(text, 'stay').catch(() => '')
     expect(await healthy()).toBe(200)
+  })
+
+  it('P19: hands out skills without a key once its operator has named them, to the byte', async () => {
+    const index = `${server.url}/.well-known/agent-skills/index.json`
+    expect((await fetch(index)).status).toBe(404)
+    const names = ['code-review', 'plugin-authoring']
+    const set = await fetch(`${server.url}/api/operator/exposed`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ exposed: { public_skills: names } }),
+    })
+    expect(set.status).toBe(200)
+    const { skills } = (await (await fetch(index)).json()) as Answer
+    expect(skills.map(({ name }: Answer) => name)).toEqual(names)
+    for (const { name, type, url, digest } of skills) {
+      const bytes = new Uint8Array(await (await fetch(new URL(url, index))).arrayBuffer())
+      expect(`sha256:${createHash('sha256').update(bytes).digest('hex')}`).toBe(digest)
+      const files = type === 'archive' ? unzipSync(bytes) : { 'SKILL.md': bytes }
+      for (const [path, one] of Object.entries(files))
+        expect(strFromU8(one)).toBe(readFileSync(join('skills', name, path), 'utf8'))
+    }
   })
 
   it('shows nobody without a key what the local databases hold', async () => {

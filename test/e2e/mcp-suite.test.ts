@@ -15,6 +15,8 @@ it('M8, G7: passes the official MCP suites as a server, an authorization server 
   )
   for (const score of [
     '37 of 37 required scenarios of 2026-07-28',
+    '3 of 3 scenarios of skills, 42 of 42 checks',
+    '3 of 3 scenarios of skills, 40 of 40 checks',
     '2 of 2 scenarios, 3 of 3 checks',
     isNightly
       ? '32 of 32 required scenarios of 2026-07-28'

@@ -31,7 +31,7 @@ import { composeEntry } from '../../src/sessions/entry/compose.ts'
 import type { ErrorBody } from '../../src/http/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
 import { createMemoryTrust } from './trust.ts'
-import { libraryOf } from './skills.ts'
+import { shelfOf } from './skills.ts'
 import { createMemorySecrets, masterKeyOf, sealingSources } from './secrets.ts'
 import openApi from '../../docs/openapi.json' with { type: 'json' }
 
@@ -376,7 +376,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     stateKey: 'a key of at least thirty-two bytes',
     pluginProblems: async () => [],
     tryPolicy,
-    skills: libraryOf([]),
+    skills: shelfOf([]),
     plugins: {
       list: async () => [],
       show: async () => undefined,

@@ -25,6 +25,8 @@ export async function installFixtures({ url, key }) {
   await post(`/api/operator/plugins/${id}/grant`, { hash, permit })
   await post(`/api/operator/plugins/${id}/enable`, {})
   const all = [`${id}__*`]
-  const exposed = { tools: all, bare_names: all, resources: [id], prompts: [id] }
+  // The first of them has a folder, which the suite wants to read.
+  const skills = ['plugin-authoring', 'research']
+  const exposed = { tools: all, bare_names: all, resources: [id], prompts: [id], skills }
   await post('/api/operator/exposed', { exposed })
 }

@@ -94,8 +94,41 @@ async function runRevision(revision, url) {
   }
 }
 
+/** Those of the extension (SEP-2640) that are about a server; no revision requires them. */
+const skillScenarios = ['directory', 'enumeration', 'manifest'].map(
+  (one) => `sep-2640-skills-${one}`,
+)
+
+async function runSkills(revision, url) {
+  const folder = mkdtempSync(join(tmpdir(), 'isola-mcp-checks-'))
+  try {
+    for (const scenario of skillScenarios) {
+      const which = ['--scenario', scenario, '--spec-version', revision, '--force']
+      const output = await runSuite(['server', '--url', `${url}/mcp`, ...which, '-o', folder])
+      if (values.verbose) console.log(output)
+    }
+    const checks = readChecks(folder)
+    const rows = skillScenarios.map((name) => judge(name, checks.get(name) ?? [], {}))
+    const [good, bad] = ['good', 'bad'].map((key) => rows.reduce((sum, row) => sum + row[key], 0))
+    printRows(`MCP skills, ${revision}`, rows, checks)
+    const passed = rows.filter(({ isPassed }) => isPassed).length
+    console.log(
+      `  ${passed} of ${rows.length} scenarios of skills, ${good} of ${good + bad} checks`,
+    )
+    return rows
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
 function print(revision, rows, checks) {
-  console.log(`\nMCP ${revision}`)
+  printRows(`MCP ${revision}`, rows, checks)
+  const passed = rows.filter(({ isPassed }) => isPassed).length
+  console.log(`  ${passed} of ${rows.length} required scenarios of ${revision}`)
+}
+
+function printRows(title, rows, checks) {
+  console.log(`\n${title}`)
   for (const { scenario, good, bad, verdict, reason, isWrong } of rows) {
     console.log(
       `  ${scenario.padEnd(50)} ${String(good).padStart(3)} ok ${String(bad).padStart(3)} not  ${verdict}`,
@@ -105,8 +138,6 @@ function print(revision, rows, checks) {
     for (const { id, status, errorMessage } of checks.get(scenario) ?? [])
       if (status === 'FAILURE') console.log(`      ${id}: ${errorMessage ?? 'failed'}`)
   }
-  const passed = rows.filter(({ isPassed }) => isPassed).length
-  console.log(`  ${passed} of ${rows.length} required scenarios of ${revision}`)
 }
 
 /** Rows of the server's scenarios and of its authorization server's. */
@@ -119,7 +150,10 @@ async function judgeServer() {
     if (values.part.includes('server')) {
       await installFixtures(server)
       const proxy = await startProxy(server.url, server.key)
-      for (const revision of values.revision) rows.push(...(await runRevision(revision, proxy.url)))
+      for (const revision of values.revision) {
+        rows.push(...(await runRevision(revision, proxy.url)))
+        if (!values.scenario) rows.push(...(await runSkills(revision, proxy.url)))
+      }
       await proxy.close()
     }
     if (values.part.includes('authorization')) {

@@ -187,6 +187,7 @@ describe("another principal's session", () => {
       json: { task: 'go', wait: true },
     })
     const bodies: Readonly<Record<string, object>> = {
+      ':id': { persona: 'none' },
       runs: { task: 'x' },
       messages: { message: 'x' },
       decisions: { call: 'c', decision: 'deny' },

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createTokenEstimator } from '../../src/models/estimate.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
+import { connectLegacy, connectModern } from '../fakes/mcp-clients.ts'
 import { changePlugin } from '../fakes/plugin-admin.ts'
 import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
 
@@ -59,6 +60,21 @@ describe('P7: a skill that ships', () => {
     ])
   })
 
+  it('C3: is on the record with the tools that were named beside it, and why', async () => {
+    const query = 'write the minutes of a meeting'
+    const { policy } = await callJson('/api/operator/policy')
+    const denied = { ...policy, deny: ['memory__note'] }
+    await callJson('/api/operator/policy', { json: { policy: denied } })
+    const { session, requests } = await runTask(`${query} in a note`)
+    await callJson('/api/operator/policy', { json: { policy } })
+    const named = readTools(requests.at(-1)!)[0].tools.map(({ id }: Answer) => id)
+    const [{ data }] = await recorded(session, 'tools_found', 1)
+    expect(data.found.map(({ tool }: Answer) => tool)).toEqual(named)
+    expect(data.found[0]).toMatchObject({ score: expect.any(Number) as number })
+    expect(data).toMatchObject({ skills: ['meeting-minutes'], withheld: ['memory__note'] })
+    expect(named).not.toContain('memory__note')
+  })
+
   it('is not there for a task that none fits: the same model does not know the way', async () => {
     const { session, text } = await runTask('book a flight to Lisbon')
     expect(text).toBe('no form is known')
@@ -99,5 +115,40 @@ describe('P7: a skill that ships', () => {
   it('cannot be fetched from outside as a file of the deployment', async () => {
     expect((await call('/skills.json', { headers: { authorization: '' } })).status).toBe(401)
     expect((await call('/skills.json')).status).toBe(404)
+  })
+})
+
+describe.each([
+  ['2026-07-28', connectModern],
+  ['2025', connectLegacy],
+])('P19: skills that ship, for an MCP client of %s', (_era, connect) => {
+  afterEach(async () => void (await callJson('/api/operator/exposed', { json: { exposed: {} } })))
+
+  it('are resources and prompts once an operator has named them', async () => {
+    const before = await connect()
+    expect((await before.listPrompts()).prompts).toEqual([])
+    await before.close()
+    const exposed = { skills: ['plugin-authoring'], public_skills: ['research'] }
+    await callJson('/api/operator/exposed', { json: { exposed } })
+    const client = await connect()
+    expect(client.getServerCapabilities()).toMatchObject({
+      extensions: { 'io.modelcontextprotocol/skills': {} },
+    })
+    const { resources } = await client.listResources()
+    const uris = resources.map(({ uri }) => uri)
+    expect(uris).toEqual(
+      expect.arrayContaining(['skill://plugin-authoring/SKILL.md', 'skill://research/SKILL.md']),
+    )
+    const uri = 'skill://plugin-authoring/references/refused.md'
+    const { contents } = (await client.readResource({ uri })) as Answer
+    expect(contents).toMatchObject([{ uri, mimeType: 'text/markdown' }])
+    expect(contents[0].text).toMatch(/^# When a plugin is refused/)
+    const { prompts } = await client.listPrompts()
+    expect(prompts.map(({ name }) => name)).toEqual(['plugin-authoring', 'research'])
+    const given = { name: 'research', arguments: { task: 'coffee' } }
+    const { messages } = (await client.getPrompt(given)) as Answer
+    expect(messages[0].content.text).toMatch(/name: research[^]*What is to be done: coffee$/)
+    await expect(client.readResource({ uri: 'skill://teacher/SKILL.md' })).rejects.toThrow()
+    await client.close()
   })
 })

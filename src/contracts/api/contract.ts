@@ -42,6 +42,8 @@ export const requestHeaders = {
   traceparent: 'W3C trace context; its trace id becomes the run’s.',
   'x-isola-session':
     '1 to 200 printable ASCII characters: a name of your choice, or a session id that must exist.',
+  'x-isola-persona':
+    'What the orchestrator speaks as in this run, instead of the persona of the session or key; `none`: as itself.',
   'last-event-id': 'Where to go on: the last id that was seen. It wins over `cursor`.',
 } as const
 

@@ -27,6 +27,9 @@ const key = {
   state: z.enum(['active', 'expired', 'revoked']),
   hint: text.describe('The first characters of the key.'),
   ...rights,
+  persona: text
+    .nullable()
+    .describe('What the orchestrator speaks as to whoever shows it; `null`: as itself.'),
   createdAtMs: atMs,
   expiresAtMs: atMs.nullable(),
   revokedAtMs: atMs.nullable(),

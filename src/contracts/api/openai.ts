@@ -65,7 +65,7 @@ const inConversation = { 200: { is: 'The conversation.', json: conversation } }
 export const openaiContracts = {
   'POST /v1/chat/completions': {
     summary: 'One answer (OpenAI’s Chat Completions).',
-    headers: ['idempotency-key', 'traceparent', 'x-isola-session'],
+    headers: ['idempotency-key', 'traceparent', 'x-isola-session', 'x-isola-persona'],
     body: z.looseObject({
       model: text,
       messages: z.array(z.looseObject({ role: text })),
@@ -78,7 +78,7 @@ export const openaiContracts = {
   },
   'POST /v1/responses': {
     summary: 'One response (OpenAI’s Responses).',
-    headers: ['idempotency-key', 'traceparent', 'x-isola-session'],
+    headers: ['idempotency-key', 'traceparent', 'x-isola-session', 'x-isola-persona'],
     body: z.looseObject({
       model: text,
       input,

@@ -4,6 +4,7 @@ import { contextPartKinds } from '../context-view.ts'
 import { compaction, usage } from '../event-fields.ts'
 import type { ApiContracts } from './contract.ts'
 import {
+  changeSessionRequest,
   compactRequest,
   createSessionRequest,
   eventsQuery,
@@ -36,6 +37,7 @@ const own = z.object({
   principal: text,
   createdAtMs: atMs,
   metadata: object.optional(),
+  persona: text.optional().describe('What the orchestrator speaks as in it.'),
   trace: text.optional(),
   parent: z.object({ session: text, run: text, call: text }).optional(),
   runs: z.array(runView).describe('In accept order: all of them, or the last ones.'),
@@ -128,6 +130,25 @@ export const sessionContracts = {
     params: { id },
     query: treeQuery,
     replies: { 200: { is: 'A page of it.', json: session } },
+  },
+  'POST /api/sessions/:id': {
+    summary: 'Changes what the orchestrator speaks as in a session, from its next run on.',
+    params: { id },
+    body: changeSessionRequest,
+    replies: {
+      200: {
+        is: 'What the session is.',
+        json: z.object({
+          id: text,
+          agent: text,
+          principal: text,
+          createdAtMs: atMs,
+          metadata: object.optional(),
+          persona: text.optional(),
+        }),
+      },
+    },
+    errors: [409],
   },
   'DELETE /api/sessions/:id': {
     summary: 'Cancels what runs, and deletes the session with those of its sub-agents.',

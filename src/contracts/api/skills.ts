@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { ApiContracts } from './contract.ts'
-import { count, text } from './shapes.ts'
+import { count, json, text } from './shapes.ts'
 
 const params = { skill: 'Its name.' }
 
@@ -26,6 +26,15 @@ const shared = {
 
 /** The skills that there are. */
 export const skillContracts = {
+  'GET /api/personas': {
+    summary: 'What the orchestrator may be asked to speak as.',
+    replies: {
+      200: {
+        is: 'The personas.',
+        json: z.object({ personas: z.array(z.object({ name: text, description: text })) }),
+      },
+    },
+  },
   'GET /api/operator/skills': {
     summary: 'The skills and personas, with what each costs and lacks.',
     replies: {
@@ -40,6 +49,10 @@ export const skillContracts = {
         is: 'The skill.',
         json: z.object({
           ...shared,
+          frontMatter: z
+            .record(text, json)
+            .optional()
+            .describe('All that stands at the top of its SKILL.md.'),
           files: z.record(text, text).describe('Text by path; `SKILL.md` is one of them.'),
         }),
       },

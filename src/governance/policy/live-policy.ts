@@ -4,6 +4,7 @@ import type {
   Approvals,
   ApprovalSubject,
   CallSubject,
+  DeniedTools,
   HookSubject,
   Policy,
   PolicyVerdict,
@@ -13,6 +14,7 @@ import { joinLabels, sink } from '#contracts/label.ts'
 import type { PrincipalRates } from '#contracts/principal.ts'
 import { addressOf, type Destination } from '#contracts/destination.ts'
 import { closedAddressText, isOpen } from '#contracts/network-rule.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
 import type { ToolDecision, ToolPolicy } from '#contracts/tool-policy.ts'
 import { approverOf, decideTool, ratesOf } from './decide-tool.ts'
 
@@ -55,6 +57,8 @@ export function createLivePolicy(deps: LivePolicyDeps): {
   readonly policy: Policy
   readonly rates: RateLimiter
   readonly approvals: Approvals
+  /** While nobody knows the policy, none: no call of any is allowed then. */
+  readonly deniedOf: DeniedTools
 } {
   const { snapshot, lastKnown, takeRate, ownHosts } = deps
   const look = async (): Promise<ToolPolicy | undefined> => {
@@ -89,6 +93,14 @@ export function createLivePolicy(deps: LivePolicyDeps): {
   const decide = (policy: ToolPolicy, subject: CallSubject) =>
     decideTool(policy, asked(policy, subject))
   return {
+    async deniedOf(tools, { agent, principal }) {
+      const policy = await look()
+      if (!policy) return []
+      const isDenied = ({ tool: { name: tool }, isDestructive }: ToolEntry) =>
+        decideTool(policy, { agent, principal, tool, isDestructive: Boolean(isDestructive) })
+          .verdict === 'deny'
+      return tools.filter(isDenied).map(({ tool }) => tool.name)
+    },
     policy: {
       async decide(subject) {
         const policy = await now(subject)

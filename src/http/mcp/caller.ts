@@ -1,4 +1,4 @@
-import type { Exposure } from '#contracts/exposure.ts'
+import { offeredSkills, type Exposure } from '#contracts/exposure.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
 import type { Ask, Asker } from '#contracts/submit-as.ts'
 import { isMatchOfAny } from '#contracts/tool-policy.ts'
@@ -18,7 +18,7 @@ export interface McpCaller {
   readonly keepAlive: (work: Promise<unknown>) => void
 }
 
-/** Who asks at `/mcp`, with the agents, tools, resources and prompts that are theirs to use. */
+/** Who asks at `/mcp`, with the agents, tools, resources, prompts and skills that are theirs to use. */
 export async function callerOf(deps: HttpDeps, context: HttpContext): Promise<McpCaller> {
   const asker = context.get('principal')
   const { exposed } = await deps.plugins.exposed()
@@ -38,6 +38,7 @@ export async function callerOf(deps: HttpDeps, context: HttpContext): Promise<Mc
       offers: isOrchestrators
         ? await deps.agents.offers([...exposed.resources, ...exposed.prompts])
         : nothing,
+      skills: isOrchestrators ? offeredSkills(exposed) : [],
     },
     keepAlive: (work) => keepAlive(context, work),
   }

@@ -1,6 +1,7 @@
 import type { ResourceListing } from '#contracts/offer.ts'
 import { matchUriTemplate, parseUriTemplate } from '#contracts/uri-template.ts'
 import type { Inventory } from './offered.ts'
+import { isOfSkill } from './skills.ts'
 
 /** The resources of all plugins and servers that a caller may read, each with one owner. */
 export interface OfferedResources {
@@ -13,12 +14,15 @@ export interface OfferedResources {
 
 /**
  * Resources of the owners that an operator named. A client knows a resource by its URI alone, so a URI is of one owner or
- * of nobody: else a server could answer for what a client found at another.
+ * of nobody: else a server could answer for what a client found at another. Under our scheme, and as a skill that we
+ * offer, no plugin and no server has anything.
  */
 export function offeredResources({
   exposed,
   offers,
-}: Pick<Inventory, 'exposed' | 'offers'>): OfferedResources {
+  skills,
+}: Pick<Inventory, 'exposed' | 'offers' | 'skills'>): OfferedResources {
+  const isOurs = (uri: string): boolean => /^isola:/i.test(uri) || isOfSkill({ skills }, uri)
   const named = offers.resources.filter(({ owner }) => exposed.resources.includes(owner))
   const possible = named.filter(({ uri }) => !isOurs(uri))
   const ownersOf = createOwnersOf(possible)
@@ -67,6 +71,3 @@ export function contestedNotes({ contested }: OfferedResources): readonly string
   const more = notes.length - maxNotes
   return more > 0 ? [...notes.slice(0, maxNotes), `… and ${more} more resources.`] : notes
 }
-
-/** Under our scheme, in which no plugin and no server has anything. */
-const isOurs = (uri: string): boolean => /^isola:/i.test(uri)

@@ -14,6 +14,8 @@ export interface Inventory {
   /** Every tool; none if the caller may not talk to the orchestrator, whose they are. */
   readonly tools: readonly ListedTool[]
   readonly offers: Offers
+  /** Names of skills; none likewise. */
+  readonly skills: readonly string[]
 }
 
 /**

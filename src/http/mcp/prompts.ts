@@ -11,6 +11,7 @@ import { isMatchOfAny } from '#contracts/tool-policy.ts'
 import { outputOf } from './call.ts'
 import { isAsking, type McpCall } from './mcp-call.ts'
 import type { Inventory } from './offered.ts'
+import { getSkillPrompt, listSkillPrompts } from './skills.ts'
 
 const maxSuggestions = 100
 
@@ -22,28 +23,28 @@ interface OfferedPrompt {
 const fullName = ({ owner, name }: PromptListing): string => `${owner}__${name}`
 
 /** Prompts of the owners that an operator named: `<owner>__<name>`, or bare where that was chosen and is free. */
-function offeredPrompts({ exposed, offers }: Inventory): readonly OfferedPrompt[] {
+function offeredPrompts({ exposed, offers, skills }: Inventory): readonly OfferedPrompt[] {
   const taken = new Map<string, OfferedPrompt>()
   const fullNames = new Set(offers.prompts.map(fullName))
   for (const listing of offers.prompts.filter(({ owner }) => exposed.prompts.includes(owner))) {
     const full = fullName(listing)
     const bare = isMatchOfAny(full, exposed.bare_names) ? listing.name : full
-    const name = taken.has(bare) || fullNames.has(bare) ? full : bare
+    const isTaken = taken.has(bare) || fullNames.has(bare) || skills.includes(bare)
+    const name = isTaken ? full : bare
     taken.set(name, { name, listing })
   }
   return [...taken.values()]
 }
 
-/** `prompts/list`: each under `<owner>__<name>`, without the values that are only suggested. */
-export function listPrompts({ inventory }: McpCall['caller']) {
-  return {
-    prompts: offeredPrompts(inventory).map(({ name, listing }) => ({
-      name,
-      ...(listing.title !== undefined && { title: listing.title }),
-      ...(listing.description !== undefined && { description: listing.description }),
-      arguments: listing.arguments.map(({ suggestions: _known, ...argument }) => argument),
-    })),
-  }
+/** `prompts/list`: each under `<owner>__<name>`, without the values that are only suggested; then the skills. */
+export async function listPrompts(asked: Pick<McpCall, 'deps' | 'caller'>) {
+  const own = offeredPrompts(asked.caller.inventory).map(({ name, listing }) => ({
+    name,
+    ...(listing.title !== undefined && { title: listing.title }),
+    ...(listing.description !== undefined && { description: listing.description }),
+    arguments: listing.arguments.map(({ suggestions: _known, ...argument }) => argument),
+  }))
+  return { prompts: [...own, ...(await listSkillPrompts(asked))] }
 }
 
 /** What is absent and what is not offered look alike. */
@@ -59,6 +60,8 @@ export async function getPrompt(
   name: string,
   given: Readonly<Record<string, string>>,
 ): Promise<GetPromptResult | InputRequiredResult> {
+  const skill = await getSkillPrompt(call, name, given['task'])
+  if (skill) return skill
   const { listing } = find(call.caller, name)
   const missing = listing.arguments.find(
     (one) => one.required === true && given[one.name] === undefined,

@@ -9,23 +9,26 @@ import { outputOf } from './call.ts'
 import { isAsking, type McpCall } from './mcp-call.ts'
 import type { Inventory } from './offered.ts'
 import { offeredResources } from './offered-resources.ts'
+import { isOfSkill, listSkillResources, readSkillFile, skillFileTemplate } from './skills.ts'
 import { isTranscript, listTranscripts, readTranscript, transcriptTemplate } from './transcripts.ts'
 
-/** A page: first what plugins and servers have, then the caller's own conversations. */
+/** A page: first what plugins and servers have, then skills and the caller's own conversations. */
 export async function listResources(call: McpCall, cursor: string | undefined) {
   const own = await listTranscripts(call, cursor)
   const { listed } = offeredResources(call.caller.inventory)
   const exact = listed.filter(({ isTemplate }) => !isTemplate)
-  return { ...own, resources: [...(cursor ? [] : exact.map(toWire)), ...own.resources] }
+  const first = cursor ? [] : [...exact.map(toWire), ...(await listSkillResources(call))]
+  return { ...own, resources: [...first, ...own.resources] }
 }
 
-/** `resources/templates/list`: those of plugins and servers, and that of the caller's own conversations. */
+/** `resources/templates/list`: those of plugins and servers, that of skills, and that of the caller's own conversations. */
 export function listTemplates({ inventory }: McpCall['caller']) {
   const templates = offeredResources(inventory).listed.filter(({ isTemplate }) => isTemplate)
   const wire = templates
     .map(toWire)
     .map(({ uri: uriTemplate, ...more }) => ({ uriTemplate, ...more }))
-  return { resourceTemplates: [...wire, transcriptTemplate] }
+  const ofSkills = inventory.skills.length > 0 ? [skillFileTemplate] : []
+  return { resourceTemplates: [...wire, ...ofSkills, transcriptTemplate] }
 }
 
 /** What is absent, what is not offered, what several owners have and what is another's look alike. */
@@ -34,6 +37,8 @@ export async function readResource(
   uri: string,
 ): Promise<ReadResourceResult | InputRequiredResult> {
   if (isTranscript(uri)) return readTranscript(call, uri)
+  const file = await readSkillFile(call, uri)
+  if (file) return file
   const owner = offeredResources(call.caller.inventory).ownerOf(uri)
   if (owner === undefined) throw new ResourceNotFoundError(uri)
   const answer = await outputOf(call, `${owner}__read_resource`, { uri })
@@ -46,7 +51,9 @@ export async function readResource(
 
 /** Whether there may be something under this name; what is in a conversation is seen when it is read. */
 export const isReadable = (inventory: Inventory, uri: string): boolean =>
-  isTranscript(uri) || offeredResources(inventory).ownerOf(uri) !== undefined
+  isTranscript(uri) ||
+  isOfSkill(inventory, uri) ||
+  offeredResources(inventory).ownerOf(uri) !== undefined
 
 function toWire({ uri, name, title, description, mimeType }: ResourceListing) {
   return {

@@ -19,6 +19,7 @@ import type { OfferedTool } from './offered-tool.ts'
 import { toThrownFailure } from './outcome.ts'
 import { complete, getPrompt, listPrompts } from './prompts.ts'
 import { isReadable, listResources, listTemplates, readResource } from './resources.ts'
+import { getSkill, listSkills, readSkillFolder, skillParams, skillsExtension } from './skills.ts'
 
 /** How long a client may keep a list: what an operator changes is seen soon. Everything is the caller's own. */
 const listed = { ttlMs: 10_000, cacheScope: 'private' } as const
@@ -47,11 +48,13 @@ export function createServer(given: ServerOptions): McpServer {
     prompts: {},
     completions: {},
     logging: {},
+    extensions: { [skillsExtension]: { directoryRead: true } },
   })
   addTools(mcp, options)
   addResources(mcp, options)
   addSubscriptions(mcp, options)
   addPrompts(mcp, options)
+  addSkills(mcp, options)
   return mcp
 }
 
@@ -150,16 +153,39 @@ function addSubscriptions({ server }: OfferingServer, options: Options): void {
 
 function addPrompts({ server }: OfferingServer, options: Options): void {
   const { caller } = options
-  server.setRequestHandler(
-    'prompts/list',
-    onePage(() => listPrompts(caller)),
-  )
+  server.setRequestHandler('prompts/list', ({ params }, context) => {
+    const work = (call: McpCall) => onePage(() => listPrompts(call))({ params })
+    return answer(options, context, { params, work })
+  })
   server.setRequestHandler('prompts/get', ({ params }, context) => {
     const { name, arguments: given = {} } = params
     return answer(options, context, { params, work: (call) => getPrompt(call, name, given) })
   })
   server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) =>
     complete(caller, ref.type === 'ref/prompt' ? ref.name : '', argument),
+  )
+}
+
+/** The methods of SEP-2640, which are none of the protocol's own: in both eras alike. */
+function addSkills({ server }: OfferingServer, options: Options): void {
+  server.setRequestHandler('skills/list', { params: skillParams }, (params, context) => {
+    const work = async (call: McpCall) => ({ ...(await listSkills(call)), ...listed })
+    return answer(options, context, {
+      params,
+      work: (call) => onePage(() => work(call))({ params }),
+    })
+  })
+  server.setRequestHandler('skills/get', { params: skillParams }, (params, context) => {
+    const work = async (call: McpCall) => ({ ...(await getSkill(call, params.uri)), ...listed })
+    return answer(options, context, { params, work })
+  })
+  server.setRequestHandler(
+    'resources/directory/read',
+    { params: skillParams },
+    (params, context) => {
+      const work = (call: McpCall) => onePage(() => readSkillFolder(call, params.uri))({ params })
+      return answer(options, context, { params, work })
+    },
   )
 }
 

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ModelParameters } from '#contracts/model.ts'
@@ -63,6 +64,9 @@ export interface Work {
   readonly runStream: () => Promise<Done<StartedStream>>
 }
 
+/** Whose voice the orchestrator has in this run. */
+const personaHeader = 'x-isola-persona'
+
 /** The one way of both APIs from what was read to what is submitted. Throws `request_…` for what cannot be. */
 export async function toWork(
   deps: HttpDeps,
@@ -74,6 +78,7 @@ export async function toWork(
   const asking = context.get('principal')
   const key = readIdempotencyKey(headers)
   const named = parsed.place ? undefined : readPrintable(headers, 'x-isola-session', 200)
+  const persona = readPrintable(headers, personaHeader, 64)
   const target = await resolveTarget(deps, asking, parsed.model)
   const history = await parsed.history(named !== undefined)
   const taken = await deps.agents.toolNames(clientToolNames(parsed.tools))
@@ -88,6 +93,7 @@ export async function toWork(
     agent: target.agent,
     ...(instructions !== '' && { clientInstructions: instructions }),
     ...(target.model !== undefined && { model: target.model }),
+    ...(persona !== undefined && { persona }),
     parameters: toParameters({
       ...parsed.sampling,
       toolChoice: held,
@@ -107,7 +113,9 @@ export async function toWork(
   const carried = <T>(how: (work: Submitted) => Promise<Reply<T>>) =>
     carryOut(plan, ({ session, request }) =>
       how(deps.entry.submitAs(asking, { ...base, ...request, session }, { key, origin })),
-    )
+    ).catch((error: unknown) => {
+      throw aboutHeader(error)
+    })
   return {
     principal: asking.id,
     trace: trace.trace,
@@ -117,6 +125,13 @@ export async function toWork(
     run: () => carried((work) => work.run()),
     runStream: () => carried((work) => work.runStream()),
   }
+}
+
+/** What is said of a persona names the field as it was sent. */
+function aboutHeader(cause: unknown): unknown {
+  if (!(cause instanceof IsolaError) || cause.param !== 'persona') return cause
+  const message = cause.message.replace(/^persona/, personaHeader)
+  return new IsolaError(cause.code, message, { param: personaHeader, cause })
 }
 
 async function planOf(

@@ -1,5 +1,5 @@
 import { setExposedRequest } from '#contracts/api/requests/settings.ts'
-import { exposureLines, type Exposure } from '#contracts/exposure.ts'
+import { exposureLines, offeredSkills, type Exposure } from '#contracts/exposure.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { contestedNotes, offeredResources } from '../mcp/offered-resources.ts'
@@ -13,7 +13,7 @@ type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 export const readExposed: Handle = (deps) => async () => {
   const { generation, exposed } = await deps.plugins.exposed()
   const lines = exposureLines(exposed)
-  return jsonResponse({ generation, exposed, lines, notes: await contestedIn(deps, exposed) })
+  return jsonResponse({ generation, exposed, lines, notes: await notOffered(deps, exposed) })
 }
 
 /** Replaces the whole choice: what is left out is as it ships, which is nothing but the orchestrator. */
@@ -21,12 +21,20 @@ export const setExposed: Handle = (deps) => async (context) => {
   const { exposed } = parseFields(setExposedRequest, await readJsonObject(context.req.raw))
   const by = changeBy(deps, context)
   const { generation, notes } = await deps.plugins.change({ do: 'expose', exposed }, by)
-  const more = [...(await unknownNames(deps, exposed)), ...(await contestedIn(deps, exposed))]
+  const more = [...(await unknownNames(deps, exposed)), ...(await notOffered(deps, exposed))]
   return jsonResponse({ generation, exposed, notes: [...notes, ...more] })
 }
 
-const contestedIn = async ({ agents }: HttpDeps, exposed: Exposure): Promise<readonly string[]> =>
-  contestedNotes(offeredResources({ exposed, offers: await agents.offers(exposed.resources) }))
+/** What is named and yet not offered. */
+async function notOffered(
+  { agents, skills }: HttpDeps,
+  exposed: Exposure,
+): Promise<readonly string[]> {
+  const names = offeredSkills(exposed)
+  const { problems } = await skills.outgoing(names)
+  const offers = await agents.offers(exposed.resources)
+  return [...contestedNotes(offeredResources({ exposed, offers, skills: names })), ...problems]
+}
 
 /** One that names nothing offers nothing, and whoever wrote it may have meant something else. */
 async function unknownNames(

@@ -7,7 +7,7 @@ import {
 } from '#contracts/api/requests/keys.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { KeyEnd, Rights, RightsChange } from '#contracts/keys.ts'
+import type { KeyAdministration, KeyEnd, Rights, RightsChange } from '#contracts/keys.ts'
 import type { HttpDeps } from '../deps.ts'
 import { hasAgent, isServed } from '../targets.ts'
 import { parseFields } from '../validate.ts'
@@ -24,14 +24,15 @@ export function parseListQuery(query: Readonly<Record<string, string>>) {
 }
 
 /** Agents and models must be there: a name that is misspelt would allow nothing, and say so nowhere. */
-export function parseAddRequest(
+export async function parseAddRequest(
   deps: HttpDeps,
   body: JsonObject,
-): { readonly principal: string; readonly rights?: Rights; readonly end: KeyEnd } {
+): Promise<Parameters<KeyAdministration['add']>[0]> {
   const request = parseFields(addKeyRequest, body)
-  const { principal, role, agents, models } = request
+  const { principal, role, agents, models, persona } = request
   checkReach(deps, request)
   if (role === undefined) refuseRightsAlone(request)
+  if (persona !== undefined) await checkPersona(deps, persona)
   const limits = toLimits(request.limits)
   const rights = role && {
     role,
@@ -39,7 +40,12 @@ export function parseAddRequest(
     ...(models && { models }),
     ...(limits && { limits }),
   }
-  return { principal, ...(rights && { rights }), end: toEnd(request) ?? {} }
+  return {
+    principal,
+    ...(rights && { rights }),
+    ...(persona !== undefined && { persona }),
+    end: toEnd(request) ?? {},
+  }
 }
 
 /** What of a principal's rights changes; what is left out stays, `null` lifts it. Throws `request_invalid`. */
@@ -84,6 +90,13 @@ function checkNames(
   throw new IsolaError('request_invalid', `${param}: is not there; GET /v1/models lists what is.`, {
     param,
   })
+}
+
+async function checkPersona({ skills }: HttpDeps, name: string): Promise<void> {
+  const { persona, names } = await skills.persona(name)
+  if (persona) return
+  const message = `persona: there is no persona "${name}" here; there are: ${names.join(', ')}.`
+  throw new IsolaError('request_invalid', message, { param: 'persona' })
 }
 
 /** Without a role it is another key of a principal that has its rights already. */

@@ -25,7 +25,7 @@ export const listKeys: Handle = (deps) => async (context) => {
 
 /** `POST /api/operator/keys`: makes a key, and its principal if there is none. The key is in this answer only. */
 export const addKey: Handle = (deps) => async (context) => {
-  const request = parseAddRequest(deps, await readJsonObject(context.req.raw))
+  const request = await parseAddRequest(deps, await readJsonObject(context.req.raw))
   return issued(deps, await deps.keys.add(request, administrator(deps, context)))
 }
 
@@ -66,6 +66,7 @@ function shown(deps: HttpDeps, view: KeyView) {
     state: stateOf(view, deps.sources.clock.nowMs()),
     hint,
     ...shownRights(view),
+    persona: view.persona ?? null,
     createdAtMs,
     expiresAtMs: view.expiresAtMs ?? null,
     revokedAtMs: view.revokedAtMs ?? null,

@@ -14,7 +14,7 @@ import { parseCreateRequest } from './requests.ts'
 export async function createSession(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
   const request = parseCreateRequest(await readJsonObject(context.req.raw, { whenEmpty: {} }))
-  const { agent = orchestrator } = request
+  const { agent = orchestrator, persona } = request
   const asking = context.get('principal')
   const { id: principal, ...rights } = asking
   await lookForAgent(deps, rights, agent)
@@ -32,14 +32,16 @@ export async function createSession(deps: HttpDeps, context: HttpContext): Promi
       ? deps.sources.ids.next('ses')
       : await deps.sessions.idFor('named', [principal, 'create', idempotencyKey])
   await deps.limits.newSession(asking, session)
-  const about = { agent, principal, session, ...(limits && { limits }) }
+  const spoken = persona === undefined ? {} : { persona }
+  const about = { agent, principal, session, ...(limits && { limits }), ...spoken }
   const made = unwrap(await deps.sessions.at(session).create(about))
   const headers = { location: `/api/sessions/${session}` }
-  return jsonResponse(asMade(made), { status: 201, headers })
+  return jsonResponse(asMade({ ...made, ...spoken }), { status: 201, headers })
 }
 
 /** The session as it was on its first day, whatever has happened since: a repeated request is answered alike. */
-function asMade({ id, agent, principal, createdAtMs }: SessionAbout): SessionTree {
+function asMade({ id, agent, principal, createdAtMs, persona }: SessionAbout): SessionTree {
   const nothing = { runs: [], usage: zeroUsage, costEstimateUsd: 0, children: [] }
-  return { id, agent, principal, createdAtMs, ...nothing }
+  const spoken = persona === undefined ? {} : { persona }
+  return { id, agent, ...spoken, principal, createdAtMs, ...nothing }
 }

@@ -100,6 +100,7 @@ async function toWork(
     ...(requireApproval?.length && { requireApproval }),
     ...(clientTools?.length && { clientTools }),
     ...(request.mayAsk === true && { mayAsk: true }),
+    ...(request.persona !== undefined && { persona: request.persona }),
     pauses: 'park' as const,
     mayRaise: true,
     ...readTrace(context, deps.sources),

@@ -1,5 +1,10 @@
-import { transcriptQuery, treeQuery } from '#contracts/api/requests/sessions.ts'
+import {
+  changeSessionRequest,
+  transcriptQuery,
+  treeQuery,
+} from '#contracts/api/requests/sessions.ts'
 import { unwrap } from '#contracts/reply.ts'
+import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { toEventStream } from '../event-stream.ts'
 import { eventStreamResponse, jsonResponse } from '../responses.ts'
@@ -10,7 +15,7 @@ import { createSession } from './create-session.ts'
 import { createEventView, parseEventsQuery } from './event-view.ts'
 import { deleteSession } from './for-others.ts'
 import { listSessions } from './list-sessions.ts'
-import { inSession } from './open-session.ts'
+import { inSession, openOwn } from './open-session.ts'
 import { addRunInputRoutes } from './run-input.ts'
 import { addRunRoutes } from './runs.ts'
 
@@ -27,6 +32,11 @@ export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
         unwrap(await session.tree(principal, query)),
       )
       return jsonResponse(tree)
+    },
+    POST: async (context) => {
+      const { session, principal } = openOwn(deps, context)
+      const change = parseFields(changeSessionRequest, await readJsonObject(context.req.raw))
+      return jsonResponse(unwrap(await session.amend(principal, change)))
     },
     DELETE: async (context) => {
       const deleted = await inSession(deps, context, async (opened) => ({

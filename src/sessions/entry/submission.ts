@@ -7,7 +7,7 @@ import type { Ask, AskedByCall, AskedFrom, Asker } from '#contracts/submit-as.ts
  * what a call hands down, the principal, then what is asked in the order of whoever asks.
  */
 export function toSubmission(
-  { id: principal, key: shown, grant, limits, agents }: Asker,
+  { id: principal, key: shown, grant, limits, agents, persona }: Asker,
   { session: _session, trace, traceLink, ...ask }: Ask & { readonly trace: string },
   by: AskedFrom | AskedByCall,
 ): SubmitRequest {
@@ -19,6 +19,7 @@ export function toSubmission(
     ...(shown !== undefined && { key: shown }),
     ...(grant !== undefined && { grant }),
     ...(limits && { dayLimits: limits }),
+    ...(persona !== undefined && { keyPersona: persona }),
     ...(agents && { allowedAgents: agents }),
     ...ask,
     protocol: sessionProtocol,

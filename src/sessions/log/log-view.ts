@@ -71,6 +71,7 @@ export function runStarted({
   submission,
   startSeq,
   startedAtMs,
+  persona,
 }: RunRow): SessionEvent<'run_started'>[] {
   if (startSeq === undefined) return []
   const { agent, trace, principal, key, lineage, begunBy } = submission
@@ -86,6 +87,7 @@ export function runStarted({
         principal,
         ...(key !== undefined && { key }),
         ...toEntry(submission),
+        ...(persona && { persona }),
         depth: lineage?.depth ?? 0,
         ...(lineage && { parentCall: lineage.parentCall }),
         ...(begunBy && { begunBy: { ...begunBy } }),

@@ -5,6 +5,7 @@ import { noSuchChild, noSuchPlace } from '../storage/not-found.ts'
 import type { Child } from '../storage/children.ts'
 import { noteOlderChildren, type ChildrenParts } from './older-children.ts'
 import type { SpentTotal } from './spent-total.ts'
+import { personaOf } from '../storage/session-row.ts'
 import type { RunRow, SessionRow } from '../storage/store.ts'
 
 const defaultRuns = 100
@@ -24,13 +25,18 @@ export interface TreeOptions {
   readonly query: TreeQuery
 }
 
-export const aboutOf = ({ id, agent = '', metadata, ...session }: SessionRow): SessionAbout => ({
-  id,
-  agent,
-  ...(metadata && { metadata }),
-  principal: session.principal,
-  createdAtMs: session.createdAtMs,
-})
+export function aboutOf(session: SessionRow): SessionAbout {
+  const { id, agent = '', metadata, principal, createdAtMs } = session
+  const persona = personaOf(session)
+  return {
+    id,
+    agent,
+    ...(metadata && { metadata }),
+    ...(persona !== undefined && { persona }),
+    principal,
+    createdAtMs,
+  }
+}
 
 /** The session with everything below it; a child that cannot be reached is left out rather than failing the rest. */
 export async function treeOf(options: TreeOptions): Promise<SessionTree> {

@@ -83,7 +83,7 @@ async function agentFor(
   request: SubmitRequest,
   { runtime, store, todo, refuseWhileDeleting }: AdmissionOptions,
 ): Promise<ReadyAgent> {
-  const agent = await loadAgent(submission, runtime)
+  const agent = await loadAgent(submission, runtime, { session: store.session() })
   if (!agent) throw unknownAgent(submission.agent)
   // Meanwhile another submission may have come: under the same key, or the session's first for another agent.
   refuseWhileDeleting?.()
@@ -97,7 +97,9 @@ function started(run: NewRun, agent: ReadyAgent, options: AdmissionOptions): Adm
   checkNothingAsked(run.submission, store)
   // Once more: while its agent was looked for another one may have come.
   if (run.submission.compact === 'session') refuseAtWork(options)
-  const live = runs.start(run, agent, audience)
+  const { name, hash } = agent.spec.persona ?? {}
+  const persona = name !== undefined && { persona: { name, ...(hash !== undefined && { hash }) } }
+  const live = runs.start({ ...run, ...persona }, agent, audience)
   return { receipt: { session, run: live.id, isJoined: false }, live }
 }
 

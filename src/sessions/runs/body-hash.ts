@@ -3,7 +3,7 @@ import type { Submission } from '#contracts/submission.ts'
 
 /**
  * Whether what a submission says besides its options is part of its body. Not part of it is what a retry may send anew
- * (its trace, the lease its parent has left by now, its principal's key and limits), and what only a surface reads.
+ * (its trace, the lease its parent has left by now, its principal's key, limits and persona), and what only a surface reads.
  */
 const besidesOptions: Readonly<Record<Exclude<keyof Submission, keyof RunOptions>, boolean>> = {
   agent: true,
@@ -17,6 +17,7 @@ const besidesOptions: Readonly<Record<Exclude<keyof Submission, keyof RunOptions
   idempotencyKey: false,
   lineage: false,
   dayLimits: false,
+  keyPersona: false,
   echo: false,
 }
 

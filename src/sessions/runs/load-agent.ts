@@ -2,18 +2,27 @@ import type { AgentPin } from '#contracts/agent-pin.ts'
 import { toRunOptions, type RunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { Submission } from '#contracts/submission.ts'
+import { personaOf } from '../storage/session-row.ts'
+import type { SessionRow } from '../storage/store.ts'
 
 /**
  * The agent of a submission, with what was asked of it; `undefined` if there is no such agent.
  *
- * @param pin What its run was begun with, if it was begun before.
+ * @param from.session The session that it is for: its persona goes before that of the key.
+ * @param from.pin What its run was begun with, if it was begun before.
  */
 export async function loadAgent(
-  submission: Pick<Submission, 'agent' | 'lineage'> & RunOptions,
+  submission: Pick<Submission, 'agent' | 'lineage' | 'keyPersona'> & RunOptions,
   { agents }: Pick<SessionRuntime, 'agents'>,
-  pin?: AgentPin,
+  {
+    session,
+    pin,
+  }: { readonly session?: SessionRow | undefined; readonly pin?: AgentPin | undefined },
 ): Promise<ReadyAgent | undefined> {
-  const use = { lease: submission.lineage?.lease, pinned: pin?.agent }
+  // Where no model answers, nobody speaks.
+  const isSilent = submission.directCall !== undefined || submission.compact !== undefined
+  const persona = isSilent ? undefined : ((session && personaOf(session)) ?? submission.keyPersona)
+  const use = { lease: submission.lineage?.lease, pinned: pin?.agent, persona }
   const ready = await agents.load(submission.agent, toRunOptions(submission), use)
   return ready && pin ? { ...ready, pin } : ready
 }

@@ -1,4 +1,5 @@
 import { labelOf, labelOfContext } from '#contracts/message-label.ts'
+import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { AddedText } from '#contracts/agent-pin.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
@@ -88,7 +89,10 @@ export async function executeRun(
       options: toRunOptions(submission),
       toolset: known ? { ...toolset, refuse: known.refuse } : toolset,
       messages: [...before.messages, ...messages],
-      label: labelOfContext([...before.messages, ...messages], before.compactions),
+      label: joinLabels([
+        labelOfContext([...before.messages, ...messages], before.compactions),
+        spec.persona?.label ?? ownLabel,
+      ]),
       ...(before.compactions.length > 0 && { compactions: before.compactions }),
       isLeftOver: transcript.isLeftOver,
       startedAtMs: startedAtMs ?? createdAtMs,

@@ -179,7 +179,10 @@ async function load(
   { runtime, store }: Pick<RunWorkOptions, 'runtime' | 'store'>,
 ): Promise<ReadyAgent> {
   const { submission } = row
-  const agent = await loadAgent(submission, runtime, pinnedIn(row, store))
+  const agent = await loadAgent(submission, runtime, {
+    session: store.session(),
+    pin: pinnedIn(row, store),
+  })
   if (agent) return agent
   throw new IsolaError(
     'request_model_not_found',

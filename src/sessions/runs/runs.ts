@@ -26,7 +26,8 @@ const maxQueued = 16
 export type Audience = 'reader' | 'result'
 
 /** A run on its way in: everything of its row that the queue does not decide. Without an id it gets a new one. */
-export type NewRun = Pick<RunRow, 'submission' | 'bodyHash'> & Partial<Pick<RunRow, 'id'>>
+export type NewRun = Pick<RunRow, 'submission' | 'bodyHash' | 'persona'> &
+  Partial<Pick<RunRow, 'id'>>
 
 export interface RunsOptions {
   readonly runtime: SessionRuntime

@@ -21,4 +21,6 @@ export interface BegunWith {
   readonly pin?: RunPin
   /** What hooks added to its first model call; nothing if absent. */
   readonly added?: readonly AddedText[]
+  /** What its agent speaks as; without a hash there was none of this name. */
+  readonly persona?: { readonly name: string; readonly hash?: string }
 }

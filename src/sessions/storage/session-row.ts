@@ -9,7 +9,12 @@ type About = Parameters<SessionApi['create']>[0]
 /** The same key names the same session: what it was made with has to be the same too. */
 export const isSameAs = (existing: SessionRow, about: About): boolean =>
   existing.agent === about.agent &&
+  existing.persona === about.persona &&
   JSON.stringify(existing.limits ?? {}) === JSON.stringify(about.limits ?? {})
+
+/** What the orchestrator speaks as in it, where a request does not say. */
+export const personaOf = ({ persona, personaSince = persona }: SessionRow): string | undefined =>
+  personaSince ?? undefined
 
 /** A session that is made before anything is said in it. */
 export function created({ session: id, messages, ...about }: About, nowMs: number): SessionRow {
@@ -48,7 +53,7 @@ const maxAddedChars = 2_000_000
 export function amendSession(
   { store, isIdle }: { readonly store: SessionStore; readonly isIdle: () => boolean },
   session: SessionRow,
-  { metadata, messages = [] }: Parameters<SessionApi['amend']>[1],
+  { metadata, persona, messages = [] }: Parameters<SessionApi['amend']>[1],
 ): void {
   const added = messages.length > 0 ? withMessages(session, messages, store.lastOrder()) : {}
   if (messages.length > 0) {
@@ -61,7 +66,12 @@ export function amendSession(
       throw new IsolaError('request_too_large', message, { param: 'items' })
     }
   }
-  store.writeSession({ ...session, ...added, ...(metadata && { metadata }) })
+  store.writeSession({
+    ...session,
+    ...added,
+    ...(metadata && { metadata }),
+    ...(persona !== undefined && { personaSince: persona }),
+  })
 }
 
 function withMessages(

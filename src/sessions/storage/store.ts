@@ -49,6 +49,10 @@ export interface SessionRow {
   readonly hasChildrenInTurns?: true
   /** What all its runs together may spend. */
   readonly limits?: Partial<Limits>
+  /** As it was made with: the same key names a session with the same one. */
+  readonly persona?: string
+  /** What it was changed to since; `null`: none. */
+  readonly personaSince?: string | null
 }
 
 /** Something that came in for a run after it was accepted. */

@@ -138,7 +138,9 @@ function recordOf(
   }
   if (!runtime.telemetry?.capturesContent) return Promise.resolve(record)
   const said = [...transcript.before(row).messages, ...messages]
-  const loaded = loadAgent(submission, runtime, pinnedIn(row, store)).catch(() => undefined)
+  const loaded = loadAgent(submission, runtime, { pin: pinnedIn(row, store) }).catch(
+    () => undefined,
+  )
   return loaded.then((ready) => ({
     ...record,
     content: { messages: said, ...(ready && { instructions: ready.spec.instructions }) },

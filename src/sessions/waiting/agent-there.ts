@@ -21,7 +21,7 @@ export async function refuseWithoutAgent(
   const { store } = parts()
   const { submission, order } = row
   if (store.final(order) || pausesOf(row, store.turns(order).at(-1)).length === 0) return
-  if (await loadAgent(submission, runtime, pinnedIn(row, store))) return
+  if (await loadAgent(submission, runtime, { pin: pinnedIn(row, store) })) return
   throw conflict(
     `The agent "${submission.agent}" is not enabled: it was disabled or removed, or a new version of it waits for a grant. The run goes on waiting; once the agent is enabled, decide again.`,
   )

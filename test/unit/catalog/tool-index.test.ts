@@ -77,7 +77,11 @@ function open() {
       return { search: () => documents.map(({ id }) => ({ id, score: 1, fit: 1, matched: [] })) }
     },
   })
-  return { index, state, found: async () => (await index.search(['say'], 100)).toSorted() }
+  return {
+    index,
+    state,
+    found: async () => (await index.search(['say'], 100)).map(String).toSorted(),
+  }
 }
 
 it('what came while it was found out which tools there are is found by the next search', async () => {

@@ -98,7 +98,7 @@ describe('the definitions', () => {
         },
       })
       const found = toolset.resolve('isola__find', { queries: ['a'] })
-      await found?.entry.tool.execute({ queries: ['a'] }, {} as never)
+      await found?.entry.tool.execute({ queries: ['a'] }, { emit: () => {} } as never)
     }
     await find(async () => ['a__x'])
     expect(built).toBe(0)
@@ -221,6 +221,70 @@ describe('isola__find', () => {
     expect(
       (await find({ queries: ['send mail', 'read a file'], limit: 2 })).map(({ id }) => id),
     ).toEqual(['mail__send', 'files__read'])
+  })
+
+  describe('C3: puts on record', () => {
+    const look = async (queries: readonly string[], options: Partial<ToolsetOptions> = {}) => {
+      const entries = [
+        entry('kv__get', 'Reads a stored value.'),
+        entry('kv__set', 'Stores a value.'),
+      ]
+      const context = createToolContext()
+      const { tool } = build(entries, options).resolve('isola__find', {})!.entry
+      const result = await tool.execute({ queries: [...queries] }, context)
+      const { tools } = Object(result.ok && result.output) as { tools: { id: string }[] }
+      return { named: tools.map(({ id }) => id), events: context.events, result }
+    }
+
+    test('what was named and why: its score, and the words of the query that the tool has', async () => {
+      const { events } = await look(['stores a colour', 'read'])
+      expect(events).toEqual([
+        {
+          type: 'tools_found',
+          data: {
+            call: 'call_1',
+            found: [
+              { tool: 'kv__set', score: expect.any(Number) as number, matched: ['stores'] },
+              { tool: 'kv__get', score: expect.any(Number) as number, matched: ['read'] },
+            ],
+          },
+        },
+      ])
+      expect(JSON.stringify(events)).not.toContain('colour')
+    })
+
+    test('that nothing was', async () => {
+      const { events } = await look(['zebra'])
+      expect(events.map(({ data }) => data)).toEqual([{ call: 'call_1', found: [] }])
+    })
+
+    test('what whoever looks may not call, which is neither named nor shown', async () => {
+      const asked: unknown[] = []
+      const deniedOf: ToolsetOptions['deniedOf'] = async (tools, { agent, principal }) => {
+        asked.push([tools.map(({ tool }) => tool.name).toSorted(), agent, principal])
+        return ['kv__set']
+      }
+      const { named, events, result } = await look(['value'], { deniedOf })
+      expect(named).toEqual(['kv__get'])
+      expect(Object.keys((result.ok && result.shows) || {})).toEqual(['kv__get'])
+      expect(asked).toEqual([[['kv__get', 'kv__set'], 'orchestrator', 'operator']])
+      expect(events[0]?.data).toMatchObject({
+        found: [{ tool: 'kv__get' }],
+        withheld: ['kv__set'],
+      })
+    })
+
+    test('that only a part could be searched', async () => {
+      const beyond = {
+        search: () => Promise.reject(new Error('away')),
+        ready: async () => {},
+        entry: () => undefined,
+        owns: () => false,
+      }
+      const { named, events } = await look(['stored'], { beyond })
+      expect(named).toContain('kv__get')
+      expect(events[0]?.data).toMatchObject({ isPartial: true })
+    })
   })
 
   test('is read-only, isola__call is not', () => {

@@ -72,6 +72,8 @@ function fakeServer(streams: readonly (() => Response)[], tree: object = {}) {
     if (pathname.endsWith('/transcript'))
       return Response.json({ messages: [{ role: 'user', text: 'hi' }] })
     if (pathname.endsWith('/runs')) return Response.json({ session, run }, { status: 202 })
+    if (pathname.endsWith('/personas'))
+      return Response.json({ personas: [{ name: 'calm', description: 'A calm voice.' }] })
     if (pathname.endsWith('/decisions')) return Response.json({ id: run })
     return Response.json(method === 'POST' ? empty : { ...empty, ...tree })
   }
@@ -377,6 +379,23 @@ describe('isola chat, from a pipe', () => {
     expect(stderr).toContain('There is no /qiut. Did you mean /quit?')
     expect(stderr).toContain('Nothing runs.')
     expect(asked.filter(({ method }) => method === 'POST')).toHaveLength(1) // the session
+  })
+
+  it('P11: speaks as a persona from the beginning, or from a /persona on, and says which it is', async () => {
+    const { asked, fetch } = fakeServer([], { persona: 'calm' })
+    const input = '/persona\n/persona analyst\n/persona none\n/session now\n'
+    const { stderr } = await isola(['chat', '--persona', 'calm'], { env, fetch, input })
+    const posts = asked.filter(({ method }) => method === 'POST').map(({ body }) => body)
+    expect(posts).toEqual([{ persona: 'calm' }, { persona: 'analyst' }, { persona: 'none' }])
+    expect(stderr).toContain('\nPersona: calm. There are:\ncalm  A calm voice.\n')
+    expect(stderr).toContain('There is no /session now.')
+    const named = fakeServer([])
+    const args = ['chat', '--session', session, '--persona', 'calm']
+    await isola(args, { env, fetch: named.fetch, input: '' })
+    expect(named.asked.slice(0, 2)).toMatchObject([
+      { method: 'POST', path: `/api/sessions/${session}`, body: { persona: 'calm' } },
+      { method: 'GET', path: `/api/sessions/${session}` },
+    ])
   })
 
   it('sends what begins with two slashes with one', async () => {

@@ -4,7 +4,10 @@ import {
   exposureDiff,
   exposureLines,
   exposureSchema,
+  offeredSkills,
+  type Exposure,
 } from '../../../src/contracts/exposure.ts'
+import { exposureOf } from '../../../src/contracts/generation.ts'
 
 describe('what MCP clients are offered', () => {
   it('is the orchestrator alone before an operator says anything', () => {
@@ -18,12 +21,32 @@ describe('what MCP clients are offered', () => {
     ['bare_names', '*'],
     ['resources', '*'],
     ['prompts', 'a*'],
+    ['skills', '*'],
+    ['public_skills', 'code-*'],
+    ['public_skills', '../secret'],
   ])('cannot name everything there will ever be: %s: %s', (field, value) => {
     expect(exposureSchema.safeParse({ [field]: [value] }).success).toBe(false)
   })
 
   it('refuses a key that it does not know', () => {
     expect(exposureSchema.safeParse({ tool: ['kv__get'] }).success).toBe(false)
+  })
+
+  it('is as it ships where a version before had no word for it', () => {
+    const exposed = { agents: ['orchestrator'], tools: ['kv__*'] } as Exposure
+    const now = exposureOf({ pins: { exposure: [{ id: 'exposure', exposed }] } })
+    expect(now).toEqual(exposureSchema.parse(exposed))
+    expect(offeredSkills(now)).toEqual([])
+  })
+
+  it('says of a skill whether a key is asked for; one that is public is offered to keys too', () => {
+    const choice = exposureSchema.parse({ agents: [], skills: ['b', 'a'], public_skills: ['b'] })
+    expect(exposureLines(choice)).toEqual([
+      'skill b',
+      'skill a',
+      'skill b, for anybody without a key',
+    ])
+    expect(offeredSkills(choice)).toEqual(['a', 'b'])
   })
 
   it('says what a new choice adds and takes away', () => {

@@ -14,6 +14,7 @@ const everything = {
   model: 'openai/gpt',
   parameters: { temperature: 0 },
   clientInstructions: 'Be brief.',
+  persona: 'concise',
   limits: { maxTokens: 5 },
   pauses: 'park',
   requireApproval: ['kv__*'],

@@ -51,6 +51,15 @@ describe('adding a key', () => {
     ])
   })
 
+  it('P11: has a persona of its own, which is on the record and goes on with the key that follows', async () => {
+    const { administration, keys } = open()
+    const { key } = await administration.add({ principal: 'alice', rights, persona: 'calm' }, by)
+    expect(key.persona).toBe('calm')
+    expect(keys.events[0]?.data).toMatchObject({ persona: 'calm' })
+    expect((await administration.rotate(key.id, {}, by)).key.persona).toBe('calm')
+    expect((await administration.add({ principal: 'alice' }, by)).key).not.toHaveProperty('persona')
+  })
+
   it('gives a principal that is there another one with the same rights', async () => {
     const { administration } = open()
     const first = await administration.add({ principal: 'alice', rights }, by)

@@ -30,6 +30,7 @@ describe('POST /api/operator/keys', () => {
       id: expect.stringMatching(/^key_/),
       state: 'active',
       hint: key.slice(0, 8),
+      persona: null,
       createdAtMs: startMs,
       expiresAtMs: startMs + 60_000,
       revokedAtMs: null,
@@ -75,6 +76,8 @@ describe('POST /api/operator/keys', () => {
     [{ principal: 'a', role: 'user', expiresInMs: 5, expiresAtMs: 9e12 }, 'expiresInMs'],
     [{ principal: 'a', agents: ['orchestrator'] }, 'agents'],
     [{ principal: 'a', role: 'user', hash: 'x' }, 'hash'],
+    [{ principal: 'a', role: 'user', persona: 'calm' }, 'persona'],
+    [{ principal: 'a', role: 'user', persona: '' }, 'persona'],
   ])('%j is 400 and names %s', async (json, param) => {
     const { send } = createFakeApp()
     const response = await send(path, { json })

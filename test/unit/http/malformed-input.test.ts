@@ -74,7 +74,7 @@ describe('every method on every route', () => {
     ['/v1/models', ['GET']],
     ['/v1/models/orchestrator', ['GET']],
     ['/api/sessions', ['GET', 'POST']],
-    [session, ['GET', 'DELETE']],
+    [session, ['GET', 'POST', 'DELETE']],
     [runs, ['POST']],
     [`${runs}/${testRun}`, ['GET']],
     [cancel, ['POST']],

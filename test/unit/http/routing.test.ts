@@ -122,7 +122,7 @@ describe('methods', () => {
     })
     expect([response.status, response.headers.get('allow')]).toEqual([
       204,
-      'GET, DELETE, HEAD, OPTIONS',
+      'GET, POST, DELETE, HEAD, OPTIONS',
     ])
   })
 

@@ -24,4 +24,20 @@ export default [
     find: '  if (token)\n',
     replace: '  if (false)\n',
   },
+  {
+    name: 'public-skills-only',
+    what: 'I26: without a key nobody gets a skill that was not named for anybody',
+    test: 'agent-skills.test.ts',
+    file: 'src/http/agent-skills.ts',
+    find: 'const names = exposed.public_skills',
+    replace: 'const names = [...exposed.skills, ...exposed.public_skills]',
+  },
+  {
+    name: 'mcp-skill-is-ours',
+    what: 'N10: under the name of a skill that we offer no plugin and no server has a resource',
+    test: 'mcp/skills.test.ts',
+    file: 'src/http/mcp/offered-resources.ts',
+    find: '|| isOfSkill({ skills }, uri)',
+    replace: '',
+  },
 ]

@@ -26,6 +26,7 @@ describe('P7: the skills that ship', () => {
         description: 'Tidies.',
         kind: 'skill',
         requires: [],
+        frontMatter: { name: 'tidy', description: 'Tidies.' },
         hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
         files: { 'SKILL.md': valid('tidy'), 'references/more.md': 'More.' },
       },

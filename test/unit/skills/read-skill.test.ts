@@ -32,10 +32,28 @@ describe('P7: a SKILL.md', () => {
         compatibility: 'Needs git',
         allowedTools: 'Read Bash(git:*)',
         metadata: { author: 'somebody', version: '1.0' },
+        frontMatter: {
+          name: 'tidy-notes',
+          description: 'Tidies notes. Use when notes are a mess.',
+          license: 'MIT',
+          compatibility: 'Needs git',
+          'allowed-tools': 'Read Bash(git:*)',
+          metadata: { author: 'somebody', version: '1.0' },
+        },
         body: '# Body',
       },
       diagnostics: [],
     })
+  })
+
+  it('keeps all of its front matter for others, but not what only a lenient reader finds', () => {
+    const text = file(...valid, 'version: 2', 'hooks: [{ on: start }]')
+    const { name, description, ...more } = read(text).skill!.frontMatter!
+    expect([name, description]).toEqual(['tidy-notes', 'Tidies notes. Use when notes are a mess.'])
+    expect(more).toEqual({ version: 2, hooks: [{ on: 'start' }] })
+    const odd = read(file('name: tidy-notes', 'description: Tidies: notes'))
+    expect(odd.skill).toMatchObject({ description: 'Tidies: notes' })
+    expect(odd.skill).not.toHaveProperty('frontMatter')
   })
 
   it('says its kind and what it needs under metadata', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { labelFrom } from '#contracts/label.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
 import { createSkillLibrary, maxFoundSkills } from '../../../src/skills/skill-library.ts'
 import { libraryOf, skillSource } from '../../fakes/skills.ts'
@@ -70,6 +71,30 @@ describe('P7: a skill is found', () => {
   })
 })
 
+describe('P11: a persona', () => {
+  const label = labelFrom('isola__persona loud', { confidentiality: 'public' })
+  const personas = [
+    skillSource('loud', 'A loud voice.', { kind: 'persona', tier: 'community' }),
+    skillSource('calm', 'A calm voice.', { kind: 'persona' }),
+    skillSource('signed', 'A signed voice.', { kind: 'persona', tier: 'trusted' }),
+  ]
+  const library = libraryOf([...personas, minutes])
+
+  it('is there by its name, with its text and whose words it is', async () => {
+    const { persona, names } = await library.persona('loud')
+    const text = '# loud\n\nThe way of loud.'
+    expect(persona).toEqual({ name: 'loud', hash: 'hash of loud', text, label })
+    expect(names).toEqual(['calm', 'loud', 'signed'])
+    for (const name of ['calm', 'signed'])
+      expect((await library.persona(name)).persona).not.toHaveProperty('label')
+  })
+
+  it('is none where there is no such name, or it is that of a skill', async () => {
+    for (const name of ['shy', 'meeting-minutes', 'constructor'])
+      expect(await library.persona(name)).toEqual({ names: ['calm', 'loud', 'signed'] })
+  })
+})
+
 describe('P7: a skill is loaded', () => {
   const files = { 'references/b.md': 'B', 'references/a.md': 'A' }
   const library = libraryOf([skillSource('tidy', 'Tidies.', { files })])
@@ -109,5 +134,6 @@ describe('P7: a skill is loaded', () => {
     })
     await expect(library.find(['x'], everything)).rejects.toThrow('away')
     await expect(library.load('x', { isThere: everything })).rejects.toThrow('away')
+    await expect(library.persona('x')).rejects.toThrow('away')
   })
 })

@@ -53,6 +53,15 @@ describe('the table of keys', () => {
     expect(await keys.rightsOf('bob')).toBeUndefined()
   })
 
+  it('P11: keeps the persona of a key, and that of the one that takes its place', async () => {
+    const { keys } = open()
+    await keys.add(keyOf('a', { persona: 'calm' }), added, rights)
+    expect((await keys.find('key_a'))?.persona).toBe('calm')
+    const next = keyOf('b', { persona: 'calm' })
+    await keys.rotate({ id: 'key_a', endsAtMs: nowMs }, next, eventOf('key_rotated'))
+    expect((await keys.find('key_b'))?.persona).toBe('calm')
+  })
+
   it('has no limit and no list where none was set', async () => {
     const { keys } = open()
     await keys.add(keyOf('a'), added, { role: 'auditor' })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { roles } from '../../keys.ts'
-import { listLimit, principalName } from './lists.ts'
+import { listLimit, personaName, principalName } from './lists.ts'
 
 const maxDurationMs = 10 * 365 * 86_400_000
 const maxGraceMs = 30 * 86_400_000
@@ -30,6 +30,7 @@ export const addKeyRequest = z.strictObject({
   limits: z
     .strictObject({ dailyTokens: dailyTokens.optional(), dailyCostUsd: dailyCostUsd.optional() })
     .optional(),
+  persona: personaName.exactOptional(),
   ...end,
 })
 

@@ -26,6 +26,9 @@ export const moment = z
 /** The name of an agent, a principal or a plugin that something is looked for by. */
 export const wantedName = z.string().min(1).max(200)
 
+/** A persona, or `none`: without any. Which there are is looked up. */
+export const personaName = z.string().min(1).max(64)
+
 /** What somebody is called: the owner of keys, sessions and limits. Also what a key of a publisher is called. */
 export const principalName = z
   .string()

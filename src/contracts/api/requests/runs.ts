@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Json } from '../../json.ts'
 import { clientTools } from './client-tools.ts'
 import { runLimits } from './limits.ts'
+import { personaName } from './lists.ts'
 
 const toolPattern = z
   .string()
@@ -26,6 +27,7 @@ export const runRequest = z.strictObject({
   requireApproval: z.array(toolPattern).max(100).optional(),
   clientTools: clientTools.optional(),
   mayAsk: z.boolean().optional(),
+  persona: personaName.exactOptional(),
   wait: z.boolean().optional(),
 })
 

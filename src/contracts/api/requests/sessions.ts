@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { SessionCursor } from '../../operations.ts'
 import { sessionLimits, runLimits } from './limits.ts'
-import { listLimit, wantedName } from './lists.ts'
+import { listLimit, personaName, wantedName } from './lists.ts'
 
 const sessionId = z.string().regex(/^ses_[0-9A-Za-z]{22}$/, 'must be the id of a session')
 const runId = z.string().regex(/^run_[0-9A-Za-z]{22}$/, 'must be the id of a run')
@@ -26,6 +26,14 @@ const toCursor = (text: string): SessionCursor => ({
 export const createSessionRequest = z.strictObject({
   agent: z.string().min(1).max(200).optional(),
   limits: sessionLimits.optional(),
+  persona: personaName.exactOptional(),
+})
+
+/** `POST /api/sessions/:id`. */
+export const changeSessionRequest = z.strictObject({
+  persona: personaName
+    .nullable()
+    .describe('What the orchestrator speaks as; `null`: nothing of its own, so that of the key.'),
 })
 
 /** `GET /api/sessions`. */

@@ -185,6 +185,8 @@ describe('the life of a plugin', () => {
       resources: ['a', 'ab'],
       prompts: ['ab', 'a'],
       bare_names: ['a__say', 'ab__say'],
+      skills: ['a', 'ab'],
+      public_skills: ['ab', 'a'],
     })
     await host.change({ do: 'expose', exposed })
     const kept = (await host.change({ do: 'disable', id: 'a' })).generation
@@ -196,6 +198,8 @@ describe('the life of a plugin', () => {
       resources: ['ab'],
       prompts: ['ab'],
       bare_names: ['ab__say'],
+      skills: ['ab'],
+      public_skills: ['ab'],
     })
     expect(result.notes).toContain('No longer offered at /mcp: resources of a')
     await host.add('a', '1.0.0')

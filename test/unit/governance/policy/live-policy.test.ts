@@ -5,6 +5,7 @@ import type { RateRequest, RateVerdict } from '#contracts/principal.ts'
 import { emptySnapshot } from '../../../../src/catalog/catalog-gateway.ts'
 import { toolPolicySchema } from '../../../../src/contracts/tool-policy.ts'
 import { createLivePolicy } from '../../../../src/governance/policy/live-policy.ts'
+import { says, toolEntry } from '../../../fakes/kernel.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
 import { dataOf } from '../../../fakes/events.ts'
 
@@ -206,5 +207,28 @@ describe('the rate gate', () => {
     const { rates, subject, events } = open(limit('session'), { takeRate: away })
     expect(await rates.take(subject, 0)).toMatchObject({ code: 'tool_rate_limited' })
     expect(events[0]?.data).toMatchObject({ reason: 'rate_unknown' })
+  })
+})
+
+describe('C3: of tools that were found', () => {
+  const tool = (name: string, more: object = {}) => toolEntry(name, async () => says(''), more)
+  const tools = [tool('kv__set'), tool('kv__get'), tool('sql__execute', { isDestructive: true })]
+  const by = { agent: 'orchestrator', principal: 'ada' }
+
+  it.each([
+    ['nothing, where nothing is forbidden', {}, []],
+    ['what a rule denies', { deny: ['kv__*'] }, ['kv__set', 'kv__get']],
+    ['what no list allows', { allow: ['kv__*'] }, ['sql__execute']],
+    ['what an agent may not', { agents: { orchestrator: { deny: ['kv__set'] } } }, ['kv__set']],
+    ['what a principal may not', { principals: { ada: { deny: ['kv__get'] } } }, ['kv__get']],
+    ['nothing that another may not', { principals: { bob: { deny: ['*'] } } }, []],
+    ['what destroys, where that is denied', { destructive: 'deny' }, ['sql__execute']],
+    ['nothing that somebody is asked about', { destructive: 'ask' }, []],
+  ])('denies %s', async (_what, given, expected) => {
+    expect(await open(given).deniedOf(tools, by)).toEqual(expected)
+  })
+
+  it('denies nothing while nobody knows the policy: each call is refused then', async () => {
+    expect(await open({}, { snapshot: away }).deniedOf(tools, by)).toEqual([])
   })
 })

@@ -17,6 +17,7 @@ function offered(exposed: object, more: Partial<Inventory> = {}) {
     agents: [agent('orchestrator'), agent('reviewer')],
     tools: [tool('notes__write'), tool('kv__set'), tool('kv__get'), tool('files__get')],
     offers: { resources: [], prompts: [] },
+    skills: [],
     ...more,
   })
 }

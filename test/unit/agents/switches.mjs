@@ -1,0 +1,11 @@
+// Protections that the tests of this folder hold up, and what the code reads like without them (test/switches/all.mjs).
+export default [
+  {
+    name: 'voice-ends-no-section',
+    what: 'T11: the text of a persona does not end its section of the prompt',
+    test: 'personas.test.ts',
+    file: 'src/agents/personas.ts',
+    find: ".replaceAll(/<(?=\\/?voice)/gi, '(')",
+    replace: '',
+  },
+]
