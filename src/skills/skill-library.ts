@@ -44,7 +44,7 @@ export function createSkillLibrary({ sources, buildIndex, count }: SkillLibraryD
       const index = indexOf(skills)
       const least = leastScore(skills.filter(isFound).length)
       // Of those that lack something others take the place.
-      const hits = index.search(queries, skills.length).filter(({ fit }) => fit >= least)
+      const hits = index.search(queries, skills.length).filter(({ fit = 0 }) => fit >= least)
       const found = hits.flatMap(({ id }) => skills.find(({ name }) => name === id) ?? [])
       // What nobody can be asked about is not there now.
       const isHere = (one: string) => isThere(one).catch(() => false)

@@ -1,3 +1,4 @@
+import type { SearchHit } from '#contracts/search.ts'
 import { describe, expect, test } from 'vitest'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
@@ -82,13 +83,13 @@ describe('the definitions', () => {
 
   test('a search costs no session an index of its own where all that is installed can be asked', async () => {
     let built = 0
-    const beyond = (search: () => Promise<readonly string[]>) => ({
+    const beyond = (search: () => Promise<readonly SearchHit[]>) => ({
       search,
       owns: () => false,
       entry: () => undefined,
       ready: async () => {},
     })
-    const find = async (search: () => Promise<readonly string[]>) => {
+    const find = async (search: () => Promise<readonly SearchHit[]>) => {
       const toolset = build([entry('a__x')], {
         isPinned: () => false,
         beyond: beyond(search),
@@ -100,7 +101,7 @@ describe('the definitions', () => {
       const found = toolset.resolve('isola__find', { queries: ['a'] })
       await found?.entry.tool.execute({ queries: ['a'] }, { emit: () => {} } as never)
     }
-    await find(async () => ['a__x'])
+    await find(async () => [{ id: 'a__x', score: 1, matched: ['a'] }])
     expect(built).toBe(0)
     await find(async () => Promise.reject(new Error('away')))
     expect(built).toBe(1)
