@@ -116,7 +116,7 @@ export default [
     name: 'skill-stranger',
     what: 'T23: a community skill is the text of a stranger',
     test: 'skills.workers.test.ts',
-    file: 'src/catalog/skill-tool.ts',
+    file: 'src/contracts/skill.ts',
     find: "tier === 'community'",
     replace: "tier === 'builtin'",
   },
