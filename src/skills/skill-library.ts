@@ -2,14 +2,15 @@ import { headOf } from '#contracts/cut.ts'
 import { labelFrom } from '#contracts/label.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { InstalledSkills, SearchedSkill, SkillCandidate } from '#contracts/skill-catalog.ts'
-import type {
-  FoundSkill,
-  IsThere,
-  LoadedSkill,
-  Persona,
-  SkillLibrary,
-  SkillSource,
-  SkillView,
+import {
+  labelOfSkill,
+  type FoundSkill,
+  type IsThere,
+  type LoadedSkill,
+  type Persona,
+  type SkillLibrary,
+  type SkillSource,
+  type SkillView,
 } from '#contracts/skill.ts'
 import { createSkillIndex } from './skill-index.ts'
 import { entryFile, instructionsOf, toSearched } from './skill-text.ts'
@@ -78,9 +79,10 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
 
 const refuse = (message: string): LoadedSkill => ({ ok: false, message })
 
-const toFound = ({ name, description }: SkillCandidate): FoundSkill => ({
+const toFound = ({ name, description, tier }: SkillCandidate): FoundSkill => ({
   name,
   description: toShort(description),
+  ...(tier === 'community' && { label: labelOfSkill({ name, tier }) }),
 })
 
 /** Enabling a stranger's says that it may be chosen, not that its author may steer what is done: that is asked about. */
@@ -108,5 +110,7 @@ function toLoaded(
   const text = others.includes(file) ? skill.files[file] : undefined
   if (text !== undefined) return { ...own, text, tokens: count.ofText(text), files: [] }
   const has = others.length > 0 ? `It has ${others.join(', ')}.` : 'It has no other files.'
-  return refuse(`${name} has no file "${headOf(file, 200)}". ${has}`)
+  // What its files are called is its author's, too.
+  const label = others.length > 0 && tier === 'community' && { label: labelOfSkill(own) }
+  return { ...refuse(`${name} has no file "${headOf(file, 200)}". ${has}`), ...label }
 }

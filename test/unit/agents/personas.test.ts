@@ -117,6 +117,16 @@ describe('P11: a persona', () => {
     expect(instructions.trimEnd().endsWith('</voice>')).toBe(true)
   })
 
+  test('T23: is a stranger’s once nobody vouches for it any more, with the same text', async () => {
+    let tier: 'trusted' | 'community' = 'trusted'
+    const find: ReturnType<typeof libraryOf>['persona'] = (name) =>
+      libraryOf([{ ...calm, tier }]).persona(name)
+    const { ready } = setUp({ find })
+    expect((await ready('calm')).spec.persona).not.toHaveProperty('label')
+    tier = 'community'
+    expect((await ready('calm')).spec.persona).toMatchObject({ label: { integrity: 'stranger' } })
+  })
+
   test('gives no tool, and takes none: what may be called is the same with and without', async () => {
     const { ready } = setUp()
     const [plain, spoken] = [await ready(), await ready('hostile')]

@@ -8,4 +8,12 @@ export default [
     find: ".replaceAll(/<(?=\\/?voice)/gi, '(')",
     replace: '',
   },
+  {
+    name: 'voice-of-whom',
+    what: 'T23: a voice that was made ready while somebody vouched for it is not spoken with once nobody does',
+    test: 'personas.test.ts',
+    file: 'src/agents/agent-directory.ts',
+    find: 'JSON.stringify([persona.name, persona.hash, persona.label])',
+    replace: 'persona.hash',
+  },
 ]

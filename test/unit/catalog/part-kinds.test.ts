@@ -36,6 +36,7 @@ const places: Record<PartKind, readonly string[]> = {
   skill: [
     'src/catalog/lifecycle/skill-kind.ts',
     'src/skills/installed-skills.ts',
+    'src/skills/skill-search.ts',
     // Of a skill, not of a part: whether it is a persona.
     'src/skills/skill-index.ts',
     'src/skills/skill-views.ts',

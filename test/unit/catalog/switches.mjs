@@ -32,4 +32,20 @@ export default [
     find: 'linksIn(material).has(text)',
     replace: 'text !== material',
   },
+  {
+    name: 'found-skill-is-a-strangers',
+    what: 'T23: what a community skill says of itself where it is found is a stranger’s',
+    test: 'skill-tool.test.ts',
+    file: 'src/catalog/core-tools.ts',
+    find: 'one.label ?? ownLabel',
+    replace: 'one && ownLabel',
+  },
+  {
+    name: 'names-of-files-are-a-strangers',
+    what: 'T23: the names of a community skill’s files are a stranger’s, in a refusal too',
+    test: 'skill-tool.test.ts',
+    file: 'src/skills/skill-library.ts',
+    find: "others.length > 0 && tier === 'community' && {",
+    replace: 'others.length < 0 && {',
+  },
 ]
