@@ -25,6 +25,22 @@ export default [
     replace: 'true ? undefined',
   },
   {
+    name: 'words-are-no-code',
+    what: 'T11: words that nobody saw are no part of the code that an agent writes',
+    test: 'unseen-words.test.ts',
+    file: 'src/catalog/keep-aside.ts',
+    find: ' && !writesCalls',
+    replace: ' && (writesCalls || true)',
+  },
+  {
+    name: 'words-in-number',
+    what: 'T27: words are put into one call so often, and no more',
+    test: 'unseen-words.test.ts',
+    file: 'src/catalog/unseen-words.ts',
+    find: 'all.length > maxPlaceholders',
+    replace: 'all.length < 0',
+  },
+  {
     name: 'link-in-the-material',
     what: 'T11: a link is one that stands in what was read',
     test: 'narrow-reading.test.ts',
