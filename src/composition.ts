@@ -12,6 +12,7 @@ import { createContextReader } from './context/context-reader.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
+import { createToldAnswers } from './governance/answers/told-answers.ts'
 import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
 import { composeHttp } from './http/compose.ts'
@@ -145,6 +146,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     readAsset: rooms.readAsset,
     ...rooms.skills.surfaces,
     purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
+    toldAnswers: rooms.told,
     toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
     configProblem: config.problem,
     readReadiness: storage.readiness,
@@ -227,14 +229,14 @@ function composeWork(parts: WorkParts) {
   })
   const tryOut = plugins.tryOut(agents.wire)
   const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds, skills })
-  const { answers } = governance
-  const thinking = composeThinking((planner) => answers.around(hooks.around(planner)), validator)
+  const [{ answers }, { aroundSummary }] = [governance, hooks]
+  const { around, ...told } = createToldAnswers(plugins.scopedStorage.ofPrincipal, sources.sha256)
+  const thinking = composeThinking((one) => answers.around(around(hooks.around(one))), validator)
   const gates = { ...governance.policy, validator, outputs, hooks: words.around(hooks.tools) }
   const builder = createContextBuilder({ count, readTool: readOutputName })
-  const { aroundSummary } = hooks
   const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })
   const guarded = { ...thinking, models: answers.behind(models) }
   const kernel = composeKernel({ ...sources, ...guarded, gates, context })
   const windows = createContextReader({ builder, count, models })
-  return { skills, plugins, mcp, agents, hooks, lifecycle, kernel, windows }
+  return { skills, plugins, mcp, agents, hooks, lifecycle, kernel, windows, told }
 }

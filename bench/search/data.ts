@@ -64,12 +64,14 @@ function readLines<T>(file: string): T[] {
 /** A row as the product would index it. */
 export function toDocument(row: ToolRow): SearchDocument {
   const { id, name, server = '', description = '', schema = {}, body } = row
+  const { server_description: ownerDescription } = row
   return {
     id,
     name,
     owner: server,
     description,
     parameters: describeParameters(schema),
+    ...(ownerDescription !== undefined && { ownerDescription }),
     ...(body !== undefined && { body }),
   }
 }

@@ -1,17 +1,13 @@
-import { shippedRanking, type RankSettings } from '../../src/catalog/search/search-index.ts'
+import { shippedRanking, type RankSettings } from '../../src/catalog/search/settings.ts'
 import type { QueryRow } from './data.ts'
 
 const foldCount = 5
 
-/** What was tuned: how much a word of the parameters lengthens a tool, and the share of the best sentence. */
-export const settingsTried: readonly RankSettings[] = [1, 0.3].flatMap((length) =>
-  [0, 0.2, 0.4, 0.6].map((sentenceShare) => ({
-    ...shippedRanking,
-    sentenceShare,
-    fields: shippedRanking.fields.map(([field, weight, own]) =>
-      field === 'parameters' ? ([field, weight, length] as const) : ([field, weight, own] as const),
-    ),
-  })),
+/** What was tuned: what a synonym counts, and the shares of the best part and of the owner. */
+export const settingsTried: readonly RankSettings[] = [0, 0.3, 0.5].flatMap((synonymWeight) =>
+  [0.2, 0.4, 0.6].flatMap((partShare) =>
+    [0, 0.4].map((ownerShare) => ({ ...shippedRanking, synonymWeight, partShare, ownerShare })),
+  ),
 )
 
 /**

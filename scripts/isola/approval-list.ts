@@ -1,6 +1,7 @@
 // isola approval list: all that the caller may decide, of all sessions and of its own.
 import { ApiError, type Client, type Reply } from '../../src/client/client.ts'
 import { waitingIn } from './chat/pauses.ts'
+import { argumentsOf } from './approval-text.ts'
 import type { Context, Options, ValuesOf } from './command.ts'
 import { short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
@@ -64,7 +65,7 @@ function rowsOf({ approvals }: Inbox, waiting: readonly Waiting[]) {
       isThere ? approval.id : `${session}  ${pause.call}`,
       pause.kind,
       pause.tool,
-      reached ? short(reached.message, 120) : short(pause.input, 80),
+      reached ? short(reached.message, 120) : short(argumentsOf(pause.input), 80),
       principal,
       approval?.asker.agent,
       approval?.approver,

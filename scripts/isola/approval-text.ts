@@ -1,6 +1,6 @@
 // What somebody should know who decides about a call, for a terminal.
 import type { Reply } from '../../src/client/client.ts'
-import { withCodes } from '../../src/contracts/visible-text.ts'
+import { textsIn, withCodes } from '../../src/contracts/visible-text.ts'
 import { dollars, short, shown } from './text.ts'
 
 type Entry = Reply<'GET /api/operator/approvals/:id'>
@@ -11,6 +11,24 @@ type Approval = NonNullable<Pause['approval']>
 export const argumentsOf = (input: unknown, indent?: number): string =>
   JSON.stringify(input, null, indent).split('\n').map(withCodes).join('\n')
 
+/** Of alphabets whose letters pass for Latin ones; and Latin ones that are no ASCII, such as wide ones. */
+const passing =
+  /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]|[\uff21-\uff5a]|[\u{1d400}-\u{1d7ff}]/gu
+const words = /[\p{L}\p{M}\p{N}._@:/]+/gu
+const maxNamed = 5
+
+/** Words that mix such letters with ASCII ones: `bоb` with a Cyrillic `о` is not `bob`. */
+function lookAlikes(input: unknown): string | undefined {
+  const mixed = textsIn(input)
+    .flatMap((text) => text.match(words) ?? [])
+    .filter((word) => /[a-z]/i.test(word) && word.search(passing) >= 0)
+    .map((word) => word.replace(passing, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`))
+  const named = [...new Set(mixed)]
+  const more = named.length > maxNamed ? ', …' : ''
+  if (named.length === 0) return undefined
+  return `letters that pass for others: ${named.slice(0, maxNamed).join(', ')}${more}`
+}
+
 const effects: Readonly<Record<string, string>> = {
   egress: 'sends what it is given to a host outside',
   write: 'changes something outside',
@@ -20,7 +38,9 @@ const effects: Readonly<Record<string, string>> = {
 }
 
 type Facts = Partial<Approval> &
-  Partial<Pick<Pause, 'about' | 'spent'>> & { readonly label?: Pause['label'] | undefined }
+  Partial<Pick<Pause, 'about' | 'input' | 'spent'>> & {
+    readonly label?: Pause['label'] | undefined
+  }
 
 /** Why somebody is asked, what was read before, what the call does and may cost: a line each. */
 function factsOf(facts: Facts): readonly string[] {
@@ -34,6 +54,7 @@ function factsOf(facts: Facts): readonly string[] {
     ...(mayCost?.tokens === undefined ? [] : [`${mayCost.tokens} tokens`]),
   ]
   const lines = [
+    lookAlikes(facts.input),
     approver && `asks because of ${why}; a yes of ${approver} counts`,
     label && `has read: ${label.integrity}, ${label.confidentiality}${from}`,
     does.length > 0 && `it ${does.join(', ')}`,
@@ -47,20 +68,27 @@ function factsOf(facts: Facts): readonly string[] {
 }
 
 /** The same of a call that waits, as its session has it. */
-export const factsOfPause = ({ approval, label, about, spent }: Partial<Pause>) =>
-  factsOf({ ...approval, label, ...(about && { about }), ...(spent && { spent }) })
+export const factsOfPause = ({ approval, label, about, input, spent }: Partial<Pause>) =>
+  factsOf({
+    ...approval,
+    ...(input && { input }),
+    label,
+    ...(about && { about }),
+    ...(spent && { spent }),
+  })
 
 /** All that somebody should know who decides about a call of the inbox: nothing of the arguments is cut. */
 export function described(entry: Entry): string {
   const { id, state, tool, principal, agent, session, run, label, pause, decidedBy } = entry
   const { approver, reason, rule } = entry
-  const { about, spent } = pause ?? {}
+  const { about, input, spent } = pause ?? {}
   const lines = [
     `${id}: ${state}${decidedBy ? `, by ${decidedBy.principal} (${decidedBy.role})` : ''}`,
     `${tool}${pause ? ` with ${argumentsOf(pause.input, 2)}` : ''}`,
     `asked by ${agent} for ${principal}, in ${session} ${run}`,
     ...factsOf({
       ...pause?.approval,
+      ...(input && { input }),
       approver,
       reason,
       rule,

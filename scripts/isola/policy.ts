@@ -120,8 +120,8 @@ export default {
       usage: 'isola policy test',
       about:
         'Whether a call would be made, and which rule decides. Calls nothing.\n' +
-        'Rules of labels are tried with what the call does (--sink egress|write|spend|message|code, more than once) and what was read\n' +
-        "before: --integrity and --confidentiality of all of it, or --read '<source>[,<integrity>[,<confidentiality>]]' for each source\n" +
+        'Rules of labels are tried with what the tool does (--sink egress|write|spend|message|code instead, more than once) and what was\n' +
+        "read before: --integrity and --confidentiality of all of it, or --read '<source>[,<integrity>[,<confidentiality>]]' for each source\n" +
         "(--read 'http__get news.example,stranger,public'). --url is where a call goes whose tool takes an address.",
       options: testOptions,
       run: test,

@@ -2,7 +2,7 @@
 import type { Client, Reply } from '../../src/client/client.ts'
 import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
 import { confirm } from './confirm.ts'
-import { changesText } from './skill-admin.ts'
+import { changesText } from './skill-changes.ts'
 import { short, shown, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 

@@ -1,11 +1,20 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonSchema } from '#contracts/json.ts'
 import type { SearchDocument } from '#contracts/search.ts'
 import type { ToolDefinition } from '#contracts/model.ts'
 
 const maxParametersChars = 4_000
+const maxAboutChars = 400
 
-/** A tool as the search index wants it: the name without its owner, parameter names and texts apart. */
-export function toToolDocument({ name, description, inputSchema }: ToolDefinition): SearchDocument {
+/**
+ * A tool as the search index wants it: the name without its owner, parameter names and texts apart.
+ *
+ * @param about What its owner says of itself.
+ */
+export function toToolDocument(
+  { name, description, inputSchema }: ToolDefinition,
+  about = '',
+): SearchDocument {
   const split = name.indexOf('__')
   return {
     id: name,
@@ -13,7 +22,18 @@ export function toToolDocument({ name, description, inputSchema }: ToolDefinitio
     owner: split < 0 ? '' : name.slice(0, split),
     description,
     parameters: describeParameters(inputSchema),
+    ...(about !== '' && { ownerDescription: about }),
   }
+}
+
+/** What a part says of itself: a plugin's description, the instructions of an MCP server. At most 400 characters. */
+export function describeOwner(manifest: unknown): string {
+  const { description, items } = Object(manifest) as Readonly<Record<string, unknown>>
+  const said = (Array.isArray(items) ? items : []).find(
+    (item) => Object(item).kind === 'instructions',
+  )
+  const text = description ?? Object(Object(said).definition).text
+  return typeof text === 'string' ? headOf(text, maxAboutChars) : ''
 }
 
 /**

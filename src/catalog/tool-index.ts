@@ -4,8 +4,8 @@ import type { ListedTool } from '#contracts/runtime.ts'
 import { ownerOf } from '#contracts/tool-name.ts'
 import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
 import type { KeptParts } from './kept-parts.ts'
-import { toSnapshot, withNeeds, type NeedsDeps } from './part-needs.ts'
-import { toToolDocument } from './tool-document.ts'
+import { toSnapshot, withNeeds, type NeedsDeps, type WithNeeds } from './part-needs.ts'
+import { describeOwner, toToolDocument } from './tool-document.ts'
 
 /** A set of parts as a session would wire it. */
 export interface WiredParts {
@@ -52,6 +52,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
     const wired = wire(toSnapshot(number, set))
     // It changed meanwhile: the next look begins anew.
     if (kept.number() !== number) return
+    const about = aboutOf(set)
     const tools = new Map(wired.directory.tools().map((tool) => [tool.name, tool]))
     for (const id of ids) {
       const names = wired.ownerOf(id)?.names ?? []
@@ -65,7 +66,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
         ),
         tools: names
           .flatMap((name) => tools.get(name) ?? [])
-          .map((tool) => ({ ...tool, isHidden })),
+          .map((tool) => ({ ...tool, isHidden, about: about(id) })),
       })
     }
   }
@@ -92,7 +93,12 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
           .filter(({ name }) => !wired.ownerOf(ownerOf(name))?.isHidden)
         const own = new Set(base.map(({ name }) => name))
         const others = kept.tools.all().filter((tool) => !own.has(tool.name) && !isHidden(tool))
-        built = { revision, index: buildIndex([...base, ...others].map(toToolDocument)) }
+        const about = aboutOf(always)
+        const documents = [
+          ...base.map((tool) => toToolDocument(tool, about(ownerOf(tool.name)))),
+          ...others.map((tool) => toToolDocument(tool, Object(tool).about)),
+        ]
+        built = { revision, index: buildIndex(documents) }
       }
       const hits = built.index.search(queries, limit)
       return as === 'hits' ? hits : hits.map(({ id }) => id)
@@ -113,6 +119,18 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
       return kept.tools.problems()
     },
   }
+}
+
+/** What each part says of itself. */
+function aboutOf({ parts, sources }: WithNeeds): (id: string) => string {
+  const texts = new Map(
+    parts.flatMap(({ id, bodies }) =>
+      bodies.flatMap((hash) =>
+        sources[hash] ? [[id, describeOwner(sources[hash].manifest)]] : [],
+      ),
+    ) as [string, string][],
+  )
+  return (id) => texts.get(id) ?? ''
 }
 
 const isHidden = (tool: ListedTool): boolean => Object(tool).isHidden === true

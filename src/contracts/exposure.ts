@@ -84,17 +84,23 @@ export function exposureDiff(before: Exposure, after: Exposure) {
   }
 }
 
-/** A choice without what it offers of one plugin or server, and without a skill of that name: what goes is offered no more. */
+/** A choice without what it offers of one plugin or server: what goes is offered no more. */
 export function withoutOwner(exposure: Exposure, id: string): Exposure {
   const isOthers = (name: string) => name.split('__', 1)[0] !== id
   const { agents, tools: named, resources, prompts, bare_names: bare } = exposure
   return {
+    ...exposure,
     agents: agents.filter((name) => name !== id),
     tools: named.filter(isOthers),
     resources: resources.filter(isOthers),
     prompts: prompts.filter(isOthers),
     bare_names: bare.filter(isOthers),
-    skills: exposure.skills.filter((name) => name !== id),
-    public_skills: exposure.public_skills.filter((name) => name !== id),
   }
 }
+
+/** The same of a skill. */
+export const withoutSkill = (exposure: Exposure, name: string): Exposure => ({
+  ...exposure,
+  skills: exposure.skills.filter((one) => one !== name),
+  public_skills: exposure.public_skills.filter((one) => one !== name),
+})

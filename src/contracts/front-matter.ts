@@ -28,6 +28,10 @@ export function cutFrontMatter(text: string): FrontMatter | string {
 /** Values at the top that say `: ` without quotes, which most authors of broken files meant as text. */
 const unquoted = /^([A-Za-z][\w-]*):[ \t]+(?![|>'"[{&*!%@`#])(.*:(?:[ \t].*|))$/
 
+/** Whether a reader that is not as lenient as `readFrontMatter` may find something else, or nothing. */
+export const needsQuotes = (yaml: string): boolean =>
+  yaml.split('\n').some((line) => unquoted.test(line.trimEnd()))
+
 /**
  * Reads the YAML; what cannot be read is tried once more with `key: a value: with a colon` quoted.
  *

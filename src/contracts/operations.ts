@@ -274,28 +274,3 @@ export interface PluginProblem {
 
 /** The code of a problem with which an agent works all the same, calling its tools one by one. */
 export const codeModeOff = 'code_mode_off'
-
-/** A run that was given up after too many interruptions, and what an operator decided about it. */
-export interface GivenUpRun {
-  readonly run: string
-  readonly session: string
-  readonly principal: string
-  readonly agent: string
-  readonly trace: string
-  readonly code: string
-  readonly message: string
-  readonly atMs: number
-  readonly state: 'open' | 'retried' | 'dropped'
-}
-
-/** The list an operator works through. Rows arrive with the audit log. Every verb may throw `request_unavailable`. */
-export interface GivenUpRuns {
-  /** Newest first. */
-  readonly list: (query: {
-    readonly state: GivenUpRun['state']
-    readonly limit: number
-  }) => Promise<readonly GivenUpRun[]>
-  readonly find: (run: string) => Promise<GivenUpRun | undefined>
-  /** Only from `open`; otherwise it stays as it is. */
-  readonly resolve: (run: string, state: 'retried' | 'dropped') => Promise<void>
-}

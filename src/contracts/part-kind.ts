@@ -1,6 +1,7 @@
 import type { DeploymentDraft } from './event.ts'
 import type {
   Generation,
+  Part,
   PartKind,
   PinOfKind,
   Pins,
@@ -26,8 +27,8 @@ export interface PartOutcome {
   readonly isRehearsal?: boolean
   /** The pins of each kind that is another now, as far as `DecidingPart.generation` has them; nothing changes if absent. */
   readonly pins?: Pins
-  /** The id of a part that is gone: what other kinds hold of it goes with it. */
-  readonly removed?: string
+  /** A part that is gone: what other kinds hold of it goes with it. */
+  readonly removed?: Pick<Part, 'kind' | 'id'>
   /** What the record says of it. */
   readonly told: DeploymentDraft
   readonly notes: readonly string[]
@@ -83,7 +84,7 @@ export interface PartKindEntry<K extends PartKind = PartKind> {
   ) => Promise<PartOutcome>
   /** What goes with a part of another kind that was removed. */
   readonly left?: (
-    id: string,
+    gone: Pick<Part, 'kind' | 'id'>,
     now: Generation,
   ) => Pick<RestoredPart, 'pins' | 'told' | 'notes'> | undefined
   /** The name that a change takes for a part of this kind, of which tools may then have theirs. */

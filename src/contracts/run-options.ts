@@ -35,6 +35,8 @@ export interface RunOptions {
   readonly requireApproval?: readonly string[]
   /** Tools that the client runs: a call of one parks the run. */
   readonly clientTools?: readonly ToolDefinition[]
+  /** Its client keeps the conversation, and brings all of it along with its next request. */
+  readonly bringsAll?: boolean
   /** Adds a tool with which the agent asks the person a question. */
   readonly mayAsk?: boolean
   /** The run makes this one call, through every gate, and is over with what came of it: no model is asked. */
@@ -77,6 +79,8 @@ export const runOptionFields: {
   mayRaise: { isHashed: false, inherit: nothing },
   requireApproval: { isHashed: true, inherit: whole },
   clientTools: own,
+  // It changes nothing of the answer, and an older version did not say it.
+  bringsAll: { isHashed: false, inherit: nothing },
   mayAsk: own,
   directCall: own,
   compact: own,

@@ -9,6 +9,8 @@ export interface SearchDocument {
   readonly description: string
   /** Parameter names and their descriptions, weight 0.5. */
   readonly parameters: string
+  /** What its owner says of itself, weight 0.5: what a tool's own text takes for granted. */
+  readonly ownerDescription?: string
   /** A long text behind the description, weight 0.3. Only in an index of its own: its length would count here. */
   readonly body?: string
 }
@@ -18,6 +20,9 @@ export interface SearchHit {
   readonly id: string
   /** BM25 and what follows from it; higher is better, only comparable within one query. */
   readonly score: number
+  /** What the query's own words give by BM25: how well it fits at all, however it ranks. Not from a version before. */
+  readonly fit?: number
+  /** The query's words that it has itself, not by a synonym. */
   readonly matched: readonly string[]
 }
 

@@ -44,7 +44,10 @@ export const skillCaps = {
 } as const
 
 /** A version of a skill that was brought once; its content never changes. */
-export interface SkillVersion extends Omit<SkillText, 'body' | 'metadata' | 'allowedTools'> {
+export interface SkillVersion extends Omit<
+  SkillText,
+  'body' | 'metadata' | 'allowedTools' | 'frontMatter'
+> {
   readonly hash: string
   readonly tier: Exclude<TrustTier, 'builtin'>
   /** Where it came from: `upload`, `zip`, a URL, or the words of whoever sent it. */

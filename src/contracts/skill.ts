@@ -153,7 +153,7 @@ export interface SkillLibrary {
     name: string,
     options: { readonly file?: string | undefined; readonly isThere: IsThere },
   ) => Promise<LoadedSkill>
-  /** A persona by its name, and the names of all that there are. Rejects if skills cannot be read. */
+  /** A persona by its name, and the names of those that ship; where there is none of it, of all. Rejects if skills cannot be read. */
   readonly persona: (
     name: string,
   ) => Promise<{ readonly persona?: Persona; readonly names: readonly string[] }>

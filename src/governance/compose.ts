@@ -14,7 +14,7 @@ import { createKeyAdministration } from './key-administration.ts'
 import { createLimitsOf, type LimitsOfOptions } from './limits-of.ts'
 import { createMayBegin, type MayBeginOptions } from './may-begin.ts'
 import type { openOAuth as OpenOAuth, OAuthParts } from './oauth/compose.ts'
-import { tryPolicy } from './policy/decide-tool.ts'
+import { createTryPolicy } from './policy/decide-tool.ts'
 import { createLivePolicy, type LivePolicyDeps } from './policy/live-policy.ts'
 import { createPrincipalLedger, type PrincipalNamespace } from './principal-ledger.ts'
 import { createLearnedSecrets, createRedactor } from './redactor.ts'
@@ -119,7 +119,7 @@ export function composeGovernance(parts: GovernanceParts) {
       stateKey: createStateKey(config.masterKeys, { ...secrets, sha256 }),
       costLimits: createCostLimits({ defaults: config.dailyLimits, keys, clock }),
       secretProblem: sealing.problem,
-      tryPolicy,
+      tryPolicy: createTryPolicy(config.ownHosts),
     },
   }
 }

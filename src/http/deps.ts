@@ -7,11 +7,11 @@ import type { KeyAdministration } from '#contracts/keys.ts'
 import type { ModelListing, ModelProvider, ModelStatus } from '#contracts/model.ts'
 import type { OAuthService } from '#contracts/oauth.ts'
 import type { Scope } from '#contracts/scopes.ts'
+import type { GivenUpRuns } from '#contracts/given-up-runs.ts'
 import type {
   AuditReader,
   Authenticate,
   DatabaseState,
-  GivenUpRuns,
   MetricsReport,
   ModelReport,
   PluginProblem,
@@ -36,6 +36,7 @@ import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import type { TryPolicy } from '#contracts/tool-policy.ts'
 import type { TrustAdministration } from '#contracts/trust.ts'
+import type { ToldAnswers } from '#contracts/told-answers.ts'
 import type { ToldClients } from './mcp/told-clients.ts'
 
 /** A client closed a streamed `/v1` answer before its end. */
@@ -58,7 +59,7 @@ export interface HttpDeps {
   readonly sessions: SessionGateway
   /** How a surface has work done. */
   readonly entry: SessionEntry
-  readonly agents: Pick<AgentDirectory, 'list' | 'toolNames' | 'tools' | 'offers' | 'promptUnder'>
+  readonly agents: AgentDirectory
   /** Brings `agents` up to date; with one that is not there then, to this very moment. Never throws. */
   readonly refreshAgents?: (agent?: string) => Promise<void>
   readonly plugins: PluginAdministration
@@ -70,6 +71,8 @@ export interface HttpDeps {
   readonly mcp: McpAdministration
   /** Takes away what a plugin keeps outside of sessions. */
   readonly purgePlugin: (id: string) => Promise<void>
+  /** What clients of `/v1` were answered before. */
+  readonly toldAnswers: Pick<ToldAnswers, 'labelled'>
   /** What MCP clients were given before. */
   readonly toldClients: ToldClients
   readonly deploymentLog: DeploymentLog

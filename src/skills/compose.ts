@@ -9,8 +9,8 @@ import { doneIn } from './drafts/done-in.ts'
 import { createEmitSkill, type EmitSkillDeps } from './drafts/emit-skill.ts'
 import { createInstalledSkills, type InstalledSkillsDeps } from './installed-skills.ts'
 import { createSkillLibrary, type SkillLibraryDeps } from './skill-library.ts'
-import { createSkillShelf } from './skill-shelf.ts'
 import { createSkillSearch } from './skill-search.ts'
+import { createSkillShelf } from './skill-shelf.ts'
 
 export interface SkillParts
   extends

@@ -1,7 +1,12 @@
 import { headOf } from '#contracts/cut.ts'
 import { labelFrom } from '#contracts/label.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
-import type { InstalledSkills, SearchedSkill, SkillCandidate } from '#contracts/skill-catalog.ts'
+import type {
+  InstalledSkills,
+  SearchedSkill,
+  SkillCandidate,
+  SkillRow,
+} from '#contracts/skill-catalog.ts'
 import {
   labelOfSkill,
   type FoundSkill,
@@ -10,7 +15,6 @@ import {
   type Persona,
   type SkillLibrary,
   type SkillSource,
-  type SkillView,
 } from '#contracts/skill.ts'
 import { createSkillIndex } from './skill-index.ts'
 import { entryFile, instructionsOf, toSearched } from './skill-text.ts'
@@ -29,7 +33,6 @@ export interface SkillLibraryDeps extends SkillViewsDeps {
 /** The skills that there are: those that ship, and those that were installed and are enabled. */
 export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
   const { sources, installed, buildIndex, count } = deps
-  const views = createSkillViews(deps)
   const rank = createSkillIndex(buildIndex)
   let searched: { readonly of: unknown; readonly skills: readonly SearchedSkill[] } | undefined
   const rankShipped = async (queries: readonly string[]): Promise<readonly SkillCandidate[]> => {
@@ -44,7 +47,7 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
     (await sources()).find(({ name }) => name === wanted) ?? (await installed?.load(wanted))
 
   return {
-    ...views,
+    ...createSkillViews(deps),
     async find(queries, isThere) {
       // What nobody can be asked about is not there now.
       const isHere: IsThere = (one) => isThere(one).catch(() => false)
@@ -69,14 +72,17 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
       return toLoaded(skill, file, count)
     },
     async persona(wanted) {
-      const [found, all] = await Promise.all([sourceOf(wanted), views.list(async () => true)])
-      const isChosen = ({ kind, state }: SkillView) => kind === 'persona' && state === 'ready'
-      const names = all.filter(isChosen).map(({ name }) => name)
-      return { ...(found?.kind === 'persona' && { persona: toPersona(found) }), names }
+      const [found, shipped] = await Promise.all([sourceOf(wanted), sources()])
+      const persona = found?.kind === 'persona' ? toPersona(found) : undefined
+      const enabled = persona ? [] : ((await deps.store?.list()) ?? []).filter(isEnabled)
+      const there = [...shipped, ...enabled.map(({ version }) => version)]
+      const names = there.filter(({ kind }) => kind === 'persona').map(({ name }) => name)
+      return { ...(persona && { persona }), names: [...new Set(names)].toSorted() }
     },
   }
 }
 
+const isEnabled = ({ state }: Pick<SkillRow, 'state'>): boolean => state === 'enabled'
 const refuse = (message: string): LoadedSkill => ({ ok: false, message })
 
 const toFound = ({ name, description, tier }: SkillCandidate): FoundSkill => ({

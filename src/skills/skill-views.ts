@@ -1,7 +1,8 @@
 import { headOf } from '#contracts/cut.ts'
+import { cutFrontMatter, needsQuotes } from '#contracts/front-matter.ts'
 import type { SkillBundle, SkillStore, SkillVersion } from '#contracts/skill-catalog.ts'
 import type { IsThere, SkillLibrary, SkillSource, SkillView } from '#contracts/skill.ts'
-import { instructionsOf } from './skill-text.ts'
+import { entryFile, instructionsOf } from './skill-text.ts'
 
 const maxDescriptionChars = 400
 
@@ -56,18 +57,24 @@ export function createSkillViews({
       }
       const row = await store?.find(wanted)
       if (!row?.version || row.state === 'removed' || !store || !loadBundle) return undefined
-      const [{ files, fields }, versions] = await Promise.all([
+      const [{ fields, files }, versions] = await Promise.all([
         loadBundle(row.hash),
         store.versions(wanted),
       ])
       return {
         ...(await ofInstalled(row.version, row.state, isThere)),
         files,
-        frontMatter: fields,
+        ...(isWritten(files) && { frontMatter: fields }),
         versions: versions.map(toListed),
       }
     },
   }
+}
+
+/** Others have to read the same at the top of the file as was read of it here. */
+function isWritten(files: SkillBundle['files']): boolean {
+  const cut = cutFrontMatter(files[entryFile] ?? '')
+  return typeof cut !== 'string' && !needsQuotes(cut.yaml)
 }
 
 const toListed = ({ hash, tier, source, installedBy, installedAtMs }: SkillVersion) => {

@@ -1,6 +1,7 @@
 import { defaultExposure } from '../../src/contracts/exposure.ts'
-import { tryPolicy } from '../../src/governance/policy/decide-tool.ts'
+import { createTryPolicy } from '../../src/governance/policy/decide-tool.ts'
 import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
+import type { GivenUpRun, GivenUpRuns } from '../../src/contracts/given-up-runs.ts'
 import type { AgentResult } from '../../src/contracts/agent.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
 import type { StreamItem, ToldEvent } from '../../src/contracts/event.ts'
@@ -8,12 +9,7 @@ import { saidLabel } from '../../src/contracts/label.ts'
 import { unlimited, zeroUsage } from '../../src/contracts/lease.ts'
 import type { JsonObject } from '../../src/contracts/json.ts'
 import type { ModelProvider } from '../../src/contracts/model.ts'
-import type {
-  AuditQuery,
-  GivenUpRun,
-  GivenUpRuns,
-  SessionQuery,
-} from '../../src/contracts/operations.ts'
+import type { AuditQuery, SessionQuery } from '../../src/contracts/operations.ts'
 import type { Reply } from '../../src/contracts/reply.ts'
 import type { ParkedView, RunOutcome, RunView } from '../../src/contracts/run-view.ts'
 import type { SessionApi, SessionGateway } from '../../src/contracts/session-api.ts'
@@ -330,6 +326,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     sessions,
     entry: composeEntry({ ...sources, sessions, usage: (id) => principals.usage(id) }),
     agents: {
+      load: async () => undefined,
       tools: async () => [],
       offers: async () => ({ resources: [], prompts: [] }),
       promptUnder: async ({ pinned }) => ({
@@ -382,7 +379,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     isDevelopment: true,
     stateKey: 'a key of at least thirty-two bytes',
     pluginProblems: async () => [],
-    tryPolicy,
+    tryPolicy: createTryPolicy([]),
     skills: shelfOf([]),
     skillDrafts: noDrafts,
     skillAdmission: {
@@ -400,6 +397,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     },
     mcp: noMcpServers,
     purgePlugin: async () => {},
+    toldAnswers: { labelled: async (_principal, messages) => messages },
     toldClients: { said: async () => saidLabel, tell: async () => {} },
     deploymentLog: { append: async () => {} },
     readAsset: async (path) =>

@@ -27,6 +27,7 @@ export function createMcpApp(world: McpWorld = {}) {
     ...options,
     deps: {
       agents: {
+        load: async () => undefined,
         list: () => [descriptor],
         tools: async () => tools,
         toolNames: async () => tools.map(({ name }) => name),

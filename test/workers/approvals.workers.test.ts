@@ -94,7 +94,7 @@ const listed = (session: string, state: string): Promise<Answer> =>
   }, patience)
 
 describe('a call that the policy gives to an operator', () => {
-  it('E6, I26: waits for one, however often its owner, an author or another user says yes', async () => {
+  it('E6, I8, I26: waits for one, however often its owner, an author or another user says yes', async () => {
     await setPolicy(byOperator)
     const [ann, bob, eve] = [
       await somebody('user'),
@@ -166,6 +166,24 @@ describe('a call that the policy gives to an operator', () => {
       )
       const json = { call: no.pause.call, decision: 'deny' }
       expect((await client.ask(`${no.path}/decisions`, { json })).status).toBe(200)
+    }
+  })
+
+  it('I8, I26: is a limit, too, which no token raises without `approve`', async () => {
+    const ann = await somebody('user')
+    for (const [scope, status] of [
+      ['agents', 403],
+      ['agents approve', 200],
+    ] as const) {
+      const { access_token: token } = await signIn(ann.key, { scope, resource: `${issuer}/api` })
+      const client = speaking(asking(token))
+      const session = await newSession(client)
+      const more = { requireApproval: [], limits: { maxTurns: 1 } }
+      const { id, state } = await runIn(session, client, more)
+      expect(state).toBe('parked')
+      const path = `/api/sessions/${session}/runs/${id}/limits`
+      const raised = await client.ask(path, { json: { maxTurns: 9 } })
+      expect([scope, raised.status]).toEqual([scope, status])
     }
   })
 })

@@ -90,6 +90,10 @@ describe('a remote MCP server', () => {
     const test = '/api/operator/policy/test'
     const tried = await callJson(test, { json: { tool: 'quiet__silent' } })
     expect(tried).toMatchObject({ verdict: 'ask', isDestructive: true })
+    // Nobody confirmed that it only reads.
+    const label = { integrity: 'stranger' }
+    const read = await callJson(test, { json: { tool: 'quiet__reads', label } })
+    expect(read).toMatchObject({ verdict: 'ask', reason: 'label', sinks: ['egress', 'write'] })
     // What a tool says against itself is not taken back here.
     const wrong = { hash: listing.hash, harmless: ['drops'] }
     const refused = await call(`${path}/quiet/approve`, { json: wrong })

@@ -62,6 +62,23 @@ describe('the policy of a deployment', () => {
     expect((await tried({ integrity: 'user' })).verdict).toBe('allow')
   })
 
+  it('T11, I27: says of a call what would become of it, by what its tool does and where it goes', async () => {
+    const tried = async (tool: string, more: object = {}) => {
+      const { verdict, reason } = await callJson(`${path}/test`, { json: { tool, ...more } })
+      return [verdict, reason]
+    }
+    const url = 'https://other.example/'
+    expect(await tried('http__get', { url })).toEqual(['ask', 'host_not_allowed'])
+    await setPolicy({ network: { elsewhere: 'deny' } })
+    expect(await tried('http__get', { url })).toEqual(['deny', 'host_not_allowed'])
+    await setPolicy({ network: { hosts: ['*'] }, destructive: 'allow' })
+    const label = { sources: [{ from: 'mail__read', confidentiality: 'public' }] }
+    expect(await tried('http__get', { url, label })).toEqual(['ask', 'label'])
+    expect(await tried('http__request', { url, label })).toEqual(['ask', 'label'])
+    expect(await tried('kv__set', { label })).toEqual(['allow', 'allowed'])
+    expect(await tried('kv__set', { label, sinks: ['write'] })).toEqual(['ask', 'label'])
+  })
+
   it('C5: limits how often a principal calls a tool, over all of its runs', async () => {
     await setPolicy({ rates: [{ tools: 'kv__set', per: 'principal', calls_per_minute: 3 }] })
     calling('kv__set', set, 2)

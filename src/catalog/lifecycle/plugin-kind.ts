@@ -92,7 +92,10 @@ async function decidePlugin(
     case 'free':
       return free(change.id, situation)
     case 'remove':
-      return withDependents(deps, { ...remove(situation), removed: change.id })
+      return withDependents(deps, {
+        ...remove(situation),
+        removed: { kind: 'plugin', id: change.id },
+      })
   }
 }
 

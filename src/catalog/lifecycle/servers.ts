@@ -39,6 +39,6 @@ async function decided(
   return {
     ...outcome,
     ...(mcp && { pins: { mcp } }),
-    ...(change.do === 'remove' && { removed: change.id }),
+    ...(change.do === 'remove' && { removed: { kind: 'mcp' as const, id: change.id } }),
   }
 }

@@ -1,4 +1,4 @@
-import { exposureDiff, withoutOwner, type Exposure } from '#contracts/exposure.ts'
+import { exposureDiff, withoutOwner, withoutSkill, type Exposure } from '#contracts/exposure.ts'
 import { exposureOf, type Generation } from '#contracts/generation.ts'
 import type { PartKindEntry, PartOutcome } from '#contracts/part-kind.ts'
 
@@ -23,9 +23,10 @@ export const exposureKind: PartKindEntry<'exposure'> = {
   decide: (change, { generation }) =>
     change.do === 'expose' ? Promise.resolve(setExposure(change.exposed, generation)) : undefined,
   restore: async () => ({ notes: [] }),
-  // What a plugin or server was offered with goes with it: another that comes by its name is not exposed by that.
-  left(id, now) {
-    const exposed = withoutOwner(exposureOf(now), id)
+  // What a plugin, server or skill was offered with goes with it: another that comes by its name is not exposed by that.
+  left({ kind, id }, now) {
+    const without = kind === 'skill' ? withoutSkill : withoutOwner
+    const exposed = without(exposureOf(now), id)
     const { removed } = exposureDiff(exposureOf(now), exposed)
     if (removed.length === 0) return undefined
     return {

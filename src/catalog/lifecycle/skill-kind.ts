@@ -68,18 +68,14 @@ async function decided(
       const off = present(situation)
       const told = { type: 'skill_disabled', data: toData(off) } as const
       const state = off.state === 'enabled' ? 'disabled' : off.state
-      return { skills: [{ ...off, state }], pins: without(situation), told, notes: [] }
+      return { skills: [{ ...bare(off), state }], pins: without(situation), told, notes: [] }
     }
     case 'remove': {
       const gone = present(situation)
       const told = { type: 'skill_removed', data: toData(gone) } as const
-      return {
-        skills: [{ ...gone, state: 'removed' }],
-        pins: without(situation),
-        removed: gone.name,
-        told,
-        notes: [],
-      }
+      const removed = { kind: 'skill', id: gone.name } as const
+      const skills = [{ ...bare(gone), state: 'removed' as const }]
+      return { skills, pins: without(situation), removed, told, notes: [] }
     }
   }
 }

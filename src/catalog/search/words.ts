@@ -1,7 +1,7 @@
 import { stemOf } from './stemmer.ts'
 
 /** A query longer than this says nothing more: the rest is left out, which bounds the work. */
-const maxQueryChars = 8_192
+export const maxQueryChars = 8_192
 
 // Words that say nothing about which tool is meant. Left out of queries only, where that finds more (measured:
 // bench/search/run.ts).
@@ -42,6 +42,29 @@ export function sentencesOf(query: string): readonly string[] {
     .slice(0, maxQueryChars)
     .split(/[.!?;](?=\s)|\n/u)
     .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence))
+}
+
+/** A clause of fewer telling words goes on: "the price and the size of it" is one. */
+const minClauseTerms = 4
+const joint = /[,:]|\b(?:and|then|as well as)\b/iu
+
+/** A query's sentences, cut at commas and conjunctions where enough was said before. Linear in the text. */
+export function clausesOf(query: string): readonly string[] {
+  return sentencesOf(query)
+    .flatMap((sentence) => {
+      const clauses: string[][] = []
+      let said = new Set<string>()
+      for (const piece of sentence.split(joint)) {
+        if (clauses.length === 0 || said.size >= minClauseTerms) {
+          clauses.push([])
+          said = new Set()
+        }
+        clauses.at(-1)?.push(piece)
+        for (const term of queryTerms(piece).keys()) said.add(term)
+      }
+      return clauses.map((pieces) => pieces.join(' '))
+    })
+    .filter((clause) => /\p{L}{3}/u.test(clause))
 }
 
 /** Lowercase words; a compound beside its parts. */

@@ -6,7 +6,7 @@ import {
   type RuledCall,
 } from '#contracts/label-rules.ts'
 import type { Approver } from '#contracts/approval.ts'
-import type { Destination } from '#contracts/destination.ts'
+import { addressOf, type Destination } from '#contracts/destination.ts'
 import { isOpen, namedHosts } from '#contracts/network-rule.ts'
 import {
   isMatch,
@@ -111,13 +111,26 @@ function placeOf(to: Destination | undefined, network: ToolPolicy['network']): R
 export const ratesOf = (policy: ToolPolicy, tool: string): readonly ToolRate[] =>
   policy.rates.filter((rate) => isMatch(tool, rate.tools))
 
-/** Both, for whoever tries a policy out. */
-export const tryPolicy: TryPolicy = (policy, asked) => {
-  const decision = decideTool(policy, asked)
-  const rates = ratesOf(policy, asked.tool)
-  const approver = decision.verdict === 'ask' && { approver: approverOf(policy, asked) }
-  return { ...decision, rates, ...approver }
+/** Whether a call goes to a host that is not open. @param ownHosts At which a server in development itself answers. */
+export function goesElsewhere(
+  { network }: Pick<ToolPolicy, 'network'>,
+  goesTo: Destination | undefined,
+  ownHosts: readonly string[],
+): boolean {
+  const to = addressOf(goesTo)
+  return to !== undefined && !isOpen(to, network, ownHosts)
 }
+
+/** Both, for whoever tries a policy out. */
+export const createTryPolicy =
+  (ownHosts: readonly string[]): TryPolicy =>
+  (policy, given) => {
+    const asked = { ...given, isElsewhere: goesElsewhere(policy, given.goesTo, ownHosts) }
+    const decision = decideTool(policy, asked)
+    const rates = ratesOf(policy, asked.tool)
+    const approver = decision.verdict === 'ask' && { approver: approverOf(policy, asked) }
+    return { ...decision, rates, ...approver }
+  }
 
 const allowed: ToolDecision = { verdict: 'allow', reason: 'allowed', rule: '' }
 

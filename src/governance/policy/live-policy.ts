@@ -15,10 +15,10 @@ import { joinLabels, ownLabel, sink, type Label } from '#contracts/label.ts'
 import { labelOfLink } from '#contracts/narrow-types.ts'
 import type { PrincipalRates } from '#contracts/principal.ts'
 import { addressOf, type Destination } from '#contracts/destination.ts'
-import { closedAddressText, isOpen, type OutsideAddress } from '#contracts/network-rule.ts'
+import { closedAddressText, type OutsideAddress } from '#contracts/network-rule.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { ToolDecision, ToolPolicy } from '#contracts/tool-policy.ts'
-import { approverOf, decideTool, ratesOf } from './decide-tool.ts'
+import { approverOf, decideTool, goesElsewhere, ratesOf } from './decide-tool.ts'
 
 /** Where the policy in force is read, and who counts calls. */
 export interface LivePolicyDeps {
@@ -83,10 +83,8 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     void moment().then(() => asking.delete(signal))
     return looked
   }
-  const isElsewhere = ({ network }: ToolPolicy, goesTo: Destination | undefined): boolean => {
-    const to = addressOf(goesTo)
-    return to !== undefined && !isOpen(to, network, ownHosts)
-  }
+  const isElsewhere = (policy: ToolPolicy, goesTo: Destination | undefined) =>
+    goesElsewhere(policy, goesTo, ownHosts)
   /** Words that nobody saw steer nothing but what they are in: an operator may say in which parameters that is harmless. */
   const labelOf = (
     { unseen_words = [], unseen_links = [] }: ToolPolicy,

@@ -20,7 +20,13 @@ export type Said =
       readonly label?: Label
       readonly at: string
     }
-  | { readonly kind: 'assistant'; readonly text: string; readonly at: string }
+  | {
+      readonly kind: 'assistant'
+      readonly text: string
+      /** If we have it from a run of ours. */
+      readonly label?: Label
+      readonly at: string
+    }
   | {
       readonly kind: 'call'
       readonly callId: string
@@ -121,10 +127,13 @@ function add(
       // A run that waited for one of these outputs has all that was compacted: it is not gone on with.
       draft.answers = { outputs: [], more: [] }
       return
-    case 'assistant':
-      messages.push({ role: 'assistant', text: said.text, taint: ['user', 'model'] })
+    case 'assistant': {
+      const { text, label } = said
+      const taint = ['user', 'model'] as const
+      messages.push({ role: 'assistant', text, taint, ...(label && { label }) })
       draft.answers = { outputs: [], more: [] }
       return
+    }
     case 'call': {
       asked.set(said.callId, said.name)
       withCall(

@@ -80,7 +80,9 @@ export async function toWork(
   const named = parsed.place ? undefined : readPrintable(headers, 'x-isola-session', 200)
   const persona = readPrintable(headers, personaHeader, 64)
   const target = await resolveTarget(deps, asking, parsed.model)
-  const history = await parsed.history(named !== undefined)
+  const given = await parsed.history(named !== undefined)
+  const messages = await deps.toldAnswers.labelled(asking.id, given.messages)
+  const history = { ...given, messages }
   const taken = await deps.agents.toolNames(clientToolNames(parsed.tools))
   const tools = toClientTools(parsed.tools, taken)
   const { clientTools, toolChoice: held } = chooseTools(tools, parsed.toolChoice)
@@ -105,6 +107,7 @@ export async function toWork(
     pauses: 'client_tools',
     ...(clientTools.length > 0 && { clientTools }),
     ...(parsed.limits && { limits: parsed.limits }),
+    ...(isAlone && { bringsAll: true }),
     ...(isAlone && !parsed.isKept && { isStateless: true }),
     // Who named the session, or asks for what it comes to later, can raise a limit.
     ...((isBackground || !isAlone) && { mayRaise: true }),

@@ -1,7 +1,7 @@
 import { noFields } from '#contracts/api/requests/lists.ts'
 import { givenUpQuery } from '#contracts/api/requests/record.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { GivenUpRun } from '#contracts/operations.ts'
+import type { GivenUpRun } from '#contracts/given-up-runs.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import { readJsonObject } from '../body.ts'

@@ -1,13 +1,15 @@
+import type * as z from 'zod'
 import { setPolicyRequest, testPolicyRequest } from '#contracts/api/requests/settings.ts'
 import { toolDestroys } from '#contracts/destructive.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { joinLabels, type Label, type LabelSource } from '#contracts/label.ts'
+import { joinLabels, sink, type Label, type LabelSource } from '#contracts/label.ts'
 import {
   defaultPinned,
   defaultToolPolicy,
   isMatch,
   patternsIn,
   policyLines,
+  type AskedTool,
   type ToolPolicy,
 } from '#contracts/tool-policy.ts'
 import { capped, toVisible } from '#contracts/visible-text.ts'
@@ -74,21 +76,36 @@ async function unknownNames({ agents }: HttpDeps, policy: ToolPolicy): Promise<r
 /** What the policy says of a call, without making it. */
 export const testPolicy: Handle = (deps) => async (context) => {
   const asked = parseFields(testPolicyRequest, await readJsonObject(context.req.raw))
-  const { label, url } = asked
-  const [{ policy }, isDestructive] = await Promise.all([
+  const { label } = asked
+  const [{ policy }, { goesTo, ...does }] = await Promise.all([
     deps.plugins.policy(),
-    saysItDestroys(deps, asked.tool),
+    whatItDoes(deps, asked),
   ])
+  const told = { ...does, ...asked }
   const decision = deps.tryPolicy(policy, {
-    ...asked,
-    isDestructive,
-    ...(url !== undefined && { goesTo: { method: 'GET', url } }),
+    ...told,
+    goesTo,
     label: label && joinLabels([{ ...label, sources: [] }, ...label.sources.map(ofSource)]),
   })
-  return jsonResponse({ ...asked, isDestructive, ...decision })
+  return jsonResponse({ ...told, ...decision })
 }
 
 const ofSource = (source: LabelSource): Label => ({ ...source, sources: [source] })
+
+/** As the agent has the tool; of one that it has not what its manifest says. */
+async function whatItDoes(
+  deps: HttpDeps,
+  { agent, tool, url }: z.infer<typeof testPolicyRequest>,
+): Promise<Pick<AskedTool, 'isDestructive' | 'sinks' | 'goesTo'>> {
+  const input = url === undefined ? {} : { url }
+  const toolset = (await deps.agents.load(agent, {}))?.toolset
+  await toolset?.ready?.([{ toolId: tool, input }])
+  const entry = toolset?.resolve(tool, input)?.entry
+  const goesTo = entry?.goesTo?.(input) ?? (url === undefined ? undefined : { method: 'GET', url })
+  if (!entry) return { isDestructive: await saysItDestroys(deps, tool), goesTo }
+  const { isDestructive, sinks = sink.options } = entry
+  return { isDestructive: Boolean(isDestructive), sinks, goesTo }
+}
 
 async function saysItDestroys(deps: HttpDeps, name: string): Promise<boolean> {
   const known = (await deps.agents.tools([name])).find((one) => one.name === name)

@@ -110,24 +110,26 @@ function reachOf(
   return { scope: decision.also === 'session' ? 'session' : 'rule', rule: rule() }
 }
 
-/** A token says yes to nothing without the scope for that, whatever its principal may. */
+/** A token says yes to nothing without the scope for that, whatever its principal may; other limits are a yes, too. */
 export function requireApprove(
   context: HttpContext,
-  { decision }: Pick<Decision, 'decision'>,
+  { decision }: { readonly decision: Decision['decision'] | 'limits' },
 ): void {
   const { token } = context.get('principal')
-  if (decision !== 'approve' || !token || token.scopes.includes('approve')) return
+  const isYes = decision === 'approve' || decision === 'limits'
+  if (!isYes || !token || token.scopes.includes('approve')) return
   if (token.couldHave.includes('approve')) context.set('neededScopes', ['approve', ...token.scopes])
   const message = 'This needs a token with the scope approve.'
   throw new IsolaError('request_insufficient_scope', message)
 }
 
-/** Raises or lowers the limits of a run. */
+/** Raises or lowers the limits of a run. What a token may do without `approve` is cancel it. */
 export async function changeRunLimits(
   deps: HttpDeps,
   context: HttpContext,
   request: At & { readonly limits: Partial<Limits> },
 ): Promise<RunView> {
+  requireApprove(context, { decision: 'limits' })
   const { opened, run, limits } = request
   const isOperator = context.get('principal').role === 'operator'
   const change = { limits, isOperator }

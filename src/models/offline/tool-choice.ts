@@ -32,7 +32,9 @@ export function createToolChooser(tools: readonly ToolDefinition[], buildIndex: 
   const nameOnly = { owner: '', description: '', parameters: '' }
   const names = buildIndex(documents.map((document) => ({ ...document, ...nameOnly })))
   const namedLike = (words: string) =>
-    new Set(names.search([words], tools.length).map(({ id }) => id))
+    new Set(
+      names.search([words], tools.length).flatMap(({ id, matched }) => (matched[0] ? [id] : [])),
+    )
 
   return (asked: Step): readonly Candidate[] => {
     const [opening = '', asking, name = ''] = address.exec(asked.text) ?? []

@@ -25,8 +25,9 @@ export function createDialects(
   setting: OutputCapField | undefined,
 ): Dialects {
   const learned = new Map<string, Dialect>()
+  const isOpenAi = isAtOpenAi(baseUrl)
   return {
-    of: (model) => learned.get(model) ?? { capField: setting ?? capFieldFor(baseUrl, model) },
+    of: (model) => learned.get(model) ?? { capField: setting ?? capFieldFor(model, isOpenAi) },
     learn(model, dialect) {
       if (learned.size >= maxKept) learned.clear()
       learned.set(model, dialect)
@@ -38,11 +39,14 @@ export function createDialects(
  * `max_tokens` is what compatible servers know; OpenAI itself deprecated it and its reasoning models refuse it behind any
  * gateway, while all of its models take `max_completion_tokens`.
  */
-function capFieldFor(baseUrl: string | undefined, model: string): OutputCapField {
-  const host = baseUrl === undefined || !URL.canParse(baseUrl) ? baseUrl : new URL(baseUrl).hostname
-  const isOpenAi = host === undefined || host.endsWith('api.openai.com')
+function capFieldFor(model: string, isOpenAi: boolean): OutputCapField {
   const name = model.slice(model.lastIndexOf('/') + 1)
   return isOpenAi || isReasoning.test(name) ? 'max_completion_tokens' : 'max_tokens'
+}
+
+function isAtOpenAi(baseUrl: string | undefined): boolean {
+  const host = baseUrl === undefined || !URL.canParse(baseUrl) ? baseUrl : new URL(baseUrl).hostname
+  return host === undefined || host.endsWith('api.openai.com')
 }
 
 /** `gpt-5`, `gpt-5.1-mini`, `o3`, `o4-mini-2025-04-16`: not `gpt-oss-120b`, not `gpt-4o`. */

@@ -27,48 +27,53 @@ interface ImageRule {
 
 /**
  * Writes requests as `POST /chat/completions` takes them: streamed, with usage, or in one piece if nobody reads along.
- * Most of a request are its tools, which every call sends again: each is written once and kept, by identity.
+ * Every call sends the tools and the conversation again: each tool and message is written once and kept, by identity.
  */
 export function createBodyWriter(server: ImageRule = { takesAddresses: false }): WriteBody {
-  const written = new WeakMap<ToolDefinition, string>()
-
-  function toolText(tool: ToolDefinition): string {
-    const before = written.get(tool)
-    if (before !== undefined) return before
-    const { name, description, inputSchema: parameters } = tool
-    const text = JSON.stringify({
-      type: 'function',
+  const toolText = writtenOnce(
+    ({ name, description, inputSchema: parameters }: ToolDefinition) => ({
+      type: 'function' as const,
       function: { name, description, parameters },
-    } satisfies OpenAI.Chat.Completions.ChatCompletionFunctionTool)
-    written.set(tool, text)
-    return text
-  }
+    }),
+  )
+  const messageText = writtenOnce((message: Message) => toBodyMessage(message, server))
 
   return (request, dialect, { isUnwatched }) => {
-    const body = JSON.stringify({
-      ...toBody(request, dialect, server),
+    const { messages, tools } = request
+    const rest = JSON.stringify({
+      ...toBody(request, dialect),
       ...(isUnwatched
         ? { stream: false }
         : { stream: true, stream_options: { include_usage: true } }),
-    } satisfies Body)
-    const { tools } = request
-    if (tools.length === 0) return body
-    return `${body.slice(0, -1)},"tools":[${tools.map(toolText).join(',')}]}`
+    } satisfies Omit<Body, 'messages'>)
+    const given = tools.length > 0 ? `,"tools":[${tools.map(toolText).join(',')}]` : ''
+    return `${rest.slice(0, -1)},"messages":[${messages.map(messageText).join(',')}]${given}}`
   }
 }
 
-/** All but the tools, and how the answer comes. */
+function writtenOnce<K extends object>(
+  toBody: (one: K) => BodyMessage | OpenAI.Chat.Completions.ChatCompletionFunctionTool,
+): (one: K) => string {
+  const written = new WeakMap<K, string>()
+  return (one) => {
+    const before = written.get(one)
+    if (before !== undefined) return before
+    const text = JSON.stringify(toBody(one))
+    written.set(one, text)
+    return text
+  }
+}
+
+/** All but the tools and the messages, and how the answer comes. */
 function toBody(
   request: ModelRequest & { readonly model: string },
   { capField, omitsTemperature }: Dialect,
-  server: ImageRule,
-): Body {
-  const { model, messages, tools, parameters } = request
+): Omit<Body, 'messages'> {
+  const { model, tools, parameters } = request
   const { temperature, topP, stop, seed, toolChoice, parallelToolCalls } = parameters
   const format = formatOf(request)
   return {
     model,
-    messages: messages.map((message) => toBodyMessage(message, server)),
     // Always sent: what a call may cost was reserved with this cap (docs/design.md invariant 3).
     [capField]: outputCap(request),
     ...(temperature !== undefined && !omitsTemperature && { temperature }),

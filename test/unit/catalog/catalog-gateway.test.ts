@@ -326,7 +326,7 @@ it('lists plugins in answers that are small enough, all of them', async () => {
 })
 
 it('C3: takes what a Catalog found with its scores, and from one of the version before the names', async () => {
-  const hit = { id: 'kv__set', score: 2, matched: ['store'] }
+  const hit = { id: 'kv__set', score: 2, fit: 2, matched: ['store'] }
   const search = vi.fn<CatalogApi['search']>(() => ok([hit, 'kv__get']))
   expect(await open({ search }).gateway.search(['store'], 8)).toEqual([
     hit,

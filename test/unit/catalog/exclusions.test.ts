@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  createRankedIndex,
-  createSearchIndex,
-  shippedRanking,
-} from '../../../src/catalog/search/search-index.ts'
+import { createRankedIndex, createSearchIndex } from '../../../src/catalog/search/search-index.ts'
+import { shippedRanking } from '../../../src/catalog/search/settings.ts'
 import { splitExclusions } from '../../../src/catalog/search/exclusions.ts'
 
 const document = (id: string, description: string, body?: string) => {
@@ -73,11 +70,8 @@ describe('the ranking', () => {
     ]
     const query =
       'A party for a birthday with friends, music and food. What is the weather forecast?'
-    const score = (sentenceShare: number) => {
-      const hits = createRankedIndex(documents, { ...shippedRanking, sentenceShare }).search(
-        [query],
-        2,
-      )
+    const score = (partShare: number) => {
+      const hits = createRankedIndex(documents, { ...shippedRanking, partShare }).search([query], 2)
       const of = (id: string) => hits.find((hit) => hit.id === id)?.score ?? 0
       return of('b__forecast') / of('a__long')
     }
@@ -93,15 +87,16 @@ describe('the ranking', () => {
     expect(index.search(['suricata'], 5).map(({ id }) => id)).toEqual(['b__y', 'a__x'])
   })
 
-  it('reads no more postings than its bound, the rare words first', () => {
+  it('reads whole lists up to its bound, the rare words first, and the others for the best until then', () => {
     const many = Array.from({ length: 100 }, (_, n) =>
       document(`p${n}__t`, n === 7 ? 'common rare' : 'common'),
     )
-    const index = createRankedIndex(many, { ...shippedRanking, maxPostings: 50 })
+    const maxPostings = { question: 50, text: 50 }
+    const index = createRankedIndex(many, { ...shippedRanking, maxPostings })
     let rows = 0
     const hits = index.search(['common rare'], 10, ({ rowsRead }) => (rows = rowsRead))
-    expect(hits.map(({ id }) => id)).toEqual(['p7__t'])
-    expect(rows).toBe(1)
+    expect(hits).toMatchObject([{ id: 'p7__t', matched: ['common', 'rare'] }])
+    expect(rows).toBe(2)
     expect(index.search(['common'], 10)).toHaveLength(10)
   })
 })

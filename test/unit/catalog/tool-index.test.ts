@@ -74,7 +74,7 @@ function open() {
     },
     buildIndex(documents) {
       state.built += 1
-      return { search: () => documents.map(({ id }) => ({ id, score: 1, matched: [] })) }
+      return { search: () => documents.map(({ id }) => ({ id, score: 1, fit: 1, matched: [] })) }
     },
   })
   return {

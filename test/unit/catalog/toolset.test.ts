@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ToolEntry } from '#contracts/tool.ts'
+import type { MoreTools, ToolEntry } from '#contracts/tool.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
 import { createToolset, type ToolsetOptions } from '../../../src/catalog/toolset.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
@@ -78,6 +78,32 @@ describe('the definitions', () => {
     expect(asked).toEqual([['far__x', 'gone__x']])
     expect(toolset.resolve('far__x', {})?.entry).toBe(far)
     expect(toolset.resolve('gone__x', {})).toBeUndefined()
+  })
+
+  test('a search costs no session an index of its own where all that is installed can be asked', async () => {
+    let built = 0
+    const beyond = (search: MoreTools['search']) => ({
+      search,
+      owns: () => false,
+      entry: () => undefined,
+      ready: async () => {},
+    })
+    const find = async (search: MoreTools['search']) => {
+      const toolset = build([entry('a__x')], {
+        isPinned: () => false,
+        beyond: beyond(search),
+        buildIndex: (documents) => {
+          built += 1
+          return createSearchIndex(documents)
+        },
+      })
+      const found = toolset.resolve('isola__find', { queries: ['a'] })
+      await found?.entry.tool.execute({ queries: ['a'] }, createToolContext())
+    }
+    await find(async () => [{ id: 'a__x', score: 1, fit: 1, matched: ['a'] }])
+    expect(built).toBe(0)
+    await find(async () => Promise.reject(new Error('away')))
+    expect(built).toBe(1)
   })
 
   test('have the same size with ten and with ten thousand unpinned tools', () => {

@@ -164,6 +164,35 @@ describe('isola approval', () => {
   })
 })
 
+describe('the arguments of a call that waits', () => {
+  const input = {
+    to: 'b\u043eb@bank.example',
+    'am\u043eunt': 9,
+    note: 'Привет, see Δ and 口座API',
+    'x\u200b': '\uff42ank',
+  }
+  const waits = { ...pause, input }
+
+  it('T21: have each letter named that passes for another one, and no word of another script', async () => {
+    const server = (async () =>
+      Response.json({ ...entry, pause: waits })) as typeof globalThis.fetch
+    const { stdout } = await isola(['approval', 'show', 'apr_1'], { env, fetch: server })
+    const [line] = stdout.split('\n').filter((one) => one.startsWith('letters that pass'))
+    expect(line).toBe(
+      'letters that pass for others: b\\u{43e}b@bank.example, am\\u{43e}unt, \\u{ff42}ank',
+    )
+    const plain = (async () => Response.json(entry)) as typeof globalThis.fetch
+    const shown = await isola(['approval', 'show', 'apr_1'], { env, fetch: plain })
+    expect(shown.stdout).not.toContain('letters that pass')
+  })
+
+  it('T21: hide nothing in the list either', async () => {
+    const { fetch } = fakeServer({ ...pause, input: { to: 'a\u200b@\u202eb' } })
+    const { stdout } = await isola(['approval', 'list', '--mine'], { env, fetch })
+    expect(stdout).toContain('a\\u{200b}@\\u{202e}b')
+  })
+})
+
 describe('isola approval allow', () => {
   it('E6: lets several run, each by the hash of what was shown of it', async () => {
     const bodies: unknown[] = []

@@ -19,6 +19,7 @@ const everything = {
   pauses: 'park',
   requireApproval: ['kv__*'],
   clientTools: [{ name: 'a', description: 'A.', inputSchema: { type: 'object' } }],
+  bringsAll: true,
   mayAsk: true,
   mayRaise: true,
   directCall: { tool: 'kv__get', input: { key: 'a' } },

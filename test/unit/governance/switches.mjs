@@ -89,4 +89,22 @@ export default [
     find: 'deps.unseen?.(input) ? unseenAddressText : closedAddressText(to)',
     replace: 'closedAddressText(to)',
   },
+  {
+    name: 'answers-known-again',
+    what: 'T11: what a client says we said has the label that it had',
+    test: 'told-answers.test.ts',
+    only: 'has its label again',
+    file: 'src/governance/answers/told-answers.ts',
+    find: 'if (found.length === 0) return message',
+    replace: 'return message',
+  },
+  {
+    name: 'answers-unknown-worst',
+    what: 'T11: where nobody knows what was said it is the worst',
+    test: 'told-answers.test.ts',
+    only: 'the worst where nobody can be asked',
+    file: 'src/governance/answers/told-answers.ts',
+    find: "return messages.map((one) => (one.role === 'assistant' ? { ...one, label } : one))",
+    replace: 'return messages',
+  },
 ]

@@ -28,7 +28,7 @@ export const testPolicyRequest = z.strictObject({
       sources: z.array(testSource).max(17).default([]),
     })
     .optional(),
-  /** What the tool does outward; nothing if absent. */
+  /** What the tool does outward; if absent what it does that the agent has, else nothing. */
   sinks: z.array(sink).max(5).optional(),
   /** Where the call goes, of a tool that takes an address. */
   url: z

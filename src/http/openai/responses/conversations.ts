@@ -52,7 +52,7 @@ async function create(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const session = deps.sources.ids.next('ses')
   const asking = context.get('principal')
   const principal = asking.id
-  const messages = toMessages(said ?? [])
+  const messages = await toMessages(deps, principal, said ?? [])
   await deps.limits.newSession(asking, session)
   const tree = unwrap(
     await deps.sessions.at(session).create({
@@ -87,7 +87,11 @@ const toConversation = (id: string, { createdAtMs, metadata: about }: SessionAbo
 })
 
 /** What a client says was said before. Throws `request_invalid` naming the item. */
-function toMessages(said: readonly InputItem[]): readonly Message[] {
+async function toMessages(
+  { toldAnswers }: HttpDeps,
+  principal: string,
+  said: readonly InputItem[],
+): Promise<readonly Message[]> {
   const { messages, orphans, instructions } = toHistory(
     toSaidItems(said, 'items', () => undefined),
     'items',
@@ -96,14 +100,14 @@ function toMessages(said: readonly InputItem[]): readonly Message[] {
   if (instructions !== undefined) {
     throw invalid('items', 'take no system or developer message: send instructions with a response')
   }
-  return messages
+  return toldAnswers.labelled(principal, messages)
 }
 
 /** Answers with what was added. */
 async function add(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const { sessionId, session, principal } = open(deps, context)
   const request = parseFields(addRequest, await readJsonObject(context.req.raw))
-  const messages = toMessages(request.items)
+  const messages = await toMessages(deps, principal, request.items)
   const newest = { order: 'desc', limit: 1 } as const
   const [last] = unwrap(await session.items(principal, newest)).items
   unwrap(await session.amend(principal, { messages }))

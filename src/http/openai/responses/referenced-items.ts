@@ -1,3 +1,4 @@
+import { joinLabels } from '#contracts/label.ts'
 import type { HttpDeps } from '../../deps.ts'
 import type { Said } from '../history.ts'
 import { foldResponse } from '../run-response.ts'
@@ -29,13 +30,17 @@ async function itemsOf(
 ): Promise<readonly (readonly [string, Said])[]> {
   const log = await deps.entry.readLog(principal, place)
   const found: (readonly [string, Said])[] = []
+  // Of all that was read for it; the worst while it is not over.
+  const ended = log.find((one) => one.type === 'run_finished' && one.run === place.run)
+  const label = joinLabels([ended?.type === 'run_finished' ? ended.data.result?.label : undefined])
   for (let turn: number | undefined = 0; turn !== undefined;) {
     const { changes } = foldResponse(log, { ...place, turn })
     turn = undefined
     for (const change of changes) {
       if (change.type === 'message') {
         const id = toMessageId(place, change.turn)
-        found.push([id, { kind: 'assistant', text: change.text, at: 'input' }])
+        const said = { kind: 'assistant', text: change.text, label, at: 'input' } as const
+        found.push([id, said])
       }
       if (change.type === 'calls') {
         for (const { call, tool, input } of change.calls) {

@@ -203,8 +203,9 @@ describe('the life of a plugin', () => {
       resources: ['ab'],
       prompts: ['ab'],
       bare_names: ['ab__say'],
-      skills: ['ab'],
-      public_skills: ['ab'],
+      // A skill of that name is another part.
+      skills: ['a', 'ab'],
+      public_skills: ['ab', 'a'],
     })
     expect(result.notes).toContain('No longer offered at /mcp: resources of a')
     await host.add('a', '1.0.0')

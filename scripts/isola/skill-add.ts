@@ -1,0 +1,139 @@
+// isola skill add: what was named, sent skill by skill.
+import { resolve } from 'node:path'
+import { ApiError, type Reply, type Request } from '../../src/client/client.ts'
+import { dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { confirm } from './confirm.ts'
+import { changesText, isUrl, takeVersion } from './skill-changes.ts'
+import { short } from './text.ts'
+import { UsageError } from './usage.ts'
+
+/** npm runs us in the clone's folder: what is relative is so to where its user stands. */
+const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
+
+type Body = Exclude<Request<'POST /api/operator/skills'>['body'], Blob>
+type Addition = Reply<'POST /api/operator/skills'>
+type Added = Addition['skills'][number]
+
+export const addOptions = {
+  skill: { type: 'string', multiple: true, value: 'name', about: 'only this one of a collection' },
+  key: { type: 'string', value: 'file', about: 'signs it with your private key' },
+  'look-alike': {
+    type: 'boolean',
+    about: 'though its name looks like that of another skill; for operators',
+  },
+  yes: { type: 'boolean', short: 'y', about: 'take a new version into use without being asked' },
+  ...dryRun,
+} as const satisfies Options
+
+/** What is sent of one skill, or what is wrong with it. */
+interface Sent {
+  readonly name: string
+  readonly body?: Body
+  readonly problem?: string | undefined
+  readonly notes?: readonly string[] | undefined
+}
+
+/** One request for each skill that is read here, so that each may be as large as it may be. */
+async function toSent(
+  given: string,
+  only: readonly string[],
+  key?: string,
+): Promise<readonly Sent[]> {
+  if (isUrl(given) && key !== undefined)
+    throw new UsageError('--key: what is signed is read here; give a folder or a zip.')
+  if (isUrl(given))
+    return [{ name: given, body: { url: given, ...(only.length > 0 && { skills: [...only] }) } }]
+  const { readLocalSkills, nameOfSent, signSkill } = await import('./skill-sources.ts')
+  const { skills, source } = readLocalSkills(at(given), only)
+  return skills.map((one) => ({
+    name: nameOfSent(one),
+    problem: one.problem,
+    notes: one.notes,
+    ...(one.bundle && {
+      body: {
+        bundle: one.bundle,
+        source,
+        folder: one.folder,
+        ...(key !== undefined && { signature: signSkill(one, at(key)) }),
+      } as Body,
+    }),
+  }))
+}
+
+export async function add({
+  args: [given],
+  values,
+  ...io
+}: Context<ValuesOf<typeof addOptions>, [string]>) {
+  const { request, print } = io
+  const isRehearsed = values['dry-run']
+  const more = {
+    ...(values['look-alike'] && { allowLookAlike: true }),
+    ...(isRehearsed && { dryRun: true }),
+  }
+  const skills: Added[] = []
+  const refused: Addition['refused'][number][] = []
+  const sent = await toSent(given, values.skill ?? [], values.key)
+  for (const { name, body, problem, notes = [] } of sent) {
+    try {
+      if (!body) throw new ApiError(422, { code: 'plugin_upload_invalid', message: problem ?? '' })
+      const answer = await request('POST /api/operator/skills', { body: { ...body, ...more } })
+      skills.push(...answer.skills.map((one) => ({ ...one, notes: [...notes, ...one.notes] })))
+      refused.push(...answer.refused)
+    } catch (error) {
+      if (sent.length === 1 || !isRefusal(error)) throw error
+      refused.push({ name, code: error.code, message: error.message })
+    }
+  }
+  const text = [
+    ...skills.map((one) => told(one, isRehearsed)),
+    ...refused.map(({ name, message }) => `${name} is refused: ${short(message, 1_000)}`),
+  ]
+  if (isRehearsed) print({ skills, refused }, text.join('\n\n'))
+  else {
+    const updated: string[] = []
+    for (const one of skills) if (await takesOver(one, values.yes, io)) updated.push(one.name)
+    const last = updated.length > 0 ? [`In use from now on: ${updated.join(', ')}.`] : []
+    print({ skills, refused, updated }, [...text, ...last].join('\n\n'))
+  }
+  return refused.length > 0 ? 1 : 0
+}
+
+/** Of one skill, not of whoever asks. */
+const isRefusal = (error: unknown): error is ApiError =>
+  error instanceof ApiError && [403, 409, 413, 422].includes(error.status)
+
+const waits = ({ notes }: Added) => notes.some((note) => note.includes('until an operator takes'))
+
+/** Over one that is enabled a version waits: whoever adds it is shown what it changes, and asked. */
+async function takesOver(
+  { changes, ...added }: Added,
+  isYes: boolean | undefined,
+  { request, stdin, stderr }: Pick<Context, 'request' | 'stdin' | 'stderr'>,
+) {
+  if (!changes || !waits({ changes, ...added })) return false
+  if (!isYes && !stdin.isTTY) return false
+  if (!isYes) stderr.write(`${changesText(added.name, changes)}\n`)
+  if (
+    !isYes &&
+    !(await confirm(`Use this version of ${added.name} from now on?`, { stdin, stderr }))
+  )
+    return false
+  await takeVersion(request, added.name, added.hash)
+  return true
+}
+
+function told(
+  { name, tier, hash, description, requires, files, notes, changes }: Added,
+  isRehearsed = false,
+) {
+  return [
+    `${name} (${tier}, ${hash.slice(0, 12)})${isRehearsed ? ' would be installed.' : ' is installed.'}`,
+    `  ${short(description, 1_024)}`,
+    ...(requires.length > 0 ? [`  requires ${requires.join(', ')}`] : []),
+    ...(files.length > 0 ? [`  files: ${files.join(', ')}`] : []),
+    ...(changes ? [changesText(name, changes)] : []),
+    ...notes.map((note) => `  note: ${short(note, 1_000)}`),
+    ...(isRehearsed || changes ? [] : [`  Next: isola skill enable ${name}`]),
+  ].join('\n')
+}

@@ -1,0 +1,127 @@
+import type { Corpus } from './corpus.ts'
+import { weighed, type FoundTerms } from './look-up.ts'
+import type { ReadQuery } from './query.ts'
+import { addScores, best, highest, type WeighedTerm } from './scores.ts'
+
+/** How steeply it falls what a file's question counts: only what answers it as the best does is lifted. */
+const fileSlope = 4
+/** So many of the best have their names looked at. */
+const maxNamed = 100
+
+/** One query while it is answered: its words' scores, on which the rest builds. */
+export interface Work {
+  readonly query: ReadQuery
+  readonly found: FoundTerms
+  readonly scores: Float64Array
+  /** The documents that have any of its words. */
+  readonly touched: readonly number[]
+}
+
+/** From what the words give to what ranks. Every document keeps a score above zero that had one, but for exclusions. */
+export function rank(work: Work, corpus: Corpus): void {
+  addParts(work, corpus)
+  addOwners(work, corpus)
+  addFiles(work, corpus)
+  addNames(work, corpus)
+  const { query, scores } = work
+  const excluding = new Set(query.terms.flatMap(({ term }) => [...corpus.excluding(term)]))
+  for (const document of excluding)
+    scores[document] = (scores[document] ?? 0) - exclusionCost(query, document, corpus)
+}
+
+/** What the query's words cost a document that says it is not for them. */
+export const exclusionCost = ({ terms }: ReadQuery, document: number, corpus: Corpus): number =>
+  terms
+    .filter(({ term }) => corpus.excluding(term).has(document))
+    .reduce((sum, { term, weight }) => sum + weight * corpus.rarityOf(term), 0) *
+  corpus.settings.exclusionCost
+
+/** Each document by the part that it fits best, since a task of several steps needs a tool for each. */
+function addParts({ query, found, scores, touched }: Work, corpus: Corpus): void {
+  const share = corpus.settings.partShare
+  if (query.parts.length === 0 || share === 0) return
+  const top = highest(scores, touched)
+  const one = new Float64Array(corpus.size)
+  const most = new Float64Array(corpus.size)
+  for (const part of query.parts) {
+    const own = query.terms.filter(({ term, of = term }) => part.has(term) || part.has(of))
+    eachFit({ one, terms: weighed(own, found), corpus }, (document, fit) => {
+      most[document] = Math.max(most[document] ?? 0, fit)
+    })
+  }
+  for (const document of touched)
+    scores[document] = (1 - share) * (scores[document] ?? 0) + share * top * (most[document] ?? 0)
+}
+
+/** Where two tools of one owner fit, it is probably the right one. Not more than two: large ones would win by size. */
+function addOwners({ scores, touched }: Work, { owners, settings, size }: Corpus): void {
+  const share = settings.ownerShare
+  if (share === 0) return
+  const [first, second] = [new Float64Array(size), new Float64Array(size)]
+  for (const document of touched) {
+    const owner = owners.of(document)
+    const score = scores[document] ?? 0
+    const one = first[owner] ?? 0
+    if (score > one) [first[owner], second[owner]] = [score, one]
+    else if (score > (second[owner] ?? 0)) second[owner] = score
+  }
+  // One that is alone counts twice: that its owner has no second tool says nothing against it.
+  const fitOf = (document: number): number => {
+    const owner = owners.of(document)
+    return (first[owner] ?? 0) + ((owners.isOnly(document) ? first : second)[owner] ?? 0)
+  }
+  const top = highest(scores, touched)
+  const most = touched.reduce((sum, document) => Math.max(sum, fitOf(document)), 0) || 1
+  for (const document of touched)
+    scores[document] =
+      (1 - share) * (scores[document] ?? 0) + (share * top * fitOf(document)) / most
+}
+
+/** What writes or reads such a file as the query names is among the first, however little of the query it fits. */
+function addFiles({ query, found, scores, touched }: Work, corpus: Corpus): void {
+  const top = corpus.settings.fileShare * highest(scores, touched)
+  const one = new Float64Array(query.files.length > 0 ? corpus.size : 0)
+  for (const file of query.files) {
+    const asked = [...file].map(([term, weight]) => ({ term, weight }))
+    eachFit({ one, terms: weighed(asked, found), corpus }, (document, fit) => {
+      scores[document] = Math.max(scores[document] ?? 0, top * fit ** fileSlope)
+    })
+  }
+}
+
+function addNames({ query, scores, touched }: Work, { nameOf, rarityOf, settings }: Corpus): void {
+  const weights = new Map(query.terms.map(({ term, weight }) => [term, weight]))
+  for (const document of best(scores, touched, maxNamed)) {
+    let [all, own] = [0, 0]
+    for (const term of nameOf(document)) {
+      all += rarityOf(term)
+      own += rarityOf(term) * (weights.get(term) ?? 0)
+    }
+    scores[document] = (scores[document] ?? 0) * (1 + (settings.nameGain * own) / (all || 1))
+  }
+}
+
+interface Fitted {
+  /** Zeros, before and after. */
+  readonly one: Float64Array
+  readonly terms: readonly WeighedTerm[]
+  readonly corpus: Corpus
+}
+
+/** How well each document fits some words, from 0 to 1: the first has 1. Told once of each that has any of them. */
+function eachFit(
+  { one, terms, corpus }: Fitted,
+  tell: (document: number, fit: number) => void,
+): void {
+  addScores(one, terms, corpus)
+  let top = 0
+  for (const { list } of terms)
+    for (const { document } of list) top = Math.max(top, one[document] ?? 0)
+  for (const { list } of terms) {
+    for (const { document } of list) {
+      const score = one[document] ?? 0
+      if (score > 0) tell(document, score / top)
+      one[document] = 0
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import command from '../../../scripts/isola/skill.ts'
+import { ApiError } from '../../../src/client/client.ts'
+import { skillBundle } from '../../fakes/skills.ts'
+import { zipOf } from '../../fakes/zip.ts'
+
+let folder: string
+beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'isola-skills-'))))
+afterEach(() => rmSync(folder, { recursive: true }))
+
+function put(path: string, text: string | Uint8Array) {
+  mkdirSync(dirname(join(folder, path)), { recursive: true })
+  writeFileSync(join(folder, path), text)
+}
+const putSkill = (path: string, name: string) =>
+  put(`${path}/SKILL.md`, skillBundle(name, `Does ${name}.`, 'The way.').files['SKILL.md'] ?? '')
+
+interface Sent {
+  readonly route: string
+  readonly body?: Record<string, unknown>
+}
+type Reply = (sent: Sent) => unknown
+const changes = {
+  from: 'a'.repeat(64),
+  requires: { added: ['tool:x__y'], removed: [] },
+  files: [{ path: 'SKILL.md', is: 'changed', added: 1, removed: 0, lines: ['+ Steal.'] }],
+}
+const added = (name: string, more: object = {}) => ({
+  name,
+  hash: 'b'.repeat(64),
+  tier: 'community',
+  description: `Does ${name}.`,
+  kind: 'skill',
+  requires: [],
+  files: [],
+  source: 'folder',
+  notes: [],
+  ...more,
+})
+
+/** Runs a verb against a server that answers this; nobody is at the terminal. */
+async function run(
+  verb: keyof typeof command.verbs,
+  args: readonly string[],
+  { values = {}, reply = () => ({}) }: { readonly values?: object; readonly reply?: Reply } = {},
+) {
+  let [json, text]: [unknown, string] = [undefined, '']
+  const sent: Sent[] = []
+  const print = (value: unknown, lines = '') => ([json, text] = [value, lines])
+  const request = async (route: string, { body }: { readonly body?: Sent['body'] } = {}) => {
+    const one = { route, ...(body && { body }) }
+    sent.push(one)
+    return reply(one)
+  }
+  const stdin = Object.assign(Readable.from([]), { isTTY: false })
+  const io = { args, values, print, request, stdin, stderr: { write: () => {} } }
+  const code = await command.verbs[verb].run(io as never)
+  return { code, json, text, sent }
+}
+const adds: Reply = ({ body }) => {
+  const name = String(Object(Object(body?.['bundle']).fields).name)
+  return { skills: [added(name)], refused: [] }
+}
+
+describe('isola skill add', () => {
+  it('sends each skill of a folder by itself, with its texts, and says what it leaves out', async () => {
+    putSkill('skills/weaving', 'weaving')
+    put('skills/weaving/refs/a.md', 'A')
+    put('skills/weaving/logo.png', new Uint8Array([0x89, 0, 1]))
+    put('skills/weaving/triggers.yaml', 'finds: [x]')
+    put('skills/weaving/.git/config', 'x')
+    putSkill('skills/dyeing', 'dyeing')
+    symlinkSync('/etc/hostname', join(folder, 'skills/dyeing/link.md'))
+    const { sent, text, code } = await run('add', [folder], { reply: adds })
+    const bodies = sent.map(({ body }) => body)
+    expect(bodies).toMatchObject([
+      { folder: 'dyeing', bundle: { fields: { name: 'dyeing' } } },
+      { folder: 'weaving', bundle: { files: { 'refs/a.md': 'A' } } },
+    ])
+    const paths = bodies.map((body) => Object.keys(Object(body?.['bundle']).files as object))
+    expect(paths).toEqual([['SKILL.md'], ['SKILL.md', 'refs/a.md']])
+    expect([code, text]).toEqual([
+      0,
+      expect.stringContaining('left out, since they are no text: "logo.png"'),
+    ])
+  })
+
+  it('reads a zip here, takes those that are named, and hands an address on', async () => {
+    const files = ['weaving', 'dyeing'].map((name) => {
+      const { 'SKILL.md': text } = skillBundle(name, 'Does.', 'The way.').files
+      return [`repo-main/${name}/SKILL.md`, text] as const
+    })
+    put('all.zip', zipOf(Object.fromEntries(files)))
+    const picked = await run('add', [join(folder, 'all.zip')], {
+      values: { skill: ['dyeing'] },
+      reply: adds,
+    })
+    expect(picked.sent.map(({ body }) => body?.['source'])).toEqual(['all.zip'])
+    const none = run('add', [join(folder, 'all.zip')], { values: { skill: ['x'] } })
+    await expect(none).rejects.toThrow('It has "dyeing", "weaving"')
+    const url = 'https://skills.example'
+    const reply = () => ({ skills: [], refused: [{ name: 'a', code: 'b', message: 'no' }] })
+    const { sent, code, text } = await run('add', [url], { values: { skill: ['a'] }, reply })
+    expect(sent).toEqual([{ route: 'POST /api/operator/skills', body: { url, skills: ['a'] } }])
+    expect([code, text]).toEqual([1, 'a is refused: no'])
+  })
+
+  it('goes on where one of many is refused, and fails where the server does', async () => {
+    putSkill('weaving', 'weaving')
+    putSkill('dyeing', 'dyeing')
+    put('broken/SKILL.md', '---\nname: [\n---\n')
+    const reply: Reply = (one) => {
+      const [skill] = (adds(one) as { readonly skills: readonly { readonly name: string }[] })
+        .skills
+      if (skill?.name === 'dyeing') throw new ApiError(422, { code: 'x', message: 'looks like' })
+      return { skills: [skill], refused: [] }
+    }
+    const { json, code } = await run('add', [folder], { reply })
+    expect(code).toBe(1)
+    expect(json).toMatchObject({
+      skills: [{ name: 'weaving' }],
+      refused: [{ name: 'broken' }, { name: 'dyeing', message: 'looks like' }],
+    })
+    const away = run('add', [folder], {
+      reply: () => {
+        throw new ApiError(503, { code: 'unavailable' })
+      },
+    })
+    await expect(away).rejects.toThrow('503')
+  })
+
+  it('takes a version over an enabled one into use only if that is said, and says what it changes', async () => {
+    putSkill('weaving', 'weaving')
+    const notes = ['… goes on until an operator takes this one']
+    const reply: Reply = () => ({ skills: [added('weaving', { changes, notes })], refused: [] })
+    const routes = async (values: object) =>
+      (await run('add', [folder], { values, reply })).sent.map(({ route }) => route)
+    expect(await routes({})).toEqual(['POST /api/operator/skills'])
+    expect(await routes({ yes: true })).toEqual([
+      'POST /api/operator/skills',
+      'POST /api/operator/skills/:skill/update',
+    ])
+    expect(await routes({ yes: true, 'dry-run': true })).toEqual(['POST /api/operator/skills'])
+    const { text } = await run('add', [folder], { reply })
+    expect(text).toContain('+ requires tool:x__y')
+    expect(text).toContain('SKILL.md (changed): 1 lines new, 0 gone\n    + Steal.')
+  })
+
+  it('refuses what is neither, and a key for what is not read here', async () => {
+    await expect(run('add', [join(folder, 'none')])).rejects.toThrow('is none of')
+    await expect(run('add', [folder])).rejects.toThrow('There is no SKILL.md')
+    const signed = run('add', ['https://skills.example'], { values: { key: 'k' } })
+    await expect(signed).rejects.toThrow('--key')
+  })
+})
+
+describe('isola skill update', () => {
+  const [has, next] = ['a'.repeat(64), 'b'.repeat(64)]
+  const shown = (more: object) => ({
+    hash: has,
+    versions: [{ hash: next }, { hash: has }],
+    ...more,
+  })
+  const reply =
+    (skill: object): Reply =>
+    ({ route, body }) => {
+      if (route.startsWith('GET')) return skill
+      if (route.endsWith('/update'))
+        return { hash: body?.['hash'], changes, notes: [], generation: 2 }
+      return { skills: [added('weaving', { changes })], refused: [] }
+    }
+
+  it('shows what the newest that waits changes, and takes exactly that', async () => {
+    const dry = await run('update', ['weaving'], {
+      values: { 'dry-run': true },
+      reply: reply(shown({})),
+    })
+    expect(dry.text).toContain('+ Steal.')
+    expect(dry.sent.at(-1)?.body).toEqual({ hash: next, dryRun: true })
+    const done = await run('update', ['weaving'], {
+      values: { yes: true },
+      reply: reply(shown({})),
+    })
+    expect(done.sent.at(-1)?.body).toEqual({ hash: next })
+    await expect(run('update', ['weaving'], { reply: reply(shown({})) })).rejects.toThrow('--yes')
+  })
+
+  it('looks where it came from by an address, and brings nothing before it is confirmed', async () => {
+    const url = 'https://skills.example/index.json'
+    const skill = shown({ versions: [{ hash: has }], source: url })
+    const { sent } = await run('update', ['weaving'], {
+      values: { yes: true },
+      reply: reply(skill),
+    })
+    expect(sent.map(({ route, body }) => [route, body?.['dryRun']])).toEqual([
+      ['GET /api/operator/skills/:skill', undefined],
+      ['POST /api/operator/skills', true],
+      ['POST /api/operator/skills', undefined],
+      ['POST /api/operator/skills/:skill/update', undefined],
+    ])
+    const local = shown({ versions: [{ hash: has }], source: 'folder a' })
+    await expect(run('update', ['weaving'], { reply: reply(local) })).rejects.toThrow(
+      'Nothing waits',
+    )
+  })
+})
+
+describe('isola skill enable, disable and remove', () => {
+  it('name what was seen, and what goes', async () => {
+    const reply: Reply = () => ({ hash: 'a'.repeat(64), notes: [], generation: 1 })
+    const on = await run('enable', ['weaving'], { reply })
+    expect(on.sent.at(-1)?.body).toEqual({ hash: 'a'.repeat(64) })
+    expect((await run('disable', ['weaving'], { reply })).text).toBe('weaving is disabled.')
+    const dry = await run('remove', ['weaving'], { values: { 'dry-run': true }, reply })
+    expect(dry.sent.map(({ route }) => route)).toEqual(['GET /api/operator/skills/:skill'])
+    expect((await run('remove', ['weaving'], { reply })).text).toBe('weaving is gone.')
+  })
+})
