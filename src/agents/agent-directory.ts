@@ -274,8 +274,10 @@ function prepareOrchestrator(owners: readonly Owner[], deps: Given, problems: Pl
     load: loaderOf(wired),
     /** The same with a voice; each is made ready once. */
     as(persona: Persona): LoadAgent {
-      const known = voices.get(persona.hash) ?? loaderOf(wire(persona))
-      voices.set(persona.hash, known)
+      // The same text may have another name, or be a stranger's by now.
+      const key = JSON.stringify([persona.name, persona.hash, persona.label])
+      const known = voices.get(key) ?? loaderOf(wire(persona))
+      voices.set(key, known)
       return known
     },
     prompt: wired.prompt,

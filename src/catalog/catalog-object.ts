@@ -102,7 +102,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     }
 
     skills(queries: readonly string[]): ReturnType<CatalogApi['skills']> {
-      return this.#known(() => this.#runtime.searchSkills(queries, this.#kept.revision()))
+      return this.#known(() => this.#runtime.searchSkills(queries, this.#kept))
     }
 
     tools(wanted: readonly string[]): ReturnType<CatalogApi['tools']> {

@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { ownLabel } from '#contracts/label.ts'
+import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
 import type { AgentSkills, IsThere } from '#contracts/skill.ts'
 import type { DeniedTools } from '#contracts/policy.ts'
@@ -61,7 +61,7 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
     tool,
     isReadOnly,
     isIdempotent: isReadOnly,
-    // What it tells of tools was approved with them.
+    // What it tells of tools was approved with them; of skills it says whose words they are.
     sinks: [],
     yields: ownLabel,
     timeoutMs: 10_000,
@@ -136,7 +136,8 @@ function createFind(
       const tools = code
         ? found.map(({ tool }) => toSignature(tool)).join('\n')
         : found.map(({ tool }) => describe(tool))
-      const fit = ((await fitting) ?? []).map(({ name, description }) => ({ name, description }))
+      const skillsFound = (await fitting) ?? []
+      const fit = skillsFound.map(({ name, description }) => ({ name, description }))
       const output = { tools, ...(fit.length > 0 && { skills: fit }) }
       const named = new Set(found.map(({ tool }) => tool.name))
       context.emit({
@@ -149,7 +150,8 @@ function createFind(
           ...how,
         },
       })
-      return { ok: true, output, shows: Object.fromEntries(shows) }
+      const label = joinLabels(skillsFound.map((one) => one.label ?? ownLabel))
+      return { ok: true, output, label, shows: Object.fromEntries(shows) }
     },
   }
 }

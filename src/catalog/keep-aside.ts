@@ -67,8 +67,11 @@ export function withResultsAside(
     resolve(name, input) {
       const resolved = toolset.resolve(name, input)
       if (!resolved) return undefined
-      if (!resolved.entry.tool.name.startsWith(corePrefix)) words.accept(resolved.input)
-      return { ...resolved, entry: aside(resolved.entry) }
+      const { entry, input: given } = resolved
+      // What writes the agent's own calls is no place for a stranger's words: these calls have them.
+      const writesCalls = entry.inner?.resolve === 'agent'
+      if (!entry.tool.name.startsWith(corePrefix) && !writesCalls) words.accept(given)
+      return { ...resolved, entry: aside(entry) }
     },
   }
 }

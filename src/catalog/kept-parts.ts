@@ -55,11 +55,11 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
     )
   }
   const isWired = ({ kind, pin }: Part) => entryOf(kinds(), kind).wire(pin) !== 'never'
-  let apart = 0
+  let apart = {}
   /** What was wired with it is wired anew. */
   const touch = (part: Part): void => {
     if (isWired(part)) tools.forget(part.id)
-    else apart += 1
+    else apart = {}
   }
   /** From a set to the next one; of what is in neither nothing changes. @returns Rows that were written. */
   const change = (before: Generation, next: Generation): number => {
@@ -100,7 +100,7 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
     around: (id: string): Generation =>
       toGeneration(named([...new Set([id, ...Object.keys(kinds())])])),
     tools,
-    /** Another one each time that something came or went which is never wired. */
+    /** Another one each time that something came or went which is never wired, and in each object: one may end where another begins. */
     revision: () => apart,
     /** Rows that were read since this was asked last. */
     takeRead(): number {

@@ -1,10 +1,16 @@
+import { ownLabel } from '#contracts/label.ts'
 import { labelOfSkill, type AgentSkills, type IsThere } from '#contracts/skill.ts'
 import type { Tool, ToolResult } from '#contracts/tool.ts'
 
 /** The tool that reads a skill. */
 export const loadSkillName = 'isola__load_skill'
 
-const unreadable = 'Skills cannot be read now. Go on without, or try again later.'
+const unreadable = {
+  ok: false,
+  message: 'Skills cannot be read now. Go on without, or try again later.',
+  transient: true,
+  label: ownLabel,
+} as const
 
 /** What of a skill a model reads after it was found: its instructions, then its files one by one (docs/skills.md). */
 export const createLoadSkill = (skills: AgentSkills, isThere: IsThere): Tool => ({
@@ -22,12 +28,10 @@ export const createLoadSkill = (skills: AgentSkills, isThere: IsThere): Tool => 
   },
   async execute({ name, file }, { call, emit }): Promise<ToolResult> {
     const wanted = typeof file === 'string' ? { file } : {}
-    const loaded = await skills
-      .load(String(name), { ...wanted, isThere })
-      .catch(() => ({ ok: false, message: unreadable, transient: true }) as const)
+    const loaded = await skills.load(String(name), { ...wanted, isThere }).catch(() => unreadable)
     if (!loaded.ok) {
-      const { ok: _, ...why } = loaded
-      return { ok: false, error: { code: 'tool_failed', ...why } }
+      const { ok: _, label = ownLabel, ...why } = loaded
+      return { ok: false, error: { code: 'tool_failed', ...why }, label }
     }
     const { text, files, hash, tokens, tier } = loaded
     emit({ type: 'skill_loaded', data: { call, name: loaded.name, hash, tier, ...wanted, tokens } })

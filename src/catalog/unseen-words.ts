@@ -13,6 +13,8 @@ export const placeholderOf = (handle: string): string => `{{${handle}}}`
 
 const space = 'unseen'
 const quotaBytes = 1_048_576
+/** In one call: each may be as long as a text that was read. */
+const maxPlaceholders = 100
 const placeholder = /\{\{([\w.:-]{1,300})\}\}/g
 
 type Caller = Pick<ToolContext, 'rootSession'>
@@ -84,8 +86,14 @@ async function fill(
     [...JSON.stringify(value ?? null).matchAll(placeholder)]
       .map(([, handle = '']) => handle)
       .filter((handle) => handle.startsWith(`${session}.`))
-  const handles = [...new Set(handlesIn(input))]
+  const all = handlesIn(input)
+  const handles = [...new Set(all)]
   if (handles.length === 0) return undefined
+  if (all.length > maxPlaceholders)
+    return {
+      message: `The input has ${all.length} placeholders; there may be at most ${maxPlaceholders} in one call.`,
+      label: ownLabel,
+    }
   const found = new Map<string, { text: string; label: Label; isLink: boolean }>()
   for (const handle of handles) {
     const kept = await loadOutput(sessions, handle, { rootSession, session })

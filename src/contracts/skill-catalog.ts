@@ -1,3 +1,4 @@
+import type { Generation } from './generation.ts'
 import type { JsonObject } from './json.ts'
 import type { TrustTier } from './manifest.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
@@ -113,8 +114,8 @@ export interface SkillStore {
   readonly versions: (name: string) => Promise<readonly SkillVersion[]>
   /** All rows, also of what was removed. */
   readonly rows: () => Promise<readonly SkillRow[]>
-  /** Which of these versions are kept. */
-  readonly kept: (hashes: readonly string[]) => Promise<ReadonlyMap<string, SkillVersion>>
+  /** Which versions with these bundles are kept: several skills may have the same one. */
+  readonly kept: (hashes: readonly string[]) => Promise<readonly SkillVersion[]>
 }
 
 /** What `POST /api/operator/skills` takes: a skill, or where several may be, of which `skills` names those that are wanted. */
@@ -189,21 +190,25 @@ export interface SentSkill {
 }
 
 /** An enabled skill whose files are not read yet: what a search knows of it. */
-export type SearchedSkill = Pick<SkillSource, 'name' | 'description' | 'kind' | 'requires'> & {
+export type SearchedSkill = Pick<
+  SkillSource,
+  'name' | 'description' | 'kind' | 'requires' | 'tier'
+> & {
   readonly text: string
 }
 
 /** What fits a query, whatever it lacks. */
-export type SkillCandidate = Pick<SkillSource, 'name' | 'description' | 'requires'>
+export type SkillCandidate = Pick<SkillSource, 'name' | 'description' | 'requires' | 'tier'>
 
-/**
- * Those that fit, best first, of all that ship and all that are enabled.
- *
- * @param revision Another one each time that something may have been enabled or not any more.
- */
+/** Those that fit, best first, of all that ship and all that are enabled. */
 export type SearchSkills = (
   queries: readonly string[],
-  revision: number,
+  inForce: {
+    /** Another one each time that something may have been enabled or not any more, and in each object that asks. */
+    readonly revision: () => object
+    /** What is in force with the part of this name. */
+    readonly around: (name: string) => Pick<Generation, 'pins'>
+  },
 ) => Promise<readonly SkillCandidate[]>
 
 /** The installed skills of a deployment, as a session reaches them. Every verb may throw `request_unavailable`. */

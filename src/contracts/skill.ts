@@ -76,6 +76,8 @@ export const toRequired = (
 export interface FoundSkill {
   readonly name: string
   readonly description: string
+  /** Whose words these are; the operator's if absent. */
+  readonly label?: Label
 }
 
 /** One that was asked for by its name; a `message` says why there is nothing to read. */
@@ -92,7 +94,12 @@ export type LoadedSkill =
       /** Its other files, by path; none are named where one of them was asked for. */
       readonly files: readonly string[]
     }
-  | { readonly ok: false; readonly message: string }
+  | {
+      readonly ok: false
+      readonly message: string
+      /** Whose words are in the message; ours if absent. */
+      readonly label?: Label
+    }
 
 /** A skill as an operator sees it. */
 export interface SkillView extends Omit<

@@ -16,16 +16,18 @@ export interface InstalledSkillsDeps {
 /** So many texts are kept, since files of one are asked for one after the other. */
 const maxKept = 20
 
-/** Installed skills by what is in force now, with their files by hash. */
+/** Installed skills by what is in force now, with the files that were read last. */
 export function createInstalledSkills({
   catalog,
   loadBundle,
 }: InstalledSkillsDeps): InstalledSkills {
   const kept = new Map<string, SkillSource>()
   const sourceOf = async ({ id, hash, tier }: SkillPin): Promise<SkillSource> => {
-    const source = kept.get(hash) ?? toSource(id, await loadBundle(hash))
-    kept.delete(hash)
-    kept.set(hash, source)
+    // Two may have the same files, each under a name of its own.
+    const key = `${id} ${hash}`
+    const source = kept.get(key) ?? toSource(id, await loadBundle(hash))
+    kept.delete(key)
+    kept.set(key, source)
     for (const oldest of kept.keys()) if (kept.size > maxKept) kept.delete(oldest)
     return { ...source, hash, tier }
   }

@@ -7,13 +7,14 @@ import type {
   SkillCandidate,
   SkillRow,
 } from '#contracts/skill-catalog.ts'
-import type {
-  FoundSkill,
-  IsThere,
-  LoadedSkill,
-  Persona,
-  SkillLibrary,
-  SkillSource,
+import {
+  labelOfSkill,
+  type FoundSkill,
+  type IsThere,
+  type LoadedSkill,
+  type Persona,
+  type SkillLibrary,
+  type SkillSource,
 } from '#contracts/skill.ts'
 import { createSkillIndex } from './skill-index.ts'
 import { entryFile, instructionsOf, toSearched } from './skill-text.ts'
@@ -84,9 +85,10 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
 const isEnabled = ({ state }: Pick<SkillRow, 'state'>): boolean => state === 'enabled'
 const refuse = (message: string): LoadedSkill => ({ ok: false, message })
 
-const toFound = ({ name, description }: SkillCandidate): FoundSkill => ({
+const toFound = ({ name, description, tier }: SkillCandidate): FoundSkill => ({
   name,
   description: toShort(description),
+  ...(tier === 'community' && { label: labelOfSkill({ name, tier }) }),
 })
 
 /** Enabling a stranger's says that it may be chosen, not that its author may steer what is done: that is asked about. */
@@ -114,5 +116,7 @@ function toLoaded(
   const text = others.includes(file) ? skill.files[file] : undefined
   if (text !== undefined) return { ...own, text, tokens: count.ofText(text), files: [] }
   const has = others.length > 0 ? `It has ${others.join(', ')}.` : 'It has no other files.'
-  return refuse(`${name} has no file "${headOf(file, 200)}". ${has}`)
+  // What its files are called is its author's, too.
+  const label = others.length > 0 && tier === 'community' && { label: labelOfSkill(own) }
+  return { ...refuse(`${name} has no file "${headOf(file, 200)}". ${has}`), ...label }
 }

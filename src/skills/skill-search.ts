@@ -1,3 +1,4 @@
+import { pinOf } from '#contracts/generation.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { SearchSkills, SearchedSkill, SkillStore } from '#contracts/skill-catalog.ts'
 import type { SkillSource } from '#contracts/skill.ts'
@@ -18,7 +19,7 @@ const maxCandidates = 30
 export function createSkillSearch({ bundled, store, buildIndex }: SkillSearchDeps): SearchSkills {
   const rank = createSkillIndex(buildIndex)
   let known:
-    | { readonly revision: number; readonly skills: Promise<readonly SearchedSkill[]> }
+    | { readonly revision: object; readonly skills: Promise<readonly SearchedSkill[]> }
     | undefined
   const load = async (): Promise<readonly SearchedSkill[]> => {
     const [own, installed] = await Promise.all([bundled(), store.list()])
@@ -27,7 +28,8 @@ export function createSkillSearch({ bundled, store, buildIndex }: SkillSearchDep
     const others = enabled.filter(({ name }) => !own.some((one) => one.name === name))
     return [...own.map(toSearched), ...others.map(({ version }) => version)]
   }
-  return async (queries, revision) => {
+  return async (queries, inForce) => {
+    const revision = inForce.revision()
     if (known?.revision !== revision) {
       const mine = { revision, skills: load() }
       known = mine
@@ -36,6 +38,12 @@ export function createSkillSearch({ bundled, store, buildIndex }: SkillSearchDep
       })
     }
     const found = rank(await known.skills, queries).slice(0, maxCandidates)
-    return found.map(({ name, description, requires }) => ({ name, description, requires }))
+    return found.flatMap(({ name, description, requires, tier }) => {
+      const own = { name, description, requires }
+      if (tier === undefined) return own
+      // What it came with may not count any more: a key was removed since.
+      const pin = pinOf(inForce.around(name), 'skill', name)
+      return pin ? { ...own, tier: pin.tier } : []
+    })
   }
 }

@@ -17,5 +17,6 @@ export const toSearched = (skill: SkillSource): SearchedSkill => ({
   description: skill.description,
   kind: skill.kind,
   requires: skill.requires,
+  ...(skill.tier && { tier: skill.tier }),
   text: instructionsOf(skill),
 })

@@ -57,8 +57,7 @@ export function createSkillStore(database: Database): SkillStore {
     async kept(hashes) {
       const sql = `SELECT ${versionColumns} FROM skill_versions
         WHERE collected_at_ms IS NULL AND hash IN (SELECT value FROM json_each(?1))`
-      const rows = await all<VersionRow>(sql, JSON.stringify(hashes))
-      return new Map(rows.map((row) => [row.hash, toVersion(row)]))
+      return (await all<VersionRow>(sql, JSON.stringify(hashes))).map(toVersion)
     },
   }
 }

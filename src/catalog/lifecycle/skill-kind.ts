@@ -198,7 +198,7 @@ async function restoreSkills(
   const back: SkillPin[] = []
   const notes: string[] = []
   for (const pin of pins) {
-    const version = kept.get(pin.hash)
+    const version = kept.find(({ name, hash }) => name === pin.id && hash === pin.hash)
     const row = rows.find(({ name }) => name === pin.id)
     if (row?.state === 'removed')
       notes.push(`The skill "${pin.id}" stays off: it was removed since.`)

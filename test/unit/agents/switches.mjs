@@ -5,7 +5,15 @@ export default [
     what: 'T11: the text of a persona does not end its section of the prompt',
     test: 'personas.test.ts',
     file: 'src/agents/personas.ts',
-    find: ".replaceAll(/<(?=\\/?voice)/gi, '(')",
+    find: ".replaceAll(/<(?=\\s*\\/?\\s*voice)/gi, '(')",
     replace: '',
+  },
+  {
+    name: 'voice-of-whom',
+    what: 'T23: a voice that was made ready while somebody vouched for it is not spoken with once nobody does',
+    test: 'personas.test.ts',
+    file: 'src/agents/agent-directory.ts',
+    find: 'JSON.stringify([persona.name, persona.hash, persona.label])',
+    replace: 'persona.hash',
   },
 ]

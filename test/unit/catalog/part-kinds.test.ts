@@ -36,6 +36,7 @@ const places: Record<PartKind, readonly string[]> = {
   skill: [
     'src/catalog/lifecycle/skill-kind.ts',
     'src/skills/installed-skills.ts',
+    'src/skills/skill-search.ts',
     // What it was offered with goes with it, and nothing of a plugin by its name.
     'src/catalog/lifecycle/set-exposure.ts',
     // Of a skill, not of a part: whether it is a persona.

@@ -218,6 +218,31 @@ describe('words that a model has not seen', () => {
     expect(JSON.stringify(outcomes.at(-1))).toContain('is a whole result')
   })
 
+  it('T11: are no code of the agent that writes some: the calls that it makes have them', async () => {
+    const ran: JsonObject[] = []
+    const code = toolEntry(
+      'code',
+      async (input, { inner }) => {
+        ran.push(input)
+        const result = await inner!.callTool('note', { body: String(input.code).slice(5) })
+        return result.ok ? { ok: true, output: result.output } : result
+      },
+      { sinks: [], yields: ownLabel, inner: { resolve: 'agent', children: 0 } },
+    )
+    const { done, seen } = await run((text) => [['code', { code: `note ${text}` }]], {
+      tools: [{ ...code, record: { tier: 'builtin' } }],
+    })
+    expect(ran).toMatchObject([{ code: expect.stringContaining(place) as string }])
+    expect(done).toMatchObject([{ name: 'note', input: { body: words } }])
+    expect(seen).not.toContain('evil')
+  })
+
+  it('T27: are no more in one call than a model would write there by hand', async () => {
+    const { done, outcomes } = await run((text) => [['note', { body: text.repeat(101) }]])
+    expect(done).toEqual([])
+    expect(JSON.stringify(outcomes.at(-1))).toContain('at most 100')
+  })
+
   it('T11: of another session are no words, nor are they where results are not kept aside', async () => {
     const other = '{{ses_2.run_1.call_1.text}} and {{name}}'
     expect((await run(() => [['note', { body: other }]])).done).toMatchObject([

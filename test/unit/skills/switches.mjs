@@ -40,4 +40,12 @@ export default [
     find: 'if (hasHiddenInLine(description))',
     replace: 'if (name === description)',
   },
+  {
+    name: 'found-skill-in-force',
+    what: 'T23: a search says of a skill whose words it is as it is in force, and names none that is not',
+    test: 'installed-skills.test.ts',
+    file: 'src/skills/skill-search.ts',
+    find: 'return pin ? { ...own, tier: pin.tier } : []',
+    replace: 'return pin ? { ...own, tier } : { ...own, tier }',
+  },
 ]

@@ -7,6 +7,7 @@ import { toPermit } from '../../../../src/contracts/permit.ts'
 import { toBundleText } from '../../../../src/contracts/plugin-bundle.ts'
 import type { ChangeBy, PluginChange } from '../../../../src/contracts/plugin-catalog.ts'
 import type { PluginStore } from '../../../../src/contracts/plugin-store.ts'
+import { toSkillBundleText } from '../../../../src/contracts/skill-catalog.ts'
 import { createPluginLifecycle } from '../../../../src/catalog/lifecycle/lifecycle.ts'
 import { keepNames } from '../../../../src/catalog/lifecycle/look-alikes.ts'
 import { createPluginViews } from '../../../../src/catalog/lifecycle/view.ts'
@@ -15,6 +16,7 @@ import { createManifestStore } from '../../../../src/storage/manifests.ts'
 import { createPluginStore } from '../../../../src/storage/plugins.ts'
 import { createSkillStore } from '../../../../src/storage/skills.ts'
 import { sha256 } from '../../../fakes/kernel.ts'
+import { skillBundle } from '../../../fakes/skills.ts'
 import { createSqliteDatabase } from '../../../fakes/sqlite-database.ts'
 
 const operator: ChangeBy = {
@@ -208,6 +210,36 @@ describe('the life of a plugin', () => {
     expect(result.notes).toContain('No longer offered at /mcp: resources of a')
     await host.add('a', '1.0.0')
     expect((await host.enable('a')).generation.exposed).toEqual(generation.exposed)
+  })
+
+  describe('T23: two skills of one bundle', () => {
+    const addSkill = async (name: string, signer?: string) => {
+      const bundle = toSkillBundleText(skillBundle('No Name', 'Does.', 'Do it.'))
+      const hash = sha256(bundle)
+      const tier = signer === undefined ? ('community' as const) : ('trusted' as const)
+      const about = { description: 'Does.', kind: 'skill', requires: [], paths: [] } as const
+      const came = { source: 'upload', installedAtMs: 1, installedBy: 'operator' }
+      const sizes = { sizeBytes: 9, tokens: 1, text: '' }
+      const whose = { tier, ...(signer !== undefined && { signer }) }
+      const version = { ...about, ...came, ...sizes, ...whose, name, hash }
+      await host.change({ do: 'skill', skill: { do: 'add', version, bundle } })
+      return host.change({ do: 'skill', skill: { do: 'enable', name } })
+    }
+
+    it('go back each with the tier of its own signature', async () => {
+      await addSkill('knots')
+      const { generation } = await addSkill('kites', 'release')
+      const tiers = async () =>
+        Object.fromEntries(
+          pinsOf(await host.lifecycle.current(), 'skill').map(({ id, tier }) => [id, tier]),
+        )
+      const before = { knots: 'community', kites: 'trusted' }
+      expect(await tiers()).toEqual(before)
+      for (const name of ['knots', 'kites'])
+        await host.change({ do: 'skill', skill: { do: 'disable', name } })
+      await host.change({ do: 'restore', generation: generation.number })
+      expect(await tiers()).toEqual(before)
+    })
   })
 
   describe('T24: the id of a plugin that was removed, with what it kept', () => {
