@@ -64,6 +64,13 @@ describe('T26: a skill that was sent', () => {
     expect(read(kites({ files }))().version.paths).toEqual(['a.md'])
   })
 
+  it('P11: is refused as a persona that is longer than one may be', () => {
+    const persona = (chars: number) =>
+      read(kites({ metadata: { 'isola-kind': 'persona' } }, 'x'.repeat(chars)))
+    expect(persona(511)).toThrow('a persona has 510 at most')
+    expect(persona(510)().version.kind).toBe('persona')
+  })
+
   it.each([
     ['no SKILL.md', { fields: kites().fields, files: { 'a.md': 'x' } }, 'no SKILL.md'],
     ['no description', skillBundle('kites', '', 'x'), 'description'],
