@@ -176,7 +176,7 @@ export function createCatalogGateway({
     async search(queries, limit) {
       const found = await askNow((api) => api.search(queries, limit, 'hits'))
       return found.map((one) =>
-        typeof one === 'string' ? { id: one, score: 0, fit: 0, matched: [] } : one,
+        typeof one === 'string' ? { id: one, score: 0, matched: [] } : one,
       )
     },
     skills: (queries) => askNow((api) => api.skills(queries)),

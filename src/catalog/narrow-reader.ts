@@ -41,7 +41,7 @@ export function createNarrowReader(sessions: OutputSpaces, model?: string): Tool
     tool: {
       name: readValuesName,
       description:
-        'Reads values out of a result that is kept behind a handle, without showing you its text. Ask for the narrowest type that does: boolean, integer, number, an enum of what you expect, a date, an id (up to 12 letters and digits). A free string or a link (uri) is somebody else’s words: you get {{…}} in its place. Put that into the input of a call as it is, alone or within a text; the words are filled in there, and you do not see them.',
+        'Reads values out of a result that is kept behind a handle, without showing you its text. Ask for the narrowest type that does; an id has up to 12 letters and digits. A free string or a link (uri) is somebody else’s words: you get {{…}} in its place. Put that into the input of a call as it is, alone or within a text; the words are filled in there, unseen.',
       inputSchema,
       execute: (input, context) => read(input, context, { sessions, model }),
     },
@@ -56,7 +56,7 @@ export function createNarrowReader(sessions: OutputSpaces, model?: string): Tool
       children: 0,
       model: { maxTokens, maxCostNanoUsd: unlimited },
     },
-    definitionHash: `core:2:${readValuesName}`,
+    definitionHash: `core:3:${readValuesName}`,
     record: { plugin: 'isola' },
   }
 }

@@ -32,7 +32,6 @@ export interface SkillLibraryDeps extends SkillViewsDeps {
 /** The skills that there are: those that ship, and those that were installed and are enabled. */
 export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
   const { sources, installed, buildIndex, count } = deps
-  const views = createSkillViews(deps)
   const rank = createSkillIndex(buildIndex)
   let searched: { readonly of: unknown; readonly skills: readonly SearchedSkill[] } | undefined
   const rankShipped = async (queries: readonly string[]): Promise<readonly SkillCandidate[]> => {
@@ -47,7 +46,7 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
     (await sources()).find(({ name }) => name === wanted) ?? (await installed?.load(wanted))
 
   return {
-    ...views,
+    ...createSkillViews(deps),
     async find(queries, isThere) {
       // What nobody can be asked about is not there now.
       const isHere: IsThere = (one) => isThere(one).catch(() => false)

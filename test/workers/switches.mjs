@@ -54,4 +54,12 @@ export default [
     find: 'if (!options.bringsAll) return planner.plan(state)',
     replace: 'return planner.plan(state)',
   },
+  {
+    name: 'skill-index-digest',
+    what: 'P19: what an index of skills names is what its digest says',
+    test: 'installed-skills.workers.test.ts',
+    file: 'src/skills/admission/fetch-skills.ts',
+    find: 'if (found !== digest)',
+    replace: "if (found === '')",
+  },
 ]

@@ -25,8 +25,8 @@ const kinds: ReadonlyMap<string, string> = new Map(
   zip archive
   json json
   html html
-  py python code
-  ts typescript code
+  py python
+  ts typescript
   yml yaml
   yaml yaml
   sql sql database`

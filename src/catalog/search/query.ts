@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { namedFiles } from './named-files.ts'
 import { stemOf } from './stemmer.ts'
 import { synonymsOf } from './synonyms.ts'
@@ -30,7 +31,7 @@ export interface ReadQuery {
 
 /** Linear in the text, of which the first 8,192 characters count. */
 export function readQuery(whole: string, synonymWeight: number): ReadQuery {
-  const text = whole.slice(0, maxQueryChars)
+  const text = headOf(whole, maxQueryChars)
   const all = queryTerms(text)
   if (all.size > maxTerms) {
     const parts = partsOf(sentencesOf(text).slice(0, maxParts))

@@ -36,7 +36,7 @@ song music track lyrics
 artist band singer album playlist > music
 news headline article
 paper publication study journal scholarly arxiv > research academic
-site website webpage page web url
+site website webpage web url
 online internet > web
 price cost
 product item goods
@@ -69,7 +69,7 @@ game gaming player
 sport football soccer basketball team league match
 audio sound voice speech
 language translate translation pronunciation
-document doc docx word
+document doc docx
 excel spreadsheet xlsx
 presentation powerpoint ppt pptx slide
 file folder directory path

@@ -330,7 +330,7 @@ it('C3: takes what a Catalog found with its scores, and from one of the version 
   const search = vi.fn<CatalogApi['search']>(() => ok([hit, 'kv__get']))
   expect(await open({ search }).gateway.search(['store'], 8)).toEqual([
     hit,
-    { id: 'kv__get', score: 0, fit: 0, matched: [] },
+    { id: 'kv__get', score: 0, matched: [] },
   ])
   expect(search).toHaveBeenCalledWith(['store'], 8, 'hits')
 })
