@@ -98,7 +98,11 @@ export async function add({
       if (!taken) continue
       updated.push(one.name)
       // It may be off now, which is among the notes.
-      last.push([`${one.name} has version ${one.hash.slice(0, 12)} from now on.`, ...taken.notes].join('\n'))
+      last.push(
+        [`${one.name} has version ${one.hash.slice(0, 12)} from now on.`, ...taken.notes].join(
+          '\n',
+        ),
+      )
     }
     print({ skills, refused, updated }, [...text, ...last].join('\n\n'))
   }

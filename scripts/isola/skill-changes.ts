@@ -10,7 +10,9 @@ export const takeVersion = (request: Client['request'], skill: string, hash: str
   request('POST /api/operator/skills/:skill/update', { params: { skill }, body: { hash } })
 
 const moreText = (count: number) =>
-  count > 0 ? [`    … ${count} lines more are not shown: read the whole of it before you take it`] : []
+  count > 0
+    ? [`    … ${count} lines more are not shown: read the whole of it before you take it`]
+    : []
 
 /** What another version changes, in lines. */
 export function changesText(name: string, { from, description, kind, requires, files }: Changes) {

@@ -56,7 +56,10 @@ function withoutDoubles(all: readonly SentSkill[]): readonly SentSkill[] {
     const first = seen.get(name)
     if (first === undefined) seen.set(name, folder)
     if (first === undefined) return one
-    return { folder, problem: `name: ${quoted(name)} is that of another one, in the folder ${first}.` }
+    return {
+      folder,
+      problem: `name: ${quoted(name)} is that of another one, in the folder ${first}.`,
+    }
   })
 }
 

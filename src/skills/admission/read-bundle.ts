@@ -89,7 +89,10 @@ export function readBundle(
     notes: [
       ...notes,
       ...renamed,
-      ...diagnostics.filter(({ severity }) => severity !== 'note').map(toLine),
+      // What is said to us and means nothing is said back; other notes are of no weight here.
+      ...diagnostics
+        .filter(({ severity, field }) => severity !== 'note' || field === 'metadata')
+        .map(toLine),
     ],
   }
 }
