@@ -103,7 +103,7 @@ const requests: Readonly<Record<string, (chat: Chat, given?: string) => Promise<
             request('GET /api/sessions/:id', { params: { id } }),
             request('GET /api/personas'),
           ]),
-          ([{ persona: spoken = 'none' }, { personas }]) =>
+          ([{ persona: spoken = 'that of your key, if it has one' }, { personas }]) =>
             [
               `Persona: ${spoken}. There are:`,
               table(personas.map(({ name, description }) => [name, short(description, 80)])),

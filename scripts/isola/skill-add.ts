@@ -92,8 +92,18 @@ export async function add({
   if (isRehearsed) print({ skills, refused }, text.join('\n\n'))
   else {
     const updated: string[] = []
-    for (const one of skills) if (await takesOver(one, values.yes, io)) updated.push(one.name)
-    const last = updated.length > 0 ? [`In use from now on: ${updated.join(', ')}.`] : []
+    const last: string[] = []
+    for (const one of skills) {
+      const taken = await takesOver(one, values.yes, io)
+      if (!taken) continue
+      updated.push(one.name)
+      // It may be off now, which is among the notes.
+      last.push(
+        [`${one.name} has version ${one.hash.slice(0, 12)} from now on.`, ...taken.notes].join(
+          '\n',
+        ),
+      )
+    }
     print({ skills, refused, updated }, [...text, ...last].join('\n\n'))
   }
   return refused.length > 0 ? 1 : 0
@@ -111,16 +121,15 @@ async function takesOver(
   isYes: boolean | undefined,
   { request, stdin, stderr }: Pick<Context, 'request' | 'stdin' | 'stderr'>,
 ) {
-  if (!changes || !waits({ changes, ...added })) return false
-  if (!isYes && !stdin.isTTY) return false
+  if (!changes || !waits({ changes, ...added })) return undefined
+  if (!isYes && !stdin.isTTY) return undefined
   if (!isYes) stderr.write(`${changesText(added.name, changes)}\n`)
   if (
     !isYes &&
     !(await confirm(`Use this version of ${added.name} from now on?`, { stdin, stderr }))
   )
-    return false
-  await takeVersion(request, added.name, added.hash)
-  return true
+    return undefined
+  return takeVersion(request, added.name, added.hash)
 }
 
 function told(

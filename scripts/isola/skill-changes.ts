@@ -9,6 +9,11 @@ export const isUrl = (given: string) => /^https?:\/\//.test(given)
 export const takeVersion = (request: Client['request'], skill: string, hash: string) =>
   request('POST /api/operator/skills/:skill/update', { params: { skill }, body: { hash } })
 
+const moreText = (count: number) =>
+  count > 0
+    ? [`    … ${count} lines more are not shown: read the whole of it before you take it`]
+    : []
+
 /** What another version changes, in lines. */
 export function changesText(name: string, { from, description, kind, requires, files }: Changes) {
   const lines = [
@@ -23,7 +28,8 @@ export function changesText(name: string, { from, description, kind, requires, f
     ...requires.removed.map((one) => `  - requires ${one}`),
     ...files.flatMap((file) => [
       `  ${file.path} (${file.is}): ${file.added} lines new, ${file.removed} gone`,
-      ...file.lines.map((line) => `    ${short(line, 200)}`),
+      ...file.lines.map((line) => `    ${short(line, 2_100)}`),
+      ...moreText(file.added + file.removed - file.lines.length),
     ]),
   ]
   return [

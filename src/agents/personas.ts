@@ -1,11 +1,9 @@
 import { headOf } from '#contracts/cut.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TokenCounter } from '#contracts/context.ts'
-import type { Persona, SkillLibrary } from '#contracts/skill.ts'
+import { maxPersonaTokens, type Persona, type SkillLibrary } from '#contracts/skill.ts'
 import { orchestratorId } from './orchestrator.ts'
 
-/** A longer one is not spoken with: so much room has the prompt once nothing is pinned any more, also with narrow reading. */
-export const maxPersonaTokens = 510
 /** Says that no persona is wanted, whatever stands behind it. */
 export const noPersona = 'none'
 

@@ -163,7 +163,7 @@ export interface SkillChanges {
     /** Lines that are new, and that are gone. */
     readonly added: number
     readonly removed: number
-    /** The first of them, each behind `+ ` or `- `, with what hides in it as codes. */
+    /** The first 200 of them, those that are new first, each behind `+ ` or `- `, with what hides in it as codes. */
     readonly lines: readonly string[]
   }[]
 }

@@ -2,6 +2,9 @@ import type { JsonObject } from './json.ts'
 import { labelFrom, ownLabel, type Label } from './label.ts'
 import type { TrustTier } from './manifest.ts'
 
+/** Of a persona; so much room has the prompt once nothing is pinned any more, also with narrow reading. */
+export const maxPersonaTokens = 510
+
 /** What is wrong, or of no use, in a SKILL.md. */
 export interface SkillDiagnostic {
   /**

@@ -64,6 +64,22 @@ describe('T26: a skill that was sent', () => {
     expect(read(kites({ files }))().version.paths).toEqual(['a.md'])
   })
 
+  it('Y18: says which of its requirements mean nothing, since nothing is held back by them', () => {
+    const metadata = { 'isola-requires': 'everything tool:a__b', 'isola-kind': 'voice' }
+    const { notes } = read(kites({ metadata }))()
+    expect(notes).toEqual([
+      expect.stringContaining('isola-kind is voice'),
+      expect.stringContaining('isola-requires has everything'),
+    ])
+  })
+
+  it('P11: is refused as a persona that is longer than one may be', () => {
+    const persona = (chars: number) =>
+      read(kites({ metadata: { 'isola-kind': 'persona' } }, 'x'.repeat(chars)))
+    expect(persona(511)).toThrow('a persona has 510 at most')
+    expect(persona(510)().version.kind).toBe('persona')
+  })
+
   it.each([
     ['no SKILL.md', { fields: kites().fields, files: { 'a.md': 'x' } }, 'no SKILL.md'],
     ['no description', skillBundle('kites', '', 'x'), 'description'],

@@ -60,7 +60,9 @@ const changes = z
         is: z.enum(['new', 'gone', 'changed']),
         added: count.describe('Lines that are new.'),
         removed: count.describe('Lines that are gone.'),
-        lines: z.array(text).describe('The first of them, each behind `+ ` or `- `.'),
+        lines: z
+          .array(text)
+          .describe('The first 200 of them, those that are new first, each behind `+ ` or `- `.'),
       }),
     ),
   })

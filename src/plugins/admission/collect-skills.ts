@@ -32,7 +32,7 @@ export function collectSkills(
   const all = roots.map((root) => {
     const own = [...files].filter(([path]) => path.startsWith(root))
     const inside = new Map(own.map(([path, bytes]) => [path.slice(root.length), bytes]))
-    return toSent(inside, root.split('/').at(-2) ?? folder)
+    return toSent(inside, root.split('/').at(-2) ?? (folder || undefined))
   })
   const wanted = only.length === 0 ? all : all.filter((one) => only.includes(nameOfSent(one)))
   if (wanted.length === 0) {
@@ -44,7 +44,23 @@ export function collectSkills(
     throw refused(
       `Its skills have ${chars} characters; ${skillCaps.maxCollectionChars} are the most that come at once. Name those that you want.`,
     )
-  return wanted
+  return withoutDoubles(wanted)
+}
+
+/** The first of those that have one name: of two nobody would know which one was looked at. */
+function withoutDoubles(all: readonly SentSkill[]): readonly SentSkill[] {
+  const seen = new Map<string, string>()
+  return all.map((one) => {
+    if (!one.bundle) return one
+    const [name, { folder = '' }] = [nameOfSent(one), one]
+    const first = seen.get(name)
+    if (first === undefined) seen.set(name, folder)
+    if (first === undefined) return one
+    return {
+      folder,
+      problem: `name: ${quoted(name)} is that of another one, in the folder ${first}.`,
+    }
+  })
 }
 
 /** What a skill calls itself, or its folder. */
@@ -66,7 +82,7 @@ function rootsOf(paths: readonly string[]): readonly string[] {
   return unique.filter((root) => !unique.some((other) => other !== root && root.startsWith(other)))
 }
 
-function toSent(inside: Files, folder: string): SentSkill {
+function toSent(inside: Files, folder: string | undefined): SentSkill {
   const entry = entryFiles.find((name) => inside.has(name)) ?? ''
   const texts: Record<string, string> = {}
   const leftOut: string[] = []

@@ -1,6 +1,6 @@
 import type { PluginBundle } from '#contracts/plugin-bundle.ts'
 import { folderToBundle } from './folder-to-bundle.ts'
-import { unzip } from './unzip.ts'
+import { unzip, withoutTop } from './unzip.ts'
 
 /**
  * Reads the zip of a plugin's folder: the one place where a zip and YAML are parsed. It runs in an isolate of its own on
@@ -8,4 +8,5 @@ import { unzip } from './unzip.ts'
  *
  * @throws `plugin_upload_invalid` or `plugin_manifest_invalid`
  */
-export const readArchive = (archive: Uint8Array): PluginBundle => folderToBundle(unzip(archive))
+export const readArchive = (archive: Uint8Array): PluginBundle =>
+  folderToBundle(new Map(withoutTop([...unzip(archive)])))

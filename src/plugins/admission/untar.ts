@@ -1,7 +1,6 @@
 import { Gunzip } from 'fflate'
 import { checkDistinct, checkPath } from './archive-paths.ts'
 import { quoted, refused } from './refused.ts'
-import { withoutTop } from './unzip.ts'
 import type { ArchiveCaps } from './zip-directory.ts'
 
 const blockBytes = 512
@@ -9,8 +8,7 @@ const blockBytes = 512
 const stepBytes = 2_048
 
 /**
- * The files of a .tar.gz by their path, without the one folder around all of them. What is no plain file is refused, as
- * are headers that say something else than they should. Throws `plugin_upload_invalid`.
+ * The files of a .tar.gz by their path. What is no plain file is refused, as are headers that say something else than they should. Throws `plugin_upload_invalid`.
  *
  * @see POSIX.1-2024, pax: ustar and extended headers
  */
@@ -40,7 +38,7 @@ export function untar(archive: Uint8Array, caps: ArchiveCaps): ReadonlyMap<strin
       throw refused(`The archive has more than ${caps.maxFiles} files.`)
   }
   checkDistinct(files.map(([path]) => path))
-  return new Map(withoutTop(files))
+  return new Map(files)
 }
 
 function gunzip(archive: Uint8Array, maxBytes: number): Uint8Array {

@@ -7,8 +7,7 @@ import { readZipDirectory, type ArchiveCaps, type ZipEntry } from './zip-directo
 const stepBytes = 2_048
 
 /**
- * The files of a zip by their path, without the one folder around all of them that archives of a repository have, and
- * without what macOS puts beside them. Throws `plugin_upload_invalid`.
+ * The files of a zip by their path, without what macOS puts beside them. Throws `plugin_upload_invalid`.
  */
 export function unzip(
   archive: Uint8Array,
@@ -17,13 +16,12 @@ export function unzip(
   if (archive.byteLength > caps.maxArchiveBytes)
     throw refused(`The archive is larger than ${caps.maxArchiveBytes} bytes.`)
   const entries = readZipDirectory(archive, caps).filter(({ path }) => !isLitter(path))
-  const files = entries.map((entry) => [entry.path, unpack(archive, entry)] as const)
-  return new Map(withoutTop(files))
+  return new Map(entries.map((entry) => [entry.path, unpack(archive, entry)] as const))
 }
 
 const isLitter = (path: string): boolean => /(^|\/)(__MACOSX\/|\.DS_Store$)/.test(path)
 
-/** Without the one folder around all of them. */
+/** Without the one folder around all of them that archives of a repository have. */
 export function withoutTop<T>(
   files: readonly (readonly [string, T])[],
 ): readonly (readonly [string, T])[] {

@@ -8,8 +8,9 @@ export interface Compared {
   readonly files: SkillBundle['files']
 }
 
-const maxLines = 20
-const maxLineChars = 200
+/** Of each file. */
+const maxLines = 200
+const maxLineChars = 2_000
 
 /** What is different in another version: all of it by number, and the first lines of each file. */
 export function compareSkills(before: Compared, after: Compared): SkillChanges {
@@ -39,8 +40,9 @@ function compareFile(
   if (before === after) return []
   const [removed, added] = [linesWithout(before, after), linesWithout(after, before)]
   const lines = [
-    ...removed.map((line) => `- ${shown(line)}`),
+    // First, so that no number of lines that are gone leaves them without room.
     ...added.map((line) => `+ ${shown(line)}`),
+    ...removed.map((line) => `- ${shown(line)}`),
   ]
   return [
     {
@@ -66,4 +68,6 @@ function linesWithout(text = '', other = ''): readonly string[] {
   })
 }
 
-const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.split(/\r\n|\n/))
+/** What ends the last line begins none. */
+const linesOf = (text: string): readonly string[] =>
+  text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r\n|\n/)

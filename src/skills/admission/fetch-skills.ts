@@ -93,7 +93,8 @@ export function createFetchSkills({ fetchArchive, readArchive }: FetchSkillsDeps
     const [one, ...others] = await readArchive(bytes, [])
     if (!one || others.length > 0)
       throw refusedSkill(`${name}: is ${others.length + 1} skills, and the index says one.`)
-    const own = { ...one, folder: one.folder || name }
+    // The folder that it is packed in may have any name.
+    const own = { ...one, folder: name }
     if (one.problem === undefined && nameOf(own) !== name)
       throw refusedSkill(`${name}: calls itself ${nameOf(own)}, and the index says otherwise.`)
     return own

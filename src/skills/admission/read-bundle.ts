@@ -6,7 +6,7 @@ import {
   type ReadSkillUpload,
   type SentSkill,
 } from '#contracts/skill-catalog.ts'
-import type { SkillDiagnostic } from '#contracts/skill.ts'
+import { maxPersonaTokens, type SkillDiagnostic } from '#contracts/skill.ts'
 import { hasHidden, hasHiddenInLine, toVisible } from '#contracts/visible-text.ts'
 import { readSkill } from '../read-skill.ts'
 import { textOf } from '../skill-fields.ts'
@@ -68,6 +68,11 @@ export function readBundle(
   // A file that says no name that can be used is loaded all the same: its folder has one, mostly.
   const name = isSkillName(skill.name) || !isSkillName(named) ? skill.name : named
   const renamed = name === skill.name ? [] : [`it is installed as ${name}, the name of its folder`]
+  const tokens = count.ofText(body)
+  if (skill.kind === 'persona' && tokens > maxPersonaTokens)
+    throw refusedSkill(
+      `${entryFile}: has ${tokens} tokens; a persona has ${maxPersonaTokens} at most.`,
+    )
   const text = toSkillBundleText(bundle)
   return {
     version: {
@@ -76,7 +81,7 @@ export function readBundle(
       hash: sha256(text),
       sizeBytes: new TextEncoder().encode(text).byteLength,
       paths: paths.filter((path) => path !== entryFile),
-      tokens: count.ofText(body),
+      tokens,
       text: body.slice(0, maxSearchedChars).toWellFormed(),
     },
     bundle,
@@ -84,7 +89,10 @@ export function readBundle(
     notes: [
       ...notes,
       ...renamed,
-      ...diagnostics.filter(({ severity }) => severity !== 'note').map(toLine),
+      // What is said to us and means nothing is said back; other notes are of no weight here.
+      ...diagnostics
+        .filter(({ severity, field }) => severity !== 'note' || field === 'metadata')
+        .map(toLine),
     ],
   }
 }

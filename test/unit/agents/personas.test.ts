@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SkillSource } from '#contracts/skill.ts'
 import { createAgentDirectory } from '../../../src/agents/agent-directory.ts'
-import { maxPersonaTokens } from '../../../src/agents/personas.ts'
+import { maxPersonaTokens } from '#contracts/skill.ts'
 import { maxPromptTokens } from '../../../src/agents/wire-orchestrator.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../../src/catalog/outside-tools.ts'

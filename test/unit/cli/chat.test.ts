@@ -389,6 +389,8 @@ describe('isola chat, from a pipe', () => {
     expect(posts).toEqual([{ persona: 'calm' }, { persona: 'analyst' }, { persona: 'none' }])
     expect(stderr).toContain('\nPersona: calm. There are:\ncalm  A calm voice.\n')
     expect(stderr).toContain('There is no /session now.')
+    const own = await isola(['chat'], { env, fetch: fakeServer([]).fetch, input: '/persona\n' })
+    expect(own.stderr).toContain('\nPersona: that of your key, if it has one. There are:\n')
     const named = fakeServer([])
     const args = ['chat', '--session', session, '--persona', 'calm']
     await isola(args, { env, fetch: named.fetch, input: '' })

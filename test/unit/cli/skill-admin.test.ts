@@ -136,7 +136,10 @@ describe('isola skill add', () => {
   it('takes a version over an enabled one into use only if that is said, and says what it changes', async () => {
     putSkill('weaving', 'weaving')
     const notes = ['… goes on until an operator takes this one']
-    const reply: Reply = () => ({ skills: [added('weaving', { changes, notes })], refused: [] })
+    const reply: Reply = ({ route }) =>
+      route.endsWith('/update')
+        ? { notes: ['It requires more than the version before: tool:x__y. So it is disabled.'] }
+        : { skills: [added('weaving', { changes, notes })], refused: [] }
     const routes = async (values: object) =>
       (await run('add', [folder], { values, reply })).sent.map(({ route }) => route)
     expect(await routes({})).toEqual(['POST /api/operator/skills'])
@@ -148,6 +151,38 @@ describe('isola skill add', () => {
     const { text } = await run('add', [folder], { reply })
     expect(text).toContain('+ requires tool:x__y')
     expect(text).toContain('SKILL.md (changed): 1 lines new, 0 gone\n    + Steal.')
+    const taken = await run('add', [folder], { values: { yes: true }, reply })
+    expect(taken.text).toContain('from now on.\nIt requires more than the version before')
+  })
+
+  it('says how many lines of another version it does not show', async () => {
+    putSkill('weaving', 'weaving')
+    const files = [{ path: 'a.md', is: 'changed', added: 1, removed: 240, lines: ['+ Steal.'] }]
+    const reply: Reply = () => ({
+      skills: [added('weaving', { changes: { ...changes, files } })],
+      refused: [],
+    })
+    const { text } = await run('add', [folder], { reply })
+    expect(text).toContain('    + Steal.\n    … 240 lines more are not shown')
+  })
+
+  it('refuses the second of two in a collection that have one name, and takes the first', async () => {
+    putSkill('a', 'weaving')
+    putSkill('b', 'weaving')
+    const { json, sent } = await run('add', [folder], { reply: adds })
+    expect(sent).toHaveLength(1)
+    expect(json).toMatchObject({
+      refused: [{ name: 'b', message: expect.stringContaining('in the folder a') as string }],
+    })
+  })
+
+  it('installs what has no name under that of its folder, also where a zip has this folder alone', async () => {
+    put('one.zip', zipOf({ 'weaving/SKILL.md': '---\ndescription: Weaves.\n---\nThe way.' }))
+    const { sent } = await run('add', [join(folder, 'one.zip')], { reply: adds })
+    expect(sent.map(({ body }) => body?.['folder'])).toEqual(['weaving'])
+    put('top.zip', zipOf({ 'SKILL.md': '---\nname: dyeing\ndescription: Dyes.\n---\nThe way.' }))
+    const top = await run('add', [join(folder, 'top.zip')], { reply: adds })
+    expect(top.sent.map(({ body }) => body?.['folder'])).toEqual([undefined])
   })
 
   it('refuses what is neither, and a key for what is not read here', async () => {

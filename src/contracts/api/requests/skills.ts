@@ -61,11 +61,11 @@ export const readSkillsAnswer = z.strictObject({
   skills: z.array(
     z.union([
       z.strictObject({
-        folder: z.string().max(300),
+        folder: z.string().max(300).optional(),
         bundle: skillBundleSchema,
         notes: z.array(z.string().max(5_000)).max(20),
       }),
-      z.strictObject({ folder: z.string().max(300), problem: z.string().max(2_000) }),
+      z.strictObject({ folder: z.string().max(300).optional(), problem: z.string().max(2_000) }),
     ]),
   ),
 })

@@ -129,7 +129,6 @@ it('T26: nothing of the Worker itself parses a zip or YAML', () => {
   expect(importers('unzip.ts').toSorted()).toEqual([
     `${install}/read-archive.ts`,
     `${install}/read-skills.ts`,
-    `${install}/untar.ts`,
   ])
   expect(importers('untar.ts')).toEqual([`${install}/read-skills.ts`])
   expect(importers('folder-to-bundle.ts')).toEqual([`${install}/read-archive.ts`])
