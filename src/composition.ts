@@ -14,6 +14,7 @@ import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contrac
 import type { Sources } from '#contracts/sources.ts'
 import { composeGovernance, type GovernanceParts } from './governance/compose.ts'
 import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
+import { createPlannedJob } from './governance/planned-job.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
 import { composeHttp, fullNameIn } from './http/compose.ts'
 import type { HttpDeps } from './http/deps.ts'
@@ -28,6 +29,7 @@ import { composePlugins } from './plugins/compose.ts'
 import type { PluginRunnerStub } from './plugins/sandbox/isolate-host.ts'
 import type { RunnerParts } from './plugins/sandbox/run-call.ts'
 import type { PluginServiceRuntime } from './plugins/capabilities/storage/plugin-service.ts'
+import { composeSchedules } from './schedules/compose.ts'
 import { composeSessions } from './sessions/compose.ts'
 import { parseConfig } from './settings.ts'
 import { bundledSkills } from './skills.gen.ts'
@@ -35,9 +37,10 @@ import { composeSkills } from './skills/compose.ts'
 import { secureBytes, systemSources, writeLine } from './sources.ts'
 import { createReadAsset } from './storage/assets.ts'
 import { composeStorage } from './storage/compose.ts'
+import { composeTriggers, type Triggers } from './triggers.ts'
 import { version } from '../package.json'
 
-export interface Runtime {
+export interface Runtime extends Triggers {
   readonly session: SessionRuntime
   readonly principal: PrincipalRuntime
   readonly http: HttpDeps
@@ -45,8 +48,6 @@ export interface Runtime {
   readonly catalog: CatalogRuntime
   readonly pluginService: PluginServiceRuntime
   readonly mcpServer: McpServerRuntime
-  /** What is to be done once a day. Never throws. */
-  readonly daily: () => Promise<void>
 }
 
 /** What only the Worker's entry module can reach. */
@@ -65,10 +66,10 @@ export function composeRuntime(
 ): Runtime {
   const rooms = composeRooms(env, sources, platform)
   const { config, storage, sessions, governance, plugins, agents, catalog } = rooms
-  const { principals, logins } = governance
   const { createMeter, createSpace, gateway } = sessions
-  const { keepNamedMs, keepAuditMs, keepUsageDays } = config
+  const { keepNamedMs, keepUsageDays } = config
   const kept = { ...timing, ...(keepNamedMs && { keepNamedMs }) }
+  const objects = { createSpace, createSchedules: rooms.schedules.createHost }
   return {
     session: {
       ...sources,
@@ -78,10 +79,10 @@ export function composeRuntime(
       agents: agents.directory,
       audit: storage.audit,
       deployment: storage.deployment,
-      principals,
+      principals: governance.principals,
       approvalRules: storage.approvalRules,
       mayBegin: governance.mayBegin,
-      held: principals,
+      held: governance.principals,
       onSessionEnded: inTurn(rooms.hooks.sessionEnded, rooms.mcp.sessionEnded),
       onCatalogSilent: catalog.installed.heardOfSilence,
       timing: kept,
@@ -94,24 +95,16 @@ export function composeRuntime(
       principals: async () => (await storage.keys.principals()).length,
       wire: rooms.agents.wire,
     },
-    pluginService: { createSpace },
+    pluginService: objects,
     mcpServer: rooms.mcp.runtime,
-    daily: inTurn(
-      storage.retention({
-        ...(keepAuditMs !== undefined && { keepAuditMs }),
-        keep: kept,
-        collect: catalog.installed.collect,
-        tell: principals.tell,
-      }),
-      logins.oauth?.daily,
-    ),
+    ...composeTriggers(rooms, kept),
     principal: {
+      ...objects,
       createMeter,
-      createSpace,
       clock: sources.clock,
       sessions: gateway,
       timing: { ...defaultPrincipalTiming, ...(keepUsageDays && { keepUsageDays }), ...timing },
-      report: principals.report,
+      report: governance.principals.report,
       stateOf: governance.credentialState,
     },
     http: composeSurfaces(rooms, sources),
@@ -136,6 +129,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     models,
     readImage: models.takesAddresses ? undefined : rooms.common.readImage,
     principals,
+    schedules: { ...storage.schedules, ...rooms.schedules.gateway },
     agents: agents.directory,
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
@@ -220,7 +214,16 @@ function composeBase(
   const common = { ...shared, ...told, validator, readSecrets }
   const models = composeModels({ ...common, ai: env.AI, buildIndex })
   const readAsset = createReadAsset(env.ASSETS)
-  return { config, storage, sessions, catalog, governance, models, readAsset, common }
+  const schedules = composeSchedules({
+    ...shared,
+    ...told,
+    sessions,
+    governance,
+    index: storage.schedules,
+    namespaces: { principal: env.PRINCIPAL, plugin: env.PLUGIN_SERVICE },
+    createJob: createPlannedJob,
+  })
+  return { config, storage, sessions, catalog, governance, models, schedules, readAsset, common }
 }
 
 interface WorkParts extends ReturnType<typeof composeBase> {
@@ -231,12 +234,11 @@ interface WorkParts extends ReturnType<typeof composeBase> {
 
 /** What an agent works with: plugins, remote servers, the agents themselves, the loop. */
 function composeWork(parts: WorkParts) {
-  const { env, sources, common, storage, sessions, catalog, governance } = parts
+  const { env, sources, common, storage, sessions, catalog, governance, readAsset } = parts
   const { installed, validator, outputs, buildIndex } = catalog
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
   const memory = composeMemory({ buildIndex })
-  const { readAsset } = parts
   const skills = composeSkills({ ...sources, readAsset, asset: bundledSkills, buildIndex, count })
   const plugins = composePlugins({
     ...common,

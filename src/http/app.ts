@@ -64,6 +64,10 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
     '/api/approval-rules',
     async () => (await import('./approval-rules.ts')).addApprovalRuleRoutes,
   )
+  const schedules = () => import('./schedules/schedules.ts')
+  addLater('/api/schedules', async () => (await schedules()).addScheduleRoutes)
+  addLater('/api/notices', async () => (await schedules()).addNoticeRoutes)
+  addLater('/api/settings', async () => (await schedules()).addSettingsRoutes)
   addLater('/api/mcp', async () => (await import('./own-mcp-logins.ts')).addOwnMcpLoginRoutes)
   addLater('/api/sessions', async () => (await import('./sessions/sessions.ts')).addSessionRoutes)
   addLater('/api/operator', async () => (await import('./operator/operator.ts')).addOperatorRoutes)

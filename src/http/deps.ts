@@ -26,6 +26,7 @@ import type { PrincipalReader } from '#contracts/principal.ts'
 import type { RequestLimits } from '#contracts/request-limits.ts'
 import type { ReadImage } from '#contracts/read-image.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
+import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SessionEntry } from '#contracts/session-entry.ts'
@@ -83,6 +84,7 @@ export interface HttpDeps {
   readonly approvals: ApprovalInbox
   readonly approvalRules: Pick<ApprovalRules, 'list' | 'revoke'>
   readonly sessionIndex: SessionIndex
+  readonly schedules: ScheduleGateway & Pick<ScheduleIndex, 'find' | 'list'>
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport
   readonly metrics: MetricsReport

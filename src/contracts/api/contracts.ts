@@ -7,6 +7,7 @@ import { openaiContracts } from './openai.ts'
 import { pluginContracts } from './plugins.ts'
 import { recordContracts } from './record.ts'
 import { runContracts } from './runs.ts'
+import { scheduleContracts } from './schedules.ts'
 import { sessionContracts } from './sessions.ts'
 import { settingContracts } from './settings.ts'
 import { skillContracts } from './skills.ts'
@@ -20,6 +21,7 @@ export type ApiRoutes = typeof healthContracts &
   typeof approvalContracts &
   typeof keyContracts &
   typeof settingContracts &
+  typeof scheduleContracts &
   typeof skillContracts &
   typeof pluginContracts &
   typeof mcpContracts
@@ -34,6 +36,7 @@ export const apiContracts: ApiContracts = {
   ...approvalContracts,
   ...keyContracts,
   ...settingContracts,
+  ...scheduleContracts,
   ...skillContracts,
   ...pluginContracts,
   ...mcpContracts,
