@@ -14,7 +14,6 @@ import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contrac
 import type { Sources } from '#contracts/sources.ts'
 import { composeGovernance, type GovernanceParts } from './governance/compose.ts'
 import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
-import { createPlannedJob } from './governance/planned-job.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
 import { composeHttp, fullNameIn } from './http/compose.ts'
 import type { HttpDeps } from './http/deps.ts'
@@ -129,7 +128,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     models,
     readImage: models.takesAddresses ? undefined : rooms.common.readImage,
     principals,
-    schedules: { ...storage.schedules, ...rooms.schedules.gateway },
+    schedules: { ...storage.schedules, ...rooms.schedules, ...rooms.schedules.gateway },
     agents: agents.directory,
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
@@ -219,9 +218,9 @@ function composeBase(
     ...told,
     sessions,
     governance,
+    installed,
     index: storage.schedules,
     namespaces: { principal: env.PRINCIPAL, plugin: env.PLUGIN_SERVICE },
-    createJob: createPlannedJob,
   })
   return { config, storage, sessions, catalog, governance, models, schedules, readAsset, common }
 }
@@ -283,6 +282,7 @@ function composeWork(parts: WorkParts) {
     count,
     load: plugins.load,
     wireServers: mcp.wire,
+    own: [parts.schedules.tools],
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)

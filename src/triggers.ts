@@ -20,7 +20,7 @@ interface TriggerParts {
   readonly storage: Pick<Of<typeof composeStorage>, 'retention'>
   readonly catalog: Pick<Of<typeof composeCatalog>, 'installed'>
   readonly governance: Pick<Of<typeof composeGovernance>, 'logins' | 'principals'>
-  readonly schedules: Pick<Of<typeof composeSchedules>, 'watch'>
+  readonly schedules: Pick<Of<typeof composeSchedules>, 'watch' | 'syncPlugins'>
 }
 
 /** The trigger of `wrangler.toml` by which it is watched whether an alarm was lost. */
@@ -40,6 +40,8 @@ export function composeTriggers(
       tell: principals.tell,
     }),
     logins.oauth?.daily,
+    // Again, should a change of what is enabled have been cut before its end.
+    schedules.syncPlugins,
   )
   return { daily, scheduled: (cron) => (cron === everyMinute ? schedules.watch() : daily()) }
 }

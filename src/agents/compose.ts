@@ -31,6 +31,8 @@ export interface AgentParts<T extends Loaded> extends DirectoryParts {
   >
   readonly initial: PluginSnapshot
   readonly onFault: (error: unknown) => void
+  /** Owners of tools that are no part of what is installed, and always there. */
+  readonly own: Remote['servers']
   readonly createPrompts: () => AgentDirectoryDeps['prompts']
   /** The plugins of a generation, by their manifests alone. */
   readonly load: (snapshot: PluginSnapshot) => T
@@ -40,7 +42,7 @@ export interface AgentParts<T extends Loaded> extends DirectoryParts {
 
 /** The agents of whatever is enabled, wired anew with each generation. */
 export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
-  const { installed, initial, onFault, load, wireServers, createPrompts, ...rest } = parts
+  const { installed, initial, onFault, load, wireServers, own, createPrompts, ...rest } = parts
   const wire = (snapshot: PluginSnapshot, beyond?: MoreTools) => {
     const loaded = load(snapshot)
     const remote = wireServers(
@@ -48,7 +50,7 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
       loaded.plugins.map(({ manifest }) => manifest.id),
     )
     const { plugins } = loaded
-    const { servers } = remote
+    const servers = [...own, ...remote.servers]
     const prompts = createPrompts()
     const { narrow_reading: narrow = [], pinned } = policyOf(snapshot)
     const readsNarrowly = (agent: string) => narrow.includes(agent) || narrow.includes('*')

@@ -60,3 +60,16 @@ export function toScheduleSpec(
     deliver: asked.deliver ?? usual.deliver,
   }
 }
+
+/** What a manifest's schedule does each time: the same call that anybody can make by hand. */
+export const workOfPlugin = (plugin: string) => ({
+  agent: 'orchestrator',
+  tool: `${plugin}__execute`,
+  input: {},
+})
+
+/** The cron expression in a manifest, if it has one. */
+export const cronOfManifest = (manifest: unknown): string | undefined => {
+  const { schedule } = Object(manifest) as { readonly schedule?: unknown }
+  return typeof schedule === 'string' ? schedule : undefined
+}

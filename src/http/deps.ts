@@ -84,7 +84,11 @@ export interface HttpDeps {
   readonly approvals: ApprovalInbox
   readonly approvalRules: Pick<ApprovalRules, 'list' | 'revoke'>
   readonly sessionIndex: SessionIndex
-  readonly schedules: ScheduleGateway & Pick<ScheduleIndex, 'find' | 'list'>
+  readonly schedules: ScheduleGateway &
+    Pick<ScheduleIndex, 'find' | 'list'> & {
+      /** Brings the schedules of manifests to what is enabled. Never throws. */
+      readonly syncPlugins: () => Promise<void>
+    }
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport
   readonly metrics: MetricsReport

@@ -13,9 +13,9 @@ const doubled = (firstMs: number, times: number, mostMs: number): number =>
 export const lookDelayMs = (looks: number, isParked: boolean): number =>
   doubled(isParked ? 30 * secondMs : secondMs, looks, isParked ? 15 * minuteMs : minuteMs)
 
-/** When it is tried again to begin a run: in all about half an hour. */
+/** When it is tried again to begin a run: in all about twenty minutes. */
 export const retryDelayMs = (tries: number): number => doubled(5 * secondMs, tries, 10 * minuteMs)
 
-/** When a delivery is tried again: in all about two hours. */
+/** When a delivery is tried again: in all about half an hour. */
 export const deliveryDelayMs = (attempts: number): number =>
   doubled(15 * secondMs, attempts, 60 * minuteMs)

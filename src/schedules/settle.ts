@@ -55,7 +55,9 @@ export function settleDue(
   let { open } = underWay
   for (const slotMs of due) {
     const lateMs = nowMs - slotMs - jitter(slotMs)
-    const verdict = verdictOn(spec, { slotMs, lateMs, open, isNewest: slotMs === newest, paused })
+    const isBehind = lateMs > graceMs || verdicts.some(({ state }) => state === 'queued')
+    const isNewest = slotMs === newest
+    const verdict = verdictOn(spec, { slotMs, lateMs, open, isNewest, isBehind, paused })
     // It stays where it is until one of those that wait has ended: nothing is dropped for want of room.
     if (verdict === 'wait') return { verdicts, nextMs: slotMs, isBlocked: true }
     if (verdict.state === 'queued') open += 1
@@ -71,6 +73,8 @@ function verdictOn(
     readonly lateMs: number
     readonly open: number
     readonly isNewest: boolean
+    /** It is late, or comes after one that is. */
+    readonly isBehind: boolean
     readonly paused: Schedule['paused']
   },
 ): Verdict | 'wait' {
@@ -79,7 +83,7 @@ function verdictOn(
   const missed = whyMissed(spec, lateMs, at.isNewest)
   if (missed !== undefined) return { slotMs, state: 'missed', reason: missed }
   // Each that is caught up waits for the one before: that is what `all` asks for.
-  const mayQueue = spec.overlap === 'queue' || (lateMs > graceMs && spec.catchUp === 'all')
+  const mayQueue = spec.overlap === 'queue' || (at.isBehind && spec.catchUp === 'all')
   if (open > 0 && !mayQueue)
     return { slotMs, state: 'skipped', reason: 'an earlier firing still works' }
   return open >= maxQueued ? 'wait' : { slotMs, state: 'queued' }

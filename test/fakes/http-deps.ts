@@ -354,6 +354,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     schedules: {
       find: async () => undefined,
       list: async () => [],
+      syncPlugins: async () => {},
       ask: async () => {
         throw new IsolaError('request_not_found', 'There is no such schedule.')
       },

@@ -1,6 +1,10 @@
-import { scheduleRequest, type ScheduleRequestBody } from '#contracts/api/requests/schedules.ts'
+import {
+  scheduleRequest,
+  type AskedWhen,
+  type ScheduleRequestBody,
+} from '#contracts/api/requests/schedules.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { toScheduleSpec, toWhen } from '#contracts/schedule-spec.ts'
+import { cronOfManifest, toScheduleSpec, toWhen, workOfPlugin } from '#contracts/schedule-spec.ts'
 import type { ScheduledWork, ScheduleSpec } from '#contracts/schedule.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
@@ -44,9 +48,11 @@ async function toSpec(
   context: HttpContext,
   asked: ScheduleRequestBody,
 ): Promise<ScheduleSpec> {
-  const work = await toWork(deps, context, asked)
+  const { plugin } = asked
+  const offered = plugin === undefined ? undefined : await ofPlugin(deps, asked, plugin)
+  const work = offered?.work ?? (await toWork(deps, context, asked))
   if (asked.check) await checkTool(deps, asked.check.tool, 'check.tool')
-  const { when } = asked
+  const { when = offered?.when } = asked
   if (!when)
     throw invalid('when', 'is required: { "cron": "0 9 * * 1-5" } or { "everyMinutes": 30 }')
   const needsZone = 'cron' in when && when.timeZone === undefined
@@ -58,6 +64,24 @@ async function toSpec(
     work,
     limits: toLimits(asked.limits),
   })
+}
+
+/** What a manifest schedules, for somebody besides the operator. */
+async function ofPlugin(
+  deps: HttpDeps,
+  asked: ScheduleRequestBody,
+  plugin: string,
+): Promise<{ readonly when: AskedWhen; readonly work: ScheduledWork }> {
+  const other = (['task', 'tool', 'input', 'model', 'agent'] as const).find(
+    (name) => asked[name] !== undefined,
+  )
+  if (other !== undefined) throw invalid(other, 'is not asked beside a plugin, whose code works')
+  const cron = cronOfManifest((await deps.plugins.show(plugin))?.manifest)
+  const work = workOfPlugin(plugin)
+  const names = await deps.agents.toolNames([work.tool])
+  if (cron === undefined || !names.includes(work.tool))
+    throw invalid('plugin', `there is no plugin "${plugin}" here that schedules anything`)
+  return { when: { cron }, work }
 }
 
 /** What a firing does, of what somebody may ask for. */
