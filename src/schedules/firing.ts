@@ -58,7 +58,7 @@ export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps)
     messages: [
       {
         role: 'user',
-        text: textOf(spec.name, work, slot),
+        text: textOf(work, slot),
         taint: ['user'],
         // Its name, its task and its tool are its maker's words; what a check read is of wherever it read it.
         ...(slot.label && !isCheck && { label: slot.label }),
@@ -68,7 +68,10 @@ export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps)
     pauses: 'park',
     ...('tool' in work
       ? { directCall: { tool: work.tool, input: work.input }, isStateless: true }
-      : { ...(work.model !== undefined && { model: work.model }) }),
+      : {
+          clientInstructions: aboutOf(spec.name, slot.slotMs),
+          ...(work.model !== undefined && { model: work.model }),
+        }),
     ...(limits && { limits }),
   }
   const key = keyOf(slot, deps.sha256)
@@ -78,12 +81,14 @@ export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps)
   return { session, run }
 }
 
-function textOf(name: string, work: ScheduledWork, { slotMs, checked }: Slot): string {
+function textOf(work: ScheduledWork, { checked }: Slot): string {
   if ('tool' in work) return `Call ${work.tool}.`
-  const due = new Date(slotMs).toISOString()
-  const found = checked === undefined ? '' : `\n\nWhat its check found:\n${checked}`
-  return `${work.task}\n\n(This is the schedule "${name}", due ${due}. Nobody waits at the other end.)${found}`
+  return checked === undefined ? work.task : `${work.task}\n\nWhat its check found:\n${checked}`
 }
+
+/** What whoever works should know, and is no part of the task. */
+const aboutOf = (name: string, slotMs: number): string =>
+  `This was begun by the schedule ${JSON.stringify(name)}, due ${new Date(slotMs).toISOString()}. Nobody reads along: answer with what is to be told.`
 
 /** Looks at the run of a slot. Throws where its session cannot be asked, and `request_not_found` if it is gone. */
 export async function lookAtRun(
