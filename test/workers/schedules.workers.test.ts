@@ -64,7 +64,7 @@ const historyOf = async (id: string): Promise<Answer> =>
 const make = (body: object) => callJson('/api/schedules', { json: body })
 
 describe('a schedule of a person', () => {
-  it('Y10: works in a session of its own at its time, and tells its principal what came of it', async () => {
+  it('M9: works in a session of its own at its time, and tells its principal what came of it', async () => {
     const { requests } = withModel(() => ({ text: 'Two tickets are open.' }))
     setTime(startMs)
     const made = await make({ task: 'Count the open tickets.', when: { cron: '*/5 * * * *' } })
@@ -97,7 +97,7 @@ describe('a schedule of a person', () => {
     )
   })
 
-  it('fires a slot once, whoever rings: alarms twice, the watchdog twice, an object that was aborted', async () => {
+  it('F10: F11: fires a slot once, whoever rings: alarms twice, the watchdog twice, an object that was aborted', async () => {
     withModel(() => ({ text: 'done' }))
     setTime(startMs)
     const { id, next } = await make({ task: 'Go.', when: { everyMinutes: 10 } })
@@ -131,7 +131,7 @@ describe('a schedule of a person', () => {
     expect((await call(`/api/schedules/${tried}`)).status).toBe(404)
   })
 
-  it('is found by the watchdog when its alarm is lost', async () => {
+  it('F11: is found by the watchdog when its alarm is lost', async () => {
     withModel(() => ({ text: 'done' }))
     setTime(startMs)
     const { id, next } = await make({ task: 'Go.', when: { everyMinutes: 30 } })
@@ -231,7 +231,7 @@ describe('a schedule of a person', () => {
     ])
   })
 
-  it('Y24: is proposed by an agent that found the tool for it, and made once its person allows it', async () => {
+  it('M9: is proposed by an agent that found the tool for it, and made once its person allows it', async () => {
     const input = { name: 'Standup', task: 'Ask for the standup.', cron: '0 9 * * 1-5' }
     const { requests } = withModel((request, index) => {
       if (index === 0)

@@ -132,7 +132,7 @@ async function simulate(seed: number): Promise<readonly Slot[]> {
 
 describe('a schedule of a thousand slots', () => {
   it.each(Array.from({ length: isNightly ? 40 : 3 }, (_, seed) => seed + 1))(
-    'seed %i: double, late and missing rings, restarts, a day without any: none is lost, none twice',
+    'F10: F11: seed %i: double, late and missing rings, restarts, a day without any: none is lost, none twice',
     async (seed) => {
       const settled = await simulate(seed)
       const states = Map.groupBy(settled, ({ state }) => state)
