@@ -4,6 +4,7 @@ import { composeGovernance, type GovernanceParts } from './governance/compose.ts
 import { fullNameIn } from './http/compose.ts'
 import { composeModels } from './models/compose.ts'
 import { composeOutbound } from './outbound/compose.ts'
+import { composeSchedules } from './schedules/compose.ts'
 import { composeSessions } from './sessions/compose.ts'
 import { parseConfig } from './settings.ts'
 import { secureBytes, writeLine } from './sources.ts'
@@ -63,5 +64,14 @@ export function composeBase(
   const common = { ...shared, ...told, validator, readSecrets, redact }
   const models = composeModels({ ...common, ai: env.AI, buildIndex })
   const readAsset = createReadAsset(env.ASSETS)
-  return { config, storage, sessions, catalog, governance, models, readAsset, common }
+  const schedules = composeSchedules({
+    ...shared,
+    ...told,
+    sessions,
+    governance,
+    installed,
+    index: storage.schedules,
+    namespaces: { principal: env.PRINCIPAL, plugin: env.PLUGIN_SERVICE },
+  })
+  return { config, storage, sessions, catalog, governance, models, schedules, readAsset, common }
 }

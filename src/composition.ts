@@ -29,9 +29,10 @@ import type { PluginServiceRuntime } from './plugins/capabilities/storage/plugin
 import { bundledSkills } from './skills.gen.ts'
 import { composeSkills } from './skills/compose.ts'
 import { systemSources } from './sources.ts'
+import { composeTriggers, type Triggers } from './triggers.ts'
 import { version } from '../package.json'
 
-export interface Runtime {
+export interface Runtime extends Triggers {
   readonly session: SessionRuntime
   readonly principal: PrincipalRuntime
   readonly http: HttpDeps
@@ -39,8 +40,6 @@ export interface Runtime {
   readonly catalog: CatalogRuntime
   readonly pluginService: PluginServiceRuntime
   readonly mcpServer: McpServerRuntime
-  /** What is to be done once a day. Never throws. */
-  readonly daily: () => Promise<void>
 }
 
 /** What only the Worker's entry module can reach. */
@@ -59,10 +58,10 @@ export function composeRuntime(
 ): Runtime {
   const rooms = composeRooms(env, sources, platform)
   const { config, storage, sessions, governance, plugins, agents, catalog } = rooms
-  const { principals, logins } = governance
   const { createMeter, createSpace, gateway } = sessions
-  const { keepNamedMs, keepAuditMs, keepDraftsMs, keepUsageDays } = config
+  const { keepNamedMs, keepDraftsMs, keepUsageDays } = config
   const kept = { ...timing, keepDraftsMs, ...(keepNamedMs && { keepNamedMs }) }
+  const objects = { createSpace, createSchedules: rooms.schedules.createHost }
   return {
     session: {
       ...sources,
@@ -72,10 +71,10 @@ export function composeRuntime(
       agents: agents.directory,
       audit: storage.audit,
       deployment: storage.deployment,
-      principals,
+      principals: governance.principals,
       approvalRules: storage.approvalRules,
       mayBegin: governance.mayBegin,
-      held: principals,
+      held: governance.principals,
       onSessionEnded: inTurn(rooms.hooks.sessionEnded, rooms.mcp.sessionEnded),
       onCatalogSilent: catalog.installed.heardOfSilence,
       timing: kept,
@@ -89,24 +88,16 @@ export function composeRuntime(
       wire: rooms.agents.wire,
       searchSkills: rooms.skills.search,
     },
-    pluginService: { createSpace },
+    pluginService: objects,
     mcpServer: rooms.mcp.runtime,
-    daily: inTurn(
-      storage.retention({
-        ...(keepAuditMs !== undefined && { keepAuditMs }),
-        keep: kept,
-        collect: catalog.installed.collect,
-        tell: principals.tell,
-      }),
-      logins.oauth?.daily,
-    ),
+    ...composeTriggers(rooms, kept),
     principal: {
+      ...objects,
       createMeter,
-      createSpace,
       clock: sources.clock,
       sessions: gateway,
       timing: { ...defaultPrincipalTiming, ...(keepUsageDays && { keepUsageDays }), ...timing },
-      report: principals.report,
+      report: governance.principals.report,
       stateOf: governance.credentialState,
     },
     http: composeSurfaces(rooms, sources),
@@ -131,6 +122,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     models,
     readImage: models.takesAddresses ? undefined : rooms.common.readImage,
     principals,
+    schedules: { ...storage.schedules, ...rooms.schedules, ...rooms.schedules.gateway },
     agents: agents.directory,
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
@@ -225,6 +217,7 @@ function composeWork(parts: WorkParts) {
     persona: skills.persona,
     load: plugins.load,
     wireServers: mcp.wire,
+    own: [parts.schedules.tools],
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)

@@ -26,5 +26,5 @@ export class PluginRunner extends createPluginRunnerClass(() => runtime.runner) 
 
 export default {
   fetch: (request, bindings, context) => app.fetch(request, bindings, context),
-  scheduled: () => runtime.daily(),
+  scheduled: (trigger?: ScheduledController) => runtime.scheduled(trigger?.cron),
 } satisfies ExportedHandler<Env>

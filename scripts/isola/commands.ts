@@ -16,6 +16,7 @@ import model from './model.ts'
 import plugin from './plugin.ts'
 import policy from './policy.ts'
 import run from './run.ts'
+import schedule from './schedule.ts'
 import secret from './secret.ts'
 import session from './session.ts'
 import skill from './skill.ts'
@@ -26,6 +27,7 @@ export const commands: readonly Module[] = [
   chat,
   session,
   run,
+  schedule,
   approval,
   agent,
   usage,

@@ -38,6 +38,8 @@ export interface AgentParts<T extends Loaded> extends DirectoryParts {
   >
   readonly initial: PluginSnapshot
   readonly onFault: (error: unknown) => void
+  /** Owners of tools that are no part of what is installed, and always there. */
+  readonly own: Remote['servers']
   readonly createPrompts: () => AgentDirectoryDeps['prompts']
   /** The plugins of a generation, by their manifests alone. */
   readonly load: (snapshot: PluginSnapshot) => T
@@ -47,7 +49,7 @@ export interface AgentParts<T extends Loaded> extends DirectoryParts {
 
 /** The agents of whatever is enabled, wired anew with each generation. */
 export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
-  const { installed, initial, onFault, load, wireServers, createPrompts, ...rest } = parts
+  const { installed, initial, onFault, load, wireServers, own, createPrompts, ...rest } = parts
   const wire = (snapshot: PluginSnapshot, beyond?: MoreTools) => {
     const loaded = load(snapshot)
     const remote = wireServers(
@@ -55,7 +57,7 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
       loaded.plugins.map(({ manifest }) => manifest.id),
     )
     const { plugins } = loaded
-    const { servers } = remote
+    const servers = [...own, ...remote.servers]
     const prompts = createPrompts()
     const {
       narrow_reading: narrow,

@@ -48,6 +48,11 @@ const unexposed = { unexposed: texts.exactOptional().describe('what is no longer
 const server = { server: text }
 const problem = { code: text, message: text }
 const session = { session: text, owner, ...request }
+const aSchedule = {
+  schedule: text.describe('its id'),
+  owner: text.describe('whose object keeps it: `principal:<name>` or `plugin:<id>`'),
+  name: text,
+}
 
 export const deploymentEventSchemas = {
   key_added: kind('A key was made.', {
@@ -249,6 +254,24 @@ export const deploymentEventSchemas = {
       .readonly(),
     ...request,
   }),
+  schedule_added: kind('A schedule was made.', aSchedule),
+  schedule_paused: kind('A schedule was paused, or stopped by itself after failures.', {
+    ...aSchedule,
+    reason: text.exactOptional(),
+  }),
+  schedule_resumed: kind('A schedule goes on.', aSchedule),
+  schedule_removed: kind('A schedule was taken away.', aSchedule),
+  schedule_missed: kind(
+    'Slots of a schedule that nobody fired in time, and that are not caught up.',
+    {
+      schedule: text,
+      owner: text.describe('whose object keeps it'),
+      count: number,
+      fromMs: number.describe('the first of them, epoch milliseconds'),
+      toMs: number.describe('the last of them'),
+      reason: text.describe('of the first of them'),
+    },
+  ),
   run_cancelled: kind('An operator cancelled somebody’s run.', { ...session, run: text }),
   call_decided: kind('An operator decided about a call in somebody’s session.', {
     ...session,

@@ -2,6 +2,7 @@ import type { EndedCredential, HeldWorkRequest } from './held-work.ts'
 import type { OwnLimits } from './own-limits.ts'
 import type { PlatformCount } from './platform.ts'
 import type { Reply } from './reply.ts'
+import type { ScheduleApi } from './schedule-object.ts'
 import type { StorageAnswer, StorageRequest } from './space.ts'
 
 /** The dimensions a principal's day is limited in. `unlimited` if it is not. Integers. */
@@ -143,7 +144,7 @@ export interface PrincipalRates {
 }
 
 /** What a `Principal` object answers over RPC. */
-export interface PrincipalApi {
+export interface PrincipalApi extends ScheduleApi {
   readonly takeRate: (request: RateRequest) => Promise<Reply<RateVerdict>>
   readonly reserve: (request: DayLeaseRequest, limits: DayAmount) => Promise<Reply<DayAmount>>
   readonly settle: (

@@ -43,6 +43,8 @@ export interface RunOptions {
   readonly directCall?: DirectCall
   /** The run compacts what was said before it and is over: it answers nothing. */
   readonly compact?: CompactFor
+  /** Its messages are kept, and it is over: nobody answers them. */
+  readonly isNote?: boolean
   /** The surface it came in by, for the record alone: nothing decides by it. Absent in what an older version accepted. */
   readonly origin?: string
   /** The id of the key it was asked with, also below; absent for the operator key. */
@@ -84,6 +86,7 @@ export const runOptionFields: {
   mayAsk: own,
   directCall: own,
   compact: own,
+  isNote: own,
   // Where a retry comes in by is no part of what it asks; what is begun below came in there too.
   origin: { isHashed: false, inherit: whole },
   // Any of its principal's keys may repeat a request; what is begun below ends with the same one.

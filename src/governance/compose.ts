@@ -16,6 +16,7 @@ import { createMayBegin, type MayBeginOptions } from './may-begin.ts'
 import type { openOAuth as OpenOAuth, OAuthParts } from './oauth/compose.ts'
 import { createTryPolicy } from './policy/decide-tool.ts'
 import { createLivePolicy, type LivePolicyDeps } from './policy/live-policy.ts'
+import { createPlannedJob } from './planned-job.ts'
 import { createPrincipalLedger, type PrincipalNamespace } from './principal-ledger.ts'
 import { createLearnedSecrets, createRedactor } from './redactor.ts'
 import { createSealing, type MasterKeys } from './secrets/sealing.ts'
@@ -103,6 +104,7 @@ export function composeGovernance(parts: GovernanceParts) {
       operatorKey,
       openOAuth: parts.openOAuth?.(signIn),
     }),
+    createJob: createPlannedJob,
     credentialState: createCredentialState({ keys, grants, clock }),
     telemetry: composeTelemetry({ version, send, otlp: config.otlp, redact }),
     mayBegin: createMayBegin({

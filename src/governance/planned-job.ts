@@ -1,4 +1,4 @@
-import type { Lifecycle } from 'agents/lifecycle'
+import type { ScheduleJobs } from '#contracts/schedule-object.ts'
 
 /** One durable job of an object: it comes at the earliest time that somebody asked for. */
 export interface PlannedJob {
@@ -12,10 +12,7 @@ export interface PlannedJob {
   ) => Promise<{ rescheduleAt: number } | undefined>
 }
 
-export function createPlannedJob(
-  jobs: Pick<Lifecycle['jobs'], 'get' | 'push'>,
-  id: string,
-): PlannedJob {
+export function createPlannedJob(jobs: ScheduleJobs, id: string): PlannedJob {
   /** When it is due that was asked for; undefined if there is none. */
   let dueMs: number | undefined
   return {

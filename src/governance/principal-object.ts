@@ -17,6 +17,12 @@ import type {
 import type { EndedCredential, HeldWorkRequest } from '#contracts/held-work.ts'
 import type { PlatformMeter } from '#contracts/platform.ts'
 import type { Reply } from '#contracts/reply.ts'
+import {
+  scheduleJob,
+  type CreateScheduleHost,
+  type ScheduleAnswer,
+  type ScheduleRequest,
+} from '#contracts/schedule-object.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
@@ -39,6 +45,7 @@ export interface PrincipalRuntime {
   readonly report: PrincipalLedger['report']
   readonly createSpace: (storage: DurableObjectStorage) => Space
   readonly createMeter: (storage: DurableObjectStorage) => PlatformMeter
+  readonly createSchedules: CreateScheduleHost
 }
 
 const sweepJob = 'sweep'
@@ -74,12 +81,14 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       checkEveryMs: this.#runtime.timing.checkHeldEveryMs,
       wakeAt: this.#heldJob.at,
     })
+    readonly #schedules = this.#runtime.createSchedules(this.ctx.storage, this.lifecycle)
 
     onStart(): void {
       this.#meter.count({ wakes: 1 })
       // Asking for the job makes a table: an object that only was looked at keeps none.
       if (this.#held.isNeeded()) this.#heldJob.restore()
       this.#sweep.restore()
+      this.#schedules.restore()
     }
 
     /** With what it cost: who asked books that with the run it asked for, and the rest with the deployment. */
@@ -91,10 +100,18 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       return { ...reply, billed: { own: this.#meter.take(), others } }
     }
 
+    #noted(work: (nowMs: number) => void): Promise<Reply<null>> {
+      return this.#billed((nowMs) => {
+        work(nowMs)
+        return { ok: true, value: null }
+      })
+    }
+
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
       this.#meter.count({ requests: 1 })
       if (job.fn === heldJob) return this.#heldJob.run(this.#held.look)
       if (job.fn === sweepJob) return this.#sweep.run()
+      if (job.fn === scheduleJob) return this.#schedules.run()
     }
 
     reserve(request: DayLeaseRequest, limits: DayAmount): Promise<Reply<DayAmount>> {
@@ -106,10 +123,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     }
 
     settle({ run, spent, step }: Parameters<PrincipalApi['settle']>[0]): Promise<Reply<null>> {
-      return this.#billed((nowMs) => {
-        this.#ledger.settle(run, spent, nowMs, step)
-        return { ok: true, value: null }
-      })
+      return this.#noted((nowMs) => this.#ledger.settle(run, spent, nowMs, step))
     }
 
     usage(limits: DayAmount, run?: string): Promise<Reply<DayUsage>> {
@@ -117,10 +131,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     }
 
     report(incident: Incident): Promise<Reply<null>> {
-      return this.#billed((nowMs) => {
-        this.#incidents.report(incident, nowMs)
-        return { ok: true, value: null }
-      })
+      return this.#noted((nowMs) => this.#incidents.report(incident, nowMs))
     }
 
     incidents(limit: number): Promise<Reply<readonly IncidentRecord[]>> {
@@ -144,21 +155,20 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     }
 
     release(request: HeldWorkRequest): Promise<Reply<null>> {
-      return this.#billed(() => {
-        this.#held.release(request)
-        return { ok: true, value: null }
-      })
+      return this.#noted(() => this.#held.release(request))
     }
 
     /** At once, and again by the job should the object end meanwhile. */
     lookHeld(): Promise<Reply<null>> {
-      return this.#billed((nowMs) => {
-        if (this.#held.isNeeded()) {
-          this.#heldJob.at(nowMs + lookAgainMs)
-          this.ctx.waitUntil(this.#held.look())
-        }
-        return { ok: true, value: null }
+      return this.#noted((nowMs) => {
+        if (!this.#held.isNeeded()) return
+        this.#heldJob.at(nowMs + lookAgainMs)
+        this.ctx.waitUntil(this.#held.look())
       })
+    }
+
+    schedules(request: ScheduleRequest): Promise<Reply<ScheduleAnswer>> {
+      return this.#schedules.answer(request)
     }
 
     async storage(request: StorageRequest): Promise<StorageAnswer> {

@@ -65,6 +65,10 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
     async () => (await import('./approval-rules.ts')).addApprovalRuleRoutes,
   )
   addLater('/api/personas', async () => (await import('./personas.ts')).addPersonaRoute)
+  const schedules = () => import('./schedules/schedules.ts')
+  addLater('/api/schedules', async () => (await schedules()).addScheduleRoutes)
+  addLater('/api/notices', async () => (await schedules()).addNoticeRoutes)
+  addLater('/api/settings', async () => (await schedules()).addSettingsRoutes)
   addLater('/api/mcp', async () => (await import('./own-mcp-logins.ts')).addOwnMcpLoginRoutes)
   addLater('/api/sessions', async () => (await import('./sessions/sessions.ts')).addSessionRoutes)
   addLater('/api/operator', async () => (await import('./operator/operator.ts')).addOperatorRoutes)

@@ -26,6 +26,7 @@ import type { PrincipalReader } from '#contracts/principal.ts'
 import type { RequestLimits } from '#contracts/request-limits.ts'
 import type { ReadImage } from '#contracts/read-image.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
+import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SessionEntry } from '#contracts/session-entry.ts'
@@ -90,6 +91,11 @@ export interface HttpDeps {
   readonly approvals: ApprovalInbox
   readonly approvalRules: Pick<ApprovalRules, 'list' | 'revoke'>
   readonly sessionIndex: SessionIndex
+  readonly schedules: ScheduleGateway &
+    Pick<ScheduleIndex, 'find' | 'list'> & {
+      /** Brings the schedules of manifests to what is enabled. Never throws. */
+      readonly syncPlugins: () => Promise<void>
+    }
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport
   readonly metrics: MetricsReport

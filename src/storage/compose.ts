@@ -15,6 +15,7 @@ import { createModelReport } from './model-report.ts'
 import { createGrantStore } from './oauth-grants.ts'
 import { createPluginStore } from './plugins.ts'
 import { createRetention, type RetentionOptions } from './retention.ts'
+import { createScheduleIndex } from './schedules.ts'
 import { createSecretStore } from './secrets.ts'
 import { createSkillDrafts } from './skill-drafts.ts'
 import { createSkillStore } from './skills.ts'
@@ -47,6 +48,7 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     manifests: createManifestStore(database, clock),
     mcpServers: createMcpServerStore(database),
     plugins: createPluginStore(database),
+    schedules: createScheduleIndex(database),
     secrets: createSecretStore(database),
     skillDrafts: createSkillDrafts(database, clock),
     skills: createSkillStore(database),

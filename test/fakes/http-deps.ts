@@ -355,6 +355,14 @@ export function createFakeApp(options: FakeOptions = {}) {
         return { records: [], last: 0 }
       },
     },
+    schedules: {
+      find: async () => undefined,
+      list: async () => [],
+      syncPlugins: async () => {},
+      ask: async () => {
+        throw new IsolaError('request_not_found', 'There is no such schedule.')
+      },
+    },
     sessionIndex: {
       list: async (query) => {
         lists.push(query)

@@ -68,13 +68,16 @@ describe('the page about storage', () => {
     await principal.loginFailed({ address: '192.0.2.1' })
     const storage = { space: 'plugin:kv', key: 'a', value: 1, quotaBytes: 100 } as const
     await principal.storage({ verb: 'set', ...storage })
+    await principal.schedules({ verb: 'settings', ask: { set: { timeZone: 'UTC' } } })
     expect(await madeIn(stub)).toEqual(toldOf('A principal'))
   })
 
   it('names every table and column of a plugin service', async () => {
     const stub = (env.PLUGIN_SERVICE as unknown as DurableObjectNamespace).getByName('page')
     const storage = { space: 'plugin:kv', key: 'a', value: 1, quotaBytes: 100 } as const
-    await (stub as unknown as PluginServiceApi).storage({ verb: 'set', ...storage })
+    const service = stub as unknown as PluginServiceApi
+    await service.storage({ verb: 'set', ...storage })
+    await service.schedules({ verb: 'settings', ask: { set: { timeZone: 'UTC' } } })
     expect(await madeIn(stub)).toEqual(toldOf('A plugin service'))
   })
 

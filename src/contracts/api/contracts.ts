@@ -7,6 +7,7 @@ import { openaiContracts } from './openai.ts'
 import { pluginContracts } from './plugins.ts'
 import { recordContracts } from './record.ts'
 import { runContracts } from './runs.ts'
+import { scheduleContracts } from './schedules.ts'
 import { sessionContracts } from './sessions.ts'
 import { settingContracts } from './settings.ts'
 import { skillDraftContracts } from './skill-drafts.ts'
@@ -21,6 +22,7 @@ export type ApiRoutes = typeof healthContracts &
   typeof approvalContracts &
   typeof keyContracts &
   typeof settingContracts &
+  typeof scheduleContracts &
   typeof skillContracts &
   typeof skillDraftContracts &
   typeof pluginContracts &
@@ -36,6 +38,7 @@ export const apiContracts: ApiContracts = {
   ...approvalContracts,
   ...keyContracts,
   ...settingContracts,
+  ...scheduleContracts,
   ...skillContracts,
   ...skillDraftContracts,
   ...pluginContracts,

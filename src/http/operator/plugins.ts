@@ -117,7 +117,9 @@ async function changed(
   context: HttpContext,
   change: PluginChange,
 ): Promise<Response> {
-  return jsonResponse(await deps.plugins.change(change, changeBy(deps, context)))
+  const result = await deps.plugins.change(change, changeBy(deps, context))
+  await deps.schedules.syncPlugins()
+  return jsonResponse(result)
 }
 
 const idOf = (context: HttpContext): string => context.req.param('plugin') ?? ''

@@ -24,6 +24,7 @@ const everything = {
   mayRaise: true,
   directCall: { tool: 'kv__get', input: { key: 'a' } },
   compact: 'session',
+  isNote: true,
   origin: 'api',
   key: 'key_1',
   grant: 'grant_1',

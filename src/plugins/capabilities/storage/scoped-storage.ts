@@ -1,4 +1,4 @@
-import { lengthPrefixed, principalParts } from '#contracts/naming.ts'
+import { lengthPrefixed, pluginServiceParts, principalParts } from '#contracts/naming.ts'
 import type { PluginServiceApi } from '#contracts/plugin-service.ts'
 import type { PrincipalApi } from '#contracts/principal.ts'
 import type { AskStorage } from './granted-storage.ts'
@@ -39,7 +39,7 @@ export function createScopedStorage({
     return (request) => (principals.getByName(name) as PrincipalApi).storage(request)
   }
   const ofPlugin = (plugin: string): AskStorage => {
-    const name = sha256(lengthPrefixed(['plugin-service', plugin]))
+    const name = sha256(lengthPrefixed(pluginServiceParts(plugin)))
     return (request) => (services.getByName(name) as PluginServiceApi).storage(request)
   }
   return {

@@ -1,0 +1,152 @@
+import * as z from 'zod'
+import { cronProblem } from '../../cron.ts'
+import type { JsonObject } from '../../json.ts'
+import { runLimits } from './limits.ts'
+import { digits, listLimit, wantedName } from './lists.ts'
+
+/** An IANA time zone that this machine knows. */
+const timeZone = z
+  .string()
+  .min(1)
+  .max(64)
+  .refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')
+
+function isTimeZone(name: string): boolean {
+  try {
+    // A bare offset (`+01:00`) has no name that a person would know, and none of its summers.
+    const known = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
+    return /^[A-Za-z]/.test(name) && known !== ''
+  } catch {
+    return false
+  }
+}
+
+const cron = z
+  .string()
+  .max(200)
+  .superRefine((expression, context) => {
+    const message = cronProblem(expression)
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+const maxYears = 10
+const at = z.iso
+  .datetime({ offset: true, error: 'must be a moment with its offset: 2026-12-24T18:00:00+01:00' })
+  .transform((text) => Date.parse(text))
+
+/** When a schedule is due. */
+const when = z.union(
+  [
+    z.strictObject({ cron, timeZone: timeZone.optional() }),
+    z.strictObject({
+      everyMinutes: z
+        .int()
+        .min(1)
+        .max(366 * 1_440),
+    }),
+    z.strictObject({ at: z.array(at).min(1).max(100) }),
+  ],
+  'must be { "cron": "0 9 * * 1-5" }, { "everyMinutes": 30 } or { "at": ["2026-12-24T18:00:00+01:00"] }',
+)
+
+const input = z.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object',
+)
+const tool = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the name of a tool')
+const name = z
+  .string()
+  .min(1)
+  .max(100)
+  .regex(/^\P{Cc}*$/u, 'must be one line')
+
+const webhook = z
+  .string()
+  .max(1_000)
+  .refine(
+    (url) => URL.parse(url)?.protocol === 'https:',
+    'must be an https address of a public host',
+  )
+
+/** Where what came of a firing goes. */
+const deliver = z.discriminatedUnion('to', [
+  z.strictObject({ to: z.literal('none') }),
+  z.strictObject({ to: z.literal('principal') }),
+  z.strictObject({
+    to: z.literal('session'),
+    session: z.string().regex(/^ses_[0-9A-Za-z]{22}$/, 'must be the id of a session'),
+  }),
+  z.strictObject({ to: z.literal('webhook'), url: webhook }),
+])
+
+/** `POST /api/schedules`. */
+export const scheduleRequest = z.strictObject({
+  name: name.optional().describe('What it is called; the beginning of its task if absent.'),
+  when: when.optional().describe('Needed, but of a plugin’s, which has its own.'),
+  task: z.string().min(1).max(20_000).optional().describe('What an agent is asked each time.'),
+  agent: z.string().min(1).max(200).optional().describe('`orchestrator` if absent.'),
+  model: z.string().min(1).max(200).optional(),
+  tool: tool.optional().describe('Instead of a task: one call, without a model.'),
+  input: input.optional().describe('Of `tool`.'),
+  plugin: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,23}$/, 'must be the id of a plugin')
+    .optional()
+    .describe('Instead of a task: what this plugin’s manifest schedules, for you.'),
+  check: z
+    .strictObject({ tool, input: input.optional() })
+    .optional()
+    .describe('Called first, without a model: the firing goes on if it answers `shouldRun: true`.'),
+  catchUp: z
+    .enum(['skip', 'once', 'all'])
+    .optional()
+    .describe('What is done about slots that nobody fired in time; `once` if absent.'),
+  notAfterMinutes: z
+    .int()
+    .min(1)
+    .max(366 * 1_440)
+    .optional(),
+  overlap: z.enum(['skip', 'queue']).optional().describe('`skip` if absent.'),
+  jitterSeconds: z.int().min(0).max(900).optional(),
+  limits: runLimits.optional().describe('Of each firing.'),
+  daily: z
+    .strictObject({
+      runs: z.int().min(1).max(1_440).optional(),
+      tokens: z.int().min(1).optional(),
+      costUsd: z.number().min(0).max(1_000_000).optional(),
+    })
+    .optional()
+    .describe(
+      'Of a day (UTC): how many firings begin (1,440), tokens (500,000) and cost (no limit).',
+    ),
+  stopAfterFailures: z.int().min(1).max(100).optional().describe('In a row; 3 if absent.'),
+  deliver: deliver.optional().describe('`{ "to": "principal" }` if absent: your notices.'),
+  dryRun: z
+    .boolean()
+    .optional()
+    .describe('Nothing is made: what it would be, with its next slots.'),
+})
+export type ScheduleRequestBody = z.infer<typeof scheduleRequest>
+/** What somebody writes for `when`. */
+export type AskedWhen = NonNullable<ScheduleRequestBody['when']>
+
+/** `GET /api/schedules`. */
+export const schedulesQuery = z.strictObject({
+  principal: wantedName.optional(),
+  limit: listLimit.optional(),
+  after: z.string().max(40).optional(),
+})
+
+/** `GET /api/schedules/:id/history`. */
+export const historyQuery = z.strictObject({
+  limit: listLimit.optional(),
+  before: digits(maxYears * 366 * 86_400_000 + 4_102_444_800_000).optional(),
+})
+
+/** `POST /api/schedules/:id/pause`. */
+export const pauseRequest = z.strictObject({ reason: z.string().min(1).max(500).optional() })
+
+/** `GET /api/notices`. */
+export const noticesQuery = z.strictObject({ limit: listLimit.optional() })
+
+/** `POST /api/settings`. */
+export const settingsRequest = z.strictObject({ timeZone: timeZone.optional() })

@@ -1,0 +1,145 @@
+import type { Reply } from './reply.ts'
+import type {
+  Notice,
+  PrincipalSettings,
+  Schedule,
+  ScheduleChanger,
+  ScheduleOwner,
+  ScheduleView,
+  Slot,
+  ToldSchedule,
+} from './schedule.ts'
+
+interface OfOne {
+  readonly id: string
+  /** Only if it is this principal's; absent for those who see everybody's. */
+  readonly principal?: string
+}
+
+/** What an owner's object is asked, by verb, and what it answers. Throws `request_not_found` for what is not there. */
+export interface ScheduleVerbs {
+  readonly add: {
+    readonly ask: {
+      readonly schedule: Pick<Schedule, 'id' | 'owner' | 'asker' | 'spec'>
+      readonly by: ScheduleChanger
+      readonly isDryRun?: boolean
+    }
+    readonly answer: ScheduleView
+  }
+  readonly list: {
+    readonly ask: { readonly limit: number }
+    readonly answer: readonly ScheduleView[]
+  }
+  readonly show: { readonly ask: OfOne; readonly answer: ScheduleView }
+  readonly history: {
+    readonly ask: OfOne & { readonly limit: number; readonly beforeMs?: number }
+    readonly answer: readonly Slot[]
+  }
+  readonly pause: {
+    readonly ask: OfOne & { readonly reason: string; readonly by: ScheduleChanger }
+    readonly answer: ScheduleView
+  }
+  readonly resume: {
+    readonly ask: OfOne & { readonly by: ScheduleChanger }
+    readonly answer: ScheduleView
+  }
+  /** A firing now, beside its slots. The same key meets the firing that is there. */
+  readonly run: {
+    readonly ask: OfOne & { readonly key?: string; readonly by: ScheduleChanger }
+    readonly answer: Slot
+  }
+  readonly remove: {
+    readonly ask: OfOne & { readonly by: ScheduleChanger }
+    readonly answer: { readonly id: string; readonly deleted: true }
+  }
+  /** Whoever watches saw that these are late: they are looked at now, and what is not here is said to be gone. */
+  readonly poke: {
+    readonly ask: { readonly schedules: readonly Schedule[] }
+    readonly answer: { readonly looked: true }
+  }
+  readonly notices: {
+    readonly ask: { readonly limit: number }
+    readonly answer: readonly Notice[]
+  }
+  readonly notify: {
+    readonly ask: { readonly notice: Notice }
+    readonly answer: { readonly id: string }
+  }
+  readonly dismiss: {
+    readonly ask: { readonly id: string }
+    readonly answer: { readonly id: string; readonly deleted: true }
+  }
+  /** Sets them where any is named. */
+  readonly settings: {
+    readonly ask: { readonly set?: PrincipalSettings }
+    readonly answer: Required<PrincipalSettings>
+  }
+}
+
+export type ScheduleVerb = keyof ScheduleVerbs
+/** One question to an owner's object. */
+export type ScheduleRequest = {
+  readonly [Verb in ScheduleVerb]: { readonly verb: Verb; readonly ask: ScheduleVerbs[Verb]['ask'] }
+}[ScheduleVerb]
+/** What the verb says that it is. */
+export type ScheduleAnswer = ScheduleVerbs[ScheduleVerb]['answer']
+
+/** What an object that keeps schedules answers over RPC. */
+export interface ScheduleApi {
+  readonly schedules: (request: ScheduleRequest) => Promise<Reply<ScheduleAnswer>>
+}
+
+/** What is needed of an object's jobs. */
+export interface ScheduleJobs {
+  readonly get: (id: string) => { readonly time: number } | undefined
+  readonly push: (job: {
+    readonly id: string
+    readonly fn: string
+    readonly time: number
+  }) => Promise<unknown>
+}
+
+/** The name of the job by which an object's schedules wake it. */
+export const scheduleJob = 'schedules'
+
+/** The schedules of one object, for the class that it is in. */
+export interface ScheduleHost {
+  /** After a restart. Makes no table where there is no schedule. */
+  readonly restore: () => void
+  /** The job rang. Never throws. @returns When it is to ring again. */
+  readonly run: () => Promise<{ readonly rescheduleAt: number } | undefined>
+  readonly answer: (request: ScheduleRequest) => Promise<Reply<ScheduleAnswer>>
+}
+
+/** Makes it out of an object's storage and what wakes it. */
+export type CreateScheduleHost = (
+  storage: DurableObjectStorage,
+  lifecycle: {
+    readonly jobs: ScheduleJobs
+    readonly start: () => Promise<void>
+    readonly rearmAlarm: () => Promise<void>
+  },
+) => ScheduleHost
+
+/** Asks the objects that keep schedules. Throws their failures. */
+export interface ScheduleGateway {
+  readonly ask: <Verb extends ScheduleVerb>(
+    owner: ScheduleOwner,
+    verb: Verb,
+    ask: ScheduleVerbs[Verb]['ask'],
+  ) => Promise<ScheduleVerbs[Verb]['answer']>
+}
+
+/** The list of all schedules, a moment old. Every verb may throw `request_unavailable`. */
+export interface ScheduleIndex {
+  /** Each once: what is older than what is there changes nothing. */
+  readonly tell: (told: readonly ToldSchedule[]) => Promise<void>
+  /** The schedules whose owners should have done something before then, the latest first to be due. */
+  readonly late: (beforeMs: number, limit: number) => Promise<readonly Schedule[]>
+  readonly find: (id: string) => Promise<Schedule | undefined>
+  readonly list: (query: {
+    readonly principal?: string
+    readonly limit: number
+    readonly after?: string
+  }) => Promise<readonly Schedule[]>
+}

@@ -1,0 +1,122 @@
+import {
+  scheduleRequest,
+  type AskedWhen,
+  type ScheduleRequestBody,
+} from '#contracts/api/requests/schedules.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import { cronOfManifest, toScheduleSpec, toWhen, workOfPlugin } from '#contracts/schedule-spec.ts'
+import type { ScheduledWork, ScheduleSpec } from '#contracts/schedule.ts'
+import { readJsonObject } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { readIdempotencyKey } from '../headers.ts'
+import { jsonResponse } from '../responses.ts'
+import { toLimits } from '../sessions/limits.ts'
+import { checkModel, hasAgent, lookForAgent, orchestrator } from '../targets.ts'
+import { parseFields } from '../validate.ts'
+import { toListing } from './listing.ts'
+import { changer, ownerOf } from './own.ts'
+
+/** `POST /api/schedules`. A key names the schedule, so that a repeated request meets the one it made. */
+export async function makeSchedule(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
+  const asked = parseFields(scheduleRequest, await readJsonObject(context.req.raw))
+  const { id: principal, key, grant } = context.get('principal')
+  const { ids, sha256, clock } = deps.sources
+  const id =
+    idempotencyKey === undefined
+      ? ids.next('sch')
+      : `sch_${sha256(JSON.stringify(['schedule', principal, idempotencyKey])).slice(0, 22)}`
+  const owner = ownerOf(context)
+  const spec = await toSpec(deps, context, asked)
+  const asker = {
+    principal,
+    ...(key !== undefined && { key }),
+    ...(grant !== undefined && { grant }),
+  }
+  const made = await deps.schedules.ask(owner, 'add', {
+    schedule: { id, owner, asker, spec },
+    by: changer(deps, context),
+    ...(asked.dryRun === true && { isDryRun: true }),
+  })
+  const listing = toListing(made, clock.nowMs())
+  if (asked.dryRun === true) return jsonResponse(listing)
+  return jsonResponse(listing, { status: 201, headers: { location: `/api/schedules/${id}` } })
+}
+
+async function toSpec(
+  deps: HttpDeps,
+  context: HttpContext,
+  asked: ScheduleRequestBody,
+): Promise<ScheduleSpec> {
+  const { plugin } = asked
+  const offered = plugin === undefined ? undefined : await ofPlugin(deps, asked, plugin)
+  const work = offered?.work ?? (await toWork(deps, context, asked))
+  if (asked.check) await checkTool(deps, asked.check.tool, 'check.tool')
+  const { when = offered?.when } = asked
+  if (!when)
+    throw invalid('when', 'is required: { "cron": "0 9 * * 1-5" } or { "everyMinutes": 30 }')
+  const needsZone = 'cron' in when && when.timeZone === undefined
+  const zone = needsZone
+    ? await deps.schedules.ask(ownerOf(context), 'settings', {})
+    : { timeZone: 'UTC' }
+  return toScheduleSpec(asked, {
+    when: toWhen(when, { ...zone, nowMs: deps.sources.clock.nowMs() }),
+    work,
+    limits: toLimits(asked.limits),
+  })
+}
+
+/** What a manifest schedules, for somebody besides the operator. */
+async function ofPlugin(
+  deps: HttpDeps,
+  asked: ScheduleRequestBody,
+  plugin: string,
+): Promise<{ readonly when: AskedWhen; readonly work: ScheduledWork }> {
+  const other = (['task', 'tool', 'input', 'model', 'agent'] as const).find(
+    (name) => asked[name] !== undefined,
+  )
+  if (other !== undefined) throw invalid(other, 'is not asked beside a plugin, whose code works')
+  const cron = cronOfManifest((await deps.plugins.show(plugin))?.manifest)
+  const work = workOfPlugin(plugin)
+  const names = await deps.agents.toolNames([work.tool])
+  if (cron === undefined || !names.includes(work.tool))
+    throw invalid('plugin', `there is no plugin "${plugin}" here that schedules anything`)
+  return { when: { cron }, work }
+}
+
+/** What a firing does, of what somebody may ask for. */
+async function toWork(
+  deps: HttpDeps,
+  context: HttpContext,
+  { task, tool, input, model, agent = orchestrator }: ScheduleRequestBody,
+): Promise<ScheduledWork> {
+  const rights = context.get('principal')
+  await lookForAgent(deps, rights, agent)
+  if (!hasAgent(deps, rights, agent)) {
+    const message = 'agent: there is no such agent. GET /v1/models lists them.'
+    throw new IsolaError('request_not_found', message, { param: 'agent' })
+  }
+  if ((task === undefined) === (tool === undefined))
+    throw invalid('task', 'is required, or a tool instead of it: one of the two')
+  if (tool !== undefined) {
+    if (model !== undefined) throw invalid('model', 'is of a task: a tool is called without one')
+    await checkTool(deps, tool, 'tool')
+    return { agent, tool, input: input ?? {} }
+  }
+  if (input !== undefined) throw invalid('input', 'is of a tool: a task has none')
+  return {
+    agent,
+    task: task ?? '',
+    ...(model !== undefined && { model: checkModel(deps, rights, model) }),
+  }
+}
+
+/** One that is not there would fail each time. */
+async function checkTool(deps: HttpDeps, tool: string, param: string): Promise<void> {
+  const names = await deps.agents.toolNames([tool])
+  if (!names.includes(tool))
+    throw invalid(param, `there is no tool "${tool}" here. isola agent show lists them`)
+}
+
+const invalid = (param: string, problem: string): IsolaError =>
+  new IsolaError('request_invalid', `${param}: ${problem}.`, { param })

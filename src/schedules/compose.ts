@@ -1,0 +1,51 @@
+import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
+import { createDeliver, type DeliverDeps } from './deliver.ts'
+import { createScheduleGateway, type GatewayDeps } from './gateway.ts'
+import { createScheduleHosts, type HostDeps } from './host.ts'
+import { createPluginSchedules, type PluginSchedulesDeps } from './plugin-schedules.ts'
+import { createScheduleTools, toolOwner } from './tools.ts'
+import { createWatchdog, type WatchdogDeps } from './watchdog.ts'
+
+export interface ScheduleParts
+  extends
+    Pick<HostDeps, 'clock'>,
+    Pick<DeliverDeps, 'send'>,
+    GatewayDeps,
+    Pick<WatchdogDeps, 'onFault'> {
+  readonly index: HostDeps['index'] & WatchdogDeps['index'] & PluginSchedulesDeps['index']
+  readonly sessions: {
+    readonly gateway: HostDeps['sessions']
+    readonly entry: Pick<HostDeps, 'submitAs'>
+  }
+  readonly governance: Pick<HostDeps, 'mayBegin' | 'createJob'> & {
+    readonly principals: Pick<HostDeps, 'report'>
+  }
+  readonly installed: Pick<DeliverDeps, 'snapshot'> & Pick<PluginAdministration, 'list' | 'show'>
+}
+
+/** Schedules: what the objects that keep them do, the way to them, and who watches. */
+export function composeSchedules({ sessions, governance, installed, ...parts }: ScheduleParts) {
+  const gateway = createScheduleGateway(parts)
+  const { submitAs } = sessions.entry
+  return {
+    gateway,
+    createHost: createScheduleHosts({
+      ...parts,
+      deliver: createDeliver({ ...parts, ...installed, gateway, submitAs }),
+      sessions: sessions.gateway,
+      submitAs,
+      mayBegin: governance.mayBegin,
+      createJob: governance.createJob,
+      report: governance.principals.report,
+    }),
+    watch: createWatchdog({ ...parts, gateway }),
+    /** Tools that are no plugin's, with what agents are wired from. */
+    tools: {
+      id: toolOwner,
+      entries: createScheduleTools({ ...parts, gateway }),
+      isExclusive: false,
+      offers: { resources: [], prompts: [] },
+    },
+    syncPlugins: createPluginSchedules({ ...parts, gateway, plugins: installed }),
+  }
+}

@@ -1,0 +1,143 @@
+import { headOf } from '#contracts/cut.ts'
+import type { DirectOutcome } from '#contracts/direct-call.ts'
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import { lengthPrefixed } from '#contracts/naming.ts'
+import { unwrap } from '#contracts/reply.ts'
+import type { RunView } from '#contracts/run-view.ts'
+import type { SessionRuntime } from '#contracts/runtime.ts'
+import type { Schedule, ScheduledWork, Slot } from '#contracts/schedule.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
+import type { Sources } from '#contracts/sources.ts'
+import type { Ask, SubmitAs } from '#contracts/submit-as.ts'
+
+/** What a firing is made with. */
+export interface FiringDeps {
+  readonly submitAs: SubmitAs
+  readonly sessions: Pick<SessionGateway, 'at' | 'idFor'>
+  /** Whether whoever made a schedule may still ask for this. */
+  readonly mayBegin: SessionRuntime['mayBegin']
+  readonly sha256: Sources['sha256']
+}
+
+/** What a firing's run came to. */
+export type Outcome =
+  | { readonly state: 'open'; readonly isParked: boolean }
+  | (Pick<Slot, 'text' | 'label' | 'tokens' | 'costNanoUsd'> & {
+      readonly state: 'ended'
+      /** Of what failed: why. */
+      readonly reason?: string
+      /** What the tool that was called answered. */
+      readonly output?: unknown
+    })
+
+const maxTextChars = 16_000
+const maxCheckedChars = 8_000
+
+type Begun = Pick<Slot, 'session' | 'run'>
+
+/** Names the firing of a slot, and its check, among all: whoever asks twice asks for the same one. */
+const keyOf = ({ schedule, slotMs, state }: Slot, sha256: FiringDeps['sha256']): string =>
+  sha256(lengthPrefixed(['slot', schedule, String(slotMs), state]))
+
+/** Begins the run of a slot that is checking or running. Asked again it joins the run that is there. Throws what was refused. */
+export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps): Promise<Begun> {
+  const { asker, spec, id } = schedule
+  const { limits } = slot
+  const { principal, ...credential } = asker
+  const isCheck = slot.state === 'checking' && spec.check !== undefined
+  const work = isCheck ? { agent: spec.work.agent, ...spec.check } : spec.work
+  const session = await deps.sessions.idFor('named', [
+    principal,
+    'schedule',
+    id,
+    `${slot.slotMs}:${isCheck ? 'check' : 'work'}`,
+  ])
+  const ask: Ask = {
+    session,
+    agent: work.agent,
+    messages: [
+      {
+        role: 'user',
+        text: textOf(work, slot),
+        taint: ['user'],
+        // Its name, its task and its tool are its maker's words; what a check read is of wherever it read it.
+        ...(slot.label && !isCheck && { label: slot.label }),
+      },
+    ],
+    // Somebody may allow a call later: the firing waits for it.
+    pauses: 'park',
+    ...('tool' in work
+      ? { directCall: { tool: work.tool, input: work.input }, isStateless: true }
+      : {
+          clientInstructions: aboutOf(spec.name, slot.slotMs),
+          ...(work.model !== undefined && { model: work.model }),
+        }),
+    ...(limits && { limits }),
+  }
+  const key = keyOf(slot, deps.sha256)
+  const asking = { id: principal, ...credential }
+  const submitted = deps.submitAs(asking, ask, { key, origin: 'schedule' })
+  const { run } = unwrap(await submitted.submit())
+  return { session, run }
+}
+
+function textOf(work: ScheduledWork, { checked }: Slot): string {
+  if ('tool' in work) return `Call ${work.tool}.`
+  return checked === undefined ? work.task : `${work.task}\n\nWhat its check found:\n${checked}`
+}
+
+/** What whoever works should know, and is no part of the task. */
+const aboutOf = (name: string, slotMs: number): string =>
+  `This was begun by the schedule ${JSON.stringify(name)}, due ${new Date(slotMs).toISOString()}. Nobody reads along: answer with what is to be told.`
+
+/** Looks at the run of a slot. Throws where its session cannot be asked, and `request_not_found` if it is gone. */
+export async function lookAtRun(
+  { asker }: Schedule,
+  { session = '', run = '' }: Slot,
+  { sessions }: Pick<FiringDeps, 'sessions'>,
+): Promise<Outcome> {
+  return toOutcome(unwrap(await sessions.at(session).result(asker.principal, run)))
+}
+
+function toOutcome({ state, result }: RunView): Outcome {
+  if (!result) return { state: 'open', isParked: state === 'parked' }
+  const { usage, label } = result
+  const spent = { tokens: usage.inputTokens + usage.outputTokens, costNanoUsd: usage.costNanoUsd }
+  const ended = { state: 'ended', ...spent, ...(label && { label }) } as const
+  const direct = isDirect(result.output) ? result.output : undefined
+  if (direct && !direct.ok) return { ...ended, reason: `${direct.code}: ${direct.message}` }
+  if (state !== 'completed')
+    return { ...ended, reason: result.error?.message ?? `its run ${state}` }
+  const text = headOf(direct ? saidIn(direct.output) : result.result, maxTextChars).trim()
+  return { ...ended, ...(text !== '' && { text }), ...(direct && { output: direct.output }) }
+}
+
+const isDirect = (output: unknown): output is DirectOutcome =>
+  typeof Object(output).ok === 'boolean' && typeof Object(output).call === 'string'
+
+/** `{ text }` of a schedule's own code, or whatever else a tool answers; nothing of an empty answer. */
+function saidIn(output: unknown): string {
+  if (typeof output === 'string') return output
+  const { text } = Object(output) as { readonly text?: unknown }
+  if (typeof text === 'string') return text
+  const json = JSON.stringify(output ?? null)
+  return ['null', '{}', '[]'].includes(json) ? '' : json
+}
+
+/** What a check says: whether the work begins, and what it reads of it. */
+export const isCalledFor = (output: unknown): boolean => Object(output).shouldRun === true
+export const toChecked = (output: unknown): string =>
+  headOf(JSON.stringify(output ?? null), maxCheckedChars)
+
+/** What may go well the next time, of what was refused or broke. */
+export const isTransient = (error: unknown): boolean => {
+  const code = errorCode(error)
+  return (
+    code === undefined ||
+    ['request_unavailable', 'request_queue_full', 'request_rate_limited'].includes(code)
+  )
+}
+
+/** In words for whoever made the schedule: nothing of what broke inside. */
+export const reasonOf = (error: unknown): string =>
+  errorCode(error) === undefined ? 'it could not be begun' : errorMessage(error)

@@ -1,0 +1,100 @@
+import type { Slot } from '#contracts/schedule.ts'
+
+export type SqlValues = readonly (string | number | null)[]
+type Rows = readonly Readonly<Record<string, unknown>>[]
+/** How the tables are read, once they are made, and written. */
+export interface Tables {
+  readonly read: (query: string, ...values: SqlValues) => Rows
+  readonly write: (query: string, ...values: SqlValues) => Rows
+}
+
+/** What became of slots, and what is to be done for them next. */
+export interface SlotRows {
+  readonly slot: (schedule: string, slotMs: number) => Slot | undefined
+  readonly slots: (
+    schedule: string,
+    query: { readonly limit: number; readonly beforeMs?: number },
+  ) => readonly Slot[]
+  /** Queued, checking or running, the oldest first. */
+  readonly open: (schedule: string) => readonly Slot[]
+  /** False if there is one of this moment: nothing is changed then. */
+  readonly addSlot: (slot: Slot, lookMs: number | undefined) => boolean
+  readonly putSlot: (slot: Slot, lookMs: number | undefined) => void
+  /** What is to be looked at by then, the longest waiting first. */
+  readonly toLook: (nowMs: number, limit: number) => readonly Slot[]
+  readonly nextLookMs: () => number | undefined
+  /** Of those that ended go the oldest beyond so many, and what is older than that. */
+  readonly prune: (
+    schedule: string,
+    keep: { readonly most: number; readonly sinceMs: number },
+  ) => void
+}
+
+const openStates = new Set(['queued', 'checking', 'running'])
+
+/** The JSON of rows that were written here. */
+export const bodies = <T>(rows: Rows): T[] => rows.map(({ body }) => JSON.parse(String(body)) as T)
+
+const slotValues = (slot: Slot, lookMs: number | undefined) =>
+  [
+    slot.schedule,
+    slot.slotMs,
+    openStates.has(slot.state) ? 1 : 0,
+    lookMs ?? null,
+    JSON.stringify(slot),
+  ] as const
+
+export const createSlotRows = ({ read, write }: Tables): SlotRows => ({
+  slot: (id, slotMs) =>
+    bodies<Slot>(
+      read('SELECT body FROM schedule_slots WHERE schedule = ? AND slot_ms = ?', id, slotMs),
+    )[0],
+  slots: (id, { limit, beforeMs = Number.MAX_SAFE_INTEGER }) =>
+    bodies(
+      read(
+        `SELECT body FROM schedule_slots WHERE schedule = ? AND slot_ms < ?
+         ORDER BY slot_ms DESC LIMIT ?`,
+        id,
+        beforeMs,
+        limit,
+      ),
+    ),
+  open: (id) =>
+    bodies(
+      read(
+        'SELECT body FROM schedule_slots WHERE schedule = ? AND is_open = 1 ORDER BY slot_ms',
+        id,
+      ),
+    ),
+  addSlot: (slot, lookMs) =>
+    write(
+      'INSERT INTO schedule_slots VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING slot_ms',
+      ...slotValues(slot, lookMs),
+    ).length > 0,
+  putSlot: (slot, lookMs) =>
+    void write(
+      `UPDATE schedule_slots SET is_open = ?3, look_ms = ?4, body = ?5
+       WHERE schedule = ?1 AND slot_ms = ?2`,
+      ...slotValues(slot, lookMs),
+    ),
+  toLook: (nowMs, limit) =>
+    bodies(
+      read(
+        'SELECT body FROM schedule_slots WHERE look_ms <= ? ORDER BY look_ms, slot_ms LIMIT ?',
+        nowMs,
+        limit,
+      ),
+    ),
+  nextLookMs: () => {
+    const [row] = read('SELECT min(look_ms) AS at FROM schedule_slots WHERE look_ms IS NOT NULL')
+    return typeof row?.['at'] === 'number' ? row['at'] : undefined
+  },
+  prune: (id, { most, sinceMs }) =>
+    void read(
+      `DELETE FROM schedule_slots WHERE schedule = ?1 AND look_ms IS NULL AND is_open = 0 AND slot_ms < max(?3, coalesce(
+        (SELECT slot_ms FROM schedule_slots WHERE schedule = ?1 ORDER BY slot_ms DESC LIMIT 1 OFFSET ?2), 0))`,
+      id,
+      most,
+      sinceMs,
+    ),
+})

@@ -1,0 +1,92 @@
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import { OutboundError } from '#contracts/outbound.ts'
+import type {
+  DeliverTo,
+  Notice,
+  Schedule,
+  ScheduleChanger,
+  Slot,
+  SlotDelivery,
+  ToldSchedule,
+} from '#contracts/schedule.ts'
+import type { DraftEvent, Untold } from './rows.ts'
+import type { Verdict } from './settle.ts'
+
+/** So many notices a principal has; the oldest go. */
+export const maxNotices = 200
+
+export const nothingSpent = { tokens: 0, costNanoUsd: 0, looks: 0 } as const
+
+/** A change of a schedule, for the record. */
+export function changeEvent(
+  type: Exclude<DraftEvent['type'], 'schedule_missed'>,
+  { id, owner, spec }: Schedule,
+  by: ScheduleChanger & { readonly atMs: number; readonly reason?: string },
+): DraftEvent {
+  const { reason, ...place } = by
+  const data = { schedule: id, owner, name: spec.name, ...(reason !== undefined && { reason }) }
+  return { type, data, ...place }
+}
+
+/** Slots that nobody fired, as one event for each reason. */
+export function missedEvents(
+  { id, owner }: Schedule,
+  verdicts: readonly Verdict[],
+  atMs: number,
+): readonly DraftEvent[] {
+  const missed = verdicts.filter(({ state }) => state === 'missed')
+  const [first] = missed
+  if (!first) return []
+  const fromMs = first.slotMs
+  const toMs = missed.at(-1)?.slotMs ?? fromMs
+  const data = {
+    schedule: id,
+    owner,
+    count: missed.length,
+    fromMs,
+    toMs,
+    reason: first.reason ?? '',
+  }
+  return [{ type: 'schedule_missed', data, principal: '', trace: '', atMs }]
+}
+
+/** What is told of a slot that ended: that its schedule stopped, always; else what it said, where that is wanted. */
+export function deliveryOf(
+  { to }: DeliverTo,
+  { state, text }: Slot,
+  stops: boolean,
+): SlotDelivery | undefined {
+  const waiting = { state: 'waiting', attempts: 0 } as const
+  if (stops) return { to: 'principal', ...waiting }
+  return to === 'none' || state !== 'done' || text === undefined ? undefined : { to, ...waiting }
+}
+
+export const toNotice = (
+  { id: schedule, spec: { name } }: Schedule,
+  { slotMs, text = '', endedAtMs, session }: Slot,
+  id: string,
+): Notice => ({
+  id,
+  atMs: endedAtMs ?? slotMs,
+  schedule,
+  name,
+  text,
+  slotMs,
+  ...(session !== undefined && { session }),
+})
+
+/** What the list of all schedules is told; a schedule that works is watched a while after. */
+export function toTold(
+  { id, schedule, owner, version, events }: Untold,
+  dueMs: (schedule: Schedule) => number | undefined,
+): ToldSchedule {
+  if (!schedule) return { id, owner, version, events }
+  const due = dueMs(schedule)
+  return { id, owner, version, events, schedule, ...(due !== undefined && { dueMs: due }) }
+}
+
+/** Why something was not delivered, for whoever made the schedule. */
+export const reasonOfDelivery = (error: unknown): string =>
+  error instanceof OutboundError || errorCode(error) !== undefined
+    ? errorMessage(error)
+    : 'it could not be delivered'

@@ -1,0 +1,62 @@
+import { deploymentEvent } from '#contracts/event.ts'
+import type { ScheduleIndex } from '#contracts/schedule-object.ts'
+import type { Schedule, ToldSchedule } from '#contracts/schedule.ts'
+import type { Database, Statement } from './database.ts'
+import { eventRow } from './deployment-log.ts'
+import { reached } from './outage.ts'
+
+const upsert = `
+  INSERT INTO schedules (id, owner, principal, due_ms, version, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+  ON CONFLICT (id) DO UPDATE SET (due_ms, version, body) = (?4, ?5, ?6) WHERE version < ?5`
+
+/** Nothing was told of this version yet. */
+const isNews = 'coalesce((SELECT version FROM schedules WHERE id = ?6), -1) < ?7'
+
+/** The list of all schedules, for whoever watches and whoever sees everybody's. */
+export function createScheduleIndex(database: Database): ScheduleIndex {
+  const all = async (sql: string, ...values: readonly (string | number)[]) => {
+    const statement = database.prepare(sql).bind(...values)
+    const { results } = await reached(() => statement.all<{ readonly body: string }>())
+    return results.map(({ body }) => JSON.parse(body) as Schedule)
+  }
+  return {
+    async tell(told) {
+      const statements = told.flatMap((one) => toStatements(database, one))
+      await reached(() => database.batch(statements))
+    },
+    late: (beforeMs, limit) =>
+      all('SELECT body FROM schedules WHERE due_ms < ?1 ORDER BY due_ms LIMIT ?2', beforeMs, limit),
+    async find(id) {
+      const [found] = await all('SELECT body FROM schedules WHERE id = ?1', id)
+      return found
+    },
+    list: ({ principal, limit, after = '' }) =>
+      principal === undefined
+        ? all('SELECT body FROM schedules WHERE id > ?1 ORDER BY id LIMIT ?2', after, limit)
+        : all(
+            `SELECT body FROM schedules WHERE id > ?1 AND principal = ?3 ORDER BY id LIMIT ?2`,
+            after,
+            limit,
+            principal,
+          ),
+  }
+}
+
+/** First the events, each only if its version is news, then the row that says that it is none any more. */
+function toStatements(
+  database: Database,
+  { id, owner, version, schedule, dueMs, events }: ToldSchedule,
+): Statement[] {
+  const told = events.map(({ type, data, version: of, ...place }) =>
+    eventRow(database, deploymentEvent(type, place, data), {
+      condition: isNews,
+      values: [id, of],
+    }),
+  )
+  // One that is gone keeps no row: its object says so again to whoever asks about it.
+  if (!schedule) return [...told, database.prepare('DELETE FROM schedules WHERE id = ?1').bind(id)]
+  const { principal } = schedule.asker
+  const body = JSON.stringify(schedule)
+  const row = database.prepare(upsert).bind(id, owner, principal, dueMs ?? null, version, body)
+  return [...told, row]
+}

@@ -1,0 +1,47 @@
+import { inTurn } from './in-turn.ts'
+import type { composeGovernance } from './governance/compose.ts'
+import type { composeCatalog } from './catalog/compose.ts'
+import type { composeSchedules } from './schedules/compose.ts'
+import type { parseConfig } from './settings.ts'
+import type { composeStorage } from './storage/compose.ts'
+
+/** What the platform starts by the clock. Neither ever throws. */
+export interface Triggers {
+  /** What is to be done once a day. */
+  readonly daily: () => Promise<void>
+  /** What a trigger stands for. Whoever starts one by hand means the day. */
+  readonly scheduled: (cron?: string) => Promise<void>
+}
+
+type Of<Compose extends (...parts: never[]) => unknown> = ReturnType<Compose>
+
+interface TriggerParts {
+  readonly config: Pick<Of<typeof parseConfig>, 'keepAuditMs'>
+  readonly storage: Pick<Of<typeof composeStorage>, 'retention'>
+  readonly catalog: Pick<Of<typeof composeCatalog>, 'installed'>
+  readonly governance: Pick<Of<typeof composeGovernance>, 'logins' | 'principals'>
+  readonly schedules: Pick<Of<typeof composeSchedules>, 'watch' | 'syncPlugins'>
+}
+
+/** The trigger of `wrangler.toml` by which it is watched whether an alarm was lost. */
+const everyMinute = '* * * * *'
+
+export function composeTriggers(
+  { config, storage, catalog, governance, schedules }: TriggerParts,
+  keep: Parameters<Of<typeof composeStorage>['retention']>[0]['keep'],
+): Triggers {
+  const { keepAuditMs } = config
+  const { logins, principals } = governance
+  const daily = inTurn(
+    storage.retention({
+      ...(keepAuditMs !== undefined && { keepAuditMs }),
+      keep,
+      collect: catalog.installed.collect,
+      tell: principals.tell,
+    }),
+    logins.oauth?.daily,
+    // Again, should a change of what is enabled have been cut before its end.
+    schedules.syncPlugins,
+  )
+  return { daily, scheduled: (cron) => (cron === everyMinute ? schedules.watch() : daily()) }
+}
