@@ -1,14 +1,9 @@
 import * as z from 'zod'
 import { approvalScope } from './approval.ts'
 import { draftEventSchemas } from './draft-event-schemas.ts'
+import { deploymentKind as kind } from './event-kind.ts'
 import type { Json } from './json.ts'
-
-/**
- * What each kind of event of the deployment says: what an operator did, or somebody tried. Like those of sessions
- * (`event-schemas.ts`) they are the source of the types and of docs/events.md, and no part of the Worker.
- */
-const kind = <Data extends z.core.$ZodLooseShape>(when: string, data: Data) =>
-  z.object(data).describe(when)
+import { scheduleEventSchemas } from './schedule-event-schemas.ts'
 
 const text = z.string()
 const number = z.number()
@@ -48,12 +43,11 @@ const unexposed = { unexposed: texts.exactOptional().describe('what is no longer
 const server = { server: text }
 const problem = { code: text, message: text }
 const session = { session: text, owner, ...request }
-const aSchedule = {
-  schedule: text.describe('its id'),
-  owner: text.describe('whose object keeps it: `principal:<name>` or `plugin:<id>`'),
-  name: text,
-}
 
+/**
+ * What each kind of event of the deployment says: what an operator did, or somebody tried. Like those of sessions
+ * (`event-schemas.ts`) they are the source of the types and of docs/events.md, and no part of the Worker.
+ */
 export const deploymentEventSchemas = {
   key_added: kind('A key was made.', {
     key: text.describe('its id, never the key'),
@@ -254,24 +248,7 @@ export const deploymentEventSchemas = {
       .readonly(),
     ...request,
   }),
-  schedule_added: kind('A schedule was made.', aSchedule),
-  schedule_paused: kind('A schedule was paused, or stopped by itself after failures.', {
-    ...aSchedule,
-    reason: text.exactOptional(),
-  }),
-  schedule_resumed: kind('A schedule goes on.', aSchedule),
-  schedule_removed: kind('A schedule was taken away.', aSchedule),
-  schedule_missed: kind(
-    'Slots of a schedule that nobody fired in time, and that are not caught up.',
-    {
-      schedule: text,
-      owner: text.describe('whose object keeps it'),
-      count: number,
-      fromMs: number.describe('the first of them, epoch milliseconds'),
-      toMs: number.describe('the last of them'),
-      reason: text.describe('of the first of them'),
-    },
-  ),
+  ...scheduleEventSchemas,
   run_cancelled: kind('An operator cancelled somebody’s run.', { ...session, run: text }),
   call_decided: kind('An operator decided about a call in somebody’s session.', {
     ...session,

@@ -21,3 +21,7 @@ export const kind = <
   data: z.object({ ...data, ...inside } as unknown as With<Data, Inside>).describe(when),
   told: z.object({ ...data, ...told } as unknown as With<Data, Told>).describe(when),
 })
+
+/** One of the deployment, which is stored and told alike. */
+export const deploymentKind = <Data extends z.core.$ZodLooseShape>(when: string, data: Data) =>
+  z.object(data).describe(when)

@@ -1,0 +1,30 @@
+import { number, text } from './event-fields.ts'
+import { deploymentKind as kind } from './event-kind.ts'
+
+const aSchedule = {
+  schedule: text.describe('its id'),
+  owner: text.describe('whose object keeps it: `principal:<name>` or `plugin:<id>`'),
+  name: text,
+}
+
+/** What becomes of schedules, beside what their runs say. */
+export const scheduleEventSchemas = {
+  schedule_added: kind('A schedule was made.', aSchedule),
+  schedule_paused: kind('A schedule was paused, or stopped by itself after failures.', {
+    ...aSchedule,
+    reason: text.exactOptional(),
+  }),
+  schedule_resumed: kind('A schedule goes on.', aSchedule),
+  schedule_removed: kind('A schedule was taken away.', aSchedule),
+  schedule_missed: kind(
+    'Slots of a schedule that nobody fired in time, and that are not caught up.',
+    {
+      schedule: text,
+      owner: text.describe('whose object keeps it'),
+      count: number,
+      fromMs: number.describe('the first of them, epoch milliseconds'),
+      toMs: number.describe('the last of them'),
+      reason: text.describe('of the first of them'),
+    },
+  ),
+} as const
