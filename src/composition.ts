@@ -32,7 +32,7 @@ import { composeSessions } from './sessions/compose.ts'
 import { parseConfig } from './settings.ts'
 import { bundledSkills } from './skills.gen.ts'
 import { composeSkills } from './skills/compose.ts'
-import { secureBytes, systemSources, writeLine } from './sources.ts'
+import { keyedHash, secureBytes, systemSources, writeLine } from './sources.ts'
 import { createReadAsset } from './storage/assets.ts'
 import { composeStorage } from './storage/compose.ts'
 import { version } from '../package.json'
@@ -66,7 +66,7 @@ export function composeRuntime(
   const rooms = composeRooms(env, sources, platform)
   const { config, storage, sessions, governance, plugins, agents, catalog } = rooms
   const { principals, logins } = governance
-  const { createMeter, createSpace, gateway } = sessions
+  const { createSpace, gateway } = sessions
   const { keepNamedMs, keepAuditMs, keepUsageDays } = config
   const kept = { ...timing, ...(keepNamedMs && { keepNamedMs }) }
   return {
@@ -106,8 +106,8 @@ export function composeRuntime(
       logins.oauth?.daily,
     ),
     principal: {
-      createMeter,
-      createSpace,
+      ...sessions,
+      ...rooms.memory,
       clock: sources.clock,
       sessions: gateway,
       timing: { ...defaultPrincipalTiming, ...(keepUsageDays && { keepUsageDays }), ...timing },
@@ -235,7 +235,8 @@ function composeWork(parts: WorkParts) {
   const { installed, validator, outputs, buildIndex } = catalog
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
-  const memory = composeMemory({ buildIndex })
+  const keys = { sealing: governance.sealing, keyedHash, randomBytes: secureBytes }
+  const memory = composeMemory({ ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL })
   const { readAsset } = parts
   const skills = composeSkills({ ...sources, readAsset, asset: bundledSkills, buildIndex, count })
   const plugins = composePlugins({
@@ -250,7 +251,7 @@ function composeWork(parts: WorkParts) {
     runner: parts.runner,
     shim: { modules: isolateModules, modelModules, version: isolateVersion },
     sessions: gateway,
-    createMemory: memory.createMemory,
+    ...memory,
     principals: env.PRINCIPAL,
     services: env.PLUGIN_SERVICE,
     bindings: env,
@@ -295,5 +296,5 @@ function composeWork(parts: WorkParts) {
   const guarded = { ...thinking, models: answers.behind(models) }
   const kernel = composeKernel({ ...sources, ...guarded, gates, context })
   const windows = createContextReader({ builder, count, models })
-  return { skills, plugins, mcp, agents, hooks, lifecycle, kernel, windows }
+  return { skills, plugins, mcp, agents, hooks, lifecycle, kernel, windows, memory }
 }

@@ -29,6 +29,7 @@ import { withOutsideTools } from './outside-tools.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
 import { createSchemaValidator } from './schema-validator.ts'
 import { createSearchIndex } from './search/search-index.ts'
+import { queryTerms, termsOf } from './search/words.ts'
 import { createToolset, type ToolsetOptions } from './toolset.ts'
 
 interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
@@ -66,6 +67,7 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
     validator: createSchemaValidator(),
     outputs,
     buildIndex: createSearchIndex,
+    words: { termsOf, queryTerms, buildIndex: createSearchIndex },
     /** What the object itself works with. */
     objectParts: {
       ...createPluginViews(store, config),

@@ -1,13 +1,23 @@
+import { createMemoryGateway, type MemoryGatewayDeps } from './long-term/memory-gateway.ts'
+import type { NoteStoreDeps } from './long-term/note-book.ts'
+import { createNoteStore } from './long-term/note-store.ts'
+import type { NoteStorage } from './long-term/note-rows.ts'
 import { createPromptStore } from './prompt-store.ts'
 import { createScratchpad } from './scratchpad.ts'
 
 type ScratchpadParts = Parameters<typeof createScratchpad>[0]
 
-/** Prompts and scratchpads, for the composition. */
-export function composeMemory({ buildIndex }: Pick<ScratchpadParts, 'buildIndex'>) {
+/** What memory is made from. */
+export interface MemoryParts
+  extends Pick<ScratchpadParts, 'buildIndex'>, MemoryGatewayDeps, NoteStoreDeps {}
+
+/** Prompts, scratchpads and long-term memory, for the composition. */
+export function composeMemory({ buildIndex, ...parts }: MemoryParts) {
   return {
     createPrompts: createPromptStore,
     createMemory: (storage: ScratchpadParts['storage']) =>
       createScratchpad({ storage, buildIndex }),
+    longTerm: createMemoryGateway(parts),
+    createNotes: (storage: NoteStorage, owner: string) => createNoteStore(storage, owner, parts),
   }
 }

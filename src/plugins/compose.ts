@@ -27,7 +27,7 @@ import { toToolEntries } from './tools/tool-entries.ts'
 
 type Given = Pick<
   CapabilityDeps,
-  'sessions' | 'createMemory' | 'send' | 'checkUrl' | 'readSecrets' | 'validator'
+  'sessions' | 'createMemory' | 'longTerm' | 'send' | 'checkUrl' | 'readSecrets' | 'validator'
 >
 type ScopedParts = Parameters<typeof createScopedStorage>[0]
 
@@ -107,6 +107,7 @@ function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode
     send,
     checkUrl,
     createMemory: parts.createMemory,
+    longTerm: parts.longTerm,
     readSecrets: parts.readSecrets,
     databases: toPluginDatabases(config.sqlDatabases, parts.bindings),
     network: createNetworkNow({ ...installed, ...config }),

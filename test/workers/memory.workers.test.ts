@@ -1,0 +1,168 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { callJson, type Answer } from '../fakes/client.ts'
+import { sha256 } from '../fakes/kernel.ts'
+import { addPlugin, enablePlugin } from '../fakes/plugin-admin.ts'
+import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
+
+type Call = { readonly name: string; readonly input: object }
+let upstream: ReturnType<typeof installUpstream>
+let calls: readonly Call[] = []
+
+/** A model that makes these calls at once, and says what the last one answered. */
+const obeys = ({ messages }: UpstreamRequest) => {
+  const answers = messages
+    .slice(messages.findLastIndex(({ role }) => role === 'user'))
+    .filter(({ role }) => role === 'tool')
+  const next = calls.slice(answers.length, answers.length === 0 ? 30 : undefined)
+  return next.length > 0 ? { calls: next } : { text: String(answers.at(-1)?.content ?? 'nothing') }
+}
+beforeEach(() => {
+  upstream = installUpstream(obeys)
+})
+afterEach(() => upstream.restore())
+
+const keyOf = async (principal: string): Promise<object> => {
+  const { key } = await callJson('/api/operator/keys', { json: { principal, role: 'user' } })
+  return { headers: { authorization: `Bearer ${key}` } }
+}
+const plugin = (id: string) => ({
+  manifest: {
+    id,
+    name: id,
+    version: '1.0.0',
+    description: 'Remembers things.',
+    agent: {
+      integration_mode: 'tool',
+      model: 'default',
+      instructions: 'prompt.md',
+      uses_tools: ['memory'],
+    },
+  },
+  files: { 'prompt.md': 'Remember.' },
+})
+async function withAgents(...ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    await addPlugin(plugin(id))
+    await enablePlugin(id)
+  }
+}
+
+/** One run in a session of its own: the view of it. */
+async function run(by: object, agent: string, ...made: readonly Call[]): Promise<Answer> {
+  const isOrchestrator = agent === 'orchestrator'
+  calls = made.map(({ name, input }) =>
+    isOrchestrator ? { name: 'isola__call', input: { name, input } } : { name, input },
+  )
+  const { id } = await callJson('/api/sessions', { ...by, json: { agent } })
+  const json = { task: 'go', wait: true }
+  return { ...(await callJson(`/api/sessions/${id}/runs`, { ...by, json })), session: id }
+}
+const remember = (fact: string, scope = 'principal'): Call => ({
+  name: 'memory__remember',
+  input: { fact, scope },
+})
+const recall = (query: string, scope = 'all'): Call => ({
+  name: 'memory__recall',
+  input: { query, scope },
+})
+/** What was found, as the model read it. */
+const notesIn = ({ result }: Answer): readonly string[] =>
+  JSON.parse(result.result).notes.map(({ text }: { text: string }) => text)
+
+const principals = env.PRINCIPAL as unknown as DurableObjectNamespace
+const objectOf = (principal: string) =>
+  principals.getByName(sha256(`9:principal${principal.length}:${principal}`))
+
+describe('I21, Y31: what agents remember beyond their sessions', () => {
+  it('is recalled in a later session of the same principal, and in none of another', async () => {
+    const [ada, ben] = [await keyOf('ada'), await keyOf('ben')]
+    const kept = await run(ada, 'orchestrator', remember('Ada grows periwinkles on her balcony'))
+    expect(JSON.parse(kept.result.result)).toMatchObject({ state: 'added' })
+    const later = await run(ada, 'orchestrator', recall('balcony flowers'))
+    expect(notesIn(later)).toEqual(['Ada grows periwinkles on her balcony'])
+    expect(notesIn(await run(ben, 'orchestrator', recall('balcony periwinkles')))).toEqual([])
+    expect(notesIn(await run(ada, 'orchestrator', recall('balcony', 'agent')))).toEqual([])
+    // The session's own scratchpad is as it was.
+    expect(notesIn(await run(ada, 'orchestrator', recall('balcony', 'session')))).toEqual([])
+  })
+
+  it("an agent's own is no other agent's, nor the principal's", async () => {
+    const cleo = await keyOf('cleo')
+    await withAgents('scribe', 'clerk')
+    await run(cleo, 'scribe', remember('The marmalade file is closed', 'agent'))
+    expect(notesIn(await run(cleo, 'scribe', recall('marmalade')))).toHaveLength(1)
+    expect(notesIn(await run(cleo, 'clerk', recall('marmalade')))).toEqual([])
+    expect(notesIn(await run(cleo, 'orchestrator', recall('marmalade')))).toEqual([])
+    expect(notesIn(await run(await keyOf('dora'), 'scribe', recall('marmalade')))).toEqual([])
+  })
+
+  it('is forgotten when a person says yes to that, and then found no more', async () => {
+    const eve = await keyOf('eve')
+    const { result } = await run(eve, 'orchestrator', remember('Eve collects lighthouses'))
+    const { remembered } = JSON.parse(result.result)
+    const forget: Call = { name: 'memory__forget', input: { ids: [remembered] } }
+    const view = await run(eve, 'orchestrator', forget)
+    expect(view.pauses).toMatchObject([{ kind: 'approval', tool: 'memory__forget' }])
+    await callJson(`/api/sessions/${view.session}/runs/${view.id}/decisions`, {
+      ...eve,
+      json: { call: view.pauses[0].call, decision: 'approve' },
+    })
+    await vi.waitFor(
+      async () =>
+        expect(notesIn(await run(eve, 'orchestrator', recall('lighthouses')))).toEqual([]),
+      { timeout: 60_000 },
+    )
+  })
+
+  it('C6: a run may remember twenty notes, and is told so at the next', async () => {
+    const fay = await keyOf('fay')
+    const many = Array.from({ length: 21 }, (_, at) => remember(`Fay owns ${'x'.repeat(at + 1)}`))
+    const { result } = await run(fay, 'orchestrator', ...many)
+    expect(result.actions.filter(({ ok }: { ok: boolean }) => ok)).toHaveLength(20)
+    expect(
+      upstream.requests
+        .at(-1)!
+        .messages.map(({ content }) => String(content))
+        .join(),
+    ).toContain('A run may remember 20 notes')
+  })
+})
+
+describe('I28: what is remembered is sealed', () => {
+  it('no word of it is in any row of its object, nor on the record', async () => {
+    const gus = await keyOf('gus')
+    const words = ['xylophone', 'quagmire', 'ottoline']
+    const view = await run(gus, 'orchestrator', {
+      name: 'memory__remember',
+      input: { fact: 'The xylophone fell into a quagmire', speaker: 'Ottoline' },
+    })
+    expect(view.result.state).toBe('completed')
+    const rows = await runInDurableObject(objectOf('gus'), (_object, { storage }) =>
+      [...storage.sql.exec(`SELECT name FROM sqlite_master WHERE type = 'table'`)]
+        .map(({ name }) => String(name))
+        .filter((name) => !name.startsWith('_cf') && !name.startsWith('sqlite_'))
+        .flatMap((name) => [...storage.sql.exec(`SELECT * FROM "${name}"`)])
+        .flatMap((row) => Object.values(row))
+        .map((value) =>
+          value instanceof ArrayBuffer ? new TextDecoder('latin1').decode(value) : String(value),
+        )
+        .join('\n')
+        .toLowerCase(),
+    )
+    expect(rows).toContain('mem_')
+    expect(words.filter((word) => rows.includes(word))).toEqual([])
+    await vi.waitFor(
+      async () => {
+        const path = `/api/operator/audit?session=${view.session}&type=run_finished`
+        expect((await callJson(path)).records).toHaveLength(1)
+      },
+      { timeout: 60_000 },
+    )
+    const { records } = await callJson(`/api/operator/audit?session=${view.session}`)
+    const record = JSON.stringify(records).toLowerCase()
+    expect(record).toContain('memory__remember')
+    expect(words.filter((word) => record.includes(word))).toEqual([])
+  })
+})
