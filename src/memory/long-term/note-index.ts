@@ -1,10 +1,8 @@
 import type { NotePlace } from '#contracts/long-term.ts'
+import { packNotes, rankNotes, type PackedNotes } from './rank-notes.ts'
 import type { NoteWords } from './note-words.ts'
 
-const k1 = 1.2
-const b = 0.75
-/** What a note's neighbours count in it: one turn away, two. Measured: bench/memory. */
-const neighbourShares = [0.5, 0.25] as const
+const leastAlike = 1 / 3
 /** A question has fewer; of a longer text the first say what it is about. */
 const maxQueryWords = 64
 
@@ -46,21 +44,24 @@ export interface NoteIndex {
   readonly mostAlike: (words: NoteWords, place: NotePlace) => IndexedNote | undefined
 }
 
-/** An index that is empty. A search reads every note once, which at 10,000 takes a few milliseconds. */
+/** An index that is empty. */
 export function createNoteIndex(): NoteIndex {
   const notes = new Map<string, IndexedNote>()
-  const all: NoteIndex['all'] = (isIn) => [...notes.values()].filter(({ place }) => isIn(place))
+  let packed: PackedNotes | undefined
   return {
-    put: (note) => void notes.set(note.id, note),
-    remove: (id) => void notes.delete(id),
+    put(note) {
+      notes.set(note.id, note)
+      packed = undefined
+    },
+    remove(id) {
+      if (notes.delete(id)) packed = undefined
+    },
     get: (id) => notes.get(id),
-    all,
+    all: (isIn) => [...notes.values()].filter(({ place }) => isIn(place)),
     search(hashes, isIn, limit) {
       const wanted = [...new Set(hashes)].slice(0, maxQueryWords)
-      if (wanted.length === 0) return []
-      return rank(inConversations(all(isIn)), wanted)
-        .toSorted((one, other) => other.score - one.score || one.note.row - other.note.row)
-        .slice(0, limit)
+      packed ??= packNotes([...notes.values()])
+      return rankNotes(packed, wanted, { isIn, limit })
     },
     mostAlike(words, place) {
       const own = new Set(words.hashes)
@@ -71,75 +72,9 @@ export function createNoteIndex(): NoteIndex {
         let both = 0
         for (const hash of hashes) if (own.has(hash)) both += 1
         const share = both / (own.size + hashes.length - both || 1)
-        if (share >= 1 / 3 && share > (best?.share ?? 0)) best = { note, share }
+        if (share >= leastAlike && share > (best?.share ?? 0)) best = { note, share }
       }
       return best?.note
     },
   }
-}
-
-/** Conversation by conversation, each in its order; a note that stands alone is one by itself. */
-function inConversations(notes: readonly IndexedNote[]): readonly (readonly IndexedNote[])[] {
-  const groups = new Map<string, IndexedNote[]>()
-  for (const note of notes) {
-    const { conversation, place } = note
-    const key = conversation === 0 ? note.id : `${place} ${conversation}`
-    const group = groups.get(key)
-    if (group) group.push(note)
-    else groups.set(key, [note])
-  }
-  return [...groups.values()]
-}
-
-function rank(
-  groups: readonly (readonly IndexedNote[])[],
-  wanted: readonly number[],
-): readonly IndexHit[] {
-  const width = wanted.length
-  const places = new Map(wanted.map((hash, index) => [hash, index]))
-  // Most words are none of these, and one byte of theirs says so.
-  const isMaybe = new Uint8Array(256)
-  for (const hash of wanted) isMaybe[hash & 255] = 1
-  const held = new Float64Array(width)
-  let lengths = 0
-  let count = 0
-  const scored = groups.flatMap((group) => {
-    const own = new Float64Array(group.length * width)
-    group.forEach(({ words: { hashes, weights } }, index) => {
-      for (let at = 0; at < hashes.length; at += 1) {
-        const hash = hashes[at]!
-        if (isMaybe[hash & 255] === 0) continue
-        const place = places.get(hash)
-        if (place !== undefined) own[index * width + place] = weights[at]!
-      }
-    })
-    return group.map((note, index) => {
-      const found = own.slice(index * width, (index + 1) * width)
-      let { length } = note.words
-      neighbourShares.forEach((share, away) => {
-        for (const at of [index - away - 1, index + away + 1]) {
-          const neighbour = group[at]
-          if (!neighbour) continue
-          length += share * neighbour.words.length
-          for (let place = 0; place < width; place += 1)
-            found[place]! += share * own[at * width + place]!
-        }
-      })
-      for (let place = 0; place < width; place += 1) if (found[place]! > 0) held[place]! += 1
-      lengths += length
-      count += 1
-      return { note, found, length }
-    })
-  })
-  const average = lengths / (count || 1) || 1
-  const rarity = held.map((docs) => Math.log(1 + (count - docs + 0.5) / (docs + 0.5)))
-  return scored.flatMap(({ note, found, length }) => {
-    const norm = k1 * (1 - b + (b * length) / average)
-    let score = 0
-    for (let place = 0; place < width; place += 1) {
-      const frequency = found[place]!
-      if (frequency > 0) score += (rarity[place]! * frequency * (k1 + 1)) / (frequency + norm)
-    }
-    return score > 0 ? [{ note, score }] : []
-  })
 }
