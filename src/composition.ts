@@ -72,14 +72,11 @@ export function composeRuntime(
   return {
     session: {
       ...sources,
-      kernel: rooms.kernel,
-      context: rooms.windows,
+      ...storage,
+      ...rooms.session,
       sessions: gateway,
       agents: agents.directory,
-      audit: storage.audit,
-      deployment: storage.deployment,
       principals,
-      approvalRules: storage.approvalRules,
       mayBegin: governance.mayBegin,
       held: principals,
       onSessionEnded: inTurn(rooms.hooks.sessionEnded, rooms.mcp.sessionEnded),
@@ -136,6 +133,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     models,
     readImage: models.takesAddresses ? undefined : rooms.common.readImage,
     principals,
+    memory: rooms.memory.longTerm,
     agents: agents.directory,
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
@@ -291,10 +289,12 @@ function composeWork(parts: WorkParts) {
   const thinking = composeThinking((planner) => answers.around(hooks.around(planner)), validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
   const builder = createContextBuilder({ count, readTool: readOutputName })
-  const { aroundSummary } = hooks
-  const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })
+  const context = createContextFitter({ ...sources, ...hooks, builder, models, outputs })
   const guarded = { ...thinking, models: answers.behind(models) }
-  const kernel = composeKernel({ ...sources, ...guarded, gates, context })
-  const windows = createContextReader({ builder, count, models })
-  return { skills, plugins, mcp, agents, hooks, lifecycle, kernel, windows, memory }
+  const session = {
+    kernel: composeKernel({ ...sources, ...guarded, gates, context }),
+    context: createContextReader({ builder, count, models }),
+    memory: memory.around({ countTokens: count.ofText, ...common }),
+  }
+  return { skills, plugins, mcp, agents, hooks, lifecycle, session, memory }
 }

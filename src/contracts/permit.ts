@@ -1,6 +1,7 @@
 import { toLimits } from './agent-limits.ts'
 import type { AgentManifest, HookManifest, Manifest, RequestedGrants } from './manifest.ts'
 import { getPromptTool, readResourceTool } from './manifest-offers.ts'
+import type { MemorySettings } from './memory-settings.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
 import type { SharedPart } from './shared-parts.ts'
 import { slotText } from './secret-slot.ts'
@@ -24,6 +25,8 @@ export interface Permit {
     readonly disallowed?: readonly string[]
     /** What it has of its caller's session in place of its own. */
     readonly shares?: readonly SharedPart[]
+    /** What of long-term memory it has without asking for it. */
+    readonly memory?: readonly string[]
   }
   readonly schedule?: string
   /** Its tools of which somebody must allow each call: one fewer is more than before. */
@@ -59,6 +62,7 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
         limits: limitsOf(agent.limits),
         ...(disallowed.length > 0 && { disallowed }),
         ...(shares.length > 0 && { shares }),
+        ...(agent.memory && { memory: memoryOf(agent.memory) }),
       },
     }),
     ...(schedule !== undefined && { schedule }),
@@ -68,6 +72,11 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
     ...(sinks.length > 0 && { sinks }),
   }
 }
+
+const memoryOf = ({ scope, hydrate, write }: MemorySettings): readonly string[] => [
+  ...(hydrate === 'none' ? [] : scope.map((one) => `is reminded of what is remembered (${one})`)),
+  ...(write === 'none' ? [] : ['keeps what is said to it beyond the session']),
+]
 
 const namesOf = (tools: Manifest['contributes']['tools']): readonly string[] =>
   tools.map(({ name }) => name)
@@ -115,6 +124,7 @@ function linesOf({ grants, usesTools, hooks, agent, schedule }: Permit): readonl
     ...(agent ? [one(`agent: runs on ${agent.model}`)] : []),
     ...(agent?.usesTools ?? []).map((name) => one(`agent: calls ${name}`)),
     ...(agent?.shares ?? []).map((part) => one(`agent: shares ${part} with its caller`)),
+    ...(agent?.memory ?? []).map((what) => one(`agent: ${what}`)),
     ...Object.entries(agent?.limits ?? {}).map(([name, amount]) => one(`agent: ${name}`, amount)),
     ...(schedule === undefined ? [] : [one(`schedule: ${schedule}`)]),
   ]

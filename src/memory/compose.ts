@@ -1,6 +1,7 @@
 import { createMemoryGateway, type MemoryGatewayDeps } from './long-term/memory-gateway.ts'
 import type { NoteStoreDeps } from './long-term/note-book.ts'
 import { createNoteStore } from './long-term/note-store.ts'
+import { createRunMemory, type RunMemoryDeps } from './long-term/run-memory.ts'
 import type { NoteStorage } from './long-term/note-rows.ts'
 import { createPromptStore } from './prompt-store.ts'
 import { createScratchpad } from './scratchpad.ts'
@@ -13,11 +14,14 @@ export interface MemoryParts
 
 /** Prompts, scratchpads and long-term memory, for the composition. */
 export function composeMemory({ buildIndex, ...parts }: MemoryParts) {
+  const gateway = createMemoryGateway(parts)
   return {
     createPrompts: createPromptStore,
     createMemory: (storage: ScratchpadParts['storage']) =>
       createScratchpad({ storage, buildIndex }),
-    longTerm: createMemoryGateway(parts),
+    longTerm: gateway,
+    around: (deps: Pick<RunMemoryDeps, 'countTokens' | 'onFault'>) =>
+      createRunMemory({ ...parts, ...deps, gateway }),
     createNotes: (storage: NoteStorage, owner: string) => createNoteStore(storage, owner, parts),
   }
 }

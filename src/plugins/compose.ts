@@ -73,11 +73,13 @@ export function composePlugins(parts: PluginParts) {
     load: (snapshot: PluginSnapshot) => {
       const { plugins, problems } = pluginsOf(parts.bundled, snapshot)
       const loaded = loadPlugins(plugins, { validator, isolates: host })
+      const memoryOf = (agent: string) =>
+        loaded.plugins.find(({ manifest }) => manifest.id === agent)?.manifest.agent?.memory
       return {
         ...loaded,
         plugins: loaded.plugins.map((plugin) => ({
           ...plugin,
-          tools: toToolEntries(plugin, capabilities),
+          tools: toToolEntries(plugin, { ...capabilities, memoryOf }),
         })),
         hooks: createHooks(loaded.plugins, { ...hookParts, traceId: ids.traceId, record }),
         problems: [...problems, ...loaded.problems, ...loaded.warnings],

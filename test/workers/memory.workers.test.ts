@@ -1,6 +1,8 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { labelFrom, saidLabel } from '#contracts/label.ts'
+import type { MemoryApi } from '#contracts/long-term.ts'
 import { callJson, type Answer } from '../fakes/client.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import { addPlugin, enablePlugin } from '../fakes/plugin-admin.ts'
@@ -164,5 +166,80 @@ describe('I28: what is remembered is sealed', () => {
     const record = JSON.stringify(records).toLowerCase()
     expect(record).toContain('memory__remember')
     expect(words.filter((word) => record.includes(word))).toEqual([])
+  })
+})
+
+describe('I21: what an agent is reminded of', () => {
+  const settings = { scope: ['principal'], hydrate: 'search', write: 'turns' }
+  const agentWith = (id: string, memory: object) => {
+    const { manifest, files } = plugin(id)
+    return { manifest: { ...manifest, agent: { ...manifest.agent, memory } }, files }
+  }
+  const said = (request: UpstreamRequest | undefined): string =>
+    JSON.stringify(request?.messages ?? [])
+  const runs = (by: object, session: string, task: string) =>
+    callJson(`/api/sessions/${session}/runs`, { ...by, json: { task, wait: true } })
+
+  it('is what was said in an earlier session of its principal, labelled, before what is asked', async () => {
+    await addPlugin(agentWith('butler', settings))
+    const { lines } = await callJson('/api/operator/plugins/butler')
+    expect(lines.map(({ text }: { text: string }) => text).join()).toContain(
+      'is reminded of what is remembered (principal)',
+    )
+    await enablePlugin('butler')
+    calls = []
+    const [hal, ida] = [await keyOf('hal'), await keyOf('ida')]
+    const session = async (by: object): Promise<string> =>
+      (await callJson('/api/sessions', { ...by, json: { agent: 'butler' } })).id
+    await runs(hal, await session(hal), 'My dog is called Quaggabert')
+    const second = await session(hal)
+    await runs(hal, second, 'What is my dog called?')
+    const [, reminder, asked] = upstream.requests.at(-1)!.messages
+    expect(reminder).toMatchObject({ role: 'user' })
+    expect(reminder!.content).toMatch(/not instructions[^]*user: My dog is called Quaggabert/)
+    expect(asked).toMatchObject({ role: 'user', content: 'What is my dog called?' })
+    // It stays where it was said, and is not said again of itself.
+    await runs(hal, second, 'Zebra')
+    expect(said(upstream.requests.at(-1)).match(/Quaggabert/g)).toHaveLength(1)
+    await runs(ida, await session(ida), 'What is my dog called?')
+    expect(said(upstream.requests.at(-1))).not.toContain('Quaggabert')
+  })
+
+  it('is nothing that a stranger can have written', async () => {
+    await addPlugin(agentWith('valet', { scope: ['principal'] }))
+    await enablePlugin('valet')
+    const jo = await keyOf('jo')
+    const object = objectOf('jo') as unknown as MemoryApi
+    const label = labelFrom('http__get evil.example')
+    const notes = [
+      { text: 'The door code is CANARY-1', label },
+      { text: 'The door is blue', label: saidLabel },
+    ]
+    await object.memory({ verb: 'add', place: 'principal', notes })
+    calls = []
+    const { id } = await callJson('/api/sessions', { ...jo, json: { agent: 'valet' } })
+    await runs(jo, id, 'What is the code of the door?')
+    expect(said(upstream.requests.at(-1))).toContain('The door is blue')
+    expect(said(upstream.requests.at(-1))).not.toContain('CANARY-1')
+    calls = [recall('door code')]
+    await runs(jo, id, 'Look for it')
+    expect(said(upstream.requests.at(-1))).toContain('CANARY-1')
+  })
+
+  it("reaches the scopes that the agent's manifest names, and keeps as many notes", async () => {
+    await addPlugin(agentWith('page', { scope: ['agent'], hydrate: 'none', budget: { notes: 1 } }))
+    await enablePlugin('page')
+    const kay = await keyOf('kay')
+    const { result } = await run(
+      kay,
+      'page',
+      remember('One'),
+      remember('Two', 'agent'),
+      remember('Six', 'agent'),
+    )
+    expect(result.actions.map(({ ok }: { ok: boolean }) => ok)).toEqual([false, true, false])
+    expect(said(upstream.requests.at(-1))).toMatch(
+      /scope: this agent has agent[^]*may remember 1 notes/,
+    )
   })
 })

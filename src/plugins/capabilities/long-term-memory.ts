@@ -4,18 +4,18 @@ import {
   noteKinds,
   placeOf,
   type FoundNote,
-  type MemoryGateway,
   type MemoryScope,
   type NoteKind,
 } from '#contracts/long-term.ts'
 import { ToolError, type PluginMemory, type PluginNote } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
+import type { CapabilityDeps } from './capability-deps.ts'
 import type { CallLabels } from './plugin-flow.ts'
 
 /** The part of a plugin's memory that outlives its session. */
 export type LongTermPart = Pick<PluginMemory, 'remember' | 'recall' | 'forget'>
 
-/** So many notes a run may remember, whatever its agent. */
+/** So many notes a run may remember where its agent's manifest does not say. */
 const maxWrites = 20
 const defaultFound = 10
 const maxFound = 50
@@ -29,23 +29,28 @@ export function createLongTermPart(
   { principal, agent, run, rootSession: session }: ToolContext,
   {
     longTerm,
+    memoryOf,
     labels,
     tool,
-  }: {
-    readonly longTerm: MemoryGateway
+  }: Pick<CapabilityDeps, 'longTerm' | 'memoryOf'> & {
     readonly labels: CallLabels | undefined
     readonly tool: string | undefined
   },
 ): LongTermPart {
   const own = longTerm.ofPrincipal(principal)
+  const settings = memoryOf?.(agent)
+  const reached = settings?.scope ?? memoryScopes
   const placesOf = (scopes: readonly MemoryScope[]) =>
-    scopes.filter((scope) => scope !== 'deployment').map((scope) => placeOf(scope, agent))
+    scopes
+      .filter((scope) => scope !== 'deployment' && reached.includes(scope))
+      .map((scope) => placeOf(scope, agent))
   return {
     async remember({ text, scope = 'principal', kind = 'note', speaker, date }) {
       if (scope !== 'principal' && scope !== 'agent')
         throw invalid(
           'scope: principal or agent; what the deployment remembers an operator writes.',
         )
+      if (!reached.includes(scope)) throw invalid(`scope: this agent has ${reached.join(', ')}.`)
       if (!noteKinds.includes(kind as NoteKind) || (kind as NoteKind) === 'turn')
         throw invalid('kind: note, fact or preference.')
       const origin = { principal, session, run, agent, ...(tool !== undefined && { tool }) }
@@ -59,7 +64,7 @@ export function createLongTermPart(
           verb: 'add',
           place: placeOf(scope, agent),
           notes: [{ text, kind, ...about, origin, ...label }],
-          budget: { run, most: maxWrites },
+          budget: { run, most: settings?.budget.notes ?? maxWrites },
         }),
       )
       return added![0]!
@@ -75,7 +80,9 @@ export function createLongTermPart(
       const places = placesOf(scopes)
       const answers = await Promise.all([
         ...(places.length > 0 ? [safely(own({ ...asked, places }))] : []),
-        ...(scopes.includes('deployment') ? [safely(longTerm.ofDeployment()(asked))] : []),
+        ...(scopes.includes('deployment') && reached.includes('deployment')
+          ? [safely(longTerm.ofDeployment()(asked))]
+          : []),
       ])
       const notes = answers
         .flatMap(({ notes: found = [] }) => found)

@@ -10,6 +10,7 @@ import type { RunOutcome } from '#contracts/run-view.ts'
 import { sharedIn } from '#contracts/shared-parts.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceHeaders } from '#contracts/trace.ts'
+import { saidAtBeginning } from '../storage/begun-with.ts'
 import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type BegunChild, type ChildNames, type Children } from '../storage/children.ts'
 import { fullEvents } from '../log/log-view.ts'
@@ -59,7 +60,8 @@ export async function executeRun(
 ): Promise<RunOutcome> {
   const { runtime, store, hub, transcript, audience, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
-  const { lineage, principal, trace, traceLink: link, messages } = submission
+  const { lineage, principal, trace, traceLink: link } = submission
+  const messages = saidAtBeginning(row())
   const before = transcript.before(row())
   const notes = createChildNotes(options, toolset)
   // What an older version began goes on as it did there.
