@@ -163,7 +163,10 @@ type Rooms = ReturnType<typeof composeRooms>
 
 /** The parts of every room, leaves first. What is wrapped in a function is made later than who asks for it. */
 function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platform) {
-  const base = composeBase(env, sources, { openOAuth, rotateOthers: () => work.mcp.rotate() })
+  const base = composeBase(env, sources, {
+    openOAuth,
+    rotateOthers: () => work.memory.rotate(work.mcp.rotate),
+  })
   const work = composeWork({ env, sources, runner, ...base })
   return { ...base, ...work }
 }
@@ -233,7 +236,7 @@ function composeWork(parts: WorkParts) {
   const { installed, validator, outputs, buildIndex } = catalog
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
-  const keys = { sealing: governance.sealing, keyedHash, randomBytes: secureBytes }
+  const keys = { ...storage, sealing: governance.sealing, keyedHash, randomBytes: secureBytes }
   const memory = composeMemory({ ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL })
   const { readAsset } = parts
   const skills = composeSkills({ ...sources, readAsset, asset: bundledSkills, buildIndex, count })

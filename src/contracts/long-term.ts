@@ -154,3 +154,9 @@ export interface MemoryGateway {
   readonly ofPrincipal: (principal: string) => LongTermMemory
   readonly ofDeployment: () => LongTermMemory
 }
+
+/** Whose objects have notes: a principal is in it from its first note on. Throws `request_unavailable`. */
+export interface MemoryOwners {
+  readonly add: (principal: string) => Promise<void>
+  readonly list: () => Promise<readonly string[]>
+}

@@ -1,8 +1,11 @@
+import type { MemoryOwners } from '#contracts/long-term.ts'
+import type { Rotation } from '#contracts/secrets.ts'
 import { createMemoryGateway, type MemoryGatewayDeps } from './long-term/memory-gateway.ts'
 import type { NoteStoreDeps } from './long-term/note-book.ts'
 import { createNoteStore } from './long-term/note-store.ts'
 import { createRunMemory, type RunMemoryDeps } from './long-term/run-memory.ts'
 import type { NoteStorage } from './long-term/note-rows.ts'
+import { joinRotations, rotateKeys } from './long-term/rotate-keys.ts'
 import { createPromptStore } from './prompt-store.ts'
 import { createScratchpad } from './scratchpad.ts'
 
@@ -10,7 +13,9 @@ type ScratchpadParts = Parameters<typeof createScratchpad>[0]
 
 /** What memory is made from. */
 export interface MemoryParts
-  extends Pick<ScratchpadParts, 'buildIndex'>, MemoryGatewayDeps, NoteStoreDeps {}
+  extends Pick<ScratchpadParts, 'buildIndex'>, MemoryGatewayDeps, NoteStoreDeps {
+  readonly memoryOwners: MemoryOwners
+}
 
 /** Prompts, scratchpads and long-term memory, for the composition. */
 export function composeMemory({ buildIndex, ...parts }: MemoryParts) {
@@ -20,6 +25,9 @@ export function composeMemory({ buildIndex, ...parts }: MemoryParts) {
     createMemory: (storage: ScratchpadParts['storage']) =>
       createScratchpad({ storage, buildIndex }),
     longTerm: gateway,
+    /** The keys of all notes, and what others seal. */
+    rotate: async (others: () => Promise<Rotation>) =>
+      joinRotations(await others(), await rotateKeys(gateway, parts.memoryOwners)),
     around: (deps: Pick<RunMemoryDeps, 'countTokens' | 'onFault'>) =>
       createRunMemory({ ...parts, ...deps, gateway }),
     createNotes: (storage: NoteStorage, owner: string) => createNoteStore(storage, owner, parts),

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { labelFrom, saidLabel } from '#contracts/label.ts'
 import type { MemoryApi } from '#contracts/long-term.ts'
-import { callJson, type Answer } from '../fakes/client.ts'
+import { call, callJson, type Answer } from '../fakes/client.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import { addPlugin, enablePlugin } from '../fakes/plugin-admin.ts'
 import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
@@ -241,5 +241,98 @@ describe('I21: what an agent is reminded of', () => {
     expect(said(upstream.requests.at(-1))).toMatch(
       /scope: this agent has agent[^]*may remember 1 notes/,
     )
+  })
+})
+
+describe('C6, Y31: what is remembered, over the API', () => {
+  const json = { notes: [{ text: 'Lea plays the theremin' }] }
+  const search = async (by: object, query: string) =>
+    (await callJson(`/api/memory?${query}`, by)).notes.map(({ text }: { text: string }) => text)
+
+  it('is added, found, shown, changed, exported and forgotten by its principal, and by nobody else', async () => {
+    const [lea, max] = [await keyOf('lea'), await keyOf('max')]
+    const { added } = await callJson('/api/memory', { ...lea, json })
+    const at = `/api/memory/${added[0].id}`
+    expect(await search(lea, 'query=theremins')).toEqual(['Lea plays the theremin'])
+    expect((await callJson(at, lea)).origins).toEqual([{ principal: 'lea' }])
+    const changed = await callJson(at, { ...lea, json: { text: 'Lea plays the zither' } })
+    expect(changed).toMatchObject({ text: 'Lea plays the zither', label: { integrity: 'data' } })
+    expect(await search(lea, 'query=theremin')).toEqual([])
+    for (const init of [max, {}]) {
+      expect(await search(init, 'query=zither')).toEqual([])
+      expect(await search(init, '')).toEqual([])
+      for (const method of ['GET', 'DELETE', 'POST'])
+        expect(
+          (await call(at, { ...init, ...(method === 'POST' ? { json: {} } : { method }) })).status,
+        ).toBe(404)
+    }
+    expect(await callJson('/api/operator/memory/lea')).toMatchObject({
+      places: [{ scope: 'principal', notes: 1 }],
+    })
+    expect((await call('/api/operator/memory/lea', max)).status).toBe(403)
+    expect(await callJson(at, { ...lea, method: 'DELETE' })).toEqual({ forgotten: 1 })
+    expect(await search(lea, '')).toEqual([])
+    expect((await call(at, { ...lea, method: 'DELETE' })).status).toBe(404)
+  })
+
+  it("the deployment's is an operator's to write, and everybody's to read", async () => {
+    const ned = await keyOf('ned')
+    const body = { scope: 'deployment', notes: [{ text: 'The office closes at six' }] }
+    expect((await call('/api/memory', { ...ned, json: body })).status).toBe(403)
+    expect((await call('/api/memory?scope=deployment', { ...ned, method: 'DELETE' })).status).toBe(
+      403,
+    )
+    await callJson('/api/memory', { json: body })
+    expect(await search(ned, 'scope=deployment&query=office')).toEqual(['The office closes at six'])
+    expect(await search(ned, 'query=office')).toEqual([])
+    expect(notesIn(await run(ned, 'orchestrator', recall('office')))).toEqual([
+      'The office closes at six',
+    ])
+    await callJson('/api/memory?scope=deployment', { method: 'DELETE' })
+    expect(notesIn(await run(ned, 'orchestrator', recall('office')))).toEqual([])
+  })
+
+  it('a session is forgotten with what its agents remembered in it, and all of it by an operator', async () => {
+    const oto = await keyOf('oto')
+    const { session } = await run(oto, 'orchestrator', remember('Oto builds kites'))
+    await run(oto, 'orchestrator', remember('Oto bakes bread'))
+    expect(await callJson(`/api/memory?session=${session}`, { ...oto, method: 'DELETE' })).toEqual({
+      forgotten: 1,
+    })
+    expect(await search(oto, 'query=Oto')).toEqual(['Oto bakes bread'])
+    expect(await callJson('/api/operator/memory/oto', { method: 'DELETE' })).toEqual({
+      forgotten: 1,
+    })
+    expect(await search(oto, '')).toEqual([])
+    const { records } = await callJson('/api/operator/audit?type=memory_changed')
+    expect(records.at(-1)).toMatchObject({ data: { owner: 'oto', change: 'forgotten', count: 1 } })
+    expect(JSON.stringify(records)).not.toContain('bread')
+  })
+
+  it('an import is merged with what is there, keeps the worse label, and is tried without a trace', async () => {
+    const pia = await keyOf('pia')
+    const label = labelFrom('http__get evil.example')
+    const notes = [{ text: 'Pia swims at dawn', label }, { text: 'Pia swims at dawn' }]
+    const dry = await callJson('/api/memory', { ...pia, json: { notes, dryRun: true } })
+    expect(dry.added).toHaveLength(2)
+    expect(await search(pia, '')).toEqual([])
+    const { added } = await callJson('/api/memory', { ...pia, json: { notes } })
+    expect(added.map(({ state }: { state: string }) => state)).toEqual(['added', 'merged'])
+    const [note] = (await callJson('/api/memory', pia)).notes
+    expect(note.label).toMatchObject({ integrity: 'stranger', confidentiality: 'private' })
+    expect((await call('/api/memory', { ...pia, json: { notes: [{ text: '' }] } })).status).toBe(
+      400,
+    )
+    expect((await call('/api/memory', { ...pia, json: { scope: 'agent', notes } })).status).toBe(
+      400,
+    )
+  })
+
+  it('its keys are sealed anew with the secrets, and counted', async () => {
+    const quin = await keyOf('quin')
+    await callJson('/api/memory', { ...quin, json })
+    const { current, failed } = await callJson('/api/operator/secrets/rotate', { json: {} })
+    expect(failed).toEqual([])
+    expect(current).toBeGreaterThan(1)
   })
 })

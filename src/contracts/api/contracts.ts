@@ -3,6 +3,7 @@ import type { ApiContracts } from './contract.ts'
 import { healthContracts } from './health.ts'
 import { keyContracts } from './keys.ts'
 import { mcpContracts } from './mcp.ts'
+import { memoryContracts } from './memory.ts'
 import { openaiContracts } from './openai.ts'
 import { pluginContracts } from './plugins.ts'
 import { recordContracts } from './record.ts'
@@ -22,7 +23,8 @@ export type ApiRoutes = typeof healthContracts &
   typeof settingContracts &
   typeof skillContracts &
   typeof pluginContracts &
-  typeof mcpContracts
+  typeof mcpContracts &
+  typeof memoryContracts
 
 /** Every route that has a contract, by method and path. */
 export const apiContracts: ApiContracts = {
@@ -37,4 +39,5 @@ export const apiContracts: ApiContracts = {
   ...skillContracts,
   ...pluginContracts,
   ...mcpContracts,
+  ...memoryContracts,
 } satisfies ApiRoutes

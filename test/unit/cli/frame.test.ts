@@ -101,6 +101,7 @@ describe('the isola command', () => {
     [['login', 'revoke', 'grant_1'], 'POST', { id: 'grant_1', principal: 'a' }],
     [['run', 'drop', 'run_1'], 'POST', { run: 'run_1' }],
     [['approval', 'revoke', 'rule_1'], 'DELETE', { id: 'rule_1' }],
+    [['memory', 'forget', 'mem_1'], 'DELETE', { forgotten: 1 }],
   ]
   it.each(destructive)(
     '%j asks before, and wants --yes where nobody can be asked',
