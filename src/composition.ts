@@ -190,13 +190,11 @@ function composeBase(
   const { gateway } = sessions
   const catalog = composeCatalog({
     ...sources,
+    ...storage,
     namespace: env.CATALOG,
     config,
-    bundles: storage.bundles,
     store: storage.plugins,
-    trust: storage.trust,
     sessions: gateway,
-    deployment: storage.deployment,
   })
   const { installed, validator, buildIndex } = catalog
   const governance = composeGovernance({
@@ -232,13 +230,12 @@ interface WorkParts extends ReturnType<typeof composeBase> {
 
 /** What an agent works with: plugins, remote servers, the agents themselves, the loop. */
 function composeWork(parts: WorkParts) {
-  const { env, sources, common, storage, sessions, catalog, governance } = parts
+  const { env, sources, common, storage, sessions, catalog, governance, readAsset } = parts
   const { installed, validator, outputs, buildIndex } = catalog
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
   const keys = { ...storage, sealing: governance.sealing, keyedHash, randomBytes: secureBytes }
   const memory = composeMemory({ ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL })
-  const { readAsset } = parts
   const skills = composeSkills({ ...sources, readAsset, asset: bundledSkills, buildIndex, count })
   const plugins = composePlugins({
     ...common,

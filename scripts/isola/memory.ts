@@ -67,7 +67,9 @@ async function show({
   const { id, scope, agent, kind, speaker, caption, date, label, origins, differsFrom } = shown
   const lines = [
     `${id} (${kind}, ${agent === undefined ? scope : `agent ${agent}`})`,
-    ...[speaker && `by ${speaker}`, date && `on ${date}`, caption && `[${caption}]`],
+    speaker && `by ${speaker}`,
+    date && `on ${date}`,
+    caption && `[${caption}]`,
     shown.text,
     `written ${time(shown.createdAtMs)}, changed ${time(shown.updatedAtMs)}; ${label.integrity}, ${label.confidentiality}`,
     ...origins.map(

@@ -9,7 +9,7 @@ export interface RememberedRun {
   readonly session: string
   readonly run: string
   /** What was asked. */
-  readonly messages: readonly Message[]
+  readonly asked: readonly Message[]
 }
 
 /** Long-term memory around a run, for agents that have one. */

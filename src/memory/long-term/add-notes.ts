@@ -4,7 +4,7 @@ import type { AddedNote, MemoryAnswer, MemoryRequest, NewNote, Note } from '#con
 import { checkNote } from './check-note.ts'
 import { compareTexts } from './compare-notes.ts'
 import type { NoteBody, NoteBook, NoteStoreDeps } from './note-book.ts'
-import type { IndexedNote } from './note-index.ts'
+import type { IndexedNote } from './indexed-note.ts'
 import { wordsOf } from './note-words.ts'
 
 type AddRequest = Extract<MemoryRequest, { verb: 'add' }>

@@ -1,28 +1,11 @@
 import type { NotePlace } from '#contracts/long-term.ts'
 import { packNotes, rankNotes, type PackedNotes } from './rank-notes.ts'
+import type { IndexedNote, IndexHit } from './indexed-note.ts'
 import type { NoteWords } from './note-words.ts'
 
 const leastAlike = 1 / 3
 /** A question has fewer; of a longer text the first say what it is about. */
 const maxQueryWords = 64
-
-/** A note as the index knows it: nothing of it can be read. */
-export interface IndexedNote {
-  readonly row: number
-  readonly id: string
-  readonly place: NotePlace
-  /** Of the conversation's name, keyed; 0 for a note that stands alone. */
-  readonly conversation: number
-  readonly words: NoteWords
-  readonly bytes: number
-  readonly updatedAtMs: number
-}
-
-/** A note that fits, and how well. */
-export interface IndexHit {
-  readonly note: IndexedNote
-  readonly score: number
-}
 
 /** An object's notes in memory, by keyed words. What is not in it cannot be found. */
 export interface NoteIndex {

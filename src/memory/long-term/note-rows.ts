@@ -1,6 +1,6 @@
 import type { NotePlace } from '#contracts/long-term.ts'
 import type { SealedSecret } from '#contracts/secrets.ts'
-import type { IndexedNote } from './note-index.ts'
+import type { IndexedNote } from './indexed-note.ts'
 import { packWords, unpackWords } from './note-words.ts'
 
 type Value = string | number | ArrayBuffer | null

@@ -44,7 +44,7 @@ export function createRunMemory({
     settings: MemorySettings,
   ): Promise<readonly FoundNote[]> {
     const { scope, hydrate } = settings
-    const query = run.messages.findLast(({ role }) => role === 'user')
+    const query = run.asked.findLast(({ role }) => role === 'user')
     const text = query?.role === 'user' ? query.text : ''
     const asked =
       hydrate === 'recent'
@@ -108,24 +108,24 @@ function lineOf({ text, speaker, caption, date, createdAtMs }: FoundNote): strin
 }
 
 function turnsOf(
-  { principal, agent, session, run, messages }: RememberedRun,
+  { principal, agent, session, run, asked: said }: RememberedRun,
   { result, label }: Parameters<RunMemory['keep']>[2],
   date: string,
 ): readonly NewNote[] {
-  const asked = messages.findLast(({ role }: Message) => role === 'user')
+  const asked = said.findLast(({ role }: Message) => role === 'user')
   const about = {
     kind: 'turn',
     date,
     conversation: session,
     origin: { principal, agent, session, run },
   } as const
-  const said = [
+  const turns = [
     ...(asked?.role === 'user'
       ? [{ ...about, speaker: 'user', text: asked.text, label: labelOf(asked) }]
       : []),
     { ...about, speaker: agent, text: result, ...(label && { label }) },
   ]
-  return said
+  return turns
     .filter(({ text }) => text.trim() !== '')
     .map((note) => ({ ...note, text: headOf(note.text, maxNoteChars).toWellFormed() }))
 }

@@ -61,8 +61,8 @@ export async function executeRun(
   const { runtime, store, hub, transcript, audience, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
   const { lineage, principal, trace, traceLink: link } = submission
-  const messages = saidAtBeginning(row())
-  const before = transcript.before(row())
+  const { messages: before, compactions } = transcript.before(row())
+  const messages = [...before, ...saidAtBeginning(row())]
   const notes = createChildNotes(options, toolset)
   // What an older version began goes on as it did there.
   const known =
@@ -90,12 +90,9 @@ export async function executeRun(
       agent: { ...spec, limits },
       options: toRunOptions(submission),
       toolset: known ? { ...toolset, refuse: known.refuse } : toolset,
-      messages: [...before.messages, ...messages],
-      label: joinLabels([
-        labelOfContext([...before.messages, ...messages], before.compactions),
-        spec.persona?.label ?? ownLabel,
-      ]),
-      ...(before.compactions.length > 0 && { compactions: before.compactions }),
+      messages,
+      label: joinLabels([labelOfContext(messages, compactions), spec.persona?.label ?? ownLabel]),
+      ...(compactions.length > 0 && { compactions }),
       isLeftOver: transcript.isLeftOver,
       startedAtMs: startedAtMs ?? createdAtMs,
       lostCalls: wakes,

@@ -26,7 +26,7 @@ export function memoryOf(
   const settings = isSilent ? undefined : spec.memory
   // A child's notes are forgotten with the conversation that it was asked in.
   const session = lineage?.rootSession ?? sessionId()
-  const about = { principal, agent: spec.id, session, run: id, messages }
+  const about = { principal, agent: spec.id, session, run: id, asked: messages }
   return {
     recall: async () => {
       // What has begun goes on with what it began with.
