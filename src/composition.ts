@@ -28,7 +28,7 @@ import type { RunnerParts } from './plugins/sandbox/run-call.ts'
 import type { PluginServiceRuntime } from './plugins/capabilities/storage/plugin-service.ts'
 import { bundledSkills } from './skills.gen.ts'
 import { composeSkills } from './skills/compose.ts'
-import { systemSources } from './sources.ts'
+import { keyedHash, secureBytes, systemSources } from './sources.ts'
 import { composeTriggers, type Triggers } from './triggers.ts'
 import { version } from '../package.json'
 
@@ -58,21 +58,18 @@ export function composeRuntime(
 ): Runtime {
   const rooms = composeRooms(env, sources, platform)
   const { config, storage, sessions, governance, plugins, agents, catalog } = rooms
-  const { createMeter, createSpace, gateway } = sessions
+  const { createSpace, gateway } = sessions
   const { keepNamedMs, keepDraftsMs, keepUsageDays } = config
   const kept = { ...timing, keepDraftsMs, ...(keepNamedMs && { keepNamedMs }) }
   const objects = { createSpace, createSchedules: rooms.schedules.createHost }
   return {
     session: {
       ...sources,
-      kernel: rooms.kernel,
-      context: rooms.windows,
+      ...storage,
+      ...rooms.session,
       sessions: gateway,
       agents: agents.directory,
-      audit: storage.audit,
-      deployment: storage.deployment,
       principals: governance.principals,
-      approvalRules: storage.approvalRules,
       mayBegin: governance.mayBegin,
       held: governance.principals,
       onSessionEnded: inTurn(rooms.hooks.sessionEnded, rooms.mcp.sessionEnded),
@@ -92,8 +89,9 @@ export function composeRuntime(
     mcpServer: rooms.mcp.runtime,
     ...composeTriggers(rooms, kept),
     principal: {
+      ...sessions,
+      ...rooms.memory,
       ...objects,
-      createMeter,
       clock: sources.clock,
       sessions: gateway,
       timing: { ...defaultPrincipalTiming, ...(keepUsageDays && { keepUsageDays }), ...timing },
@@ -123,6 +121,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     readImage: models.takesAddresses ? undefined : rooms.common.readImage,
     principals,
     schedules: { ...storage.schedules, ...rooms.schedules, ...rooms.schedules.gateway },
+    memory: rooms.memory.longTerm,
     agents: agents.directory,
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
@@ -153,7 +152,10 @@ type Rooms = ReturnType<typeof composeRooms>
 
 /** The parts of every room, leaves first. What is wrapped in a function is made later than who asks for it. */
 function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platform) {
-  const base = composeBase(env, sources, { openOAuth, rotateOthers: () => work.mcp.rotate() })
+  const base = composeBase(env, sources, {
+    openOAuth,
+    rotateOthers: () => work.memory.rotate(work.mcp.rotate),
+  })
   const work = composeWork({ env, sources, runner, ...base })
   return { ...base, ...work }
 }
@@ -170,7 +172,8 @@ function composeWork(parts: WorkParts) {
   const { installed, validator, outputs, unseenWords: words, buildIndex } = catalog
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
-  const memory = composeMemory({ buildIndex })
+  const keys = { ...storage, sealing: governance.sealing, keyedHash, randomBytes: secureBytes }
+  const memory = composeMemory({ ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL })
   const plugins = composePlugins({
     ...common,
     installed,
@@ -183,7 +186,7 @@ function composeWork(parts: WorkParts) {
     runner: parts.runner,
     shim: { modules: isolateModules, modelModules, version: isolateVersion },
     sessions: gateway,
-    createMemory: memory.createMemory,
+    ...memory,
     principals: env.PRINCIPAL,
     services: env.PLUGIN_SERVICE,
     bindings: env,
@@ -229,7 +232,10 @@ function composeWork(parts: WorkParts) {
   const builder = createContextBuilder({ count, readTool: readOutputName })
   const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })
   const guarded = { ...thinking, models: answers.behind(models) }
-  const kernel = composeKernel({ ...sources, ...guarded, gates, context })
-  const windows = createContextReader({ builder, count, models })
-  return { skills, plugins, mcp, agents, hooks, lifecycle, kernel, windows, told }
+  const session = {
+    kernel: composeKernel({ ...sources, ...guarded, gates, context }),
+    context: createContextReader({ builder, count, models }),
+    memory: memory.around({ countTokens: count.ofText, ...common }),
+  }
+  return { skills, plugins, mcp, agents, hooks, lifecycle, session, memory, told }
 }

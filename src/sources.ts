@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Sources } from '#contracts/sources.ts'
 import { base62Digits } from './sessions/storage/ids.ts'
 
@@ -42,6 +42,10 @@ function randomBase62(): string {
 /** For keys and what is sealed with them. */
 export const secureBytes = (count: number): Uint8Array<ArrayBuffer> =>
   crypto.getRandomValues(new Uint8Array(count))
+
+/** HMAC-SHA256. */
+export const keyedHash = (key: Uint8Array, text: string): Uint8Array =>
+  createHmac('sha256', key).update(text).digest()
 
 /** The Worker's log, which is the operator's. */
 export function writeLine(level: 'error' | 'info', line: string): void {

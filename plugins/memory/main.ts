@@ -1,4 +1,16 @@
-import type { Plugin } from 'isola/plugin'
+import type { Plugin, PluginNote } from 'isola/plugin'
+
+const toOutput = ({ id, text, scope, kind, speaker, caption, date, ...about }: PluginNote) => ({
+  id,
+  text,
+  scope,
+  kind,
+  ...(speaker !== undefined && { speaker }),
+  ...(caption !== undefined && { caption }),
+  ...(date !== undefined && { date }),
+  at_ms: about.createdAtMs,
+  ...(about.differsFrom && { differs_from: about.differsFrom }),
+})
 
 const register: Plugin = () => ({
   tools: {
@@ -6,14 +18,26 @@ const register: Plugin = () => ({
       const { id } = await memory.append(text)
       return { noted: id }
     },
-    async recall({ query, limit = 10 }, { memory }) {
+    async recall({ query, scope = 'session', limit = 10 }, { memory }) {
       const isSearch = typeof query === 'string' && query.trim() !== ''
+      if (scope !== 'session') {
+        const scopes = scope === 'all' ? {} : { scopes: [scope] }
+        const found = await memory.recall(isSearch ? query : undefined, { ...scopes, limit })
+        return { notes: found.map(toOutput) }
+      }
       const notes = isSearch ? await memory.search(query, { limit }) : await memory.read({ limit })
       return { notes: notes.map(({ id, text, atMs }) => ({ id, text, at_ms: atMs })) }
     },
     async clear(_input, { memory }) {
       await memory.clear()
       return { cleared: true }
+    },
+    async remember({ fact: text, ...about }, { memory }) {
+      const { id, state, differsFrom } = await memory.remember({ text, ...about })
+      return { remembered: id, state, ...(differsFrom && { differs_from: differsFrom }) }
+    },
+    async forget({ ids }, { memory }) {
+      return { forgotten: await memory.forget(ids) }
     },
   },
 })

@@ -11,6 +11,7 @@ import http from './http.ts'
 import key from './key.ts'
 import login from './login.ts'
 import mcp from './mcp.ts'
+import memory from './memory.ts'
 import metrics from './metrics.ts'
 import model from './model.ts'
 import plugin from './plugin.ts'
@@ -41,6 +42,7 @@ export const commands: readonly Module[] = [
   policy,
   http,
   expose,
+  memory,
   skill,
   trust,
   secret,

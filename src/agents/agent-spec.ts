@@ -81,6 +81,7 @@ export function toAgentSpec(source: AgentSource, prompts: PromptStore): AgentSpe
     ...(agent.limits.max_repeats !== undefined && { maxRepeats: agent.limits.max_repeats }),
     ...(agent.output_schema && { outputSchema: agent.output_schema }),
     ...(agent.context && { context: agent.context }),
+    ...(agent.memory && { memory: agent.memory }),
   }
 }
 

@@ -32,6 +32,7 @@ import { withOutsideTools } from './outside-tools.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
 import { createSchemaValidator } from './schema-validator.ts'
 import { createSearchIndex } from './search/search-index.ts'
+import { queryTerms, termsOf } from './search/words.ts'
 import { createToolset, type ToolsetOptions } from './toolset.ts'
 import { createUnseenWords } from './unseen-words.ts'
 
@@ -75,6 +76,7 @@ export function composeCatalog({ bundles, store, skills, trust, config, ...parts
     outputs,
     unseenWords,
     buildIndex: createSearchIndex,
+    words: { termsOf, queryTerms, buildIndex: createSearchIndex },
     /** What the object itself works with. */
     objectParts: {
       ...createPluginViews(store, config),

@@ -2,6 +2,7 @@ import type { ContextSettings } from './context.ts'
 import type { JsonObject, JsonSchema } from './json.ts'
 import type { Label } from './label.ts'
 import type { Limits, Usage } from './lease.ts'
+import type { MemorySettings } from './memory-settings.ts'
 import type { ModelParameters } from './model.ts'
 
 /** What the rest of the system knows of an agent (Y6). Immutable; the description is its tool's description. */
@@ -35,6 +36,8 @@ export interface AgentSpec {
   readonly outputSchema?: JsonSchema
   /** When its context is compacted, and to what. */
   readonly context?: ContextSettings
+  /** What it is reminded of, and what it keeps; nothing if absent. */
+  readonly memory?: MemorySettings
   /** Which template and version made the instructions. */
   readonly provenance: { readonly template: string; readonly version: string }
   /** Whose voice is in the instructions. */

@@ -231,6 +231,16 @@ export const deploymentEventSchemas = {
   secret_set: kind('A secret has a value. The value is on no record.', { name: text, ...request }),
   secret_removed: kind('A secret was taken away.', { name: text, ...request }),
   secrets_rotated: kind('Secrets were sealed under another key.', { count: number, ...request }),
+  memory_changed: kind(
+    'What is remembered was changed by somebody, not by an agent. No note is on the record.',
+    {
+      owner,
+      change: text.describe('`added`, `edited` or `forgotten`'),
+      scope: text.exactOptional().describe('absent: all of them'),
+      count: number.describe('of notes'),
+      ...request,
+    },
+  ),
   images_fetched: kind('Images that a request named by their addresses were fetched, or not.', {
     images: z
       .array(

@@ -5,6 +5,7 @@ import { IsolaError } from './errors.ts'
 import type { JsonSchema } from './json.ts'
 import { grantsSchema } from './manifest-grants.ts'
 import { offerProblems, promptManifests, resourceManifests } from './manifest-offers.ts'
+import { memorySettingsSchema } from './memory-settings.ts'
 import type { Plugin } from './plugin.ts'
 import { sharedParts } from './shared-parts.ts'
 
@@ -102,6 +103,7 @@ const agentManifest = z.strictObject({
   limits: limits.prefault({}),
   output_schema: jsonSchema.optional(),
   context: contextSettingsSchema.optional(),
+  memory: memorySettingsSchema.optional(),
 })
 
 /** Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents else. */

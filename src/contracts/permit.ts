@@ -1,6 +1,7 @@
 import { toLimits } from './agent-limits.ts'
 import type { AgentManifest, HookManifest, Manifest, RequestedGrants } from './manifest.ts'
 import { getPromptTool, readResourceTool } from './manifest-offers.ts'
+import type { MemorySettings } from './memory-settings.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
 import type { SharedPart } from './shared-parts.ts'
 import { slotText } from './secret-slot.ts'
@@ -26,6 +27,8 @@ export interface Permit {
     readonly shares?: readonly SharedPart[]
     readonly emitsSkills?: true
     readonly writesCode?: true
+    /** What of long-term memory it has without asking for it. */
+    readonly memory?: readonly string[]
   }
   readonly schedule?: string
   /** Its tools of which somebody must allow each call: one fewer is more than before. */
@@ -63,6 +66,7 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
         ...(shares.length > 0 && { shares }),
         ...(agent.allow_skill_emission && { emitsSkills: true }),
         ...(agent.code_mode && { writesCode: true }),
+        ...(agent.memory && { memory: memoryOf(agent.memory) }),
       },
     }),
     ...(schedule !== undefined && { schedule }),
@@ -72,6 +76,11 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
     ...(sinks.length > 0 && { sinks }),
   }
 }
+
+const memoryOf = ({ scope, hydrate, write }: MemorySettings): readonly string[] => [
+  ...(hydrate === 'none' ? [] : scope.map((one) => `is reminded of what is remembered (${one})`)),
+  ...(write === 'none' ? [] : ['keeps what is said to it beyond the session']),
+]
 
 const namesOf = (tools: Manifest['contributes']['tools']): readonly string[] =>
   tools.map(({ name }) => name)
@@ -121,6 +130,7 @@ function linesOf({ grants, usesTools, hooks, agent, schedule }: Permit): readonl
     ...(agent?.shares ?? []).map((part) => one(`agent: shares ${part} with its caller`)),
     ...(agent?.emitsSkills ? [one('agent: writes drafts of skills')] : []),
     ...(agent?.writesCode ? [one('agent: writes code that calls its tools')] : []),
+    ...(agent?.memory ?? []).map((what) => one(`agent: ${what}`)),
     ...Object.entries(agent?.limits ?? {}).map(([name, amount]) => one(`agent: ${name}`, amount)),
     ...(schedule === undefined ? [] : [one(`schedule: ${schedule}`)]),
   ]

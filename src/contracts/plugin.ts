@@ -51,8 +51,45 @@ export interface PluginStorage {
   }) => Promise<readonly string[]>
 }
 
-/** Notes of the session: at most 1,000 of 8,000 characters, the oldest go first. */
+/** A note that outlives its session. */
+export interface PluginNote {
+  readonly id: string
+  readonly text: string
+  readonly scope: 'principal' | 'agent' | 'deployment'
+  readonly kind: string
+  readonly speaker?: string
+  readonly caption?: string
+  readonly date?: string
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+  /** Ids of notes that say something else of much the same. */
+  readonly differsFrom?: readonly string[]
+}
+
+/** Notes of the session: at most 1,000 of 8,000 characters, the oldest go first; and those that outlive it. */
 export interface PluginMemory {
+  /** Keeps a note beyond the session: the principal's unless it says otherwise. A run may keep 20. */
+  readonly remember: (note: {
+    readonly text: string
+    readonly scope?: 'principal' | 'agent'
+    readonly kind?: 'note' | 'fact' | 'preference'
+    readonly speaker?: string
+    readonly date?: string
+  }) => Promise<{
+    readonly id: string
+    readonly state: 'added' | 'merged'
+    readonly differsFrom?: readonly string[]
+  }>
+  /** Of these scopes, all if absent: best first, or without a query the latest first. 10 unless it says otherwise, 50 at most. */
+  readonly recall: (
+    query: string | undefined,
+    options?: {
+      readonly scopes?: readonly ('principal' | 'agent' | 'deployment')[]
+      readonly limit?: number
+    },
+  ) => Promise<readonly PluginNote[]>
+  /** Of the principal's and the agent's own; answers how many there were. */
+  readonly forget: (ids: readonly string[]) => Promise<number>
   readonly append: (
     text: string,
   ) => Promise<{ readonly id: string; readonly text: string; readonly atMs: number }>

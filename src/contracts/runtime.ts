@@ -3,6 +3,7 @@ import type { AgentPin, PinnedAgent } from './agent-pin.ts'
 import type { ApprovalRules } from './approval-rules.ts'
 import type { ContextReader } from './context-reader.ts'
 import type { HeldWork } from './held-work.ts'
+import type { RunMemory } from './run-memory.ts'
 import type { RunOptions } from './run-options.ts'
 import type { Limits } from './lease.ts'
 import type { Kernel } from './kernel.ts'
@@ -103,6 +104,8 @@ export interface SessionRuntime extends Sources {
   /** Absent where nobody has a key. */
   readonly held?: HeldWork
   readonly timing: SessionTiming
+  /** Absent where nothing is remembered beyond sessions. */
+  readonly memory?: RunMemory
   /** Told before a session is forgotten; again if it could not be forgotten then. Never rejects. */
   readonly onSessionEnded?: ((ended: EndedSession) => Promise<void>) | undefined
   /** Takes what no run is booked with. */

@@ -10,7 +10,18 @@ export interface Clock {
 export interface Ids {
   /** `<prefix>_` + 22 random base62 characters (131 bits). `isk` is a key: a secret, not a name. */
   readonly next: (
-    prefix: 'ses' | 'run' | 'call' | 'req' | 'evt' | 'key' | 'login' | 'isk' | 'ref' | 'sch',
+    prefix:
+      | 'ses'
+      | 'run'
+      | 'call'
+      | 'req'
+      | 'evt'
+      | 'key'
+      | 'login'
+      | 'isk'
+      | 'ref'
+      | 'sch'
+      | 'mem',
   ) => string
   /** 32 lowercase hex characters, W3C trace id. */
   readonly traceId: () => string

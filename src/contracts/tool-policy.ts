@@ -72,7 +72,7 @@ export const toolPolicySchema = z.strictObject({
   /** What becomes of a tool that says it destroys, or writes into a database, and is in no `allow_destructive`. */
   destructive: z.enum(['allow', 'ask', 'deny']).default('ask'),
   /** Left out, it is what ships switched on: a conversation's own notes. */
-  allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__*']),
+  allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__clear']),
   /** What may be done outside by whoever has read what. A `deny` that fits decides, else the first rule that fits; without one it is allowed. */
   labels: labelRules.default([...defaultLabelRules]),
   /** Whose yes counts; without a line that fits it is that of whoever the session is of. */

@@ -16,7 +16,13 @@ import type {
 } from '#contracts/principal.ts'
 import type { EndedCredential, HeldWorkRequest } from '#contracts/held-work.ts'
 import type { PlatformMeter } from '#contracts/platform.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type {
+  LongTermMemory,
+  MemoryAnswer,
+  MemoryApi,
+  MemoryRequest,
+} from '#contracts/long-term.ts'
+import { toReply, type Reply } from '#contracts/reply.ts'
 import {
   scheduleJob,
   type CreateScheduleHost,
@@ -44,6 +50,8 @@ export interface PrincipalRuntime {
   readonly stateOf: CredentialWatchOptions['stateOf']
   readonly report: PrincipalLedger['report']
   readonly createSpace: (storage: DurableObjectStorage) => Space
+  /** Its long-term memory, under a key that is bound to `owner`. */
+  readonly createNotes: (storage: DurableObjectStorage, owner: string) => LongTermMemory
   readonly createMeter: (storage: DurableObjectStorage) => PlatformMeter
   readonly createSchedules: CreateScheduleHost
 }
@@ -58,7 +66,7 @@ const maxListed = 200
  * only after its rows are durable (the platform's output gate), so a restart forgets nothing it promised.
  */
 export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
-  return class extends DurableObject<Env> implements PrincipalApi {
+  return class extends DurableObject<Env> implements PrincipalApi, MemoryApi {
     readonly #runtime = runtimeOf()
     // Before anybody else has the storage.
     readonly #meter = this.#runtime.createMeter(this.ctx.storage)
@@ -67,6 +75,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     readonly #ledger = createDayLedger(createPrincipalRows(this.#storage), this.#runtime.timing)
     readonly #incidents = createIncidentLog(this.#storage)
     readonly #space = this.#runtime.createSpace(this.ctx.storage)
+    readonly #notes = this.#runtime.createNotes(this.ctx.storage, this.ctx.id.toString())
     readonly #rates = createRateWindow(this.#storage)
     readonly #failedLogins = createFailedLoginLog(this.#storage)
     readonly #sweep = createSweepJob({
@@ -127,7 +136,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     }
 
     usage(limits: DayAmount, run?: string): Promise<Reply<DayUsage>> {
-      return this.#billed((nowMs) => ({ ok: true, value: this.#ledger.usage(limits, nowMs, run) }))
+      return this.#billed((nowMs) => valued(this.#ledger.usage(limits, nowMs, run)))
     }
 
     report(incident: Incident): Promise<Reply<null>> {
@@ -136,22 +145,19 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
 
     incidents(limit: number): Promise<Reply<readonly IncidentRecord[]>> {
       const most = Math.min(limit, maxListed)
-      return this.#billed(() => ({ ok: true, value: this.#incidents.list(most) }))
+      return this.#billed(() => valued(this.#incidents.list(most)))
     }
 
     loginFailed(failed: FailedLogin): Promise<Reply<FailedLoginVerdict>> {
-      return this.#billed((nowMs) => ({
-        ok: true,
-        value: this.#failedLogins.failed(failed, nowMs),
-      }))
+      return this.#billed((nowMs) => valued(this.#failedLogins.failed(failed, nowMs)))
     }
 
     takeRate(request: RateRequest): Promise<Reply<RateVerdict>> {
-      return this.#billed((nowMs) => ({ ok: true, value: this.#rates.take(request, nowMs) }))
+      return this.#billed((nowMs) => valued(this.#rates.take(request, nowMs)))
     }
 
     hold(request: HeldWorkRequest): Promise<Reply<EndedCredential | null>> {
-      return this.#billed(() => ({ ok: true, value: this.#held.hold(request) ?? null }))
+      return this.#billed(() => valued(this.#held.hold(request) ?? null))
     }
 
     release(request: HeldWorkRequest): Promise<Reply<null>> {
@@ -175,8 +181,15 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       await this.lifecycle.start()
       return this.#space(request)
     }
+
+    async memory(request: MemoryRequest): Promise<Reply<MemoryAnswer>> {
+      await this.lifecycle.start()
+      return toReply(() => this.#notes(request))
+    }
   }
 }
+
+const valued = <T>(value: T): Reply<T> => ({ ok: true, value })
 
 const storageOf = (storage: DurableObjectStorage) => ({
   sql: storage.sql,

@@ -1,13 +1,35 @@
+import type { MemoryOwners } from '#contracts/long-term.ts'
+import type { Rotation } from '#contracts/secrets.ts'
+import { createMemoryGateway, type MemoryGatewayDeps } from './long-term/memory-gateway.ts'
+import type { NoteStoreDeps } from './long-term/note-book.ts'
+import { createNoteStore } from './long-term/note-store.ts'
+import { createRunMemory, type RunMemoryDeps } from './long-term/run-memory.ts'
+import type { NoteStorage } from './long-term/note-rows.ts'
+import { joinRotations, rotateKeys } from './long-term/rotate-keys.ts'
 import { createPromptStore } from './prompt-store.ts'
 import { createScratchpad } from './scratchpad.ts'
 
 type ScratchpadParts = Parameters<typeof createScratchpad>[0]
 
-/** Prompts and scratchpads, for the composition. */
-export function composeMemory({ buildIndex }: Pick<ScratchpadParts, 'buildIndex'>) {
+/** What memory is made from. */
+export interface MemoryParts
+  extends Pick<ScratchpadParts, 'buildIndex'>, MemoryGatewayDeps, NoteStoreDeps {
+  readonly memoryOwners: MemoryOwners
+}
+
+/** Prompts, scratchpads and long-term memory, for the composition. */
+export function composeMemory({ buildIndex, ...parts }: MemoryParts) {
+  const gateway = createMemoryGateway(parts)
   return {
     createPrompts: createPromptStore,
     createMemory: (storage: ScratchpadParts['storage']) =>
       createScratchpad({ storage, buildIndex }),
+    longTerm: gateway,
+    /** The keys of all notes, and what others seal. */
+    rotate: async (others: () => Promise<Rotation>) =>
+      joinRotations(await others(), await rotateKeys(gateway, parts.memoryOwners)),
+    around: (deps: Pick<RunMemoryDeps, 'countTokens' | 'onFault'>) =>
+      createRunMemory({ ...parts, ...deps, gateway }),
+    createNotes: (storage: NoteStorage, owner: string) => createNoteStore(storage, owner, parts),
   }
 }

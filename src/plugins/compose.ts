@@ -34,7 +34,7 @@ import { toToolEntries } from './tools/tool-entries.ts'
 
 type Given = Pick<
   CapabilityDeps,
-  'sessions' | 'createMemory' | 'send' | 'checkUrl' | 'readSecrets' | 'validator'
+  'sessions' | 'createMemory' | 'longTerm' | 'send' | 'checkUrl' | 'readSecrets' | 'validator'
 >
 type ScopedParts = Parameters<typeof createScopedStorage>[0]
 
@@ -81,11 +81,13 @@ export function composePlugins(parts: PluginParts) {
     load: (snapshot: PluginSnapshot) => {
       const { plugins, problems } = pluginsOf(parts.bundled, snapshot)
       const loaded = loadPlugins(plugins, { validator, isolates: host })
+      const memoryOf = (agent: string) =>
+        loaded.plugins.find(({ manifest }) => manifest.id === agent)?.manifest.agent?.memory
       return {
         ...loaded,
         plugins: loaded.plugins.map((plugin) => ({
           ...plugin,
-          tools: toToolEntries(plugin, capabilities),
+          tools: toToolEntries(plugin, { ...capabilities, memoryOf }),
         })),
         hooks: createHooks(loaded.plugins, { ...hookParts, traceId: ids.traceId, record }),
         problems: [...problems, ...loaded.problems, ...loaded.warnings],
@@ -126,6 +128,7 @@ function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode
     send,
     checkUrl,
     createMemory: parts.createMemory,
+    longTerm: parts.longTerm,
     readSecrets: parts.readSecrets,
     databases: toPluginDatabases(config.sqlDatabases, parts.bindings),
     network: createNetworkNow({ ...installed, ...config }),

@@ -8,6 +8,7 @@ import { createDeploymentCount, watchDatabase, watchNamespace } from './deployme
 import { createDeploymentLog } from './deployment-log.ts'
 import { createGivenUpRuns } from './given-up-runs.ts'
 import { createKeyStore } from './keys.ts'
+import { createMemoryOwners } from './memory-owners.ts'
 import { createManifestStore } from './manifests.ts'
 import { createMcpServerStore } from './mcp-servers.ts'
 import { createMetricsReport } from './metrics-report.ts'
@@ -45,6 +46,7 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     deploymentLog: createDeploymentLog(database),
     grants: createGrantStore(database),
     keys: createKeyStore(database),
+    memoryOwners: createMemoryOwners(database),
     manifests: createManifestStore(database, clock),
     mcpServers: createMcpServerStore(database),
     plugins: createPluginStore(database),

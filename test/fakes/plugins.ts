@@ -2,6 +2,7 @@ import type { BundledPlugin } from '#contracts/manifest.ts'
 import type { Carrier } from '#contracts/outbound.ts'
 import type { Plugin, ToolFunction } from '#contracts/plugin.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
+import { createFakeLongTerm } from './long-term.ts'
 import { createScratchpad } from '../../src/memory/scratchpad.ts'
 import { noNetwork, outboundOver } from './outbound.ts'
 import { readerOf } from './secrets.ts'
@@ -65,6 +66,7 @@ export interface FakeDeps extends Partial<CapabilityDeps> {
 export function createCapabilityDeps({ fetch, ...overrides }: FakeDeps = {}): CapabilityDeps {
   return {
     sessions: createFakeGateway(),
+    longTerm: createFakeLongTerm(),
     createMemory: (storage) => createScratchpad({ storage, buildIndex: createSearchIndex }),
     ...outboundOver(fetch ?? noNetwork, { sleep: () => new Promise(() => {}) }),
     network: { rule: async () => ({ hosts: ['*'], elsewhere: 'ask' }), ownHosts: [] },

@@ -3,6 +3,7 @@ import type { ApiContracts } from './contract.ts'
 import { healthContracts } from './health.ts'
 import { keyContracts } from './keys.ts'
 import { mcpContracts } from './mcp.ts'
+import { memoryContracts } from './memory.ts'
 import { openaiContracts } from './openai.ts'
 import { pluginContracts } from './plugins.ts'
 import { recordContracts } from './record.ts'
@@ -26,7 +27,8 @@ export type ApiRoutes = typeof healthContracts &
   typeof skillContracts &
   typeof skillDraftContracts &
   typeof pluginContracts &
-  typeof mcpContracts
+  typeof mcpContracts &
+  typeof memoryContracts
 
 /** Every route that has a contract, by method and path. */
 export const apiContracts: ApiContracts = {
@@ -43,4 +45,5 @@ export const apiContracts: ApiContracts = {
   ...skillDraftContracts,
   ...pluginContracts,
   ...mcpContracts,
+  ...memoryContracts,
 } satisfies ApiRoutes

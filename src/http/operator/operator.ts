@@ -14,6 +14,7 @@ import { addPluginRoutes } from './plugins.ts'
 import { readExposed, setExposed } from './exposed.ts'
 import { changeNetwork, readNetwork } from './network.ts'
 import { readPolicy, setPolicy, testPolicy } from './policy.ts'
+import { forgetPrincipal, memoryOfPrincipal } from './memory.ts'
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts'
 import { addDraftRoutes } from './skill-drafts.ts'
 import { addSkillRoutes } from './skills.ts'
@@ -44,6 +45,10 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/keys/:key/rotate', { POST: rotateKey(deps) })
   addRoute('/api/operator/grants', { GET: listGrants(deps) })
   addRoute('/api/operator/grants/:grant/revoke', { POST: revokeGrant(deps) })
+  addRoute('/api/operator/memory/:principal', {
+    GET: memoryOfPrincipal(deps),
+    DELETE: forgetPrincipal(deps),
+  })
   addRoute('/api/operator/secrets', { GET: listSecrets(deps), POST: setSecret(deps) })
   addRoute('/api/operator/secrets/rotate', { POST: rotateSecrets(deps) })
   addRoute('/api/operator/secrets/:name', { DELETE: removeSecret(deps) })

@@ -19,6 +19,7 @@ import {
   termsOf,
 } from './granted-parts.ts'
 import { withSafeErrors, type AskStorage } from './storage/granted-storage.ts'
+import { createLongTermPart } from './long-term-memory.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import type { CallLabels } from './plugin-flow.ts'
 import { createPluginRequest, type OnAsk } from './plugin-request.ts'
@@ -102,7 +103,9 @@ export function openCapabilities(
     },
     get memory() {
       const ask = askOf('memory')
-      return (made.memory ??= guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })))
+      const longTerm = () => createLongTermPart(context, { ...deps, labels, tool })
+      const options = { ...deps, refuse, longTerm }
+      return (made.memory ??= guardAll(guard, createMemory(plugin, ask, options)))
     },
     get secrets() {
       const { ref, ...signing } = createPluginSecrets(secrets)

@@ -1,3 +1,5 @@
+import type { MemoryGateway } from '#contracts/long-term.ts'
+import type { MemorySettings } from '#contracts/memory-settings.ts'
 import type { MemoryClient } from '#contracts/memory.ts'
 import type { Outbound } from '#contracts/outbound.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
@@ -18,6 +20,9 @@ export interface CapabilityDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly sessions: SessionGateway
   /** The memory room's scratchpad over the storage verbs. */
   readonly createMemory: (ask: AskStorage) => MemoryClient
+  readonly longTerm: MemoryGateway
+  /** What an agent's manifest says of its memory; nothing for the orchestrator. */
+  readonly memoryOf?: (agent: string) => MemorySettings | undefined
   readonly readSecrets: ReadSecrets
   readonly ids: Pick<Ids, 'next'>
   readonly clock: Pick<Clock, 'nowMs'>

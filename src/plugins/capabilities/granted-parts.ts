@@ -23,6 +23,7 @@ import {
   type AskStorage,
 } from './storage/granted-storage.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
+import type { LongTermPart } from './long-term-memory.ts'
 import { createMayFollow, createOpenNow } from './open-network.ts'
 import { createRefuse, fail, refusedStorage, type Refuse } from './refusal.ts'
 import { spaceOf } from './storage/scoped-storage.ts'
@@ -103,15 +104,27 @@ export function createWorkspace(
   return createGrantedStorage({ space: 'workspace', quotaBytes: parseQuotaBytes(), ask })
 }
 
-/** `memory`: the scratchpad of the session. */
+/** `memory`: the scratchpad of the session, and what outlives it. */
 export function createMemory(
   { granted, tier }: LoadedPlugin,
   ask: AskStorage,
-  { createMemory: create, refuse }: Pick<CapabilityDeps, 'createMemory'> & { refuse: Refuse },
+  {
+    createMemory: create,
+    refuse,
+    longTerm,
+  }: Pick<CapabilityDeps, 'createMemory'> & { refuse: Refuse; longTerm: () => LongTermPart },
 ): PluginMemory {
-  if (granted.memory && tier === 'builtin') return create(ask)
+  if (granted.memory && tier === 'builtin') return { ...create(ask), ...longTerm() }
   const run = refuse('memory')
-  return { append: run, read: run, search: run, clear: run }
+  return {
+    append: run,
+    read: run,
+    search: run,
+    clear: run,
+    remember: run,
+    recall: run,
+    forget: run,
+  }
 }
 
 /** A tool asks the models it was granted; an agent with code of its own asks its own, and those. */

@@ -99,6 +99,10 @@ export interface CallLabels {
   readonly reach: () => void
   /** A redirect led it to this host, too. */
   readonly reachHost: (host: string) => void
+  /** Of what it keeps now. */
+  readonly kept: () => Label
+  /** It read what was kept with this label. */
+  readonly readKept: (label: Label | undefined) => void
   readonly wrap: (ask: AskStorage) => AskStorage
 }
 
@@ -135,8 +139,12 @@ export function createCallLabels(
 ): CallLabels {
   let read = joinLabels([made, held])
   const known = () => [read, ...(context.inner ? [context.inner.label?.()] : [])]
-  const kept = labelFrom(tool, { integrity: 'data' })
+  const own = labelFrom(tool, { integrity: 'data' })
+  const kept = () => joinLabels([context.label, ...known()])
+  const readKept = (label: Label | undefined) => void (read = joinLabels([read, label, own]))
   return {
+    kept,
+    readKept,
     label: () => joinLabels(known()),
     reach: () => void (read = joinLabels([read, beyond])),
     reachHost(host) {
@@ -145,12 +153,10 @@ export function createCallLabels(
     },
     wrap: (ask) => async (request) => {
       const isKept = request.verb === 'set' || request.verb === 'append'
-      const answer = await ask(
-        isKept ? { ...request, label: joinLabels([context.label, ...known()]) } : request,
-      )
+      const answer = await ask(isKept ? { ...request, label: kept() } : request)
       const { keys = [], entries = [], found = false } = answer
       const isRead = request.verb === 'get' ? found : keys.length > 0 || entries.length > 0
-      if (isRead && !isKept) read = joinLabels([read, answer.label, kept])
+      if (isRead && !isKept) readKept(answer.label)
       return answer
     },
   }

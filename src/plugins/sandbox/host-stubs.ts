@@ -69,6 +69,15 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     ),
   ],
   ['memory.clear', verb(z.tuple([]), (can) => can.memory.clear())],
+  // Checked in full where they are asked.
+  ['memory.remember', verb(z.tuple([z.any()]), (can, [note]) => can.memory.remember(note))],
+  [
+    'memory.recall',
+    verb(z.tuple([z.any(), z.any()]), (can, [query, options]) =>
+      can.memory.recall(query ?? undefined, options),
+    ),
+  ],
+  ['memory.forget', verb(z.tuple([z.array(text)]), (can, [ids]) => can.memory.forget(ids))],
   ['secrets.hmac', verb(z.tuple([text, text]), (can, given) => can.secrets.hmac(...given))],
   [
     'secrets.verify',

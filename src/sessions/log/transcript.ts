@@ -3,6 +3,7 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
 import { answeredIn, lastTurnOf } from '../responses/response-places.ts'
+import { saidAtBeginning } from '../storage/begun-with.ts'
 import { addedBetween } from '../storage/session-row.ts'
 import { runBefore } from '../storage/run-order.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
@@ -54,7 +55,7 @@ export function createTranscript(store: SessionStore): Transcript {
     const seen = turns.reduce((sum, { received = [] }) => sum + received.length, 0)
     const late = (row.inbox ?? []).slice(seen).filter(({ begins }) => !begins)
     const said = [
-      ...row.submission.messages,
+      ...saidAtBeginning(row),
       ...turns.flatMap((turn) => toTurnSaid(turn).messages),
       ...late.map(({ message }) => message),
     ]
@@ -74,7 +75,7 @@ export function createTranscript(store: SessionStore): Transcript {
     const gone = turns.filter(({ turn }) => turn <= last)
     const said = gone.flatMap((turn) => toTurnSaid(turn).messages)
     return {
-      messages: [...row.submission.messages, ...said.filter(isKept)],
+      messages: [...saidAtBeginning(row), ...said.filter(isKept)],
       compactions: recordsIn(gone),
     }
   }

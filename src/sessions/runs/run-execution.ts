@@ -10,6 +10,7 @@ import type { RunOutcome } from '#contracts/run-view.ts'
 import { sharedIn } from '#contracts/shared-parts.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceHeaders } from '#contracts/trace.ts'
+import { saidAtBeginning } from '../storage/begun-with.ts'
 import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type BegunChild, type ChildNames, type Children } from '../storage/children.ts'
 import { fullEvents } from '../log/log-view.ts'
@@ -59,8 +60,9 @@ export async function executeRun(
 ): Promise<RunOutcome> {
   const { runtime, store, hub, transcript, audience, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
-  const { lineage, principal, trace, traceLink: link, messages } = submission
-  const before = transcript.before(row())
+  const { lineage, principal, trace, traceLink: link } = submission
+  const { messages: before, compactions } = transcript.before(row())
+  const messages = [...before, ...saidAtBeginning(row())]
   const notes = createChildNotes(options, toolset)
   // What an older version began goes on as it did there.
   const known =
@@ -88,12 +90,9 @@ export async function executeRun(
       agent: { ...spec, limits },
       options: toRunOptions(submission),
       toolset: known ? { ...toolset, refuse: known.refuse } : toolset,
-      messages: [...before.messages, ...messages],
-      label: joinLabels([
-        labelOfContext([...before.messages, ...messages], before.compactions),
-        spec.persona?.label ?? ownLabel,
-      ]),
-      ...(before.compactions.length > 0 && { compactions: before.compactions }),
+      messages,
+      label: joinLabels([labelOfContext(messages, compactions), spec.persona?.label ?? ownLabel]),
+      ...(compactions.length > 0 && { compactions }),
       isLeftOver: transcript.isLeftOver,
       startedAtMs: startedAtMs ?? createdAtMs,
       lostCalls: wakes,

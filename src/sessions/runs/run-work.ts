@@ -12,6 +12,7 @@ import type { LogPlaces } from './log-places.ts'
 import { createLimitOwner } from './limit-owner.ts'
 import { limitsThatStay } from './limits-in-force.ts'
 import { loadAgent } from './load-agent.ts'
+import { memoryOf } from './run-memory.ts'
 import { loweredSince, ownLimits } from './lowered-limits.ts'
 import { usedUp } from './refusals.ts'
 import type { RunEnd } from './run-end.ts'
@@ -106,6 +107,9 @@ export function createRunWork(options: RunWorkOptions): RunWork {
       const changes = row.changed?.count ?? 0
       const own = ownLimits(ready.spec.limits, row)
       const limits = await lease(own)
+      const remembered = memoryOf(row, ready, options)
+      const recalled = row.recalled ?? (await remembered.recall())
+      if (recalled && !row.recalled) change({ recalled })
       begin()
       const outcome = await executeRun(
         { ...ready, spec: { ...ready.spec, limits } },
@@ -127,7 +131,7 @@ export function createRunWork(options: RunWorkOptions): RunWork {
         store.keepOpen(row.order)
         // The requests that earlier wakes lost are booked in what was written.
         if (row.wakes > 0) change({ wakes: 0 })
-      }
+      } else await remembered.keep(outcome)
       return outcome
     } catch (thrown) {
       const isNew = acceptance.state() === 'new'

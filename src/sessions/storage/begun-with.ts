@@ -1,3 +1,5 @@
+import type { Message } from '#contracts/message.ts'
+import type { Submission } from '#contracts/submission.ts'
 import type { AddedText, PinnedAgent } from '#contracts/agent-pin.ts'
 
 /**
@@ -21,6 +23,15 @@ export interface BegunWith {
   readonly pin?: RunPin
   /** What hooks added to its first model call; nothing if absent. */
   readonly added?: readonly AddedText[]
+  /** What its agent was reminded of: said before what was asked. */
+  readonly recalled?: Message
   /** What its agent speaks as; without a hash there was none of this name. */
   readonly persona?: { readonly name: string; readonly hash?: string }
 }
+
+/** What a run goes on from beside what was said before it. */
+export const saidAtBeginning = ({
+  recalled,
+  submission,
+}: BegunWith & { readonly submission: Pick<Submission, 'messages'> }): readonly Message[] =>
+  recalled ? [recalled, ...submission.messages] : submission.messages

@@ -1,6 +1,7 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { ExportOutcome, RunRecord } from '#contracts/telemetry.ts'
 import { loadAgent } from '../runs/load-agent.ts'
+import { saidAtBeginning } from '../storage/begun-with.ts'
 import { pinnedIn } from '../storage/run-pin.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { Todo } from '../storage/todo.ts'
@@ -121,7 +122,7 @@ function recordOf(
   { runtime, store, transcript, sessionId }: TraceOutboxOptions,
 ): Promise<RunRecord | undefined> {
   const { id, order, submission, startedAtMs, createdAtMs } = row
-  const { agent, trace, traceLink: link, lineage, messages } = submission
+  const { agent, trace, traceLink: link, lineage } = submission
   const turns = store.turns(order)
   const final = turns.at(-1)?.final
   if (!final) return Promise.resolve(undefined)
@@ -137,7 +138,7 @@ function recordOf(
     final,
   }
   if (!runtime.telemetry?.capturesContent) return Promise.resolve(record)
-  const said = [...transcript.before(row).messages, ...messages]
+  const said = [...transcript.before(row).messages, ...saidAtBeginning(row)]
   const loaded = loadAgent(submission, runtime, { pin: pinnedIn(row, store) }).catch(
     () => undefined,
   )

@@ -89,6 +89,8 @@ test('hints say which calls may run again after a cut', () => {
     memory__note: 'no',
     memory__recall: 'read-only',
     memory__clear: 'idempotent',
+    memory__remember: 'idempotent',
+    memory__forget: 'idempotent',
   })
 })
 

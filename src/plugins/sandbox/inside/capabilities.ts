@@ -109,6 +109,9 @@ function createMemory(ask: Ask): PluginMemory {
     read: (options = {}) => ask('memory.read', [options]),
     search: (query, options = {}) => ask('memory.search', [query, options]),
     clear: () => ask('memory.clear', []),
+    remember: (note) => ask('memory.remember', [note]),
+    recall: (query = null, options = {}) => ask('memory.recall', [query, options]),
+    forget: (ids) => ask('memory.forget', [ids]),
   }
   return memory as unknown as PluginMemory
 }

@@ -1,0 +1,232 @@
+// isola memory …: what agents remember beyond their sessions.
+import { readFile } from 'node:fs/promises'
+import type { Client, Reply } from '../../src/client/client.ts'
+import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { short, table, time } from './text.ts'
+import { UsageError } from './usage.ts'
+
+type Note = Reply<'GET /api/memory/:note'>
+type Scope = Note['scope']
+
+const where = {
+  scope: { type: 'string', about: 'principal, agent or deployment' },
+  agent: { type: 'string', value: 'id', about: 'of scope agent: whose' },
+} as const satisfies Options
+const isDeployment = {
+  deployment: { type: 'boolean', about: "the deployment's, not your own" },
+} as const satisfies Options
+const adding = {
+  ...where,
+  ...dryRun,
+} as const satisfies Options
+
+const scopes: readonly string[] = ['principal', 'agent', 'deployment'] satisfies readonly Scope[]
+
+/** What the two options say, for a query or a body. */
+function whereOf({ scope, agent }: ValuesOf<typeof where>) {
+  if (scope !== undefined && !scopes.includes(scope))
+    throw new UsageError(`--scope is principal, agent or deployment, not ${scope}.`)
+  const of = scope ?? (agent === undefined ? undefined : 'agent')
+  return { ...(of !== undefined && { scope: of as Scope }), ...(agent !== undefined && { agent }) }
+}
+const ofOne = ({ deployment }: ValuesOf<typeof isDeployment>) =>
+  deployment ? ({ scope: 'deployment' } as const) : {}
+
+const rowsOf = (notes: readonly Note[]) =>
+  notes.length === 0
+    ? 'No notes.'
+    : table([
+        ['id', 'scope', 'changed', 'note'],
+        ...notes.map(({ id, scope, agent, updatedAtMs, speaker, text }) => [
+          id,
+          agent ?? scope,
+          time(updatedAtMs),
+          short(speaker === undefined ? text : `${speaker}: ${text}`),
+        ]),
+      ])
+
+async function list({ values, request, print }: Context<ValuesOf<typeof where>>) {
+  const page = await request('GET /api/memory', { query: whereOf(values) })
+  const more = page.next === undefined ? '' : '\nThere are more: isola memory export has all.'
+  print(page, `${rowsOf(page.notes)}${more}`)
+}
+
+async function search({ args, values, request, print }: Context<ValuesOf<typeof where>>) {
+  const query = { ...whereOf(values), query: args.join(' '), limit: '20' }
+  const found = await request('GET /api/memory', { query })
+  print(found, rowsOf(found.notes))
+}
+
+async function show({
+  args: [note],
+  values,
+  request,
+  print,
+}: Context<ValuesOf<typeof isDeployment>, [string]>) {
+  const shown = await request('GET /api/memory/:note', { params: { note }, query: ofOne(values) })
+  const { id, scope, agent, kind, speaker, caption, date, label, origins, differsFrom } = shown
+  const lines = [
+    `${id} (${kind}, ${agent === undefined ? scope : `agent ${agent}`})`,
+    speaker && `by ${speaker}`,
+    date && `on ${date}`,
+    caption && `[${caption}]`,
+    shown.text,
+    `written ${time(shown.createdAtMs)}, changed ${time(shown.updatedAtMs)}; ${label.integrity}, ${label.confidentiality}`,
+    ...origins.map(
+      (one) =>
+        `from ${Object.entries(one)
+          .map(([name, of]) => `${name} ${of}`)
+          .join(', ')}`,
+    ),
+    differsFrom && `differs from ${differsFrom.join(', ')}`,
+  ]
+  print(shown, lines.filter(Boolean).join('\n'))
+}
+
+const stateOf = ({ added, evicted = 0 }: Reply<'POST /api/memory'>) => {
+  const of = (state: string) => added.filter((one) => one.state === state).length
+  const gone = evicted > 0 ? `, ${evicted} of the oldest gone` : ''
+  return `${of('added')} added, ${of('merged')} merged with what was there${gone}.`
+}
+
+async function add({ args, values, request, print }: Context<ValuesOf<typeof adding>>) {
+  const { 'dry-run': isDry = false } = values
+  const body = { ...whereOf(values), notes: [{ text: args.join(' ') }], dryRun: isDry }
+  const answer = await request('POST /api/memory', { body })
+  print(answer, stateOf(answer))
+}
+
+async function forget({
+  args: [note],
+  values,
+  request,
+  print,
+}: Context<ValuesOf<typeof forgetting>>) {
+  const { all = false, session } = values
+  const chosen = [note !== undefined, session !== undefined, all].filter(Boolean)
+  if (chosen.length !== 1) throw new UsageError('Name a note, --session <id>, or --all.')
+  const query = { ...whereOf(values), ...(session !== undefined && { session }) }
+  const answer =
+    note === undefined
+      ? await request('DELETE /api/memory', { query })
+      : await request('DELETE /api/memory/:note', {
+          params: { note },
+          query: values.scope === 'deployment' ? { scope: 'deployment' } : {},
+        })
+  print(answer, `${answer.forgotten} forgotten.`)
+}
+const forgetting = {
+  ...where,
+  session: { type: 'string', value: 'id', about: 'what came from this session' },
+  all: { type: 'boolean', about: 'everything (of the scope)' },
+} as const satisfies Options
+
+/** Page by page. */
+async function* notesOf(request: Client['request'], query: ReturnType<typeof whereOf>) {
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const page: Reply<'GET /api/memory'> = await request('GET /api/memory', {
+      query: { ...query, limit: '500', ...(after !== '' && { after }) },
+    })
+    yield* page.notes
+    after = page.next
+  }
+}
+
+async function exportNotes({ values, request, stdout }: Context<ValuesOf<typeof where>>) {
+  const notes: Note[] = []
+  for await (const note of notesOf(request, whereOf(values))) notes.push(note)
+  // The oldest first: turns come back in the order in which they were said.
+  for (const note of notes.toReversed()) stdout.write(`${JSON.stringify(note)}\n`)
+}
+
+async function importNotes({
+  args: [file],
+  values,
+  request,
+  print,
+}: Context<ValuesOf<typeof adding>, [string]>) {
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line.trim() !== '')
+  const notes = lines.map((line, at) => toNew(line, `${file}, line ${at + 1}`))
+  const all: Reply<'POST /api/memory'>['added'] = []
+  let evicted = 0
+  for (let at = 0; at < notes.length; at += 200) {
+    const body = {
+      ...whereOf(values),
+      notes: notes.slice(at, at + 200),
+      dryRun: values['dry-run'] ?? false,
+    }
+    const answer = await request('POST /api/memory', { body })
+    all.push(...answer.added)
+    evicted += answer.evicted ?? 0
+  }
+  const answer = { added: all, evicted }
+  print(answer, stateOf(answer))
+}
+
+function toNew(line: string, at: string) {
+  let note: Partial<Note>
+  try {
+    note = JSON.parse(line) as Partial<Note>
+  } catch {
+    throw new UsageError(`${at}: not JSON.`)
+  }
+  const { text, kind, speaker, caption, date, conversation, label } = note
+  if (typeof text !== 'string') throw new UsageError(`${at}: has no text.`)
+  return {
+    text,
+    ...(kind && { kind }),
+    ...(speaker !== undefined && { speaker }),
+    ...(caption !== undefined && { caption }),
+    ...(date !== undefined && { date }),
+    ...(conversation !== undefined && { conversation }),
+    ...(label && { label }),
+  }
+}
+
+export default {
+  noun: 'memory',
+  verbs: defineVerbs({
+    list: {
+      usage: 'isola memory list [--scope <scope>] [--agent <id>]',
+      about: 'What is remembered for you, newest first; with --scope deployment, for everybody.',
+      options: where,
+      run: list,
+    },
+    search: {
+      usage: 'isola memory search <words> … [--scope <scope>] [--agent <id>]',
+      options: where,
+      run: search,
+    },
+    show: {
+      usage: 'isola memory show <note> [--deployment]',
+      about: 'A note with where it came from.',
+      options: isDeployment,
+      run: show,
+    },
+    add: {
+      usage: 'isola memory add <text> … [--scope <scope>] [--agent <id>] [--dry-run]',
+      options: adding,
+      run: add,
+    },
+    forget: {
+      usage: 'isola memory forget [<note>] [--session <id>] [--all] [--scope <scope>] [--yes]',
+      about: 'For good: a note, what came from a session, or all of it.',
+      asks: ({ args: [note], values }: Context<ValuesOf<typeof forgetting>>) =>
+        `Forget ${note ?? (values.session ? `what came from ${values.session}` : 'everything')}, for good?`,
+      options: forgetting,
+      run: forget,
+    },
+    export: {
+      usage: 'isola memory export [--scope <scope>] [--agent <id>]',
+      about: 'All notes as JSON lines, the oldest first.',
+      options: where,
+      run: exportNotes,
+    },
+    import: {
+      usage: 'isola memory import <file> [--scope <scope>] [--agent <id>] [--dry-run]',
+      about: 'Notes as JSON lines, such as export writes them. What is there already is merged.',
+      options: adding,
+      run: importNotes,
+    },
+  }),
+}

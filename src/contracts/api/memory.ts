@@ -1,0 +1,129 @@
+import * as z from 'zod'
+import { labelSchema } from '../label.ts'
+import { memoryScopes, noteKinds } from '../long-term.ts'
+import type { ApiContracts } from './contract.ts'
+import { noFields } from './requests/lists.ts'
+import {
+  addNotesRequest,
+  editNoteRequest,
+  forgetQuery,
+  memoryQuery,
+  noteQuery,
+} from './requests/memory.ts'
+import { atMs, count, text } from './shapes.ts'
+
+const scope = z.enum(memoryScopes)
+const note = z
+  .object({
+    id: text,
+    scope,
+    agent: text.optional(),
+    text,
+    kind: z.enum(noteKinds),
+    speaker: text.optional(),
+    caption: text.optional(),
+    date: text.optional(),
+    conversation: text.optional(),
+    label: labelSchema,
+    origins: z.array(
+      z.object({
+        principal: text.optional(),
+        session: text.optional(),
+        run: text.optional(),
+        agent: text.optional(),
+        tool: text.optional(),
+      }),
+    ),
+    createdAtMs: atMs,
+    updatedAtMs: atMs,
+    differsFrom: z
+      .array(text)
+      .optional()
+      .describe('Notes that were there and say something else of much the same.'),
+    score: z.number().optional().describe('Of a search; comparable within it.'),
+  })
+  .meta({ id: 'Note' })
+const params = { note: 'Its id.' }
+const one = { 200: { is: 'The note.', json: note } }
+const forgotten = {
+  200: { is: 'How many there were.', json: z.object({ forgotten: count }) },
+}
+
+/** `/api/memory…`: one’s own notes, and what the deployment remembers. */
+export const memoryContracts = {
+  'GET /api/memory': {
+    summary: 'Lists or searches what is remembered for the caller, or for the deployment.',
+    query: memoryQuery,
+    replies: {
+      200: {
+        is: 'A page of notes.',
+        json: z.object({
+          notes: z.array(note),
+          next: text.optional().describe('There are more: send it as `after`.'),
+        }),
+      },
+    },
+  },
+  'POST /api/memory': {
+    summary: 'Adds or imports notes. Those of the deployment are an operator’s to write.',
+    body: addNotesRequest,
+    replies: {
+      200: {
+        is: 'What became of each, in the order of the request.',
+        json: z.object({
+          added: z.array(
+            z.object({
+              id: text,
+              state: z.enum(['added', 'merged']),
+              differsFrom: z.array(text).optional(),
+            }),
+          ),
+          evicted: count.optional().describe('How many had to go, since there were too many.'),
+        }),
+      },
+    },
+  },
+  'DELETE /api/memory': {
+    summary: 'Forgets all that fits, for good: without a field all that is the caller’s own.',
+    query: forgetQuery,
+    body: noFields,
+    isBodyOptional: true,
+    replies: forgotten,
+  },
+  'GET /api/memory/:note': { summary: 'A note.', params, query: noteQuery, replies: one },
+  'POST /api/memory/:note': {
+    summary: 'Changes a note. Its label stays, or becomes worse.',
+    params,
+    query: noteQuery,
+    body: editNoteRequest,
+    replies: one,
+  },
+  'DELETE /api/memory/:note': {
+    summary: 'Forgets a note.',
+    params,
+    query: noteQuery,
+    body: noFields,
+    isBodyOptional: true,
+    replies: forgotten,
+  },
+  'GET /api/operator/memory/:principal': {
+    summary: 'How much is remembered for somebody; never what.',
+    params: { principal: 'Its id.' },
+    replies: {
+      200: {
+        is: 'By scope and agent.',
+        json: z.object({
+          principal: text,
+          places: z.array(z.object({ scope, agent: text.optional(), notes: count, bytes: count })),
+        }),
+      },
+    },
+  },
+  'DELETE /api/operator/memory/:principal': {
+    summary: 'Forgets all that is remembered for somebody, for good.',
+    params: { principal: 'Its id.' },
+    body: noFields,
+    isBodyOptional: true,
+    replies: forgotten,
+  },
+} satisfies ApiContracts

@@ -1,0 +1,162 @@
+import type { Label } from './label.ts'
+import type { Reply } from './reply.ts'
+
+/** Whose a note is: a principal's, one agent's within a principal, or the deployment's. None is seen from another. */
+export const memoryScopes = ['principal', 'agent', 'deployment'] as const
+export type MemoryScope = (typeof memoryScopes)[number]
+
+/** A scope as its object knows it. */
+export type NotePlace = 'principal' | 'deployment' | `agent:${string}`
+
+/** The place of a scope; `agent` is whose it is there. */
+export const placeOf = (scope: MemoryScope, agent: string): NotePlace =>
+  scope === 'agent' ? `agent:${agent}` : scope
+
+/** What a note is. Only of `turn`, what somebody said, two that are alike stay two. */
+export const noteKinds = ['note', 'fact', 'preference', 'turn'] as const
+export type NoteKind = (typeof noteKinds)[number]
+
+/** Most that a place holds; the oldest go first. */
+export const maxNotesOfPlace = 10_000
+export const maxNoteChars = 4_000
+
+/** Where a note came from. */
+export interface NoteOrigin {
+  readonly principal?: string
+  readonly session?: string
+  readonly run?: string
+  readonly agent?: string
+  readonly tool?: string
+}
+
+/** A note as somebody writes it. */
+export interface NewNote {
+  /** 1 to 4,000 characters. */
+  readonly text: string
+  readonly kind?: NoteKind
+  /** Who said it; 100 characters. */
+  readonly speaker?: string
+  /** What a picture beside it shows; 1,000 characters. */
+  readonly caption?: string
+  /** When it was so, in words; 60 characters. */
+  readonly date?: string
+  /** Turns of one conversation are found by their neighbours too, in the order in which they were written. 200 characters. */
+  readonly conversation?: string
+  readonly origin?: NoteOrigin
+  /** Who can have written it and who may read it; the worst if absent. */
+  readonly label?: Label
+}
+
+/** A note that is kept. */
+export interface Note extends Omit<NewNote, 'origin' | 'kind' | 'label'> {
+  readonly id: string
+  readonly scope: MemoryScope
+  /** Of scope `agent`: whose. */
+  readonly agent?: string
+  readonly kind: NoteKind
+  readonly label: Label
+  /** Several where notes that say the same were merged. */
+  readonly origins: readonly NoteOrigin[]
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+  /** Ids of notes that were there and say something else of much the same: both are kept, with their dates. */
+  readonly differsFrom?: readonly string[]
+}
+
+/** What became of a note that was to be added. */
+export interface AddedNote {
+  readonly id: string
+  /** `merged`: one that says the same was there, and has this origin, too. */
+  readonly state: 'added' | 'merged'
+  readonly differsFrom?: readonly string[]
+}
+
+/** What is asked of an object with notes. Where `places` is absent, all that are in it are meant. */
+export type MemoryRequest =
+  | {
+      readonly verb: 'add'
+      readonly place: NotePlace
+      readonly notes: readonly NewNote[]
+      /** So many this run may add or merge, this request included. */
+      readonly budget?: { readonly run: string; readonly most: number }
+      /** Answers what would become of them, and changes nothing. */
+      readonly dryRun?: boolean
+    }
+  | {
+      readonly verb: 'search'
+      readonly places?: readonly NotePlace[]
+      readonly query: string
+      readonly limit: number
+    }
+  | {
+      readonly verb: 'list'
+      readonly places?: readonly NotePlace[]
+      readonly limit: number
+      /** `next` of the page before. */
+      readonly after?: string
+    }
+  | { readonly verb: 'get'; readonly places?: readonly NotePlace[]; readonly id: string }
+  | {
+      readonly verb: 'edit'
+      readonly id: string
+      readonly change: Omit<NewNote, 'text' | 'conversation' | 'origin'> & {
+        readonly text?: string
+      }
+    }
+  /** Those of these ids, of a session, or (neither) all of them. */
+  | {
+      readonly verb: 'forget'
+      readonly places?: readonly NotePlace[]
+      readonly ids?: readonly string[]
+      readonly session?: string
+    }
+  | { readonly verb: 'stats' }
+  /** Seals the key anew where it is sealed under another than today's master key. */
+  | { readonly verb: 'reseal' }
+
+/** A note that was found. */
+export interface FoundNote extends Note {
+  /** BM25 over it and its neighbours; only comparable within one search. */
+  readonly score?: number
+}
+
+/** What an object answers; what was asked for is there. */
+export interface MemoryAnswer {
+  readonly notes?: readonly FoundNote[]
+  readonly added?: readonly AddedNote[]
+  /** How many had to go since the place was full. */
+  readonly evicted?: number
+  readonly forgotten?: number
+  /** Where the next page begins; absent on the last. */
+  readonly next?: string
+  readonly stats?: readonly PlaceStats[]
+  readonly key?: 'none' | 'current' | 'rotated'
+}
+
+/** How much a place holds. */
+export interface PlaceStats {
+  readonly scope: MemoryScope
+  readonly agent?: string
+  readonly notes: number
+  readonly bytes: number
+}
+
+/** One object's notes. May throw `request_invalid`, `request_not_found`, `tool_failed` (a budget) and `config_…` (no key). */
+export type LongTermMemory = (request: MemoryRequest) => Promise<MemoryAnswer>
+
+/** What an object with notes answers over RPC. */
+export interface MemoryApi {
+  readonly memory: (request: MemoryRequest) => Promise<Reply<MemoryAnswer>>
+}
+
+/** Reaches the notes of a principal, its agents' included, and of the deployment. Throws what the object does, and `request_unavailable`. */
+export interface MemoryGateway {
+  readonly ofPrincipal: (principal: string) => LongTermMemory
+  readonly ofDeployment: () => LongTermMemory
+}
+
+/** Whose objects have notes: a principal is in it from its first note on. Throws `request_unavailable`. */
+export interface MemoryOwners {
+  readonly add: (principal: string) => Promise<void>
+  readonly list: () => Promise<readonly string[]>
+}

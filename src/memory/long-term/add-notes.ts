@@ -1,0 +1,93 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { joinLabels } from '#contracts/label.ts'
+import type { AddedNote, MemoryAnswer, MemoryRequest, NewNote, Note } from '#contracts/long-term.ts'
+import { checkNote } from './check-note.ts'
+import { compareTexts } from './compare-notes.ts'
+import type { NoteBody, NoteBook, NoteStoreDeps } from './note-book.ts'
+import type { IndexedNote } from './indexed-note.ts'
+import { wordsOf } from './note-words.ts'
+
+type AddRequest = Extract<MemoryRequest, { verb: 'add' }>
+
+const maxOrigins = 16
+
+/** Adds notes one after the other, so that each meets those before it: one that says what is there is merged into it. */
+export async function addNotes(
+  { place, notes, budget, dryRun = false }: AddRequest,
+  book: NoteBook,
+  deps: NoteStoreDeps,
+): Promise<MemoryAnswer> {
+  notes.forEach(checkNote)
+  const used = budget ? book.rows.writes(budget.run) + notes.length : 0
+  if (budget && used > budget.most) {
+    const message = `A run may remember ${budget.most} notes, and this would be ${used}.`
+    throw new IsolaError('tool_failed', message)
+  }
+  const added: AddedNote[] = []
+  for (const note of notes) {
+    const { at, body, told } = await plan(note, place, { book, deps })
+    if (!dryRun) await book.write(at, body)
+    added.push(told)
+  }
+  if (dryRun) return { added }
+  if (budget) book.rows.noteWrites(budget.run, used, deps.clock.nowMs())
+  return { added, evicted: book.evict(place) }
+}
+
+interface Planned {
+  readonly at: Pick<IndexedNote, 'id' | 'place' | 'conversation'>
+  readonly body: NoteBody
+  readonly told: AddedNote
+}
+
+async function plan(
+  note: NewNote,
+  place: AddRequest['place'],
+  { book, deps }: { readonly book: NoteBook; readonly deps: NoteStoreDeps },
+): Promise<Planned> {
+  const { hash } = await book.key.open()
+  const { conversation, kind = 'note', origin, label, ...said } = note
+  const nowMs = deps.clock.nowMs()
+  // What somebody said is not what somebody said again.
+  const alike =
+    kind === 'turn' ? undefined : book.index().mostAlike(wordsOf(note, hash, deps), place)
+  const there = alike && (await book.read(alike))
+  const isAsked = there && there.kind !== 'turn' && there.speaker === note.speaker
+  const comparison = isAsked ? compareTexts(note.text, there.text, deps) : 'other'
+  if (there && comparison === 'same') {
+    const body = merged(there, note, nowMs)
+    return { at: alike!, body, told: { id: there.id, state: 'merged' } }
+  }
+  const id = deps.ids.next('mem')
+  const differs = there && comparison === 'differs' ? { differsFrom: [there.id] } : {}
+  return {
+    at: {
+      id,
+      place,
+      conversation: conversation === undefined ? 0 : hash(`conversation ${conversation}`),
+    },
+    body: {
+      ...said,
+      ...(conversation !== undefined && { conversation }),
+      kind,
+      label: joinLabels([label]),
+      origins: origin ? [origin] : [],
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+      ...differs,
+    },
+    told: { id, state: 'added', ...differs },
+  }
+}
+
+/** The longer text says what both say. */
+function merged(there: Note, { text, origin, label }: NewNote, nowMs: number): NoteBody {
+  const { id: _id, scope: _scope, agent: _agent, ...body } = there
+  return {
+    ...body,
+    text: text.length > there.text.length ? text : there.text,
+    label: joinLabels([there.label, label]),
+    origins: [...(origin ? [origin] : []), ...there.origins].slice(0, maxOrigins),
+    updatedAtMs: nowMs,
+  }
+}

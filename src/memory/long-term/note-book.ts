@@ -1,0 +1,132 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { maxNotesOfPlace, type Note, type NotePlace } from '#contracts/long-term.ts'
+import type { Clock, Ids } from '#contracts/sources.ts'
+import type { IndexedNote } from './indexed-note.ts'
+import { createNoteIndex, type NoteIndex } from './note-index.ts'
+import { createNoteRows, type NoteRows, type NoteStorage } from './note-rows.ts'
+import { wordsOf, type WordReader } from './note-words.ts'
+import { createTenantKey, type TenantKey, type TenantKeyDeps } from './tenant-key.ts'
+
+/** What a store of notes takes from outside. */
+export interface NoteStoreDeps
+  extends WordReader, Pick<TenantKeyDeps, 'sealing' | 'keyedHash' | 'randomBytes'> {
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly ids: Pick<Ids, 'next'>
+}
+
+/** What is sealed of a note. */
+export type NoteBody = Omit<Note, 'id' | 'scope' | 'agent'>
+
+/** Notes as they are kept: rows, the index over them, and the key that opens them. */
+export interface NoteBook {
+  readonly rows: NoteRows
+  readonly key: TenantKey
+  /** Read from the rows once. */
+  readonly index: () => NoteIndex
+  /** Undefined for one that was forgotten meanwhile. */
+  readonly read: (note: IndexedNote) => Promise<Note | undefined>
+  readonly readAll: (notes: readonly IndexedNote[]) => Promise<readonly Note[]>
+  readonly write: (
+    note: Pick<IndexedNote, 'id' | 'place' | 'conversation'>,
+    body: NoteBody,
+  ) => Promise<void>
+  /** Throws `request_not_found` for one that is not in these places. */
+  readonly known: (id: string, places?: readonly NotePlace[]) => IndexedNote
+  /** Answers how many there were. */
+  readonly remove: (ids: readonly string[]) => number
+  /** Removes what a place, and the object, has too much of: the oldest go first. */
+  readonly evict: (place: NotePlace) => number
+}
+
+const maxBytesOfPlace = 16 * 1024 * 1024
+/** Of all places of an object together: it loads them into its memory. */
+const mostPlaces = 4
+
+/** Whether a place is one of these; any is where none are named. */
+export const isIn =
+  (places: readonly NotePlace[] | undefined) =>
+  (place: NotePlace): boolean =>
+    places?.includes(place) ?? true
+
+/** @param owner The object's id, which its key is bound to. */
+export function createNoteBook(storage: NoteStorage, owner: string, deps: NoteStoreDeps): NoteBook {
+  const rows = createNoteRows(storage)
+  const key = createTenantKey({ ...deps, owner, load: rows.key, save: rows.saveKey })
+  let loaded: NoteIndex | undefined
+  const index = (): NoteIndex => {
+    if (loaded) return loaded
+    loaded = createNoteIndex()
+    rows.all().forEach(loaded.put)
+    return loaded
+  }
+
+  async function read({ id, place }: IndexedNote): Promise<Note | undefined> {
+    const sealed = rows.sealed(id)
+    if (!sealed) return undefined
+    const body = JSON.parse(await (await key.open()).open([place, id], sealed)) as NoteBody
+    return { id, ...toScope(place), ...body }
+  }
+
+  function remove(given: readonly string[]): number {
+    const gone = new Set(given)
+    if (gone.size > 0) storage.transactionSync(() => rows.remove([...gone]))
+    gone.forEach(index().remove)
+    return gone.size
+  }
+
+  return {
+    rows,
+    key,
+    index,
+    read,
+    remove,
+    readAll: async (notes) => (await Promise.all(notes.map(read))).flatMap((note) => note ?? []),
+    async write(note, body) {
+      const { hash, seal } = await key.open()
+      const sealed = await seal([note.place, note.id], JSON.stringify(body))
+      const sessions = [...new Set(body.origins.flatMap(({ session }) => session ?? []))]
+      const { updatedAtMs } = body
+      const words = wordsOf(body, hash, deps)
+      index().put(rows.put({ ...note, words, updatedAtMs, sealed, sessions }))
+    },
+    known(id, places) {
+      const note = index().get(id)
+      if (note && isIn(places)(note.place)) return note
+      throw new IsolaError('request_not_found', 'There is no such note.', { param: 'id' })
+    },
+    evict(place) {
+      const own = index().all(isIn([place]))
+      const all = index().all(isIn(undefined))
+      const gone = [
+        ...oldestBeyond(own, maxNotesOfPlace, maxBytesOfPlace),
+        ...oldestBeyond(all, mostPlaces * maxNotesOfPlace, mostPlaces * maxBytesOfPlace),
+      ]
+      return remove(gone.map(({ id }) => id))
+    },
+  }
+}
+
+/** A place as it is told. */
+export const toScope = (place: NotePlace): Pick<Note, 'scope' | 'agent'> =>
+  place === 'principal' || place === 'deployment'
+    ? { scope: place }
+    : { scope: 'agent', agent: place.slice('agent:'.length) }
+
+/** Those that have to go, the one that was touched longest ago first. */
+function oldestBeyond(
+  notes: readonly IndexedNote[],
+  most: number,
+  mostBytes: number,
+): readonly IndexedNote[] {
+  let left = notes.length
+  let bytes = notes.reduce((sum, note) => sum + note.bytes, 0)
+  if (left <= most && bytes <= mostBytes) return []
+  return notes
+    .toSorted((one, other) => one.updatedAtMs - other.updatedAtMs || one.row - other.row)
+    .filter((note) => {
+      if (left <= most && bytes <= mostBytes) return false
+      left -= 1
+      bytes -= note.bytes
+      return true
+    })
+}

@@ -1,0 +1,63 @@
+import type { NotePlace } from '#contracts/long-term.ts'
+import { packNotes, rankNotes, type PackedNotes } from './rank-notes.ts'
+import type { IndexedNote, IndexHit } from './indexed-note.ts'
+import type { NoteWords } from './note-words.ts'
+
+const leastAlike = 1 / 3
+/** A question has fewer; of a longer text the first say what it is about. */
+const maxQueryWords = 64
+
+/** An object's notes in memory, by keyed words. What is not in it cannot be found. */
+export interface NoteIndex {
+  readonly put: (note: IndexedNote) => void
+  readonly remove: (id: string) => void
+  readonly get: (id: string) => IndexedNote | undefined
+  /** In the order in which they were written first. */
+  readonly all: (isIn: (place: NotePlace) => boolean) => readonly IndexedNote[]
+  /**
+   * BM25 over a note and, at half and a quarter, the turns before and behind it in its conversation. Best first; equal
+   * ones in the order in which they were written.
+   */
+  readonly search: (
+    hashes: readonly number[],
+    isIn: (place: NotePlace) => boolean,
+    limit: number,
+  ) => readonly IndexHit[]
+  /** The note of a place whose words are most alike, if at least a third of all are in both. */
+  readonly mostAlike: (words: NoteWords, place: NotePlace) => IndexedNote | undefined
+}
+
+/** An index that is empty. */
+export function createNoteIndex(): NoteIndex {
+  const notes = new Map<string, IndexedNote>()
+  let packed: PackedNotes | undefined
+  return {
+    put(note) {
+      notes.set(note.id, note)
+      packed = undefined
+    },
+    remove(id) {
+      if (notes.delete(id)) packed = undefined
+    },
+    get: (id) => notes.get(id),
+    all: (isIn) => [...notes.values()].filter(({ place }) => isIn(place)),
+    search(hashes, isIn, limit) {
+      const wanted = [...new Set(hashes)].slice(0, maxQueryWords)
+      packed ??= packNotes([...notes.values()])
+      return rankNotes(packed, wanted, { isIn, limit })
+    },
+    mostAlike(words, place) {
+      const own = new Set(words.hashes)
+      let best: { readonly note: IndexedNote; readonly share: number } | undefined
+      for (const note of notes.values()) {
+        if (note.place !== place) continue
+        const { hashes } = note.words
+        let both = 0
+        for (const hash of hashes) if (own.has(hash)) both += 1
+        const share = both / (own.size + hashes.length - both || 1)
+        if (share >= leastAlike && share > (best?.share ?? 0)) best = { note, share }
+      }
+      return best?.note
+    },
+  }
+}

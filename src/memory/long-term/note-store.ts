@@ -1,0 +1,107 @@
+import { joinLabels } from '#contracts/label.ts'
+import type { LongTermMemory, MemoryAnswer, MemoryRequest } from '#contracts/long-term.ts'
+import { addNotes } from './add-notes.ts'
+import { checkNote } from './check-note.ts'
+import { createNoteBook, isIn, toScope, type NoteBook, type NoteStoreDeps } from './note-book.ts'
+import type { NoteStorage } from './note-rows.ts'
+
+type Asked<Verb extends MemoryRequest['verb']> = Extract<MemoryRequest, { verb: Verb }>
+
+/** The notes of one object, sealed under a key of its own; what they are found by is keyed hashes of their words. */
+export function createNoteStore(
+  storage: NoteStorage,
+  owner: string,
+  deps: NoteStoreDeps,
+): LongTermMemory {
+  const book = createNoteBook(storage, owner, deps)
+
+  async function answer(request: MemoryRequest): Promise<MemoryAnswer> {
+    switch (request.verb) {
+      case 'add':
+        return addNotes(request, book, deps)
+      case 'search':
+        return search(request)
+      case 'list':
+        return list(request)
+      case 'get':
+        return { notes: await book.readAll([book.known(request.id, request.places)]) }
+      case 'edit':
+        return edit(request)
+      case 'forget':
+        return forget(request, book)
+      case 'stats':
+        return { stats: statsOf(book) }
+      case 'reseal':
+        return { key: await book.key.reseal() }
+    }
+  }
+
+  async function search({ places, query, limit }: Asked<'search'>): Promise<MemoryAnswer> {
+    // Looking for what was never kept makes no key.
+    if (!book.rows.key()) return { notes: [] }
+    const { hash } = await book.key.open()
+    const hashes = [...deps.queryTerms(query).keys()].map(hash)
+    const hits = book.index().search(hashes, isIn(places), limit)
+    const scores = new Map(hits.map(({ note, score }) => [note.id, score]))
+    const notes = await book.readAll(hits.map(({ note }) => note))
+    return { notes: notes.map((note) => ({ ...note, score: scores.get(note.id)! })) }
+  }
+
+  /** Newest first, by when it was written first: a page after another sees no note twice. */
+  async function list({ places, limit, after }: Asked<'list'>): Promise<MemoryAnswer> {
+    const before = after === undefined ? Infinity : Number(after)
+    const all = book
+      .index()
+      .all(isIn(places))
+      .filter(({ row }) => row < before)
+    const page = all.toSorted((one, other) => other.row - one.row).slice(0, limit)
+    const next = all.length > page.length ? { next: String(page.at(-1)!.row) } : {}
+    return { notes: await book.readAll(page), ...next }
+  }
+
+  async function edit({ id, change }: Asked<'edit'>): Promise<MemoryAnswer> {
+    const at = book.known(id)
+    const [there] = await book.readAll([at])
+    const { id: _id, scope: _scope, agent: _agent, ...body } = there!
+    const label = joinLabels([body.label, ...('label' in change ? [change.label] : [])])
+    const after = { ...body, ...change, label, updatedAtMs: deps.clock.nowMs() }
+    checkNote(after)
+    await book.write(at, after)
+    return { notes: await book.readAll([at]) }
+  }
+
+  // One change after the other: between looking for a note like it and writing there are waits.
+  let changes: Promise<unknown> = Promise.resolve()
+  return (request) => {
+    if (!['add', 'edit', 'forget', 'reseal'].includes(request.verb)) return answer(request)
+    const next = changes.then(() => answer(request))
+    changes = next.catch(() => undefined)
+    return next
+  }
+}
+
+function forget({ ids, session, places }: Asked<'forget'>, book: NoteBook): MemoryAnswer {
+  const all = book.index().all(isIn(places))
+  if (ids || session !== undefined) {
+    const ofSession = session === undefined ? [] : book.rows.ofSession(session)
+    const wanted = new Set([...(ids ?? []), ...ofSession])
+    const gone = all.filter(({ id }) => wanted.has(id))
+    return { forgotten: book.remove(gone.map(({ id }) => id)) }
+  }
+  const forgotten = book.remove(all.map(({ id }) => id))
+  // With the last note goes the key: what a copy of the rows still has, nobody can open.
+  if (book.index().all(isIn(undefined)).length === 0) {
+    book.rows.drop()
+    book.key.forget()
+  }
+  return { forgotten }
+}
+
+function statsOf(book: NoteBook): NonNullable<MemoryAnswer['stats']> {
+  const places = Map.groupBy(book.index().all(isIn(undefined)), ({ place }) => place)
+  return [...places].map(([place, notes]) => ({
+    ...toScope(place),
+    notes: notes.length,
+    bytes: notes.reduce((sum, { bytes }) => sum + bytes, 0),
+  }))
+}

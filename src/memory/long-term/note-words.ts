@@ -1,0 +1,79 @@
+import type { NewNote } from '#contracts/long-term.ts'
+
+/** How texts become words that are compared (the catalog's stemmer). */
+export interface WordReader {
+  readonly termsOf: (text: string) => readonly string[]
+  /** Without those that say nothing, unless there are no others. */
+  readonly queryTerms: (text: string) => ReadonlyMap<string, string>
+}
+
+/** Of one word of one deployment's tenant: 48 bits of a keyed hash. */
+export type HashWord = (word: string) => number
+
+/** A note as it is searched: each distinct word once, with what it counts. */
+export interface NoteWords {
+  readonly hashes: Float64Array
+  readonly weights: Float32Array
+  /** All weights together. */
+  readonly length: number
+}
+
+/** Round figures, tuned on half of the conversations of bench/memory. */
+const fields = [
+  ['text', 1],
+  ['speaker', 1],
+  ['caption', 0.5],
+  ['date', 0.5],
+] as const
+const bytesOfWord = 8
+const weightSteps = 2
+const maxWeight = 0xffff / weightSteps
+const high = 0x1_0000_0000
+
+type Fields = Pick<NewNote, 'text' | 'speaker' | 'caption' | 'date'>
+
+/** The words of a note. */
+export function wordsOf(note: Fields, hash: HashWord, { termsOf }: WordReader): NoteWords {
+  const found = new Map<number, number>()
+  for (const [field, weight] of fields) {
+    for (const term of termsOf(note[field] ?? '')) {
+      const key = hash(term)
+      found.set(key, Math.min((found.get(key) ?? 0) + weight, maxWeight))
+    }
+  }
+  return toWords([...found.keys()], [...found.values()])
+}
+
+function toWords(hashes: readonly number[], weights: readonly number[]): NoteWords {
+  return {
+    hashes: Float64Array.from(hashes),
+    weights: Float32Array.from(weights),
+    length: weights.reduce((sum, weight) => sum + weight, 0),
+  }
+}
+
+/** Eight bytes a word: six of its hash, two of its weight. */
+export function packWords({ hashes, weights }: NoteWords): ArrayBuffer {
+  const view = new DataView(new ArrayBuffer(hashes.length * bytesOfWord))
+  hashes.forEach((hash, index) => {
+    const at = index * bytesOfWord
+    view.setUint16(at, Math.floor(hash / high))
+    view.setUint32(at + 2, hash % high)
+    view.setUint16(at + 6, Math.round((weights[index] ?? 0) * weightSteps))
+  })
+  return view.buffer
+}
+
+/** Reads what `packWords` wrote. */
+export function unpackWords(bytes: ArrayBuffer): NoteWords {
+  const view = new DataView(bytes)
+  const count = Math.floor(bytes.byteLength / bytesOfWord)
+  const hashes: number[] = []
+  const weights: number[] = []
+  for (let index = 0; index < count; index += 1) {
+    const at = index * bytesOfWord
+    hashes.push(view.getUint16(at) * high + view.getUint32(at + 2))
+    weights.push(view.getUint16(at + 6) / weightSteps)
+  }
+  return toWords(hashes, weights)
+}

@@ -1,0 +1,127 @@
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import {
+  memoryScopes,
+  noteKinds,
+  placeOf,
+  type FoundNote,
+  type MemoryScope,
+  type NoteKind,
+} from '#contracts/long-term.ts'
+import { ToolError, type PluginMemory, type PluginNote } from '#contracts/plugin.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+import type { CapabilityDeps } from './capability-deps.ts'
+import type { CallLabels } from './plugin-flow.ts'
+
+/** The part of a plugin's memory that outlives its session. */
+export type LongTermPart = Pick<PluginMemory, 'remember' | 'recall' | 'forget'>
+
+/** So many notes a run may remember where its agent's manifest does not say. */
+const maxWrites = 20
+const defaultFound = 10
+const maxFound = 50
+
+/**
+ * Long-term memory of one call: of its principal and, within that, of its agent; that of the deployment can be read.
+ * What is kept has the label of all that the call knows, what is recalled brings its own. Arguments come from plugin
+ * code: all of them are checked.
+ */
+export function createLongTermPart(
+  { principal, agent, run, rootSession: session }: ToolContext,
+  {
+    longTerm,
+    memoryOf,
+    labels,
+    tool,
+  }: Pick<CapabilityDeps, 'longTerm' | 'memoryOf'> & {
+    readonly labels: CallLabels | undefined
+    readonly tool: string | undefined
+  },
+): LongTermPart {
+  const own = longTerm.ofPrincipal(principal)
+  const settings = memoryOf?.(agent)
+  const reached = settings?.scope ?? memoryScopes
+  const placesOf = (scopes: readonly MemoryScope[]) =>
+    scopes
+      .filter((scope) => scope !== 'deployment' && reached.includes(scope))
+      .map((scope) => placeOf(scope, agent))
+  return {
+    async remember({ text, scope = 'principal', kind = 'note', speaker, date }) {
+      if (scope !== 'principal' && scope !== 'agent')
+        throw invalid(
+          'scope: principal or agent; what the deployment remembers an operator writes.',
+        )
+      if (!reached.includes(scope)) throw invalid(`scope: this agent has ${reached.join(', ')}.`)
+      if (!noteKinds.includes(kind as NoteKind) || (kind as NoteKind) === 'turn')
+        throw invalid('kind: note, fact or preference.')
+      const origin = { principal, session, run, agent, ...(tool !== undefined && { tool }) }
+      const about = {
+        ...(speaker !== undefined && { speaker }),
+        ...(date !== undefined && { date }),
+      }
+      const label = labels && { label: labels.kept() }
+      const { added } = await safely(
+        own({
+          verb: 'add',
+          place: placeOf(scope, agent),
+          notes: [{ text, kind, ...about, origin, ...label }],
+          budget: { run, most: settings?.budget.notes ?? maxWrites },
+        }),
+      )
+      return added![0]!
+    },
+    async recall(query, { scopes = memoryScopes, limit = defaultFound } = {}) {
+      if (!scopes.every((scope) => memoryScopes.includes(scope)))
+        throw invalid(`scopes: ${memoryScopes.join(', ')}.`)
+      const most = Number.isInteger(limit) ? Math.min(Math.max(limit, 1), maxFound) : defaultFound
+      const asked =
+        query === undefined
+          ? ({ verb: 'list', limit: most } as const)
+          : ({ verb: 'search', query: String(query), limit: most } as const)
+      const places = placesOf(scopes)
+      const answers = await Promise.all([
+        ...(places.length > 0 ? [safely(own({ ...asked, places }))] : []),
+        ...(scopes.includes('deployment') && reached.includes('deployment')
+          ? [safely(longTerm.ofDeployment()(asked))]
+          : []),
+      ])
+      const notes = answers
+        .flatMap(({ notes: found = [] }) => found)
+        .toSorted((one, other) =>
+          query === undefined
+            ? other.createdAtMs - one.createdAtMs
+            : (other.score ?? 0) - (one.score ?? 0),
+        )
+        .slice(0, most)
+      for (const { label } of notes) labels?.readKept(label)
+      return notes.map(toPluginNote)
+    },
+    async forget(ids) {
+      const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= maxFound
+      if (!isList || !ids.every((id) => typeof id === 'string'))
+        throw invalid(`ids: 1 to ${maxFound} ids of notes.`)
+      const places = placesOf(memoryScopes)
+      return (await safely(own({ verb: 'forget', ids, places }))).forgotten ?? 0
+    },
+  }
+}
+
+function toPluginNote(note: FoundNote): PluginNote {
+  const { label: _label, origins: _origins, score: _score, agent: _agent, ...shown } = note
+  return shown
+}
+
+/** A refusal keeps its reason, a fault says nothing. */
+async function safely<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    const code = errorCode(error)
+    const isKnown = code !== undefined && code !== 'request_unavailable'
+    throw new ToolError('tool_failed', {
+      message: isKnown ? errorMessage(error) : 'The memory did not answer.',
+      transient: !isKnown,
+    })
+  })
+}
+
+function invalid(message: string): ToolError {
+  return new ToolError('tool_failed', { message })
+}
