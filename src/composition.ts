@@ -169,7 +169,7 @@ interface WorkParts extends ReturnType<typeof composeBase> {
 /** What an agent works with: plugins, remote servers, the agents themselves, the loop. */
 function composeWork(parts: WorkParts) {
   const { env, sources, common, storage, sessions, catalog, governance, readAsset } = parts
-  const { installed, validator, outputs, unseenWords: words, buildIndex } = catalog
+  const { installed, validator, outputs, unseenWords: words } = catalog
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
   const keys = { ...storage, sealing: governance.sealing, keyedHash, randomBytes: secureBytes }

@@ -3,6 +3,7 @@ import { approvalScope } from './approval.ts'
 import { draftEventSchemas } from './draft-event-schemas.ts'
 import { deploymentKind as kind } from './event-kind.ts'
 import type { Json } from './json.ts'
+import { memoryEventSchemas } from './memory-event-schemas.ts'
 import { scheduleEventSchemas } from './schedule-event-schemas.ts'
 
 const text = z.string()
@@ -231,16 +232,7 @@ export const deploymentEventSchemas = {
   secret_set: kind('A secret has a value. The value is on no record.', { name: text, ...request }),
   secret_removed: kind('A secret was taken away.', { name: text, ...request }),
   secrets_rotated: kind('Secrets were sealed under another key.', { count: number, ...request }),
-  memory_changed: kind(
-    'What is remembered was changed by somebody, not by an agent. No note is on the record.',
-    {
-      owner,
-      change: text.describe('`added`, `edited` or `forgotten`'),
-      scope: text.exactOptional().describe('absent: all of them'),
-      count: number.describe('of notes'),
-      ...request,
-    },
-  ),
+  ...memoryEventSchemas,
   images_fetched: kind('Images that a request named by their addresses were fetched, or not.', {
     images: z
       .array(

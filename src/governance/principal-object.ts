@@ -100,14 +100,10 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       this.#schedules.restore()
     }
 
-    /** With what it cost: who asked books that with the run it asked for, and the rest with the deployment. */
-    async #billed<T>(work: (nowMs: number) => Reply<T>): Promise<Reply<T>> {
+    readonly #billed = billedBy(this.#meter, async () => {
       await this.lifecycle.start()
-      const others = this.#meter.take()
-      const reply = work(this.#runtime.clock.nowMs())
-      this.#meter.count({ requests: 1 })
-      return { ...reply, billed: { own: this.#meter.take(), others } }
-    }
+      return this.#runtime.clock.nowMs()
+    })
 
     #noted(work: (nowMs: number) => void): Promise<Reply<null>> {
       return this.#billed((nowMs) => {
@@ -144,8 +140,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     }
 
     incidents(limit: number): Promise<Reply<readonly IncidentRecord[]>> {
-      const most = Math.min(limit, maxListed)
-      return this.#billed(() => valued(this.#incidents.list(most)))
+      return this.#billed(() => valued(this.#incidents.list(Math.min(limit, maxListed))))
     }
 
     loginFailed(failed: FailedLogin): Promise<Reply<FailedLoginVerdict>> {
@@ -190,6 +185,17 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
 }
 
 const valued = <T>(value: T): Reply<T> => ({ ok: true, value })
+
+/** With what it cost: who asked books that with the run it asked for, and the rest with the deployment. */
+const billedBy =
+  (meter: PlatformMeter, start: () => Promise<number>) =>
+  async <T>(work: (nowMs: number) => Reply<T>): Promise<Reply<T>> => {
+    const nowMs = await start()
+    const others = meter.take()
+    const reply = work(nowMs)
+    meter.count({ requests: 1 })
+    return { ...reply, billed: { own: meter.take(), others } }
+  }
 
 const storageOf = (storage: DurableObjectStorage) => ({
   sql: storage.sql,

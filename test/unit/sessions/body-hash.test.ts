@@ -28,7 +28,7 @@ const everything = {
   agent: 'orchestrator',
 } as unknown as Submission
 /** With what came later. */
-const today = { ...everything, compact: 'session', persona: 'concise' } as const
+const today = { ...everything, compact: 'session', persona: 'concise', isNote: true } as const
 const child = {
   pauses: 'refuse',
   requireApproval: ['mail'],

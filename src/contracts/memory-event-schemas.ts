@@ -1,0 +1,16 @@
+import { number, text } from './event-fields.ts'
+import { deploymentKind as kind } from './event-kind.ts'
+
+/** What becomes of long-term memory outside of runs. */
+export const memoryEventSchemas = {
+  memory_changed: kind(
+    'What is remembered was changed by somebody, not by an agent. No note is on the record.',
+    {
+      owner: text.describe('the principal whose it is'),
+      change: text.describe('`added`, `edited` or `forgotten`'),
+      scope: text.exactOptional().describe('absent: all of them'),
+      count: number.describe('of notes'),
+      request: text.exactOptional().describe('the id of the request; absent if it had none'),
+    },
+  ),
+} as const
