@@ -1,6 +1,24 @@
 // Protections that the tests of this folder hold up, and what the code reads like without them (test/switches/all.mjs).
 export default [
   {
+    name: 'memory-reminder',
+    what: 'T23: no agent is reminded of what a stranger can have written',
+    test: 'memory.workers.test.ts',
+    only: 'nothing that a stranger can have written',
+    file: 'src/memory/long-term/run-memory.ts',
+    find: ".filter(({ label }) => label.integrity !== 'stranger')",
+    replace: '',
+  },
+  {
+    name: 'memory-of-deployment',
+    what: "Y31: what the deployment remembers is an operator's to change",
+    test: 'memory.workers.test.ts',
+    only: "the deployment's is an operator's to write",
+    file: 'src/http/memory.ts',
+    find: "if (where.scope === 'deployment' && context.get('principal').role !== 'operator') {",
+    replace: 'if (false) {',
+  },
+  {
     name: 'oauth-code-once',
     what: 'F16: a code is good once, whatever KV remembers',
     test: 'oauth.workers.test.ts',
