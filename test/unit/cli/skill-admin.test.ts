@@ -254,4 +254,24 @@ describe('isola skill enable, disable and remove', () => {
     expect(dry.sent.map(({ route }) => route)).toEqual(['GET /api/operator/skills/:skill'])
     expect((await run('remove', ['weaving'], { reply })).text).toBe('weaving is gone.')
   })
+
+  it('T24: enable the version that was looked at, and none that came since', async () => {
+    const [seen, newer] = ['a'.repeat(64), `${'a'.repeat(12)}${'b'.repeat(52)}`]
+    const having =
+      (hash: string, ...others: readonly string[]): Reply =>
+      ({ route }) =>
+        route.startsWith('GET')
+          ? { hash, versions: [hash, ...others].map((one) => ({ hash: one })) }
+          : { notes: [], generation: 1 }
+    const enable = (start: string, reply: Reply) => run('enable', ['weaving', start], { reply })
+    const on = await enable(seen.slice(0, 12), having(seen))
+    expect(on.sent.at(-1)?.body).toEqual({ hash: seen })
+    expect(on.text).toBe(`weaving is enabled in version ${seen}.`)
+    await expect(enable(seen.slice(0, 12), having('c'.repeat(64), seen))).rejects.toThrow(
+      'has version cccccccccccc now. Look again',
+    )
+    await expect(enable(seen.slice(0, 12), having(newer, seen))).rejects.toThrow('more than one')
+    await expect(enable(seen, having(newer, seen))).rejects.toThrow('Look again')
+    await expect(enable(seen.slice(0, 11), having(seen))).rejects.toThrow('12 to 64')
+  })
 })
