@@ -89,6 +89,22 @@ describe('isola skill add', () => {
     ])
   })
 
+  it('C5: sends nothing whose name begins with a dot, of a folder or a zip, and names it', async () => {
+    const { 'SKILL.md': entry } = skillBundle('weaving', 'Does.', 'The way.').files
+    const hidden = { '.env': 'KEY=1', 'refs/.npmrc': 'x', '.cache/a/b.md': 'x' }
+    const files = { 'SKILL.md': entry ?? '', 'refs/a.md': 'A', ...hidden }
+    // A folder above a skill may be hidden: agents keep theirs there.
+    for (const [path, text] of Object.entries(files)) put(`.claude/skills/weaving/${path}`, text)
+    put('all.zip', zipOf(files))
+    for (const given of [folder, join(folder, 'all.zip')]) {
+      const { sent, text } = await run('add', [given], { reply: adds })
+      const paths = sent.map(({ body }) => Object.keys(Object(body?.['bundle']).files as object))
+      expect(paths).toEqual([['SKILL.md', 'refs/a.md']])
+      expect(text).toContain('left out, since they are hidden: ')
+      for (const path of Object.keys(hidden)) expect(text).toContain(`"${path}"`)
+    }
+  })
+
   it('reads a zip here, takes those that are named, and hands an address on', async () => {
     const files = ['weaving', 'dyeing'].map((name) => {
       const { 'SKILL.md': text } = skillBundle(name, 'Does.', 'The way.').files
