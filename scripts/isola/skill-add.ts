@@ -143,6 +143,6 @@ function told(
     ...(files.length > 0 ? [`  files: ${files.join(', ')}`] : []),
     ...(changes ? [changesText(name, changes)] : []),
     ...notes.map((note) => `  note: ${short(note, 1_000)}`),
-    ...(isRehearsed || changes ? [] : [`  Next: isola skill enable ${name}`]),
+    ...(isRehearsed || changes ? [] : [`  Next: isola skill enable ${name} ${hash.slice(0, 12)}`]),
   ].join('\n')
 }

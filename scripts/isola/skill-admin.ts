@@ -18,15 +18,30 @@ import { UsageError } from './usage.ts'
 const load = (request: Client['request'], skill: string) =>
   request('GET /api/operator/skills/:skill', { params: { skill } })
 
-async function enable({ args, request, print }: Context) {
-  const skill = only(args, '<name>')
-  const { hash } = await load(request, skill)
-  // What was looked at is what is switched on, whatever arrives meanwhile.
+async function enable({
+  args: [skill, start],
+  request,
+  print,
+}: Context<object, [string, string?]>) {
+  if (start !== undefined && !/^[0-9a-f]{12,64}$/.test(start))
+    throw new UsageError('<hash>: must be 12 to 64 of the hex digits that isola skill show prints.')
+  const { hash, versions = [] } = await load(request, skill)
+  if (start !== undefined) {
+    const look = `Look again (isola skill show ${skill}) and enable what you see.`
+    if (!hash.startsWith(start))
+      throw new Error(`<hash>: ${skill} has version ${hash.slice(0, 12)} now. ${look}`)
+    // Its author can make two versions that begin alike.
+    if (versions.filter((one) => one.hash.startsWith(start)).length > 1)
+      throw new UsageError(
+        `<hash>: ${start} names more than one version of ${skill}: all 64 digits are in its --json.`,
+      )
+  }
+  // Without <hash> it is whichever version there is at this moment; in both cases none that arrives after it was loaded.
   const done = await request('POST /api/operator/skills/:skill/enable', {
     params: { skill },
     body: { hash },
   })
-  print(done, [`${skill} is enabled (${hash.slice(0, 12)}).`, ...done.notes].join('\n'))
+  print({ hash, ...done }, [`${skill} is enabled in version ${hash}.`, ...done.notes].join('\n'))
 }
 
 async function disable({ args, request, print }: Context) {
@@ -135,8 +150,9 @@ export const adminVerbs = defineVerbs({
     run: add,
   },
   enable: {
-    usage: 'isola skill enable <name>',
-    about: 'Lets it be found and loaded, in the version that it has now.',
+    usage: 'isola skill enable <name> [<hash>]',
+    about:
+      'Lets it be found and loaded: in the version of this hash (12 digits or more, as show prints them), and in no other; else in the one that it has now.',
     run: enable,
   },
   disable: {

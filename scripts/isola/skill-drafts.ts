@@ -106,7 +106,8 @@ async function promote({
     throw new Error('Nothing was installed.')
   const done = await ask({})
   const notes = done.skills.flatMap((one) => one.notes)
-  const next = changes.length > 0 ? [] : [`Next: isola skill enable ${found.name}`]
+  const next =
+    changes.length > 0 ? [] : [`Next: isola skill enable ${found.name} ${found.hash.slice(0, 12)}`]
   print(done, [`${found.name} is installed.`, ...notes, ...next].join('\n'))
 }
 

@@ -5,6 +5,9 @@ import type { ToolContext, ToolEntry, ToolResult, Toolset } from '#contracts/too
 import { corePrefix } from './core-tools.ts'
 import type { createUnseenWords } from './unseen-words.ts'
 
+/** What it is given as `code` is run, and a stranger's words are no program. */
+const codeName = 'code__run'
+
 /** Of a handle: in our words, and nothing that a stranger wrote. */
 const handleLabel: Label = { integrity: 'tool', confidentiality: 'public', sources: [] }
 
@@ -70,7 +73,8 @@ export function withResultsAside(
       const { entry, input: given } = resolved
       // What writes the agent's own calls is no place for a stranger's words: these calls have them.
       const writesCalls = entry.inner?.resolve === 'agent'
-      if (!entry.tool.name.startsWith(corePrefix) && !writesCalls) words.accept(given)
+      if (!entry.tool.name.startsWith(corePrefix) && !writesCalls)
+        words.accept(given, entry.tool.name === codeName ? 'code' : undefined)
       return { ...resolved, entry: aside(entry) }
     },
   }

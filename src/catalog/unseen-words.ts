@@ -28,13 +28,13 @@ interface Filled extends Pick<UnseenWords, 'parts' | 'label'> {
  * asked about it see the call with the words in it and their label; the model's own context stays as it was.
  */
 export function createUnseenWords(sessions: OutputSpaces) {
-  const takers = new WeakSet<JsonObject>()
+  const takers = new WeakMap<JsonObject, { readonly but: string | undefined }>()
   const filled = new WeakMap<JsonObject, UnseenWords>()
   return {
     /** What was put into this very input. */
     in: (input: JsonObject): UnseenWords | undefined => filled.get(input),
-    /** Has this very input filled: for calls whose result can be kept aside, since it may say the words again. */
-    accept: (input: JsonObject): void => void takers.add(input),
+    /** Has this very input filled: for calls whose result can be kept aside, since it may say the words again. In the parameter `but` there may be none. */
+    accept: (input: JsonObject, but?: string): void => void takers.set(input, { but }),
     /** Of all words that calls of this tree were to have: other code may say them in a later call. The worst where nobody knows. */
     told: async ({ rootSession: key }: Caller): Promise<Label | undefined> => {
       const kept = sessions.at(key).storage({ verb: 'get', space, key })
@@ -45,7 +45,8 @@ export function createUnseenWords(sessions: OutputSpaces) {
     around: (hooks: ToolHooks): ToolHooks => ({
       ...hooks,
       async before(subject) {
-        const words = takers.has(subject.input) ? await fill(subject, sessions) : undefined
+        const taker = takers.get(subject.input)
+        const words = taker && (await fill(subject, sessions, taker.but))
         if (!words) return hooks.before(subject)
         if ('message' in words) return { veto: true, ...words }
         await keepTold(subject, words.label, sessions)
@@ -81,6 +82,7 @@ async function keepTold(
 async function fill(
   { input, session, rootSession }: HookSubject,
   sessions: OutputSpaces,
+  but: string | undefined,
 ): Promise<Filled | { readonly message: string; readonly label: Label } | undefined> {
   const handlesIn = (value: Json | undefined) =>
     [...JSON.stringify(value ?? null).matchAll(placeholder)]
@@ -89,6 +91,11 @@ async function fill(
   const all = handlesIn(input)
   const handles = [...new Set(all)]
   if (handles.length === 0) return undefined
+  if (but !== undefined && handlesIn(input[but]).length > 0)
+    return {
+      message: `${but}: a placeholder stands for words that you have not seen, which are not put in there. Give it to another tool, in a call of its own.`,
+      label: ownLabel,
+    }
   if (all.length > maxPlaceholders)
     return {
       message: `The input has ${all.length} placeholders; there may be at most ${maxPlaceholders} in one call.`,

@@ -159,7 +159,9 @@ async function update(
   ]
   if (why.length === 0)
     return { skills: [row], pins: having(situation, { id: name, hash, tier }), told, notes: [] }
-  const notes = [`${why.join(' ')} So it is disabled: isola skill enable ${name}`]
+  const notes = [
+    `${why.join(' ')} So it is disabled: isola skill enable ${name} ${hash.slice(0, 12)}`,
+  ]
   return { skills: [{ ...row, state: 'disabled' }], pins: without(situation), told, notes }
 }
 

@@ -85,24 +85,23 @@ function rootsOf(paths: readonly string[]): readonly string[] {
 function toSent(inside: Files, folder: string | undefined): SentSkill {
   const entry = entryFiles.find((name) => inside.has(name)) ?? ''
   const texts: Record<string, string> = {}
-  const leftOut: string[] = []
+  const [noTexts, hidden]: [string[], string[]] = [[], []]
   for (const [path, bytes] of inside) {
     if (path === triggersFile) continue
+    if (isHidden(path)) {
+      hidden.push(path)
+      continue
+    }
     const text = toText(bytes)
     if (text !== undefined) texts[path === entry ? 'SKILL.md' : path] = text
-    else leftOut.push(path)
+    else noTexts.push(path)
   }
   if (charsOf(texts) > skillCaps.maxChars)
     return {
       folder,
       problem: `Its files have more than the ${skillCaps.maxChars} characters that a skill may have.`,
     }
-  const notes =
-    leftOut.length === 0
-      ? []
-      : [
-          `left out, since they are no text: ${leftOut.slice(0, 20).map(quoted).join(', ')}${leftOut.length > 20 ? ', …' : ''}`,
-        ]
+  const notes = [...leftOut('no text', noTexts), ...leftOut('hidden', hidden)]
   try {
     const fields = fieldsOf(texts['SKILL.md'])
     return { folder, bundle: { fields, files: texts }, notes }
@@ -111,6 +110,16 @@ function toSent(inside: Files, folder: string | undefined): SentSkill {
     return { folder, problem: `SKILL.md: ${errorMessage(error)}` }
   }
 }
+
+/** Keys and settings of whoever has the folder, mostly; of the folders above it nothing is asked. */
+const isHidden = (path: string): boolean => path.split('/').some((part) => part.startsWith('.'))
+
+const leftOut = (what: string, paths: readonly string[]): readonly string[] =>
+  paths.length === 0
+    ? []
+    : [
+        `left out, since they are ${what}: ${paths.slice(0, 20).map(quoted).join(', ')}${paths.length > 20 ? ', …' : ''}`,
+      ]
 
 function toText(bytes: Uint8Array): string | undefined {
   try {

@@ -237,6 +237,30 @@ describe('words that a model has not seen', () => {
     expect(seen).not.toContain('evil')
   })
 
+  it('T11: are no code of an agent that runs some beside its other tools', async () => {
+    const ran: JsonObject[] = []
+    const code = toolEntry(
+      'code__run',
+      async (input) => (ran.push(input), { ok: true, output: 'done' }),
+      { sinks: [], yields: ownLabel, inner: { resolve: () => undefined, children: 0 } },
+    )
+    const own = { code: 'return 1' }
+    const { outcomes } = await run(
+      (text) => [
+        ['code__run', { code: `return "${text}"` }],
+        ['code__run', own],
+      ],
+      { tools: [{ ...code, record: { tier: 'builtin', plugin: 'code' } }] },
+    )
+    expect(ran).toEqual([own])
+    expect(outcomes.at(-2)).toMatchObject({
+      error: {
+        code: 'tool_denied',
+        message: expect.stringMatching(/^code: .*placeholder/) as string,
+      },
+    })
+  })
+
   it('T27: are no more in one call than a model would write there by hand', async () => {
     const { done, outcomes } = await run((text) => [['note', { body: text.repeat(101) }]])
     expect(done).toEqual([])

@@ -89,6 +89,22 @@ describe('isola skill add', () => {
     ])
   })
 
+  it('C5: sends nothing whose name begins with a dot, of a folder or a zip, and names it', async () => {
+    const { 'SKILL.md': entry } = skillBundle('weaving', 'Does.', 'The way.').files
+    const hidden = { '.env': 'KEY=1', 'refs/.npmrc': 'x', '.cache/a/b.md': 'x' }
+    const files = { 'SKILL.md': entry ?? '', 'refs/a.md': 'A', ...hidden }
+    // A folder above a skill may be hidden: agents keep theirs there.
+    for (const [path, text] of Object.entries(files)) put(`.claude/skills/weaving/${path}`, text)
+    put('all.zip', zipOf(files))
+    for (const given of [folder, join(folder, 'all.zip')]) {
+      const { sent, text } = await run('add', [given], { reply: adds })
+      const paths = sent.map(({ body }) => Object.keys(Object(body?.['bundle']).files as object))
+      expect(paths).toEqual([['SKILL.md', 'refs/a.md']])
+      expect(text).toContain('left out, since they are hidden: ')
+      for (const path of Object.keys(hidden)) expect(text).toContain(`"${path}"`)
+    }
+  })
+
   it('reads a zip here, takes those that are named, and hands an address on', async () => {
     const files = ['weaving', 'dyeing'].map((name) => {
       const { 'SKILL.md': text } = skillBundle(name, 'Does.', 'The way.').files
@@ -253,5 +269,25 @@ describe('isola skill enable, disable and remove', () => {
     const dry = await run('remove', ['weaving'], { values: { 'dry-run': true }, reply })
     expect(dry.sent.map(({ route }) => route)).toEqual(['GET /api/operator/skills/:skill'])
     expect((await run('remove', ['weaving'], { reply })).text).toBe('weaving is gone.')
+  })
+
+  it('T24: enable the version that was looked at, and none that came since', async () => {
+    const [seen, newer] = ['a'.repeat(64), `${'a'.repeat(12)}${'b'.repeat(52)}`]
+    const having =
+      (hash: string, ...others: readonly string[]): Reply =>
+      ({ route }) =>
+        route.startsWith('GET')
+          ? { hash, versions: [hash, ...others].map((one) => ({ hash: one })) }
+          : { notes: [], generation: 1 }
+    const enable = (start: string, reply: Reply) => run('enable', ['weaving', start], { reply })
+    const on = await enable(seen.slice(0, 12), having(seen))
+    expect(on.sent.at(-1)?.body).toEqual({ hash: seen })
+    expect(on.text).toBe(`weaving is enabled in version ${seen}.`)
+    await expect(enable(seen.slice(0, 12), having('c'.repeat(64), seen))).rejects.toThrow(
+      'has version cccccccccccc now. Look again',
+    )
+    await expect(enable(seen.slice(0, 12), having(newer, seen))).rejects.toThrow('more than one')
+    await expect(enable(seen, having(newer, seen))).rejects.toThrow('Look again')
+    await expect(enable(seen.slice(0, 11), having(seen))).rejects.toThrow('12 to 64')
   })
 })
