@@ -5,6 +5,7 @@ import {
   type ReadResourceResult,
   type StandardSchemaV1,
 } from '@modelcontextprotocol/server'
+import { joinLabels } from '#contracts/label.ts'
 import { labelOfSkill, type OutgoingFile, type OutgoingSkill } from '#contracts/skill.ts'
 import type { McpCall } from './mcp-call.ts'
 import type { Inventory } from './offered.ts'
@@ -56,14 +57,19 @@ function nameIn(names: readonly string[], uri: string): string | undefined {
 }
 
 /** What an MCP client was given counts for the calls that it makes next. Before it has it. */
-async function told({ deps, caller }: Asked, skill: OutgoingSkill): Promise<void> {
-  if (skill.tier === 'community') await deps.toldClients.tell(caller.asker, labelOfSkill(skill))
+async function told({ deps, caller }: Asked, ...skills: readonly OutgoingSkill[]): Promise<void> {
+  const labels = skills.filter(({ tier }) => tier === 'community').map(labelOfSkill)
+  if (labels.length > 0) await deps.toldClients.tell(caller.asker, joinLabels(labels))
 }
 
-/** All that the caller is offered. */
-async function skillsFor({ deps, caller }: Asked): Promise<readonly OutgoingSkill[]> {
+/** All that the caller is offered, which a list tells it about. */
+async function skillsFor(asked: Asked): Promise<readonly OutgoingSkill[]> {
+  const { deps, caller } = asked
   const names = caller.inventory.skills
-  return names.length === 0 ? [] : (await deps.skills.outgoing(names)).skills
+  if (names.length === 0) return []
+  const { skills } = await deps.skills.outgoing(names)
+  await told(asked, ...skills)
+  return skills
 }
 
 /** The skill that a URI is of; nothing if it is none of the caller's. */
@@ -80,8 +86,10 @@ export const listSkills = async (asked: Asked) => ({
 /** `skills/get`: one by the URI of its SKILL.md. */
 export async function getSkill(asked: Asked, uri: string) {
   const skill = await skillAt(asked, uri)
-  if (skill && entryUri(skill) === uri) return { skill: toEntry(skill) }
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'uri: there is no such skill.')
+  if (!skill || entryUri(skill) !== uri)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'uri: there is no such skill.')
+  await told(asked, skill)
+  return { skill: toEntry(skill) }
 }
 
 const toEntry = (skill: OutgoingSkill) => ({
@@ -121,6 +129,7 @@ export async function readSkillFolder(asked: Asked, uri: string) {
   const within = skill?.files.filter(({ path }) => uriOf(skill, path).startsWith(`${uri}/`)) ?? []
   if (!skill || within.length === 0)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'uri: there is no such folder.')
+  await told(asked, skill)
   const children = within.map((file) => toChild(skill, file, uri))
   return { resources: [...new Map(children.map((one) => [one.uri, one])).values()] }
 }
