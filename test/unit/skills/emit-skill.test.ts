@@ -216,7 +216,7 @@ describe('P9: nearly the same again', () => {
     const first = await emit(given)
     const foreign = await emit(again, { principal: 'bob' })
     const own = await emit(again)
-    const [{ id, count }] = (await store.list(10)) as [{ id: string; count: number }]
+    const { id, count } = (await store.list(10))[0]!
     expect([first, own]).toMatchObject([{ draft: id }, { draft: id }])
     expect([foreign.ok, 'draft' in foreign, count]).toEqual([true, false, 3])
     expect(JSON.stringify(foreign)).not.toContain(id)

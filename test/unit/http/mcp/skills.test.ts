@@ -181,10 +181,10 @@ describe('T23: a client that was given words of a community skill', () => {
   )
   const uri = 'skill://kites/SKILL.md'
   const toldBy = async (method: string, params: object, skills: readonly string[]) => {
-    const told: Label[] = []
+    const told: (Label | undefined)[] = []
     const toldClients = {
       said: async () => saidLabel,
-      tell: async (_asker: unknown, label: Label | undefined) => void (label && told.push(label)),
+      tell: async (_asker: unknown, label: Label | undefined) => void told.push(label),
     }
     const shelf = shelfOf([tidy, ...foreign])
     const outgoing: typeof shelf.outgoing = async (names) => {
