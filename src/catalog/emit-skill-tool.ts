@@ -17,7 +17,6 @@ const inputSchema = {
     },
     files: {
       type: 'object',
-      description: 'Further texts by path.',
       additionalProperties: { type: 'string' },
     },
   },
@@ -30,7 +29,7 @@ export const createEmitSkillTool = (emitSkill: EmitSkill): ToolEntry => ({
   tool: {
     name: emitSkillName,
     description:
-      'Keep a way of doing a kind of task that worked and will be needed again: a draft of a skill, of use once an operator promotes it.',
+      'Keep a way of doing a task that worked and will be needed again, as a draft of a skill for an operator to promote.',
     inputSchema,
     async execute(input, context): Promise<ToolResult> {
       const kept = await emitSkill(input, context).catch(() => unreachable)

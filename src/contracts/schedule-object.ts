@@ -112,8 +112,8 @@ export interface ScheduleHost {
 }
 
 /** Makes it out of an object's storage and what wakes it. */
-export type CreateScheduleHost = (
-  storage: DurableObjectStorage,
+export type CreateScheduleHost<Storage> = (
+  storage: Storage,
   lifecycle: {
     readonly jobs: ScheduleJobs
     readonly start: () => Promise<void>

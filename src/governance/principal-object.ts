@@ -53,7 +53,7 @@ export interface PrincipalRuntime {
   /** Its long-term memory, under a key that is bound to `owner`. */
   readonly createNotes: (storage: DurableObjectStorage, owner: string) => LongTermMemory
   readonly createMeter: (storage: DurableObjectStorage) => PlatformMeter
-  readonly createSchedules: CreateScheduleHost
+  readonly createSchedules: CreateScheduleHost<DurableObjectStorage>
 }
 
 const sweepJob = 'sweep'

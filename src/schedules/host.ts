@@ -28,7 +28,7 @@ const brokenMs = 60_000
 
 /** The schedules of one object: its rows, its job and what it is asked. */
 export const createScheduleHosts =
-  (deps: HostDeps): CreateScheduleHost =>
+  (deps: HostDeps): CreateScheduleHost<DurableObjectStorage> =>
   (storage, lifecycle) => {
     const rows = createScheduleRows(storage)
     const keeper = createKeeper(rows, storage, deps)

@@ -13,7 +13,7 @@ import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 /** What the object of a plugin takes from outside. */
 export interface PluginServiceRuntime {
   readonly createSpace: (storage: DurableObjectStorage) => Space
-  readonly createSchedules: CreateScheduleHost
+  readonly createSchedules: CreateScheduleHost<DurableObjectStorage>
 }
 
 /** The class behind the `PLUGIN_SERVICE` binding: one object a plugin, with what it keeps and does for the whole deployment. */
