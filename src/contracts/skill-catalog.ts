@@ -108,8 +108,8 @@ export interface SkillStore {
   readonly find: (
     name: string,
   ) => Promise<(SkillRow & { readonly version?: SkillVersion }) | undefined>
-  /** What is there, by name. */
-  readonly list: () => Promise<readonly InstalledSkill[]>
+  /** What is there, by name: of this state only, if one is named. */
+  readonly list: (state?: 'enabled') => Promise<readonly InstalledSkill[]>
   /** Of a skill, whose bundles are kept, newest first. */
   readonly versions: (name: string) => Promise<readonly SkillVersion[]>
   /** All rows, also of what was removed. */

@@ -1,12 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import { labelFrom } from '#contracts/label.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
-import type {
-  InstalledSkills,
-  SearchedSkill,
-  SkillCandidate,
-  SkillRow,
-} from '#contracts/skill-catalog.ts'
+import type { InstalledSkills, SearchedSkill, SkillCandidate } from '#contracts/skill-catalog.ts'
 import {
   labelOfSkill,
   type FoundSkill,
@@ -74,7 +69,7 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
     async persona(wanted) {
       const [found, shipped] = await Promise.all([sourceOf(wanted), sources()])
       const persona = found?.kind === 'persona' ? toPersona(found) : undefined
-      const enabled = persona ? [] : ((await deps.store?.list()) ?? []).filter(isEnabled)
+      const enabled = persona ? [] : ((await deps.store?.list('enabled')) ?? [])
       const there = [...shipped, ...enabled.map(({ version }) => version)]
       const names = there.filter(({ kind }) => kind === 'persona').map(({ name }) => name)
       return { ...(persona && { persona }), names: [...new Set(names)].toSorted() }
@@ -82,7 +77,6 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
   }
 }
 
-const isEnabled = ({ state }: Pick<SkillRow, 'state'>): boolean => state === 'enabled'
 const refuse = (message: string): LoadedSkill => ({ ok: false, message })
 
 const toFound = ({ name, description, tier }: SkillCandidate): FoundSkill => ({

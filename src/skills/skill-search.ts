@@ -22,8 +22,7 @@ export function createSkillSearch({ bundled, store, buildIndex }: SkillSearchDep
     | { readonly revision: object; readonly skills: Promise<readonly SearchedSkill[]> }
     | undefined
   const load = async (): Promise<readonly SearchedSkill[]> => {
-    const [own, installed] = await Promise.all([bundled(), store.list()])
-    const enabled = installed.filter(({ state }) => state === 'enabled')
+    const [own, enabled] = await Promise.all([bundled(), store.list('enabled')])
     // One that ships hides another of its name, which was there before it shipped.
     const others = enabled.filter(({ name }) => !own.some((one) => one.name === name))
     return [...own.map(toSearched), ...others.map(({ version }) => version)]

@@ -41,8 +41,9 @@ export function createSkillStore(database: Database): SkillStore {
       const [row] = await all<JoinedRow>(`${joined} WHERE s.name = ?1`, name)
       return row && { ...toRow(row), ...(isKept(row) && { version: toVersion(row) }) }
     },
-    async list() {
-      const rows = await all<JoinedRow>(`${joined} WHERE s.state <> 'removed' ORDER BY s.name`)
+    async list(state) {
+      const those = state === undefined ? "<> 'removed'" : "= 'enabled'"
+      const rows = await all<JoinedRow>(`${joined} WHERE s.state ${those} ORDER BY s.name`)
       return rows.filter(isKept).map((row): InstalledSkill => ({
         ...toRow(row),
         version: toVersion(row),

@@ -33,9 +33,10 @@ describe('T23: the search over all skills', () => {
   const version = { ...about, name: 'knots', hash: 'h', tier: 'trusted' } as never
   const row = { name: 'knots', hash: 'h', state: 'enabled', owner: 'ann', version } as const
   let reads = 0
+  const asked: unknown[] = []
   const search = createSkillSearch({
     bundled: async () => [],
-    store: { list: async () => ((reads += 1), [row]) },
+    store: { list: async (state) => ((reads += 1), asked.push(state), [row]) },
     buildIndex: createSearchIndex,
   })
   const find = (tier: SkillPin['tier'] | undefined, revision: object) => {
@@ -56,5 +57,7 @@ describe('T23: the search over all skills', () => {
     reads = 0
     for (const revision of [one, one, other, one]) await find('trusted', revision)
     expect(reads).toBe(3)
+    // Thousands may be installed.
+    expect(new Set(asked)).toEqual(new Set(['enabled']))
   })
 })
