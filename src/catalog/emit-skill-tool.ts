@@ -42,9 +42,10 @@ export const createEmitSkillTool = (emitSkill: EmitSkill): ToolEntry => ({
         return { ok: false, error: { code: 'tool_failed', ...why } }
       }
       const { draft, name, hash, redacted } = kept
-      const about = { draft, name, hash, redacted }
-      context.emit({ type: 'skill_emitted', data: { call: context.call, ...about } })
-      return { ok: true, output: { draft, kept: true, ...(redacted > 0 && { redacted }) } }
+      const own = draft !== undefined && { draft }
+      const about = { call: context.call, ...own, name, hash, redacted }
+      context.emit({ type: 'skill_emitted', data: about })
+      return { ok: true, output: { ...own, kept: true, ...(redacted > 0 && { redacted }) } }
     },
   },
   isReadOnly: false,

@@ -40,7 +40,11 @@ export const findingEventSchemas = {
   }),
   skill_emitted: kind('An agent wrote a skill, which is kept as a draft for an operator.', {
     call,
-    draft: text.describe('the same where it was nearly the same as one that is there'),
+    draft: text
+      .exactOptional()
+      .describe(
+        'the same where it was nearly the same as one that is there; absent if that is another principal’s',
+      ),
     name: text,
     hash: text.describe('sha-256 of all files of the skill'),
     redacted: number.describe('secrets that were taken out of it'),

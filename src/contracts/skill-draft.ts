@@ -131,7 +131,8 @@ export interface SkillDraftStore {
 export type Emitted =
   | {
       readonly ok: true
-      readonly draft: string
+      /** Absent if it became one more writing of another principal's draft. */
+      readonly draft?: string
       readonly name: string
       readonly hash: string
       /** Secrets that were taken out of its text. */

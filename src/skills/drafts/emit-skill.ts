@@ -58,16 +58,16 @@ export function createEmitSkill(deps: EmitSkillDeps): EmitSkill {
     const over = await store.take(writing, draftBudget)
     if (over) return refuse(overTexts[over])
     const kept = await keep({ ...text, sketch: sketchOf(words) }, writing, deps)
-    return 'draft' in kept ? { ok: true, ...kept, name, hash, redacted } : refuse(kept.why)
+    return 'why' in kept ? refuse(kept.why) : { ok: true, ...kept, name, hash, redacted }
   }
 }
 
-/** @returns The draft that has it now. */
+/** @returns The draft that has it now, if it is the writer's own: what others wrote is theirs. */
 async function keep(
   text: SketchedText,
   writing: DraftWriting,
   { store, sha256 }: Pick<EmitSkillDeps, 'store' | 'sha256'>,
-): Promise<{ readonly draft: string } | { readonly why: string }> {
+): Promise<{ readonly draft?: string } | { readonly why: string }> {
   for (let tries = 0; tries < maxTries; tries += 1) {
     const { mark: seen, drafts } = await store.sketches()
     const near = drafts
@@ -76,7 +76,7 @@ async function keep(
       .toSorted((one, other) => other.alike - one.alike)[0]?.draft
     if (near) {
       if (await store.merge(near.id, writing, takesPlace(writing, near) ? text : undefined))
-        return { draft: near.id }
+        return near.principal === writing.principal ? { draft: near.id } : {}
     } else {
       const id = `drf_${headOf(sha256(`draft ${writing.run} ${writing.call}`), 22)}`
       const over = await store.add({ ...text, id }, writing, { ...draftBudget, mark: seen })

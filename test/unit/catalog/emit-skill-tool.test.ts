@@ -28,6 +28,14 @@ describe('isola__emit_skill', () => {
     ])
   })
 
+  it('T23: names none that is another principal’s, in its answer and on the record', async () => {
+    const { draft: _, ...rest } = kept
+    const { result, events } = await emit(rest)
+    expect(result).toStrictEqual({ ok: true, output: { kept: true } })
+    const { ok: __, ...about } = rest
+    expect(events).toStrictEqual([{ type: 'skill_emitted', data: { call: 'call_1', ...about } }])
+  })
+
   it('says how many secrets were taken out', async () => {
     const { result } = await emit({ ...kept, redacted: 2 })
     expect(result).toMatchObject({ output: { redacted: 2 } })

@@ -54,11 +54,12 @@ function open(secrets: readonly string[] = []) {
   const kept = async (input: object, by: Parameters<typeof emit>[1] = {}) => {
     const emitted = await emit(input, by)
     if (!emitted.ok) throw new Error(emitted.message)
-    return (await store.find(emitted.draft))!
+    const id = emitted.draft ?? (await store.list(1))[0]!.id
+    return (await store.find(id))!
   }
   const refused = async (input: object, by: Parameters<typeof emit>[1] = {}) => {
     const emitted = await emit(input, by)
-    return emitted.ok ? `kept as ${emitted.draft}` : emitted.message
+    return emitted.ok ? `kept as ${emitted.draft ?? 'another’s'}` : emitted.message
   }
   const pass = (ms: number) => (nowMs += ms)
   return { store, sqlite, emit, kept, refused, pass }
@@ -208,6 +209,17 @@ describe('P9: nearly the same again', () => {
     const first = await kept(given)
     const second = await kept(again, { principal: 'bob' })
     expect(second).toMatchObject({ id: first.id, hash: first.hash, principal: 'ann', count: 2 })
+  })
+
+  it('T23: says no id of the draft of another principal, only that it is kept', async () => {
+    const { emit, store } = open()
+    const first = await emit(given)
+    const foreign = await emit(again, { principal: 'bob' })
+    const own = await emit(again)
+    const { id, count } = (await store.list(10))[0]!
+    expect([first, own]).toMatchObject([{ draft: id }, { draft: id }])
+    expect([foreign.ok, 'draft' in foreign, count]).toEqual([true, false, 3])
+    expect(JSON.stringify(foreign)).not.toContain(id)
   })
 
   it('is another draft once the first was promoted', async () => {
