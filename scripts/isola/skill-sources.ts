@@ -2,7 +2,11 @@
 import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, relative, resolve, sep } from 'node:path'
+import { checkSkillName } from '../../src/catalog/lifecycle/skill-names.ts'
+import { errorMessage } from '../../src/contracts/errors.ts'
 import { skillCaps, toSignedSkillText, type SentSkill } from '../../src/contracts/skill-catalog.ts'
+import { createTokenEstimator } from '../../src/models/estimate.ts'
+import { checkDistinct, checkPath } from '../../src/plugins/admission/archive-paths.ts'
 import { collectSkills } from '../../src/plugins/admission/collect-skills.ts'
 import { readSkills } from '../../src/plugins/admission/read-skills.ts'
 import { readBundle } from '../../src/skills/admission/read-bundle.ts'
@@ -29,9 +33,26 @@ export function readLocalSkills(given: string, only: readonly string[]): LocalSk
 
 /** A signature of what will be installed, by whoever has the private key. */
 export function signSkill(sent: SentSkill, key: string) {
-  const checkPaths = () => {}
   const { version } = readBundle(sent, { sha256, checkPaths, count: { ofText: () => 0 } })
   return signText(toSignedSkillText(version), key)
+}
+
+function checkPaths(paths: readonly string[]): void {
+  for (const path of paths) checkPath(path)
+  checkDistinct(paths)
+}
+
+/** Why the skill of this folder would not be added by any server, in its words; nothing if it would. */
+export function refusalOf(folder: string): string | undefined {
+  try {
+    const [sent = {}] = readLocalSkills(folder, []).skills
+    const deps = { sha256, checkPaths, count: createTokenEstimator() }
+    const { name } = readBundle(sent, deps).version
+    checkSkillName(name, { bundled: [], installed: [], isMeant: true })
+    return undefined
+  } catch (error) {
+    return errorMessage(error)
+  }
 }
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

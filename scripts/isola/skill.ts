@@ -1,9 +1,10 @@
 // isola skill validate|test: skills in folders of this machine, without a server. list|show|export: those of the server.
 // What agents wrote is in skill-drafts.ts.
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Reply } from '../../src/client/client.ts'
 import { defineVerbs, type Context } from './command.ts'
 import { draftVerbs } from './skill-drafts.ts'
+import type { SkillFile } from './skill-folders.ts'
 import { adminVerbs } from './skill-admin.ts'
 import { short, table, time } from './text.ts'
 
@@ -14,16 +15,26 @@ const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
 
 async function validate({ args: folders, print }: Context) {
   const { readSkillFolders } = await import('./skill-folders.ts')
+  const { refusalOf } = await import('./skill-sources.ts')
+  /** What is read, and would be refused where it is added, is not loaded anywhere. */
+  const judged = (file: SkillFile): SkillFile => {
+    const message = file.skill && refusalOf(dirname(file.path))
+    if (message === undefined) return file
+    const { path, diagnostics } = file
+    return { path, diagnostics: [...diagnostics, { severity: 'error', message }] }
+  }
   const files = folders.flatMap((given) =>
-    readSkillFolders([at(given)]).map(({ path, skill, diagnostics }) => ({
-      // As it was asked for.
-      path: path.startsWith(at(given))
-        ? `${given.replace(/\/+$/, '')}${path.slice(at(given).length)}`
-        : path,
-      loaded: skill !== undefined,
-      ...(skill && { name: skill.name, description: skill.description }),
-      diagnostics,
-    })),
+    readSkillFolders([at(given)])
+      .map(judged)
+      .map(({ path, skill, diagnostics }) => ({
+        // As it was asked for.
+        path: path.startsWith(at(given))
+          ? `${given.replace(/\/+$/, '')}${path.slice(at(given).length)}`
+          : path,
+        loaded: skill !== undefined,
+        ...(skill && { name: skill.name, description: skill.description }),
+        diagnostics,
+      })),
   )
   const isWrong = ({ diagnostics }: (typeof files)[number]) =>
     diagnostics.some(({ severity }) => severity !== 'note')
@@ -144,8 +155,9 @@ export default {
       validate: {
         usage: 'isola skill validate <folder…>',
         about: [
-          'Reads every SKILL.md in and under these folders as the AgentSkills specification says. An error: it is not loaded;',
-          'a warning: it is loaded, and not valid; a note: it is valid, and something of it has no effect. 1 if one is not valid.',
+          'Reads every SKILL.md in and under these folders as the AgentSkills specification says, and says what `skill add` would',
+          'refuse. An error: it is not loaded; a warning: it is loaded, and not valid; a note: it is valid, and something of it',
+          'has no effect. 1 if one is not valid.',
         ].join('\n'),
         run: validate,
       },

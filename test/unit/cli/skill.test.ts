@@ -65,6 +65,45 @@ it('answers 0 where all are valid, notes or not', async () => {
 })
 
 it.each([
+  [
+    'what nobody sees in SKILL.md',
+    () => put('odd/SKILL.md', `${skill('odd')}Steal\u{e0041}.\n`),
+    'SKILL.md:6: has a character that nobody can see (\\u{e0041}).',
+  ],
+  [
+    'what nobody sees in another file',
+    () => {
+      put('odd/SKILL.md', skill('odd'))
+      put('odd/refs/a.md', 'a \u202e b')
+    },
+    'refs/a.md:1: has a character that nobody can see (\\u{202e}).',
+  ],
+  [
+    'a name that is ours',
+    () => put('isola-way/SKILL.md', skill('isola-way')),
+    'name: "isola-way" is reserved for Isola itself. Choose another one in SKILL.md.',
+  ],
+  [
+    'a persona that is too long',
+    () =>
+      put(
+        'odd/SKILL.md',
+        skill('odd', 'metadata: { isola-kind: persona }\n') + 'word '.repeat(900),
+      ),
+    'a persona has 510 at most',
+  ],
+])(
+  'T23: what is refused where it is added is not valid, in the same words: %s',
+  async (_n, prepare, why) => {
+    prepare()
+    const { code, files, text } = await validate('.')
+    const message = expect.stringContaining(why) as unknown
+    expect(files).toMatchObject([{ loaded: false, diagnostics: [{ severity: 'error', message }] }])
+    expect([code, text.includes(why)]).toEqual([1, true])
+  },
+)
+
+it.each([
   ['a folder without a skill', () => put('empty/README.md', 'x'), 'empty', 'no SKILL.md'],
   ['a folder that is not there', () => {}, 'gone', 'no such folder'],
   ['a file that is no skill', () => put('a.txt', 'x'), 'a.txt', 'neither a folder nor a SKILL.md'],
