@@ -69,6 +69,13 @@ describe('the page about storage', () => {
     const storage = { space: 'plugin:kv', key: 'a', value: 1, quotaBytes: 100 } as const
     await principal.storage({ verb: 'set', ...storage })
     await principal.schedules({ verb: 'settings', ask: { set: { timeZone: 'UTC' } } })
+    const budget = { run: 'run_1', most: 1 }
+    await principal.memory({
+      verb: 'add',
+      place: 'principal',
+      notes: [{ text: 'A note.' }],
+      budget,
+    })
     expect(await madeIn(stub)).toEqual(toldOf('A principal'))
   })
 

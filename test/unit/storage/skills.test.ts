@@ -4,9 +4,19 @@ import { createSkillStore, skillRows } from '../../../src/storage/skills.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
 const version = (name: string): SkillVersion => ({
-  ...{ name, hash: `hash of ${name}`, tier: 'community', source: 'upload', installedBy: 'ann' },
-  ...{ installedAtMs: 1, sizeBytes: 1, description: `Does ${name}.`, kind: 'skill', requires: [] },
-  ...{ paths: [], tokens: 1, text: '' },
+  name,
+  hash: `hash of ${name}`,
+  tier: 'community',
+  source: 'upload',
+  installedBy: 'ann',
+  installedAtMs: 1,
+  sizeBytes: 1,
+  description: `Does ${name}.`,
+  kind: 'skill',
+  requires: [],
+  paths: [],
+  tokens: 1,
+  text: '',
 })
 
 it('reads installed skills by name, and of those that are enabled nothing else', async () => {
