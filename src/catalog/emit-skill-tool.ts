@@ -10,10 +10,10 @@ const inputSchema = {
   type: 'object',
   properties: {
     name: { type: 'string', description: 'Such as csv-import.' },
-    description: { type: 'string', description: 'What it does and when to use it, in one line.' },
+    description: { type: 'string', description: 'What it does and when, in one line.' },
     instructions: {
       type: 'string',
-      description: 'Markdown, step by step, with full names of tools; no secrets.',
+      description: 'Markdown, in steps, with full names of tools; no secrets.',
     },
     files: {
       type: 'object',

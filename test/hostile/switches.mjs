@@ -105,14 +105,6 @@ export default [
     replace: "if (type === 'z')",
   },
   {
-    name: 'skill-not-enabled',
-    what: 'T23: what nobody enabled is not found',
-    test: 'skills.workers.test.ts',
-    file: 'src/skills/skill-search.ts',
-    find: "state === 'enabled'",
-    replace: "state !== 'removed'",
-  },
-  {
     name: 'skill-stranger',
     what: 'T23: a community skill is the text of a stranger',
     test: 'skills.workers.test.ts',

@@ -2,6 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { lengthPrefixed } from '#contracts/naming.ts'
+import type { MemoryApi } from '#contracts/long-term.ts'
 import type { PrincipalApi } from '#contracts/principal.ts'
 import type { PluginServiceApi } from '#contracts/plugin-service.ts'
 import page from '../../docs/storage.md?raw'
@@ -58,7 +59,7 @@ describe('the page about storage', () => {
 
   it('names every table and column of a principal', async () => {
     const stub = (env.PRINCIPAL as unknown as DurableObjectNamespace).getByName('page')
-    const principal = stub as unknown as PrincipalApi
+    const principal = stub as unknown as PrincipalApi & MemoryApi
     const limits = { tokens: 1_000, costNanoUsd: 1_000 }
     const about = { principal: 'page', session: 'ses_1', run: 'run_1' }
     await principal.reserve({ ...about, asked: limits, step: 1 }, limits)
