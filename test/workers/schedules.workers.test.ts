@@ -346,9 +346,16 @@ describe("a manifest's schedule", () => {
     const plugin = await callJson('/api/operator/plugins/price-monitor')
     expect(plugin.state).toBe('disabled')
     await callJson('/api/operator/plugins/price-monitor/enable', { json: { hash: plugin.hash } })
-    const { schedules } = await callJson('/api/schedules?principal=*')
-    const own = schedules.find(({ owner }: Answer) => owner === 'plugin:price-monitor')
-    expect(own).toMatchObject({ principal: 'operator', when: { cron: '0 */4 * * *' } })
+    // The list of all of them is told by the object itself, a moment after its row.
+    const own = await vi.waitFor(
+      async () => {
+        const { schedules } = await callJson('/api/schedules?principal=*')
+        const found = schedules.find(({ owner }: Answer) => owner === 'plugin:price-monitor')
+        expect(found).toMatchObject({ principal: 'operator', when: { cron: '0 */4 * * *' } })
+        return found as Answer
+      },
+      { timeout: 60_000, interval: 20 },
+    )
     expect(own.next[0]).toBe(Date.UTC(2026, 10, 24, 8))
 
     const watched = { url: 'https://shop.example.com/kettle', name: 'Kettle', threshold_percent: 5 }
