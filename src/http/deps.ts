@@ -94,8 +94,8 @@ export interface HttpDeps {
   readonly sessionIndex: SessionIndex
   readonly schedules: ScheduleGateway &
     Pick<ScheduleIndex, 'find' | 'list'> & {
-      /** Brings the schedules of manifests to what is enabled. Never throws. */
-      readonly syncPlugins: () => Promise<void>
+      /** Brings the schedule of a manifest, or of all of them, to what is enabled. Never throws. */
+      readonly syncPlugins: (plugin?: string) => Promise<void>
     }
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport

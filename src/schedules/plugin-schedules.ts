@@ -8,7 +8,7 @@ import type { Sources } from '#contracts/sources.ts'
 
 export interface PluginSchedulesDeps extends Pick<Sources, 'sha256'> {
   readonly gateway: Pick<ScheduleGateway, 'ask'>
-  readonly index: Pick<ScheduleIndex, 'list'>
+  readonly index: Pick<ScheduleIndex, 'find' | 'list'>
   readonly plugins: Pick<PluginAdministration, 'list' | 'show'>
   readonly onFault: (error: unknown) => void
 }
@@ -19,8 +19,12 @@ const maxListed = 500
 /**
  * Brings the objects of plugins to what is enabled: each whose manifest has a schedule keeps it, in the operator's name,
  * who allowed it with the plugin; of the others none is left. Asked again it changes nothing. Never throws.
+ *
+ * @param plugin The one that was changed, so that one more of thousands costs as much as one of ten; absent: all.
  */
-export function createPluginSchedules(deps: PluginSchedulesDeps): () => Promise<void> {
+export function createPluginSchedules(
+  deps: PluginSchedulesDeps,
+): (plugin?: string) => Promise<void> {
   const { gateway, index, plugins, sha256 } = deps
   const idOf = (plugin: string) =>
     `sch_${sha256(lengthPrefixed(['plugin-schedule', plugin])).slice(0, 22)}`
@@ -45,8 +49,19 @@ export function createPluginSchedules(deps: PluginSchedulesDeps): () => Promise<
       if (errorCode(error) !== 'request_not_found') throw error
     })
 
-  return async () => {
+  const syncOne = async (plugin: string): Promise<void> => {
+    const view = await plugins.show(plugin)
+    const cron = view?.state === 'enabled' ? cronOfManifest(view.manifest) : undefined
+    const name: unknown = Object(view?.manifest).name
+    if (cron !== undefined) return keep(plugin, typeof name === 'string' ? name : plugin, cron)
+    // An object is woken only if it may have one.
+    const kept = await index.find(idOf(plugin))
+    if (kept) await drop(kept)
+  }
+
+  return async (plugin) => {
     try {
+      if (plugin !== undefined) return await syncOne(plugin)
       const enabled = (await plugins.list()).filter(({ state }) => state === 'enabled')
       const wanted = new Map<string, { readonly name: string; readonly cron: string }>()
       for (const { id, name } of enabled) {

@@ -118,7 +118,7 @@ async function changed(
   change: PluginChange,
 ): Promise<Response> {
   const result = await deps.plugins.change(change, changeBy(deps, context))
-  await deps.schedules.syncPlugins()
+  await deps.schedules.syncPlugins('id' in change ? change.id : undefined)
   return jsonResponse(result)
 }
 
