@@ -7,9 +7,10 @@ import type {
   SkillLibrary,
   SkillShelf,
 } from '#contracts/skill.ts'
+import { digestOf } from './digest.ts'
+import { entryFile } from './skill-text.ts'
 import { storedZip } from './stored-zip.ts'
 
-const entryFile = 'SKILL.md'
 /** What every client has to take of a skill, and no more than that goes out: SEP-2640, "Limits". */
 const maxFiles = 512
 const maxSizeBytes = 16 * 1_024 * 1_024
@@ -89,9 +90,4 @@ async function toArtifact({ name, files }: OutgoingSkill): Promise<SkillArtifact
   const bytes = storedZip(files.map((one) => ({ ...one, bytes: encode(one.text) })))
   const digest = await digestOf(bytes)
   return { type: 'archive', path: `${name}.zip`, mimeType: 'application/zip', bytes, digest }
-}
-
-async function digestOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  return `sha256:${Array.from(hash, (one) => one.toString(16).padStart(2, '0')).join('')}`
 }

@@ -1,22 +1,20 @@
-import { headOf } from '#contracts/cut.ts'
 import type * as z from 'zod'
 import { addPluginOptions, addPluginQuery } from '#contracts/api/requests/installed.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
-import { errorCode, errorMessage } from '#contracts/errors.ts'
-import type { ChangeBy } from '#contracts/plugin-catalog.ts'
 import type { Upload } from '#contracts/plugin-upload.ts'
 import { readJsonObject, readZip } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { changeBy } from './change-by.ts'
+import { recordRefusal } from './record-refusal.ts'
 
 /** `POST /api/operator/plugins`: installs a version, which enables nothing. */
 export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
   const { upload, allowDowngrade, replace, takeOver } = await readRequest(context)
   const by = changeBy(deps, context)
   const read = await deps.readUpload(upload).catch(async (error: unknown) => {
-    await recordRefusal(deps, by, error)
+    await recordRefusal(deps, by, { asked: 'add', error })
     throw error
   })
   const { text, hash, manifest, bundle, source, tier, signer, notes } = read
@@ -39,19 +37,6 @@ export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
   const change = { do: 'add', plugin, bundle: text, ...more } as const
   const result = await deps.plugins.change(change, by)
   return jsonResponse({ ...result, notes: [...notes, ...result.notes] }, { status: 201 })
-}
-
-/** What nobody may install is on the record too; if that cannot be written, it is refused all the same. */
-async function recordRefusal(
-  { deploymentLog, sources }: HttpDeps,
-  { principal, trace, requestId }: ChangeBy,
-  error: unknown,
-): Promise<void> {
-  const code = errorCode(error)
-  if (!code?.startsWith('plugin_')) return
-  const data = { asked: 'add', code, why: headOf(errorMessage(error), 500), request: requestId }
-  const event = { type: 'plugin_refused', principal, trace, data } as const
-  await deploymentLog.append({ ...event, atMs: sources.clock.nowMs() }).catch(() => {})
 }
 
 async function readRequest(

@@ -1,4 +1,3 @@
-import { headOf } from '#contracts/cut.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
 import {
   addSkillsQuery,
@@ -6,13 +5,13 @@ import {
   sendSkillRequest,
 } from '#contracts/api/requests/skills.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
-import type { ChangeBy } from '#contracts/plugin-catalog.ts'
 import type { ReadSkillUpload, RefusedSkill, SkillUpload } from '#contracts/skill-catalog.ts'
 import { readJsonObject, readZip } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { changeBy } from './change-by.ts'
+import { recordRefusal } from './record-refusal.ts'
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
@@ -31,7 +30,7 @@ export async function installSkills(
 ): Promise<Response> {
   const by = changeBy(deps, context)
   const read = await deps.skillAdmission.read(upload).catch(async (error: unknown) => {
-    await recordRefusal(deps, by, error)
+    await recordRefusal(deps, by, { asked: 'skill add', error })
     throw error
   })
   const refused: RefusedSkill[] = [...read.refused]
@@ -92,18 +91,4 @@ async function readRequest({ req }: HttpContext): Promise<Asked> {
 const about = ({ version }: ReadSkillUpload) => {
   const { description, kind, requires, paths, source } = version
   return { description, kind, requires, files: paths, source }
-}
-
-/** What nobody may install is on the record too; if that cannot be written, it is refused all the same. */
-async function recordRefusal(
-  { deploymentLog, sources }: HttpDeps,
-  { principal, trace, requestId }: ChangeBy,
-  error: unknown,
-): Promise<void> {
-  const code = errorCode(error)
-  if (!code?.startsWith('plugin_')) return
-  const why = headOf(errorMessage(error), 500)
-  const data = { asked: 'skill add', code, why, request: requestId }
-  const event = { type: 'plugin_refused', principal, trace, data } as const
-  await deploymentLog.append({ ...event, atMs: sources.clock.nowMs() }).catch(() => {})
 }

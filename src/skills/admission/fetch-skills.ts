@@ -6,6 +6,7 @@ import {
   type SentSkill,
 } from '#contracts/skill-catalog.ts'
 import { toVisible } from '#contracts/visible-text.ts'
+import { digestOf } from '../digest.ts'
 import { nameOf, refusedSkill } from './read-bundle.ts'
 
 /** What fetching takes of other rooms. */
@@ -85,7 +86,7 @@ export function createFetchSkills({ fetchArchive, readArchive }: FetchSkillsDeps
 
   const fetchEntry = async ({ name, url, digest }: Entry, indexUrl: string): Promise<SentSkill> => {
     const bytes = await fetchArchive(new URL(url, indexUrl).href)
-    const found = `sha256:${await digestOf(bytes)}`
+    const found = await digestOf(bytes.slice())
     if (found !== digest)
       throw refusedSkill(
         `${name}: what came is not what the index pins (digest ${digest}, and it has ${found}).`,
@@ -179,9 +180,4 @@ function parseJson(bytes: Uint8Array): unknown {
   } catch {
     return undefined
   }
-}
-
-async function digestOf(bytes: Uint8Array): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', bytes.slice())
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
