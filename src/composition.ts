@@ -72,6 +72,7 @@ export function composeRuntime(
       principals: governance.principals,
       mayBegin: governance.mayBegin,
       held: governance.principals,
+      events: rooms.schedules.events,
       onSessionEnded: inTurn(rooms.hooks.sessionEnded, rooms.mcp.sessionEnded),
       onCatalogSilent: catalog.installed.heardOfSilence,
       timing: kept,

@@ -64,6 +64,10 @@ export const eventSchemas = {
       .object({ run: text, call: text, session: text, depth: number })
       .exactOptional()
       .describe('the background call whose outcome began it, where no person did'),
+    cause: z
+      .object({ event: text, depth: number })
+      .exactOptional()
+      .describe('the event that began it, or what it is below, and how many runs events had begun'),
   }),
   run_resumed: kind('An open turn was taken up again, after a crash or a pause.', {
     turn,

@@ -1,3 +1,4 @@
+import type { EventChain } from './event-bus.ts'
 import type { JsonObject } from './json.ts'
 import type { Limits } from './lease.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
@@ -45,6 +46,8 @@ export interface RunOptions {
   readonly compact?: CompactFor
   /** Its messages are kept, and it is over: nobody answers them. */
   readonly isNote?: boolean
+  /** An event began it, also where it is below a run that one began. */
+  readonly chain?: EventChain
   /** The surface it came in by, for the record alone: nothing decides by it. Absent in what an older version accepted. */
   readonly origin?: string
   /** The id of the key it was asked with, also below; absent for the operator key. */
@@ -87,6 +90,8 @@ export const runOptionFields: {
   directCall: own,
   compact: own,
   isNote: own,
+  // What is begun below is as deep in the chain: else a loop would go round by a sub-agent.
+  chain: { isHashed: true, inherit: whole },
   // Where a retry comes in by is no part of what it asks; what is begun below came in there too.
   origin: { isHashed: false, inherit: whole },
   // Any of its principal's keys may repeat a request; what is begun below ends with the same one.

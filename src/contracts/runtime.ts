@@ -2,6 +2,7 @@ import type { AgentDescriptor, AgentSpec } from './agent.ts'
 import type { AgentPin, PinnedAgent } from './agent-pin.ts'
 import type { ApprovalRules } from './approval-rules.ts'
 import type { ContextReader } from './context-reader.ts'
+import type { EventBus } from './event-bus.ts'
 import type { HeldWork } from './held-work.ts'
 import type { RunMemory } from './run-memory.ts'
 import type { RunOptions } from './run-options.ts'
@@ -95,11 +96,16 @@ export interface SessionRuntime extends Sources {
   readonly sessions: SessionGateway
   readonly audit: AuditSink
   readonly principals: PrincipalLedger
+  /** Absent where nobody can subscribe to anything. */
+  readonly events?: EventBus
   /** Takes what approvals allow besides their own call; absent where nothing is kept of it. */
   readonly approvalRules?: Pick<ApprovalRules, 'add'>
   /** Whether a run may begin now for somebody who asked earlier, and is not here to show a key. May throw `request_unavailable`. */
   readonly mayBegin: (
-    asked: Pick<Submission, 'principal' | 'key' | 'grant' | 'agent' | 'model'>,
+    asked: Pick<Submission, 'principal' | 'key' | 'grant' | 'agent' | 'model'> & {
+      /** And see what is of others. */
+      readonly seesEverybody?: true
+    },
   ) => Promise<boolean>
   /** Absent where nobody has a key. */
   readonly held?: HeldWork

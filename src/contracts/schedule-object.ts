@@ -1,3 +1,4 @@
+import type { Emitted } from './event-bus.ts'
 import type { Reply } from './reply.ts'
 import type {
   Notice,
@@ -7,6 +8,7 @@ import type {
   ScheduleOwner,
   ScheduleView,
   Slot,
+  SlotState,
   ToldSchedule,
 } from './schedule.ts'
 
@@ -32,7 +34,11 @@ export interface ScheduleVerbs {
   }
   readonly show: { readonly ask: OfOne; readonly answer: ScheduleView }
   readonly history: {
-    readonly ask: OfOne & { readonly limit: number; readonly beforeMs?: number }
+    readonly ask: OfOne & {
+      readonly limit: number
+      readonly beforeMs?: number
+      readonly state?: SlotState
+    }
     readonly answer: readonly Slot[]
   }
   readonly pause: {
@@ -56,6 +62,11 @@ export interface ScheduleVerbs {
   readonly poke: {
     readonly ask: { readonly schedules: readonly Schedule[] }
     readonly answer: { readonly looked: true }
+  }
+  /** What was emitted somewhere: each subscription that wants it, and may see it, has it once. */
+  readonly hear: {
+    readonly ask: { readonly event: Emitted }
+    readonly answer: { readonly heard: number }
   }
   readonly notices: {
     readonly ask: { readonly limit: number }
@@ -130,6 +141,13 @@ export interface ScheduleGateway {
   ) => Promise<ScheduleVerbs[Verb]['answer']>
 }
 
+/** A subscription as the list has it: what it wants, and whose events: a principal's, or `*`. */
+export interface ListedWish {
+  readonly owner: ScheduleOwner
+  readonly event: string
+  readonly hears: string
+}
+
 /** The list of all schedules, a moment old. Every verb may throw `request_unavailable`. */
 export interface ScheduleIndex {
   /** Each once: what is older than what is there changes nothing. */
@@ -137,9 +155,14 @@ export interface ScheduleIndex {
   /** The schedules whose owners should have done something before then, the latest first to be due. */
   readonly late: (beforeMs: number, limit: number) => Promise<readonly Schedule[]>
   readonly find: (id: string) => Promise<Schedule | undefined>
+  /** Subscriptions that may want one of these, by what the list knows of them. */
+  readonly wanting: (events: readonly Emitted[]) => Promise<readonly ListedWish[]>
+  readonly ofOwner: (owner: ScheduleOwner) => Promise<readonly Schedule[]>
   readonly list: (query: {
     readonly principal?: string
     readonly limit: number
     readonly after?: string
+    /** Subscriptions; those by the clock if absent. */
+    readonly subscriptions?: true
   }) => Promise<readonly Schedule[]>
 }

@@ -1,3 +1,4 @@
+import type { Emitted, EventChain } from './event-bus.ts'
 import type { DeploymentDraft } from './event.ts'
 import type { JsonObject } from './json.ts'
 import type { Label } from './label.ts'
@@ -10,6 +11,21 @@ export type When =
   | { readonly everyMs: number; readonly anchorMs: number }
   /** These moments, in order. */
   | { readonly atMs: readonly number[] }
+  | Wanted
+
+/** A subscription is a schedule that events fire instead of the clock: it has no slots but theirs. */
+export interface Wanted {
+  /** A whole name, or `<plugin>.*`. */
+  readonly event: string
+  /** Fields of the payload that must be equal to these. */
+  readonly where?: Readonly<Record<string, string | number | boolean>>
+  /** Beside what is public: events of its own principal's sessions, or of everybody's, for whoever may see those. */
+  readonly of: 'own' | 'everybody'
+  /** So long after an event it may still begin a run, and all that follows from it. */
+  readonly ttlMs: number
+  /** So many runs one after the other may events begin, this one included. */
+  readonly maxDepth: number
+}
 
 /** What a firing does: a task for an agent, or one call of a tool in that agent's reach, without a model. */
 export type ScheduledWork =
@@ -57,6 +73,8 @@ export interface ScheduleSpec {
   /** It pauses itself after so many failures in a row. */
   readonly stopAfterFailures: number
   readonly deliver: DeliverTo
+  /** Of a subscription: the named session in which all firings work; each in its own if absent. */
+  readonly session?: string
 }
 
 /** In whose name it works: the key or sign-in it was made with, looked up anew before each firing. */
@@ -117,6 +135,8 @@ export interface Slot {
   readonly reason?: string
   /** Somebody asked for it now, beside its slots, by this key if any. */
   readonly asked?: { readonly key?: string }
+  /** Of a subscription: the event, with its label as it is for whoever hears it. */
+  readonly cause?: Emitted & { readonly chain: EventChain }
   readonly beganAtMs?: number
   /** What it may spend, as it was when it began: asked again it must ask for the same. */
   readonly limits?: Partial<Limits>
@@ -188,6 +208,7 @@ export type ScheduleEventType =
   | 'schedule_resumed'
   | 'schedule_removed'
   | 'schedule_missed'
+  | 'subscription_stopped'
 
 /** Who changes a schedule, for the record. */
 export interface ScheduleChanger {

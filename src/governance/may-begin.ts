@@ -38,13 +38,14 @@ export function createMayBegin(options: MayBeginOptions): SessionRuntime['mayBeg
     const person = isPerson ? people.find((one) => one.principal === principal) : undefined
     return person && ((await keys.rightsOf(principal)) ?? person)
   }
-  return async ({ principal, key, grant: grantId, agent, model }) => {
+  return async ({ principal, key, grant: grantId, agent, model, seesEverybody }) => {
     if (principal === 'operator' && key === undefined && grantId === undefined) return true
     const isHeld = (one: OAuthGrant) => holds(one, principal, clock.nowMs())
     const grant = grantId === undefined ? undefined : await inForce(grantId, grants.find, isHeld)
     if (grantId !== undefined && !(grant && isHeld(grant))) return false
     const rights = await rightsOf(principal, key, grant)
     if (!rights || !mayTalk(rights, grant)) return false
+    if (seesEverybody && !has(rights, grant, 'operator')) return false
     return rights.agents?.includes(agent) !== false && mayName(rights, model, fullNameOf)
   }
 }
@@ -55,10 +56,10 @@ const holds = (grant: OAuthGrant, principal: string, nowMs: number): boolean =>
 const talking: readonly Scope[] = ['agents', 'operator']
 
 /** A token may less than its principal, never more. */
-const mayTalk = ({ role }: Rights, grant: OAuthGrant | undefined): boolean =>
-  talking.some(
-    (scope) => scopesOfRole(role).includes(scope) && grant?.scopes.includes(scope) !== false,
-  )
+const has = ({ role }: Rights, grant: OAuthGrant | undefined, scope: Scope): boolean =>
+  scopesOfRole(role).includes(scope) && grant?.scopes.includes(scope) !== false
+const mayTalk = (rights: Rights, grant: OAuthGrant | undefined): boolean =>
+  talking.some((scope) => has(rights, grant, scope))
 
 /** However it is written: with its provider or without. */
 function mayName(

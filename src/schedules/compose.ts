@@ -1,4 +1,6 @@
+import type { ScheduleIndex } from '#contracts/schedule-object.ts'
 import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
+import { createEventBus } from './bus.ts'
 import { createDeliver, type DeliverDeps } from './deliver.ts'
 import { createScheduleGateway, type GatewayDeps } from './gateway.ts'
 import { createScheduleHosts, type HostDeps } from './host.ts'
@@ -12,7 +14,9 @@ export interface ScheduleParts
     Pick<DeliverDeps, 'send'>,
     GatewayDeps,
     Pick<WatchdogDeps, 'onFault'> {
-  readonly index: HostDeps['index'] & WatchdogDeps['index'] & PluginSchedulesDeps['index']
+  readonly index: HostDeps['index'] & WatchdogDeps['index'] &
+    PluginSchedulesDeps['index'] &
+    Pick<ScheduleIndex, 'wanting'>
   readonly sessions: {
     readonly gateway: HostDeps['sessions']
     readonly entry: Pick<HostDeps, 'submitAs'>
@@ -29,6 +33,7 @@ export function composeSchedules({ sessions, governance, installed, ...parts }: 
   const { submitAs } = sessions.entry
   return {
     gateway,
+    events: createEventBus({ ...parts, gateway }),
     createHost: createScheduleHosts({
       ...parts,
       deliver: createDeliver({ ...parts, ...installed, gateway, submitAs }),

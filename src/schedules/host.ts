@@ -7,6 +7,7 @@ import {
 } from '#contracts/schedule-object.ts'
 import { createKeeper, type KeeperDeps } from './keeper.ts'
 import { createScheduleRows } from './rows.ts'
+import { createHear } from './hear.ts'
 import { createChangeVerbs, createReadVerbs, type Verbs } from './verbs.ts'
 
 /** One job of an object, as whoever has made it knows it. */
@@ -45,6 +46,7 @@ export const createScheduleHosts =
     const verbs: Verbs = {
       ...createChangeVerbs(parts),
       ...createReadVerbs(parts),
+      hear: createHear({ ...parts, mayBegin: deps.mayBegin }),
       async poke({ schedules }) {
         for (const told of schedules) {
           const own = rows.schedule(told.id)

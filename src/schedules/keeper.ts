@@ -14,7 +14,7 @@ export interface KeeperDeps extends StepDeps {
 }
 
 /** History of a schedule: so many slots, and so long. */
-const keepSlots = { most: 2_000, ms: 90 * 86_400_000 }
+export const keepSlots = { most: 2_000, ms: 90 * 86_400_000 }
 const maxAtOnce = 20
 const tellAgainMs = 30_000
 /** What one ring does, one thing after the other of a slot: begin, look, deliver. */

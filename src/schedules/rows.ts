@@ -1,5 +1,6 @@
 import type { Schedule, ScheduleOwner, ToldEvent } from '#contracts/schedule.ts'
 import { bodies, createSlotRows, type SlotRows, type SqlValues } from './slot-rows.ts'
+import { createHeardRows, type HeardRows } from './heard-rows.ts'
 import { createNoticeRows, type NoticeRows } from './notice-rows.ts'
 
 /** What the schedules of one object are kept in. */
@@ -27,7 +28,7 @@ export interface Untold {
  * The rows of an object's schedules. Synchronous, so that what is written without waiting in between lands in one go; tables
  * are made with the first row.
  */
-export interface ScheduleRows extends NoticeRows, SlotRows {
+export interface ScheduleRows extends NoticeRows, HeardRows, SlotRows {
   readonly isMade: () => boolean
   readonly schedules: () => readonly Schedule[]
   readonly schedule: (id: string) => Schedule | undefined
@@ -113,5 +114,6 @@ export function createScheduleRows({ sql }: Pick<ScheduleStorage, 'sql'>): Sched
     told: (id, version) =>
       void read('DELETE FROM schedule_untold WHERE id = ? AND version = ?', id, version),
     ...createNoticeRows({ read, write }),
+    ...createHeardRows({ write }),
   }
 }

@@ -1,4 +1,4 @@
-import type { Slot } from '#contracts/schedule.ts'
+import type { Slot, SlotState } from '#contracts/schedule.ts'
 
 export type SqlValues = readonly (string | number | null)[]
 type Rows = readonly Readonly<Record<string, unknown>>[]
@@ -13,7 +13,7 @@ export interface SlotRows {
   readonly slot: (schedule: string, slotMs: number) => Slot | undefined
   readonly slots: (
     schedule: string,
-    query: { readonly limit: number; readonly beforeMs?: number },
+    query: { readonly limit: number; readonly beforeMs?: number; readonly state?: SlotState },
   ) => readonly Slot[]
   /** Queued, checking or running, the oldest first. */
   readonly open: (schedule: string) => readonly Slot[]
@@ -49,13 +49,14 @@ export const createSlotRows = ({ read, write }: Tables): SlotRows => ({
     bodies<Slot>(
       read('SELECT body FROM schedule_slots WHERE schedule = ? AND slot_ms = ?', id, slotMs),
     )[0],
-  slots: (id, { limit, beforeMs = Number.MAX_SAFE_INTEGER }) =>
+  slots: (id, { limit, beforeMs = Number.MAX_SAFE_INTEGER, state = null }) =>
     bodies(
       read(
-        `SELECT body FROM schedule_slots WHERE schedule = ? AND slot_ms < ?
-         ORDER BY slot_ms DESC LIMIT ?`,
+        `SELECT body FROM schedule_slots WHERE schedule = ?1 AND slot_ms < ?2
+         AND (?3 IS NULL OR body->>'state' = ?3) ORDER BY slot_ms DESC LIMIT ?4`,
         id,
         beforeMs,
+        state,
         limit,
       ),
     ),

@@ -7,6 +7,7 @@ import type { Schedule, When } from '#contracts/schedule.ts'
  * with a star: what is due in intervals is so each time.
  */
 export function nextSlot(when: When, afterMs: number): number | undefined {
+  if ('event' in when) return undefined
   if ('atMs' in when) return when.atMs.find((atMs) => atMs > afterMs)
   if ('everyMs' in when) {
     const { everyMs, anchorMs } = when

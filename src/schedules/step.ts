@@ -1,5 +1,6 @@
 import type { DeliverTo, Schedule, Slot, SlotDelivery } from '#contracts/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
+import { expired } from './chain.ts'
 import { deliveryDelayMs, lookDelayMs, maxAttempts, maxTries, retryDelayMs } from './delays.ts'
 import {
   beginRun,
@@ -12,7 +13,14 @@ import {
 } from './firing.ts'
 import type { ScheduleRows, ScheduleStorage } from './rows.ts'
 import { afterSlot, leaveOfDay, today } from './settle.ts'
-import { changeEvent, deliveryOf, maxNotices, reasonOfDelivery, toNotice } from './told.ts'
+import {
+  changeEvent,
+  deliveryOf,
+  maxNotices,
+  reasonOfDelivery,
+  stoppedEvents,
+  toNotice,
+} from './told.ts'
 
 export interface StepDeps extends FiringDeps, Pick<Sources, 'clock'> {
   /** Takes what came of a slot to whoever is told, by a key that is the same each time. Throws why it did not get there. */
@@ -49,7 +57,12 @@ function createChanges(
       }
       rows.putSlot(told, delivery ? now() : undefined)
       const by = { principal: '', trace: '', atMs: now(), reason: after.paused?.reason ?? '' }
-      rows.put({ ...rest, ...after }, stops ? [changeEvent('schedule_paused', schedule, by)] : [])
+      rows.put({ ...rest, ...after }, [
+        ...(stops ? [changeEvent('schedule_paused', schedule, by)] : []),
+        ...(slot.cause && slot.state === 'skipped'
+          ? stoppedEvents(schedule, slot, slot.cause, now())
+          : []),
+      ])
       const next = rows.open(id).find(({ state }) => state === 'queued')
       if (next) rows.putSlot(next, now())
     },
@@ -79,10 +92,15 @@ export function createStep(
     const refuse = (state: 'skipped' | 'failed', reason: string) =>
       change(slot, (current, own) => end(current, { ...own, state, reason }))
     if (schedule.paused && !slot.asked) return refuse('skipped', 'paused')
+    if (slot.cause && now() >= slot.cause.chain.expiresAtMs) return refuse('skipped', expired)
     if ('why' in leave) return refuse('skipped', leave.why)
     const { agent } = schedule.spec.work
     const model = 'model' in schedule.spec.work ? { model: schedule.spec.work.model } : {}
-    if (!(await deps.mayBegin({ ...schedule.asker, agent, ...model })))
+    const { cause } = slot
+    const isOthers =
+      cause && !cause.isPublic && cause.principal !== schedule.asker.principal
+    const asked = { ...schedule.asker, agent, ...model }
+    if (!(await deps.mayBegin({ ...asked, ...(isOthers && { seesEverybody: true }) })))
       return refuse('failed', 'whoever made it may not ask for this any more')
     change(slot, (current, own) => {
       const spent = today(current, now())

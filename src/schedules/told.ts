@@ -1,4 +1,5 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { Emitted } from '#contracts/event-bus.ts'
 import { OutboundError } from '#contracts/outbound.ts'
 import type {
   DeliverTo,
@@ -19,13 +20,25 @@ export const nothingSpent = { tokens: 0, costNanoUsd: 0, looks: 0 } as const
 
 /** A change of a schedule, for the record. */
 export function changeEvent(
-  type: Exclude<DraftEvent['type'], 'schedule_missed'>,
+  type: Exclude<DraftEvent['type'], 'schedule_missed' | 'subscription_stopped'>,
   { id, owner, spec }: Schedule,
   by: ScheduleChanger & { readonly atMs: number; readonly reason?: string },
 ): DraftEvent {
   const { reason, ...place } = by
   const data = { schedule: id, owner, name: spec.name, ...(reason !== undefined && { reason }) }
   return { type, data, ...place }
+}
+
+/** That an event began no run, with the reason. */
+export function stoppedEvents(
+  { id, owner, spec }: Schedule,
+  { reason = '' }: Pick<Slot, 'reason'>,
+  { id: event, name: eventName, trace, chain }: Emitted,
+  atMs: number,
+): readonly DraftEvent[] {
+  const depth = chain?.depth ?? 0
+  const data = { schedule: id, owner, name: spec.name, event, eventName, depth, reason }
+  return [{ type: 'subscription_stopped', data, principal: '', trace, atMs }]
 }
 
 /** Slots that nobody fired, as one event for each reason. */

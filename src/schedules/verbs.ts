@@ -3,6 +3,7 @@ import type { ScheduleVerb, ScheduleVerbs } from '#contracts/schedule-object.ts'
 import type { Schedule, ScheduleView } from '#contracts/schedule.ts'
 import type { Keeper } from './keeper.ts'
 import type { ScheduleRows, ScheduleStorage } from './rows.ts'
+import { isWanted } from './chain.ts'
 import { nextSlot, nextSlots } from './slots.ts'
 import { changeEvent, maxNotices, nothingSpent } from './told.ts'
 
@@ -25,6 +26,13 @@ export interface VerbParts {
 const maxSchedules = 100
 const shownSlots = 5
 const maxKeyed = 100
+
+/** A moment that no slot has, behind all that there are: those of the clock are of whole seconds. */
+export function freeMoment(rows: Pick<ScheduleRows, 'slots'>, id: string, nowMs: number): number {
+  const last = rows.slots(id, { limit: 1 })[0]?.slotMs ?? 0
+  const next = Math.max(nowMs, last + 1)
+  return next % 1_000 === 0 ? next + 1 : next
+}
 
 /** One that is not there and somebody else's look alike. */
 const findIn =
@@ -54,9 +62,13 @@ export function createReadVerbs({
   return {
     list: ({ limit }) => rows.schedules().slice(0, limit).map(toView),
     show: (asked) => toView(find(asked)),
-    history({ limit, beforeMs, ...asked }) {
+    history({ limit, beforeMs, state, ...asked }) {
       const { id } = find(asked)
-      return rows.slots(id, { limit, ...(beforeMs !== undefined && { beforeMs }) })
+      return rows.slots(id, {
+        limit,
+        ...(beforeMs !== undefined && { beforeMs }),
+        ...(state && { state }),
+      })
     },
     notices: ({ limit }) => rows.notices(limit),
     notify({ notice }) {
@@ -98,7 +110,7 @@ export function createChangeVerbs({
       }
       const atMs = nowMs()
       const nextMs = nextSlot(spec.when, atMs)
-      if (nextMs === undefined)
+      if (nextMs === undefined && !isWanted(spec.when))
         throw new IsolaError('request_invalid', 'when: it is never due from now on.', {
           param: 'when',
         })
@@ -108,8 +120,12 @@ export function createChangeVerbs({
           `There are ${maxSchedules} schedules already: remove one first.`,
         )
       const day = { day: '', runs: 0, tokens: 0, costNanoUsd: 0 }
-      const made = { id, owner, asker, spec, createdAtMs: atMs, nextMs, failures: 0, day }
-      const schedule: Schedule = { ...made, version: 0 }
+      const made = { id, owner, asker, spec, createdAtMs: atMs, failures: 0, day }
+      const schedule: Schedule = {
+        ...made,
+        ...(nextMs !== undefined && { nextMs }),
+        version: 0,
+      }
       if (isDryRun) return toView(schedule)
       return changed(rows.put(schedule, [changeEvent('schedule_added', schedule, { ...by, atMs })]))
     },
@@ -145,9 +161,7 @@ export function createChangeVerbs({
         .slots(id, { limit: maxKeyed })
         .find((slot) => key !== undefined && slot.asked?.key === key)
       if (known) return known
-      // A moment that no slot has: those are of whole seconds.
-      let slotMs = nowMs()
-      while (slotMs % 1_000 === 0 || rows.slot(id, slotMs)) slotMs += 1
+      const slotMs = freeMoment(rows, id, nowMs())
       const about = { ...(key !== undefined && { key }) }
       const slot = {
         schedule: id,

@@ -4,6 +4,7 @@ import { createAuditOutbox, type AuditOutbox } from './upkeep/audit-outbox.ts'
 import { createChildren, type Children } from './storage/children.ts'
 import { createCourier, type Courier } from './waiting/courier.ts'
 import { writeFirst } from './runs/first-write.ts'
+import { createEventNotes } from './upkeep/event-notes.ts'
 import { bookRest } from './upkeep/rest-bill.ts'
 import { createRunBill } from './runs/run-bill.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
@@ -52,7 +53,7 @@ export interface SessionPartsOptions {
 /** Wiring only: leaves first, then what uses them. */
 export function openParts(options: SessionPartsOptions): SessionParts {
   const { runtime, storage, sessionId, meter } = options
-  const { audit, clock, sessions } = runtime
+  const { audit, clock, sessions, events: bus } = runtime
   const sync = () => storage.sync()
   const timers = createTimers({ ...options, clock, isKept: () => store.session() !== undefined })
   const upkeep = createUpkeep({
@@ -80,6 +81,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
       const row = store.findRun(run)
       if (row) await runs.release(row)
     },
+    tell: bus?.tell,
     addRule: async (rule) => runtime.approvalRules?.add(rule),
     onTrouble: (problem) => report('delivery_behind', problem),
   })
@@ -88,7 +90,9 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   const rest = () => bookRest({ runs, outbox, meter, deployment: runtime.deployment })
   const kind = () => kindOf(store.session())
   const view = () => ({ store, runs, runtime, session: sessionId() })
+  const note = createEventNotes({ bus, store, todo, onNoted: () => void courier.carry().catch(() => {}) })
   const outbox = createAuditOutbox({
+    note,
     store,
     sink: audit,
     clock,

@@ -1,13 +1,17 @@
 import { deploymentEvent } from '#contracts/event.ts'
-import type { ScheduleIndex } from '#contracts/schedule-object.ts'
+import { allOf, type Emitted } from '#contracts/event-bus.ts'
+import type { ListedWish, ScheduleIndex } from '#contracts/schedule-object.ts'
 import type { Schedule, ToldSchedule } from '#contracts/schedule.ts'
 import type { Database, Statement } from './database.ts'
 import { eventRow } from './deployment-log.ts'
 import { reached } from './outage.ts'
 
 const upsert = `
-  INSERT INTO schedules (id, owner, principal, due_ms, version, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-  ON CONFLICT (id) DO UPDATE SET (due_ms, version, body) = (?4, ?5, ?6) WHERE version < ?5`
+  INSERT INTO schedules (id, owner, principal, due_ms, version, body, event, hears)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+  ON CONFLICT (id) DO UPDATE SET (due_ms, version, body, event, hears) = (?4, ?5, ?6, ?7, ?8) WHERE version < ?5`
+
+const maxAsked = 40
 
 /** Nothing was told of this version yet. */
 const isNews = 'coalesce((SELECT version FROM schedules WHERE id = ?6), -1) < ?7'
@@ -30,15 +34,40 @@ export function createScheduleIndex(database: Database): ScheduleIndex {
       const [found] = await all('SELECT body FROM schedules WHERE id = ?1', id)
       return found
     },
-    list: ({ principal, limit, after = '' }) =>
-      principal === undefined
-        ? all('SELECT body FROM schedules WHERE id > ?1 ORDER BY id LIMIT ?2', after, limit)
+    ofOwner: (owner) => all('SELECT body FROM schedules WHERE owner = ?1', owner),
+    async wanting(events) {
+      const listed = (one: (event: Emitted) => boolean) => [
+        ...new Set(events.filter(one).flatMap(({ name }) => [name, allOf(name)])),
+      ]
+      const found: ListedWish[] = []
+      const ask = async (names: readonly string[], principal?: string) => {
+        for (let from = 0; from < names.length; from += maxAsked) {
+          const some = names.slice(from, from + maxAsked)
+          const whose = principal === undefined ? '' : ` AND hears IN (?, '*')`
+          const sql = `SELECT DISTINCT owner, event, hears FROM schedules WHERE event IN (${some.map(() => '?').join()})${whose}`
+          const values = principal === undefined ? some : [...some, principal]
+          const statement = database.prepare(sql).bind(...values)
+          found.push(...(await reached(() => statement.all<ListedWish>())).results)
+        }
+      }
+      await ask(listed(({ isPublic }) => isPublic === true))
+      const own = events.find(({ isPublic }) => !isPublic)
+      // They are of one session, and so of one principal.
+      if (own) await ask(listed(({ isPublic }) => !isPublic), own.principal)
+      return found
+    },
+    list: ({ principal, limit, after = '', subscriptions }) => {
+      // What was made before there were subscriptions is none.
+      const kind = subscriptions ? `id LIKE 'sub!_%' ESCAPE '!'` : `id NOT LIKE 'sub!_%' ESCAPE '!'`
+      return principal === undefined
+        ? all(`SELECT body FROM schedules WHERE id > ?1 AND ${kind} ORDER BY id LIMIT ?2`, after, limit)
         : all(
-            `SELECT body FROM schedules WHERE id > ?1 AND principal = ?3 ORDER BY id LIMIT ?2`,
+            `SELECT body FROM schedules WHERE id > ?1 AND ${kind} AND principal = ?3 ORDER BY id LIMIT ?2`,
             after,
             limit,
             principal,
-          ),
+          )
+    },
   }
 }
 
@@ -56,7 +85,13 @@ function toStatements(
   // One that is gone keeps no row: its object says so again to whoever asks about it.
   if (!schedule) return [...told, database.prepare('DELETE FROM schedules WHERE id = ?1').bind(id)]
   const { principal } = schedule.asker
+  const { when } = schedule.spec
+  const isHeard = 'event' in when && !schedule.paused
+  const [event, hears] = isHeard
+    ? [when.event, when.of === 'everybody' ? '*' : principal]
+    : [null, null]
   const body = JSON.stringify(schedule)
-  const row = database.prepare(upsert).bind(id, owner, principal, dueMs ?? null, version, body)
+  const values = [id, owner, principal, dueMs ?? null, version, body, event, hears]
+  const row = database.prepare(upsert).bind(...values)
   return [...told, row]
 }

@@ -74,7 +74,7 @@ export function runStarted({
   persona,
 }: RunRow): SessionEvent<'run_started'>[] {
   if (startSeq === undefined) return []
-  const { agent, trace, principal, key, lineage, begunBy } = submission
+  const { agent, trace, principal, key, lineage, begunBy, chain } = submission
   return [
     {
       seq: startSeq,
@@ -91,6 +91,7 @@ export function runStarted({
         depth: lineage?.depth ?? 0,
         ...(lineage && { parentCall: lineage.parentCall }),
         ...(begunBy && { begunBy: { ...begunBy } }),
+        ...(chain && { cause: { event: chain.cause, depth: chain.depth } }),
       },
     },
   ]

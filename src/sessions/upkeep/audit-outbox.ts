@@ -1,6 +1,8 @@
 import type { AuditOwner, AuditSink, Counted, SessionCard } from '#contracts/audit-sink.ts'
+import type { SessionEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { pagesAfter } from '../log/log-view.ts'
+import { forRecord } from './event-notes.ts'
 import type { SessionRow, SessionStore } from '../storage/store.ts'
 
 /** Runs that end close together share a batch. */
@@ -33,6 +35,8 @@ export interface OutboxOptions {
   readonly cardOf: (session: SessionRow) => SessionCard
   /** No run is live. */
   readonly isIdle: () => boolean
+  /** Before the sink has them: notes who is to be told of them. */
+  readonly note: (events: readonly SessionEvent[]) => Promise<void>
   /** What the database was made to do. */
   readonly counted?: Counted
   /** All that a nudge was for was carried, or could not be. */
@@ -46,7 +50,7 @@ const ownerOf = ({ id, principal, createdAtMs }: SessionRow): AuditOwner => ({
 })
 
 export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
-  const { store, sink, clock, cardOf, isIdle, onCarried, counted } = options
+  const { store, sink, clock, cardOf, isIdle, onCarried, counted, note } = options
   let sent: number | undefined
   let flushing: Promise<boolean> | undefined
   let isNudged = false
@@ -61,7 +65,8 @@ export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
       while (sent < store.lastSeq()) {
         const before: number = sent
         for (const events of pagesAfter(store, sent, maxBatch)) {
-          await sink.append(owner, { events, card: card() }, counted)
+          await note(events)
+          await sink.append(owner, { events: events.map(forRecord), card: card() }, counted)
           sent = events.at(-1)?.seq ?? sent
         }
         if (sent !== before) continue

@@ -1,7 +1,8 @@
 import { headOf } from '#contracts/cut.ts'
 import type { ApprovalRule } from '#contracts/approval.ts'
+import type { EventBus } from '#contracts/event-bus.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
-import type { Errand, Todo } from '../storage/todo.ts'
+import type { Errand, Tell, Todo } from '../storage/todo.ts'
 
 export interface CourierOptions {
   readonly todo: Todo
@@ -11,11 +12,12 @@ export interface CourierOptions {
   /** Tells its object that nothing of a run goes on. */
   readonly release: (run: string) => Promise<void>
   readonly addRule: (rule: ApprovalRule) => Promise<void>
+  readonly tell?: EventBus['tell'] | undefined
   /** Told when something could not be carried, and when everything was. */
   readonly onTrouble: (problem: string | undefined) => void
 }
 
-/** Carries errands to other sessions until each was acknowledged; the recovery job comes back for the rest. */
+/** Carries errands to other sessions, and events to those who subscribe, until each was acknowledged; the recovery job comes back for the rest. */
 export interface Courier {
   readonly carry: () => Promise<void>
   readonly isDone: () => boolean
@@ -24,23 +26,39 @@ export interface Courier {
 }
 
 export function createCourier(options: CourierOptions): Courier {
-  const { todo, onTrouble } = options
+  const { todo, onTrouble, tell } = options
   let carrying: Promise<void> | undefined
   let failures = 0
 
+  /** One after the other: whoever hears of them hears them in the order in which they were emitted. */
+  const tellInOrder = async (tells: readonly Tell[]) => {
+    for (const one of tells) {
+      await tell?.(one.owner, one.event)
+      todo.removeTell(one)
+    }
+  }
   const carryAll = async () => {
     const tried = new Set<string>()
     // What is added meanwhile is carried in the same go.
     for (;;) {
       const errands = todo.errands().filter(({ key }) => !tried.has(key))
-      if (errands.length === 0) break
-      const results = await Promise.allSettled(
-        errands.map(async ({ key, errand }) => {
+      const told = Map.groupBy(todo.tells(), ({ owner }) => owner)
+      const owners = [...told].filter(([owner]) => !tried.has(owner))
+      if (errands.length + owners.length === 0) break
+      const results = await Promise.allSettled([
+        ...errands.map(async ({ key, errand }) => {
           tried.add(key)
           await run(errand, options)
           todo.remove(key)
         }),
-      )
+        ...owners.map(([owner, tells]) => {
+          const sent = tellInOrder(tells)
+          return sent.catch((error: unknown) => {
+            tried.add(owner)
+            throw error
+          })
+        }),
+      ])
       const failed = results.find((result) => result.status === 'rejected')
       failures = failed ? failures + 1 : 0
       onTrouble(failed && headOf(String(failed.reason), 200))
@@ -48,7 +66,7 @@ export function createCourier(options: CourierOptions): Courier {
   }
   return {
     carry: () => (carrying ??= carryAll().finally(() => (carrying = undefined))),
-    isDone: () => todo.errands().length === 0,
+    isDone: () => todo.errands().length + todo.tells().length === 0,
     failures: () => failures,
   }
 }

@@ -1,0 +1,62 @@
+import type { Emitted, EventChain } from '#contracts/event-bus.ts'
+import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
+import type { Schedule, Wanted, When } from '#contracts/schedule.ts'
+
+export const isWanted = (when: When): when is Wanted => 'event' in when
+
+/** Whether an event is what a subscription asks for, whoever may see it. */
+export const isMatch = (
+  { event: pattern, where = {} }: Wanted,
+  { name, payload }: Pick<Emitted, 'name' | 'payload'>,
+): boolean =>
+  (pattern === name || (pattern.endsWith('.*') && name.startsWith(pattern.slice(0, -1)))) &&
+  Object.entries(where).every(([field, value]) => payload[field] === value)
+
+/**
+ * Whether whoever subscribed may see an event: of its own sessions, or what a manifest made public, or, where it is asked
+ * for, as somebody who sees everybody's (`role`: to be looked up now).
+ */
+export function sightOf(
+  { asker, owner }: Pick<Schedule, 'asker' | 'owner'>,
+  { of }: Wanted,
+  { principal, isPublic }: Pick<Emitted, 'principal' | 'isPublic'>,
+): 'yes' | 'no' | 'role' {
+  if (isPublic || principal === asker.principal) return 'yes'
+  // What a manifest asks for works in the operator's name, and sees no more by that.
+  return of === 'everybody' && owner.startsWith('principal:') ? 'role' : 'no'
+}
+
+/** The rules by which no chain of events goes on for ever: what follows of an event for a subscription, or why nothing does. */
+export function follow(
+  { id, when }: { readonly id: string; readonly when: Wanted },
+  event: Pick<Emitted, 'id' | 'atMs' | 'chain'>,
+  nowMs: number,
+): { readonly chain: EventChain } | { readonly why: string } {
+  const { depth = 0, via = [], maxDepth = Infinity, expiresAtMs = Infinity } = event.chain ?? {}
+  const chain = {
+    cause: event.id,
+    depth: depth + 1,
+    via: [...via, id],
+    maxDepth: Math.min(maxDepth, when.maxDepth),
+    expiresAtMs: Math.min(expiresAtMs, event.atMs + when.ttlMs),
+  }
+  if (via.includes(id)) return { why: 'it led to this event itself: a chain does not come back' }
+  if (chain.depth > chain.maxDepth)
+    return { why: `events had begun ${depth} runs one after the other: ${chain.maxDepth} are allowed` }
+  if (nowMs >= chain.expiresAtMs) return { why: expired }
+  return { chain }
+}
+
+export const expired = 'the event is too old'
+
+/** As whoever hears it has to take it: the data of whose session it was, and of a stranger where that is somebody else. */
+export function heardLabel(
+  { name, label, principal }: Pick<Emitted, 'name' | 'label' | 'principal'>,
+  hears: string,
+): Label {
+  const integrity = principal === hears ? 'data' : 'stranger'
+  return joinLabels([
+    label,
+    labelFrom(`event ${name}`, { integrity, confidentiality: label.confidentiality }),
+  ])
+}

@@ -1,0 +1,67 @@
+import type { Emitted } from '#contracts/event-bus.ts'
+import { maxTtlMs } from '#contracts/event-bus.ts'
+import type { Schedule, Slot } from '#contracts/schedule.ts'
+import { follow, heardLabel, isMatch, isWanted, sightOf } from './chain.ts'
+import type { FiringDeps } from './firing.ts'
+import { freeMoment, type VerbParts, type Verbs } from './verbs.ts'
+import { keepSlots } from './keeper.ts'
+import { maxQueued } from './settle.ts'
+import { nothingSpent, stoppedEvents } from './told.ts'
+
+export interface HearParts extends VerbParts, Pick<FiringDeps, 'mayBegin'> {}
+
+/** Longer than any event may still begin a run: one that is told again after that begins none. */
+const keepHeardMs = maxTtlMs + 86_400_000
+
+/**
+ * An event that was emitted somewhere becomes a firing of each subscription here that wants it and may see it now. The
+ * event's id is noted with it, in one go: told again it is known.
+ */
+export function createHear({ rows, keeper, storage, nowMs, wake, mayBegin }: HearParts): Verbs['hear'] {
+  const maySee = async (one: Schedule, event: Emitted): Promise<boolean> => {
+    const { asker, spec } = one
+    const sight = isWanted(spec.when) ? sightOf(one, spec.when, event) : 'no'
+    if (sight !== 'role') return sight === 'yes'
+    return mayBegin({ ...asker, agent: spec.work.agent, seesEverybody: true })
+  }
+  const hear = (id: string, event: Emitted): boolean => {
+    // Asked for again: while it was looked up who may see it, it may have been paused or taken away.
+    const one = rows.schedule(id)
+    if (!one || one.paused || !isWanted(one.spec.when)) return false
+    if (!rows.hear(id, event.id, nowMs())) return false
+    const next = follow({ id, when: one.spec.when }, event, nowMs())
+    const label = heardLabel(event, one.asker.principal)
+    const why =
+      'why' in next
+        ? next.why
+        : rows.open(id).length >= maxQueued
+          ? `${maxQueued} events wait already`
+          : undefined
+    const chain = 'chain' in next ? next.chain : event.chain
+    const cause = chain && { ...event, label, chain }
+    const slot: Slot = {
+      schedule: id,
+      slotMs: freeMoment(rows, id, nowMs()),
+      state: why === undefined ? 'queued' : 'skipped',
+      ...nothingSpent,
+      ...(cause && { cause }),
+      ...(why !== undefined && { reason: why, endedAtMs: nowMs() }),
+    }
+    keeper.enqueue(slot)
+    rows.prune(id, { most: keepSlots.most, sinceMs: nowMs() - keepSlots.ms })
+    if (why !== undefined) rows.put(one, stoppedEvents(one, slot, event, nowMs()))
+    return true
+  }
+  return async ({ event }) => {
+    const wanting = rows
+      .schedules()
+      .filter(({ spec: { when }, paused }) => !paused && isWanted(when) && isMatch(when, event))
+    const seen = await Promise.all(wanting.map((one) => maySee(one, event)))
+    const heard = storage.transactionSync(() => {
+      rows.forgetHeard(nowMs() - keepHeardMs)
+      return wanting.filter(({ id }, index) => seen[index] && hear(id, event)).length
+    })
+    wake()
+    return { heard }
+  }
+}

@@ -1,0 +1,83 @@
+import type { Emitted, EventBus } from '#contracts/event-bus.ts'
+import type { SessionEvent } from '#contracts/event.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { labelFrom } from '#contracts/label.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { Todo } from '../storage/todo.ts'
+
+export interface EventNotesOptions {
+  readonly bus: EventBus | undefined
+  readonly store: Pick<SessionStore, 'session' | 'findRun'>
+  readonly todo: Pick<Todo, 'addTell'>
+  /** There is something to carry. */
+  readonly onNoted: () => void
+}
+
+/**
+ * Notes who is to be told of a stretch of the log, before the record has it: the record's watermark is that of the
+ * events, too, so that a crash in between notes them again, and nobody is told of one that is not in the log. Rejects
+ * where it cannot be looked up who subscribes.
+ */
+export function createEventNotes({ bus, store, todo, onNoted }: EventNotesOptions) {
+  return async (events: readonly SessionEvent[]): Promise<void> => {
+    const emitted = new Map(events.flatMap((event) => pairOf(event, store)))
+    if (!bus || emitted.size === 0) return
+    const owners = await bus.ownersOf([...emitted.values()])
+    for (const [seq, event] of emitted)
+      for (const owner of owners.get(event.id) ?? []) todo.addTell({ owner, seq, event })
+    if (owners.size > 0) onNoted()
+  }
+}
+
+type Store = EventNotesOptions['store']
+
+const pairOf = (event: SessionEvent, store: Store): readonly (readonly [number, Emitted])[] => {
+  const session = store.session()
+  const said = session && saidIn(event, session.lineage !== undefined)
+  if (!said) return []
+  const { seq, run, agent, trace, atMs } = event
+  const chain = store.findRun(run)?.submission.chain
+  const { id, principal } = session
+  const place = { id: `${id}:${seq}`, session: id, principal, run, agent, trace, atMs }
+  return [[seq, { ...place, ...said, ...(chain && { chain }) }]]
+}
+
+type Said = Pick<Emitted, 'name' | 'payload' | 'label' | 'isPublic'>
+
+/** Of what is ours: numbers and words of our own, nothing that somebody said. Of a sub-agent's session only what a plugin emitted. */
+function saidIn(event: SessionEvent, isChild: boolean): Said | undefined {
+  if (event.type === 'event_emitted') {
+    const { event: name, payload = {}, label, isPublic } = event.data
+    return { name, payload, label, ...(isPublic && { isPublic }) }
+  }
+  const payload = isChild ? undefined : shownOf(event)
+  const name = `isola.${event.type}`
+  return payload && { name, payload, label: labelFrom(name, { integrity: 'data' }) }
+}
+
+/** One case for each of `ownEvents`. */
+function shownOf({ type, data }: SessionEvent): JsonObject | undefined {
+  switch (type) {
+    case 'run_finished':
+      return picked(data, ['state', 'turns', 'code'])
+    case 'run_parked':
+      return { pauses: data.pauses.map((one) => picked(one, ['call', 'tool', 'kind'])) }
+    case 'budget_reached':
+      return picked(data, ['code', 'limit', 'allowed', 'spent', 'needed'])
+    case 'loop_suspected':
+      return picked(data, ['calls', 'rounds'])
+    default:
+      return undefined
+  }
+}
+
+/** These fields are JSON, as their kinds of events say. */
+const picked = (data: object, fields: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(data).filter(([field]) => fields.includes(field)))
+
+/** The record tells that something was emitted, not what: that goes with its session. */
+export const forRecord = (event: SessionEvent): SessionEvent => {
+  if (event.type !== 'event_emitted') return event
+  const { payload: _, ...data } = event.data
+  return { ...event, data }
+}
