@@ -1,6 +1,5 @@
 import type { JsonObject } from './json.ts'
 import type { Label } from './label.ts'
-import type { ScheduleOwner } from './schedule.ts'
 
 /** How a run came about that an event began: it goes along with all that the run emits, also from below. */
 export interface EventChain {
@@ -38,14 +37,17 @@ export interface Emitted {
   readonly chain?: EventChain
 }
 
+/** Whose object keeps a subscription: a person's, or a plugin's for the deployment. */
+export type SubscriptionOwner = `principal:${string}` | `plugin:${string}`
+
 /** Takes events from the logs that they are in to those who subscribe to them. Throws `request_unavailable`. */
 export interface EventBus {
   /** Whose objects keep a subscription that may want it, for each event by its id. */
   readonly ownersOf: (
     events: readonly Emitted[],
-  ) => Promise<ReadonlyMap<string, readonly ScheduleOwner[]>>
+  ) => Promise<ReadonlyMap<string, readonly SubscriptionOwner[]>>
   /** Told twice it is heard once. */
-  readonly tell: (owner: ScheduleOwner, event: Emitted) => Promise<void>
+  readonly tell: (owner: SubscriptionOwner, event: Emitted) => Promise<void>
 }
 
 /** Events of sessions that are ours, and that somebody may subscribe to as `isola.<kind>`. */

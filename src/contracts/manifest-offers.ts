@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { emitTool } from './manifest-events.ts'
 import { parseUriTemplate } from './uri-template.ts'
 
 const name = z
@@ -71,6 +72,7 @@ export interface OffersManifest {
   readonly tools: readonly { readonly name: string }[]
   readonly resources: readonly ResourceManifest[]
   readonly prompts: readonly PromptManifest[]
+  readonly events: readonly unknown[]
 }
 
 /** The ordinary tools by which the two are reached. */
@@ -79,13 +81,14 @@ export const readResourceTool = 'read_resource'
 export const getPromptTool = 'get_prompt'
 
 /** What is declared twice, or is in the way of a tool of ours: the path, and what is wrong there. */
-export function offerProblems({ tools, resources, prompts }: OffersManifest): readonly {
+export function offerProblems({ tools, resources, prompts, events }: OffersManifest): readonly {
   readonly path: readonly (string | number)[]
   readonly message: string
 }[] {
   const taken = [
     ...(resources.length > 0 ? [readResourceTool] : []),
     ...(prompts.length > 0 ? [getPromptTool] : []),
+    ...(events.length > 0 ? [emitTool] : []),
   ]
   return [
     ...twice(
@@ -118,7 +121,7 @@ export function offerProblems({ tools, resources, prompts }: OffersManifest): re
         ? [
             {
               path: ['tools', index, 'name'],
-              message: `may not be "${tool.name}" beside resources or prompts: that tool is theirs`,
+              message: `may not be "${tool.name}" beside resources, prompts or events: that tool is theirs`,
             },
           ]
         : [],

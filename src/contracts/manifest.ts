@@ -4,6 +4,7 @@ import { cronProblem } from './cron.ts'
 import { IsolaError } from './errors.ts'
 import type { JsonSchema } from './json.ts'
 import { grantsSchema } from './manifest-grants.ts'
+import { eventManifests, subscriptionManifests } from './manifest-events.ts'
 import { offerProblems, promptManifests, resourceManifests } from './manifest-offers.ts'
 import { memorySettingsSchema } from './memory-settings.ts'
 import type { Plugin } from './plugin.ts'
@@ -104,6 +105,8 @@ const agentManifest = z.strictObject({
   output_schema: jsonSchema.optional(),
   context: contextSettingsSchema.optional(),
   memory: memorySettingsSchema.optional(),
+  /** Events that begin a run of it. */
+  subscribes: subscriptionManifests,
 })
 
 /** Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents else. */
@@ -153,6 +156,7 @@ export const manifestSchema = z
         skills: z.array(z.string()).default([]),
         resources: resourceManifests,
         prompts: promptManifests,
+        events: eventManifests,
       })
       .prefault({}),
     grants: grantsSchema.prefault({}),

@@ -1,5 +1,6 @@
 import { toLimits } from './agent-limits.ts'
 import type { AgentManifest, HookManifest, Manifest, RequestedGrants } from './manifest.ts'
+import { emitTool } from './manifest-events.ts'
 import { getPromptTool, readResourceTool } from './manifest-offers.ts'
 import type { MemorySettings } from './memory-settings.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
@@ -29,8 +30,12 @@ export interface Permit {
     readonly writesCode?: true
     /** What of long-term memory it has without asking for it. */
     readonly memory?: readonly string[]
+    /** Events that begin a run of it. */
+    readonly subscribes?: readonly string[]
   }
   readonly schedule?: string
+  /** Its events that everybody may subscribe to. */
+  readonly publishes?: readonly string[]
   /** Its tools of which somebody must allow each call: one fewer is more than before. */
   readonly approvals?: readonly string[]
   /** Those that nobody is asked about: beside the others, one more is more than before. */
@@ -49,9 +54,11 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
     ...namesOf(tools.filter((tool) => !tool.requires_approval)),
     ...(contributes.resources.length > 0 ? [readResourceTool] : []),
     ...(contributes.prompts.length > 0 ? [getPromptTool] : []),
+    ...(contributes.events.length > 0 ? [emitTool] : []),
   ]
   const destructive = namesOf(tools.filter(({ annotations }) => annotations.destructiveHint))
   const sinks = tools.flatMap(({ name, sink = [] }) => sink.map((one) => `${name}: ${one}`))
+  const publishes = contributes.events.flatMap((one) => (one.public ? [one.name] : []))
   const { disallowed_tools: disallowed = [], shares = [] } = agent ?? {}
   return {
     grants,
@@ -67,9 +74,11 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
         ...(agent.allow_skill_emission && { emitsSkills: true }),
         ...(agent.code_mode && { writesCode: true }),
         ...(agent.memory && { memory: memoryOf(agent.memory) }),
+        ...(agent.subscribes && { subscribes: agent.subscribes.map(({ event }) => event) }),
       },
     }),
     ...(schedule !== undefined && { schedule }),
+    ...(publishes.length > 0 && { publishes }),
     ...(approvals.length > 0 && { approvals }),
     ...(free.length > 0 && { free }),
     ...(destructive.length > 0 && { destructive }),
@@ -102,7 +111,14 @@ export interface PermitLine {
 export const permitLines = (permit: Permit): readonly PermitLine[] =>
   linesOf(permit).map((line) => ({ ...line, text: toVisible(line.text) }))
 
-function linesOf({ grants, usesTools, hooks, agent, schedule }: Permit): readonly PermitLine[] {
+function linesOf({
+  grants,
+  usesTools,
+  hooks,
+  agent,
+  schedule,
+  publishes = [],
+}: Permit): readonly PermitLine[] {
   const { network, secrets, storage, model, request, workspace, memory, database, isolate } = grants
   const one = (text: string, amount?: number) => ({
     text,
@@ -132,7 +148,9 @@ function linesOf({ grants, usesTools, hooks, agent, schedule }: Permit): readonl
     ...(agent?.writesCode ? [one('agent: writes code that calls its tools')] : []),
     ...(agent?.memory ?? []).map((what) => one(`agent: ${what}`)),
     ...Object.entries(agent?.limits ?? {}).map(([name, amount]) => one(`agent: ${name}`, amount)),
+    ...(agent?.subscribes ?? []).map((event) => one(`agent: is run by the event ${event}`)),
     ...(schedule === undefined ? [] : [one(`schedule: ${schedule}`)]),
+    ...publishes.map((event) => one(`event: everybody may subscribe to ${event}`)),
   ]
 }
 

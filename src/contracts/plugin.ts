@@ -274,6 +274,11 @@ export interface Capabilities {
     message: string,
     at?: { readonly progress: number; readonly total?: number },
   ) => void
+  /**
+   * Says what happened, for those who subscribe to it: an event of `contributes.events`, with a payload that fits its
+   * schema, at most 8,192 characters of JSON. At most 20 a call, in a call of a tool or an agent.
+   */
+  readonly emit: (event: string, payload: Input) => Promise<void>
   /** Fires on timeout, cancel and revoked lease. */
   readonly signal: AbortSignal
 }

@@ -1,4 +1,4 @@
-import type { Emitted } from './event-bus.ts'
+import type { Emitted, SubscriptionOwner } from './event-bus.ts'
 import type { Reply } from './reply.ts'
 import type {
   Notice,
@@ -29,7 +29,8 @@ export interface ScheduleVerbs {
     readonly answer: ScheduleView
   }
   readonly list: {
-    readonly ask: { readonly limit: number }
+    /** Those by the clock, or the subscriptions. */
+    readonly ask: { readonly limit: number; readonly subscriptions?: true }
     readonly answer: readonly ScheduleView[]
   }
   readonly show: { readonly ask: OfOne; readonly answer: ScheduleView }
@@ -143,7 +144,7 @@ export interface ScheduleGateway {
 
 /** A subscription as the list has it: what it wants, and whose events: a principal's, or `*`. */
 export interface ListedWish {
-  readonly owner: ScheduleOwner
+  readonly owner: SubscriptionOwner
   readonly event: string
   readonly hears: string
 }
@@ -157,7 +158,8 @@ export interface ScheduleIndex {
   readonly find: (id: string) => Promise<Schedule | undefined>
   /** Subscriptions that may want one of these, by what the list knows of them. */
   readonly wanting: (events: readonly Emitted[]) => Promise<readonly ListedWish[]>
-  readonly ofOwner: (owner: ScheduleOwner) => Promise<readonly Schedule[]>
+  /** Subscriptions that the object of a plugin keeps, or those of all plugins. */
+  readonly subscriptionsOf: (plugin?: string) => Promise<readonly Schedule[]>
   readonly list: (query: {
     readonly principal?: string
     readonly limit: number

@@ -68,6 +68,10 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addLater('/api/personas', async () => (await import('./personas.ts')).addPersonaRoute)
   const schedules = () => import('./schedules/schedules.ts')
   addLater('/api/schedules', async () => (await schedules()).addScheduleRoutes)
+  addLater(
+    '/api/subscriptions',
+    async () => (await import('./schedules/subscriptions.ts')).addSubscriptionRoutes,
+  )
   addLater('/api/notices', async () => (await schedules()).addNoticeRoutes)
   addLater('/api/settings', async () => (await schedules()).addSettingsRoutes)
   addLater('/api/mcp', async () => (await import('./own-mcp-logins.ts')).addOwnMcpLoginRoutes)

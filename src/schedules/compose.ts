@@ -5,6 +5,7 @@ import { createDeliver, type DeliverDeps } from './deliver.ts'
 import { createScheduleGateway, type GatewayDeps } from './gateway.ts'
 import { createScheduleHosts, type HostDeps } from './host.ts'
 import { createPluginSchedules, type PluginSchedulesDeps } from './plugin-schedules.ts'
+import { createPluginSubscriptions, type PluginSubscriptionsDeps } from './plugin-subscriptions.ts'
 import { createScheduleTools, toolOwner } from './tools.ts'
 import { createWatchdog, type WatchdogDeps } from './watchdog.ts'
 
@@ -16,6 +17,7 @@ export interface ScheduleParts
     Pick<WatchdogDeps, 'onFault'> {
   readonly index: HostDeps['index'] & WatchdogDeps['index'] &
     PluginSchedulesDeps['index'] &
+    PluginSubscriptionsDeps['index'] &
     Pick<ScheduleIndex, 'wanting'>
   readonly sessions: {
     readonly gateway: HostDeps['sessions']
@@ -31,6 +33,9 @@ export interface ScheduleParts
 export function composeSchedules({ sessions, governance, installed, ...parts }: ScheduleParts) {
   const gateway = createScheduleGateway(parts)
   const { submitAs } = sessions.entry
+  const ofPlugins = { ...parts, gateway, plugins: installed }
+  const syncSchedules = createPluginSchedules(ofPlugins)
+  const syncSubscriptions = createPluginSubscriptions(ofPlugins)
   return {
     gateway,
     events: createEventBus({ ...parts, gateway }),
@@ -51,6 +56,9 @@ export function composeSchedules({ sessions, governance, installed, ...parts }: 
       isExclusive: false,
       offers: { resources: [], prompts: [] },
     },
-    syncPlugins: createPluginSchedules({ ...parts, gateway, plugins: installed }),
+    async syncPlugins(plugin?: string) {
+      await syncSchedules(plugin)
+      await syncSubscriptions(plugin)
+    },
   }
 }

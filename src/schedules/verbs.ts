@@ -60,7 +60,12 @@ export function createReadVerbs({
 > {
   const find = findIn(rows)
   return {
-    list: ({ limit }) => rows.schedules().slice(0, limit).map(toView),
+    list: ({ limit, subscriptions = false }) =>
+      rows
+        .schedules()
+        .filter(({ spec }) => isWanted(spec.when) === subscriptions)
+        .slice(0, limit)
+        .map(toView),
     show: (asked) => toView(find(asked)),
     history({ limit, beforeMs, state, ...asked }) {
       const { id } = find(asked)

@@ -11,6 +11,8 @@ const upsert = `
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
   ON CONFLICT (id) DO UPDATE SET (due_ms, version, body, event, hears) = (?4, ?5, ?6, ?7, ?8) WHERE version < ?5`
 
+const isSubscription = `substr(id, 1, 4) = 'sub_'`
+/** Names asked for at once: a statement takes a hundred values. */
 const maxAsked = 40
 
 /** Nothing was told of this version yet. */
@@ -34,7 +36,10 @@ export function createScheduleIndex(database: Database): ScheduleIndex {
       const [found] = await all('SELECT body FROM schedules WHERE id = ?1', id)
       return found
     },
-    ofOwner: (owner) => all('SELECT body FROM schedules WHERE owner = ?1', owner),
+    subscriptionsOf: (plugin) =>
+      plugin === undefined
+        ? all(`SELECT body FROM schedules WHERE owner >= 'plugin:' AND owner < 'plugin;' AND ${isSubscription}`)
+        : all(`SELECT body FROM schedules WHERE owner = ?1 AND ${isSubscription}`, `plugin:${plugin}`),
     async wanting(events) {
       const listed = (one: (event: Emitted) => boolean) => [
         ...new Set(events.filter(one).flatMap(({ name }) => [name, allOf(name)])),
@@ -57,8 +62,7 @@ export function createScheduleIndex(database: Database): ScheduleIndex {
       return found
     },
     list: ({ principal, limit, after = '', subscriptions }) => {
-      // What was made before there were subscriptions is none.
-      const kind = subscriptions ? `id LIKE 'sub!_%' ESCAPE '!'` : `id NOT LIKE 'sub!_%' ESCAPE '!'`
+      const kind = subscriptions ? isSubscription : `NOT ${isSubscription}`
       return principal === undefined
         ? all(`SELECT body FROM schedules WHERE id > ?1 AND ${kind} ORDER BY id LIMIT ?2`, after, limit)
         : all(

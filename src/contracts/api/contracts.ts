@@ -13,6 +13,7 @@ import { sessionContracts } from './sessions.ts'
 import { settingContracts } from './settings.ts'
 import { skillDraftContracts } from './skill-drafts.ts'
 import { skillContracts } from './skills.ts'
+import { subscriptionContracts } from './subscriptions.ts'
 
 /** What each route takes and answers: a client's types are made of this. */
 export type ApiRoutes = typeof healthContracts &
@@ -24,6 +25,7 @@ export type ApiRoutes = typeof healthContracts &
   typeof keyContracts &
   typeof settingContracts &
   typeof scheduleContracts &
+  typeof subscriptionContracts &
   typeof skillContracts &
   typeof skillDraftContracts &
   typeof pluginContracts &
@@ -41,6 +43,7 @@ export const apiContracts: ApiContracts = {
   ...keyContracts,
   ...settingContracts,
   ...scheduleContracts,
+  ...subscriptionContracts,
   ...skillContracts,
   ...skillDraftContracts,
   ...pluginContracts,

@@ -17,7 +17,7 @@ const when = z.union([
   z.object({ everyMs: count, anchorMs: atMs }),
   z.object({ atMs: z.array(atMs) }),
 ])
-const deliverTo = z.object({
+export const deliverTo = z.object({
   to: z.enum(['none', 'principal', 'session', 'webhook']),
   session: text.optional(),
   url: text.optional(),
@@ -56,6 +56,14 @@ const schedule = z
   .meta({ id: 'Schedule' })
 export type ScheduleListing = z.infer<typeof schedule>
 
+export const slotDelivery = z.object({
+  to: text,
+  state: z.enum(['waiting', 'delivered', 'failed']),
+  attempts: count,
+  error: text.optional(),
+  atMs: atMs.optional(),
+})
+
 const slot = z
   .object({
     slotMs: atMs.describe('The moment that it stands for.'),
@@ -69,15 +77,7 @@ const slot = z
     text: text.optional().describe('The beginning of what it said.'),
     tokens: count,
     costUsd: usd,
-    delivery: z
-      .object({
-        to: text,
-        state: z.enum(['waiting', 'delivered', 'failed']),
-        attempts: count,
-        error: text.optional(),
-        atMs: atMs.optional(),
-      })
-      .optional(),
+    delivery: slotDelivery.optional(),
   })
   .meta({ id: 'ScheduleSlot' })
 export type SlotListing = z.infer<typeof slot>

@@ -21,7 +21,7 @@ export function toListing(
     principal: asker.principal,
     state: paused ? 'paused' : nextMs === undefined ? 'over' : 'active',
     ...(paused && { paused }),
-    when: 'atMs' in when ? { atMs: [...when.atMs] } : when,
+    when: 'atMs' in when ? { atMs: [...when.atMs] } : 'event' in when ? { atMs: [] } : when,
     ...rest,
     ...(limits && { limits: { ...limits } }),
     daily: { ...caps, ...(costNanoUsd !== undefined && { costUsd: usdOf(costNanoUsd) }) },

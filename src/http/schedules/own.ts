@@ -30,12 +30,13 @@ export async function onSchedule<T>(
   deps: HttpDeps,
   context: HttpContext,
   act: (found: FoundSchedule) => Promise<T>,
+  kind: 'schedule' | 'subscription' = 'schedule',
 ): Promise<T> {
   const id = context.req.param('id') ?? ''
   const { id: principal, role } = context.get('principal')
   const owner = ownerOf(context)
-  const none = new IsolaError('request_not_found', 'There is no such schedule.')
-  if (!/^sch_[0-9A-Za-z]{22}$/.test(id)) throw none
+  const none = new IsolaError('request_not_found', `There is no such ${kind}.`)
+  if (!/^[0-9A-Za-z]{22}$/.test(id.slice(4)) || !id.startsWith(`${kind.slice(0, 3)}_`)) throw none
   try {
     return await act({ owner, id, principal })
   } catch (error) {

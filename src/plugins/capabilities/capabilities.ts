@@ -5,6 +5,7 @@ import type { Usage } from '#contracts/lease.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { createPluginModel } from './ask-model.ts'
 import { createCallEnd } from './call-end.ts'
+import { createEmit } from './emit-event.ts'
 import { createGuard, guardAll } from './call-guard.ts'
 import { createLog, toLevel, toNumbers } from './call-log.ts'
 import { createPluginTools } from './call-tools.ts'
@@ -134,6 +135,9 @@ export function openCapabilities(
       log(message, (said) => ({ type: 'tool_log', data: { ...said, ...toLevel(level) } })),
     progress: (message, at) =>
       log(message, (said) => ({ type: 'tool_progress', data: { ...said, ...toNumbers(at) } })),
+    get emit() {
+      return (made.emit ??= guard(createEmit(plugin, { ...deps, context, labels })))
+    },
     get signal() {
       return signalOf()
     },

@@ -8,7 +8,7 @@ import { bringsKey } from './brings-key.ts'
 import type { AskStorage } from './storage/granted-storage.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 
-type Granted = Pick<LoadedPlugin, 'tier' | 'granted'>
+type Granted = Pick<LoadedPlugin, 'tier' | 'granted'> & Partial<Pick<LoadedPlugin, 'manifest'>>
 type Hints = ToolManifest['annotations']
 
 const isReading = (method: string) => method === 'GET' || method === 'HEAD'
@@ -32,7 +32,10 @@ export function sinksOf(
   const onlyReads = tier === 'builtin' && hints.readOnlyHint === true
   const sends = isOut && granted.network.some(({ methods }) => !methods.every(isReading))
   // What the whole deployment keeps is read by others than this principal.
-  const isShared = granted.storage?.scope === 'deployment' || granted.database?.access === 'write'
+  const isShared =
+    granted.storage?.scope === 'deployment' ||
+    granted.database?.access === 'write' ||
+    plugin.manifest?.contributes.events.some((one) => one.public)
   return [
     ...(isOut ? (['egress'] as const) : []),
     ...((sends || isShared) && !onlyReads ? (['write'] as const) : []),

@@ -117,6 +117,7 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
       can.log(message, level as LogLevel),
     ),
   ],
+  ['emit', verb(z.tuple([text, z.record(text, anything)]), (can, given) => can.emit(...given))],
   [
     'progress',
     verb(z.tuple([text, progress.optional()]), (can, [message, at]) =>

@@ -1,6 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Manifest, ToolManifest } from '#contracts/manifest.ts'
+import { emitTool } from '#contracts/manifest-events.ts'
 import {
   getPromptTool,
   readResourceTool,
@@ -14,6 +15,7 @@ import { InputError } from '../sandbox/output-error.ts'
 import type { HostedFunction, HostedParts } from '../sandbox/plugin-parts.ts'
 
 const maxListedChars = 1_500
+const maxSchemaChars = 300
 
 /** A tool that is ours to declare and the plugin's to do. */
 export interface OfferTool {
@@ -22,15 +24,45 @@ export interface OfferTool {
 }
 
 /**
- * The two ordinary tools by which a plugin's resources and prompts are reached: declared here, so that no gate is
- * passed by (docs/design.md invariant 4). A plugin without the one or the other has no tool for it.
+ * The ordinary tools by which a plugin's resources and prompts are reached, and its events emitted: declared here, so that no gate is
+ * passed by (docs/design.md invariant 4). A plugin without one of them has no tool for it.
  */
 export function toOfferTools({ manifest, parts }: LoadedPlugin): readonly OfferTool[] {
-  const { resources, prompts } = manifest.contributes
+  const { resources, prompts, events } = manifest.contributes
   return [
     ...(resources.length > 0 && parts.resources ? [readingOf(manifest, parts.resources)] : []),
     ...(prompts.length > 0 && parts.prompts ? [promptingOf(manifest, parts.prompts)] : []),
+    ...(events.length > 0 ? [emittingOf(manifest)] : []),
   ]
+}
+
+/** Whoever may call a plugin's tools may say in its name what happened; that it is no code of it changes nothing of the gates. */
+function emittingOf({ id, contributes: { events } }: Manifest): OfferTool {
+  const listed = events.map(({ name, description, schema }) =>
+    [name, description, headOf(JSON.stringify(schema), maxSchemaChars)].filter(Boolean).join(': '),
+  )
+  return {
+    tool: {
+      name: emitTool,
+      description: `Emits an event of ${id}, which may begin runs of those who subscribe to it:\n${joined(listed)}`,
+      input_schema: {
+        type: 'object',
+        properties: {
+          event: { type: 'string', enum: events.map(({ name }) => name) },
+          payload: { type: 'object' },
+        },
+        required: ['event', 'payload'],
+        additionalProperties: false,
+      },
+      annotations: {},
+      // What everybody may subscribe to is read by others than this principal.
+      ...(events.some((one) => one.public) && { sink: ['message'] }),
+    },
+    async run({ event, payload }, { emit }) {
+      await emit(String(event), payload as JsonObject)
+      return { emitted: `${id}.${String(event)}` }
+    },
+  }
 }
 
 type Functions = NonNullable<HostedParts['resources']>

@@ -1,7 +1,6 @@
 import type { ApprovalRule } from '#contracts/approval.ts'
-import type { Emitted } from '#contracts/event-bus.ts'
+import type { Emitted, SubscriptionOwner } from '#contracts/event-bus.ts'
 import type { Delivery } from '#contracts/lineage.ts'
-import type { ScheduleOwner } from '#contracts/schedule.ts'
 
 /** Something that must reach another session, whatever breaks: kept until it is acknowledged. */
 export type Errand =
@@ -29,7 +28,7 @@ export type Errand =
 
 /** An event that whoever keeps subscriptions is to be told of. */
 export interface Tell {
-  readonly owner: ScheduleOwner
+  readonly owner: SubscriptionOwner
   readonly seq: number
   readonly event: Emitted
 }

@@ -54,6 +54,7 @@ export function openCapabilities(
       request: createRequest((asks) => ask('request.all', [asks])),
       log: (message, level) => tell('log', message, level),
       progress: (message, at) => tell('progress', message, at),
+      emit: (event, payload) => ask('emit', [event, payload]) as Promise<void>,
       get signal() {
         return (listening.signal ??= toSignal(closed))
       },

@@ -1,0 +1,159 @@
+import { noFields } from '#contracts/api/requests/lists.ts'
+import { pauseRequest } from '#contracts/api/requests/schedules.ts'
+import {
+  firingsQuery,
+  subscriptionRequest,
+  subscriptionsQuery,
+} from '#contracts/api/requests/subscriptions.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { ScheduleVerb, ScheduleVerbs } from '#contracts/schedule-object.ts'
+import type { Schedule } from '#contracts/schedule.ts'
+import { toSubscriptionSpec } from '#contracts/subscription-spec.ts'
+import { readJsonObject } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { readIdempotencyKey } from '../headers.ts'
+import { defaultListLimit } from '../list-queries.ts'
+import { jsonResponse } from '../responses.ts'
+import type { AddRoute } from '../routes.ts'
+import { seesEverybody } from '../sessions/open-session.ts'
+import { toLimits } from '../sessions/limits.ts'
+import { checkModel, hasAgent, lookForAgent, orchestrator } from '../targets.ts'
+import { parseFields } from '../validate.ts'
+import { changer, onSchedule, ownerOf } from './own.ts'
+import { toFiringListing, toSubscriptionListing } from './subscription-listing.ts'
+
+type Of = 'id' | 'principal'
+
+/** `/api/subscriptions…`: one's own; an operator's and (to read) an auditor's are everybody's. */
+export function addSubscriptionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
+  const asked = <Verb extends ScheduleVerb>(
+    context: HttpContext,
+    verb: Verb,
+    more: Omit<ScheduleVerbs[Verb]['ask'], Of>,
+  ) =>
+    onSchedule(
+      deps,
+      context,
+      ({ owner, ...of }) =>
+        deps.schedules.ask(owner, verb, { ...of, ...more } as ScheduleVerbs[Verb]['ask']),
+      'subscription',
+    )
+  const listed = (one: Schedule) =>
+    jsonResponse(toSubscriptionListing(one, deps.sources.clock.nowMs()))
+  const optional = (context: HttpContext) => readJsonObject(context.req.raw, { whenEmpty: {} })
+  const by = (context: HttpContext) => changer(deps, context)
+
+  addRoute('/api/subscriptions', {
+    GET: (context) => list(deps, context),
+    POST: (context) => make(deps, context),
+  })
+  addRoute('/api/subscriptions/:id', {
+    GET: async (context) => listed(await asked(context, 'show', {})),
+    DELETE: async (context) => jsonResponse(await asked(context, 'remove', { by: by(context) })),
+  })
+  addRoute('/api/subscriptions/:id/history', {
+    GET: async (context) => {
+      const query = parseFields(firingsQuery, context.req.query())
+      const { limit = defaultListLimit, before, state } = query
+      const slots = await asked(context, 'history', {
+        limit,
+        ...(before !== undefined && { beforeMs: before }),
+        ...(state && { state }),
+      })
+      const last = slots.length === limit ? slots.at(-1) : undefined
+      return jsonResponse({
+        firings: slots.map(toFiringListing),
+        ...(last && { next: String(last.slotMs) }),
+      })
+    },
+  })
+  addRoute('/api/subscriptions/:id/pause', {
+    POST: async (context) => {
+      const { reason = 'no reason was given' } = parseFields(pauseRequest, await optional(context))
+      return listed(await told(deps, await asked(context, 'pause', { reason, by: by(context) })))
+    },
+  })
+  addRoute('/api/subscriptions/:id/resume', {
+    POST: async (context) => {
+      parseFields(noFields, await optional(context))
+      return listed(await told(deps, await asked(context, 'resume', { by: by(context) })))
+    },
+  })
+}
+
+/** Before the answer, where it can be: whoever emits looks at the list, and what is emitted from now on is to be heard. */
+async function told(deps: HttpDeps, one: Schedule): Promise<Schedule> {
+  await deps.schedules.ask(one.owner, 'poke', { schedules: [one] })
+  return one
+}
+
+/** A key names the subscription, so that a repeated request meets the one it made. */
+async function make(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
+  const body = parseFields(subscriptionRequest, await readJsonObject(context.req.raw))
+  const { agent = orchestrator, model, of, dryRun, limits } = body
+  const rights = context.get('principal')
+  const { id: principal, key, grant } = rights
+  await lookForAgent(deps, rights, agent)
+  if (!hasAgent(deps, rights, agent)) {
+    const message = 'agent: there is no such agent. GET /v1/models lists them.'
+    throw new IsolaError('request_not_found', message, { param: 'agent' })
+  }
+  if (model !== undefined) checkModel(deps, rights, model)
+  if (of === 'everybody' && rights.role !== 'operator') {
+    const message = 'of: only operators hear of the sessions of others; leave it out.'
+    throw new IsolaError('request_forbidden', message, { param: 'of' })
+  }
+  const { ids, sha256, clock } = deps.sources
+  const id =
+    idempotencyKey === undefined
+      ? ids.next('sub')
+      : `sub_${sha256(JSON.stringify(['subscription', principal, idempotencyKey])).slice(0, 22)}`
+  const owner = ownerOf(context)
+  const asker = {
+    principal,
+    ...(key !== undefined && { key }),
+    ...(grant !== undefined && { grant }),
+  }
+  const spec = toSubscriptionSpec({ ...body, agent }, toLimits(limits))
+  const made = await deps.schedules.ask(owner, 'add', {
+    schedule: { id, owner, asker, spec },
+    by: changer(deps, context),
+    ...(dryRun === true && { isDryRun: true }),
+  })
+  const listing = toSubscriptionListing(made, clock.nowMs())
+  if (dryRun === true) return jsonResponse(listing)
+  await told(deps, made)
+  return jsonResponse(listing, { status: 201, headers: { location: `/api/subscriptions/${id}` } })
+}
+
+const everybody = '*'
+
+async function list(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const { id, role } = context.get('principal')
+  const query = parseFields(subscriptionsQuery, context.req.query())
+  const { principal = role === 'auditor' ? everybody : id, limit = defaultListLimit, after } = query
+  if (principal !== id && !seesEverybody(role)) {
+    const message =
+      'principal: only operators and auditors see the subscriptions of others; leave it out.'
+    throw new IsolaError('request_forbidden', message, { param: 'principal' })
+  }
+  const whose = principal === everybody ? {} : { principal }
+  const from = after === undefined ? {} : { after }
+  const listed = deps.schedules.list({ ...whose, ...from, limit, subscriptions: true })
+  const own = ownerOf(context)
+  const all =
+    principal !== id
+      ? await listed
+      : [
+          // As they are, with what plugins' objects keep in the own name.
+          ...(await deps.schedules.ask(own, 'list', { limit, subscriptions: true })),
+          ...(await listed.catch(() => [])).filter(({ owner }) => owner !== own),
+        ]
+  const nowMs = deps.sources.clock.nowMs()
+  const next = principal !== id && all.length === limit ? all.at(-1)?.id : undefined
+  return jsonResponse({
+    subscriptions: all.map((one) => toSubscriptionListing(one, nowMs)),
+    ...(next !== undefined && { next }),
+  })
+}
