@@ -21,7 +21,7 @@ export interface Ids {
       | 'isk'
       | 'ref'
       | 'sch'
-  | 'sub'
+      | 'sub'
       | 'mem',
   ) => string
   /** 32 lowercase hex characters, W3C trace id. */

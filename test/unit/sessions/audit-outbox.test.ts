@@ -63,6 +63,7 @@ function opened(runs: number) {
   const outbox = createAuditOutbox({
     store,
     clock: createFakeClock(),
+    note: async () => {},
     cardOf: () => batchOf([]).card,
     isIdle: () => true,
     onCarried: () => {},
@@ -141,6 +142,7 @@ describe('the outbox of the record', () => {
         },
       },
       clock: createFakeClock(),
+      note: async () => {},
       cardOf: () => batchOf([]).card,
       isIdle: () => true,
       onCarried: () => {},
