@@ -21,6 +21,7 @@ import schedule from './schedule.ts'
 import secret from './secret.ts'
 import session from './session.ts'
 import skill from './skill.ts'
+import subscription from './subscription.ts'
 import trust from './trust.ts'
 import usage from './spending.ts'
 
@@ -29,6 +30,7 @@ export const commands: readonly Module[] = [
   session,
   run,
   schedule,
+  subscription,
   approval,
   agent,
   usage,

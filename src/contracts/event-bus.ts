@@ -51,7 +51,15 @@ export interface EventBus {
 }
 
 /** Events of sessions that are ours, and that somebody may subscribe to as `isola.<kind>`. */
-export const ownEvents = ['run_finished', 'run_parked', 'budget_reached', 'loop_suspected'] as const
+export const ownEvents = [
+  'run_finished',
+  'run_parked',
+  'budget_reached',
+  'loop_suspected',
+  'agent_invoked',
+  'agent_result',
+  'agent_error',
+] as const
 
 /** At most so large is a payload, as JSON. */
 export const maxPayloadChars = 8_192

@@ -204,7 +204,7 @@ describe('a subscription of a person', () => {
     expect(history.every(({ state }) => state === 'done')).toBe(true)
   })
 
-  it('C7: stops at its runs of a day, and says so on the record', async () => {
+  it('Y28: stops at its runs of a day, and says so on the record', async () => {
     withModel(clerk({ payload: { amount: 1 }, times: 3 }))
     const { id } = await subscribe({
       event: 'shop.paid',
@@ -296,7 +296,7 @@ async function person(role = 'user'): Promise<{ readonly name: string; readonly 
 }
 
 describe('who may see an event', () => {
-  it('T1: somebody else’s is heard by nobody, a public one by everybody, as a stranger’s', async () => {
+  it('N12: somebody else’s is heard by nobody, a public one by everybody, as a stranger’s', async () => {
     const [ada, bob] = [await person(), await person()]
     withModel((request, index) => {
       const event = index < 2 ? 'paid' : 'opened'
@@ -318,7 +318,7 @@ describe('who may see an event', () => {
     expect(transcript.messages[0].label ?? transcript.messages[1].label).toBeDefined()
   })
 
-  it('T1: an operator hears of everybody’s where it asks to, and only as long as it is one', async () => {
+  it('N12: an operator hears of everybody’s where it asks to, and only as long as it is one', async () => {
     const [ada, ops] = [await person(), await person('operator')]
     withModel(clerk({ payload: { amount: 1 } }))
     const body = { event: 'shop.paid', task: 'Go.', agent: 'clerk', of: 'everybody' }
@@ -396,7 +396,7 @@ describe('a payload with an instruction in it', () => {
 })
 
 describe('two agents that emit at each other', () => {
-  it('Y28: end: each subscription is once in a chain, whatever depth it allows', async () => {
+  it('Y10: Y28: end: each subscription is once in a chain, whatever depth it allows', async () => {
     const { requests } = withModel((request) => {
       if (request.messages.at(-1)?.role === 'tool') return { text: 'hit' }
       const [own] = (request.tools ?? []).map((one) => one.function.name)

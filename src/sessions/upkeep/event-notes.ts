@@ -44,13 +44,13 @@ const pairOf = (event: SessionEvent, store: Store): readonly (readonly [number, 
 
 type Said = Pick<Emitted, 'name' | 'payload' | 'label' | 'isPublic'>
 
-/** Of what is ours: numbers and words of our own, nothing that somebody said. Of a sub-agent's session only what a plugin emitted. */
+/** Of what is ours: numbers and words of our own, nothing that somebody said. What becomes of a sub-agent's run says its caller. */
 function saidIn(event: SessionEvent, isChild: boolean): Said | undefined {
   if (event.type === 'event_emitted') {
     const { event: name, payload = {}, label, isPublic } = event.data
     return { name, payload, label, ...(isPublic && { isPublic }) }
   }
-  const payload = isChild ? undefined : shownOf(event)
+  const payload = isChild && !event.type.startsWith('agent_') ? undefined : shownOf(event)
   const name = `isola.${event.type}`
   return payload && { name, payload, label: labelFrom(name, { integrity: 'data' }) }
 }
@@ -66,6 +66,10 @@ function shownOf({ type, data }: SessionEvent): JsonObject | undefined {
       return picked(data, ['code', 'limit', 'allowed', 'spent', 'needed'])
     case 'loop_suspected':
       return picked(data, ['calls', 'rounds'])
+    case 'agent_invoked':
+    case 'agent_result':
+    case 'agent_error':
+      return picked(data, ['call', 'agent', 'session', 'background', 'state', 'code'])
     default:
       return undefined
   }
