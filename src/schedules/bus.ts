@@ -1,7 +1,39 @@
-import { allOf, type EventBus } from '#contracts/event-bus.ts'
+import { allOf, type Emitted, type EventBus } from '#contracts/event-bus.ts'
+import { labelFrom } from '#contracts/label.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
+import type { Untold } from './rows.ts'
 
 /** Events go to the objects that keep subscriptions, found in the list of all schedules. */
+/** Slots that nobody fired are an event too, of whoever has the schedule: told before the list says that it knows. */
+export const createMissedEvents =
+  (bus: EventBus, sha256: (text: string) => string) =>
+  async (untold: readonly Untold[]): Promise<void> => {
+    const events = untold.flatMap((one) => missedOf(one, sha256))
+    const owners = events.length > 0 ? await bus.ownersOf(events) : new Map()
+    for (const event of events)
+      for (const owner of owners.get(event.id) ?? []) await bus.tell(owner, event)
+  }
+
+const missedOf = (
+  { schedule, events }: Untold,
+  sha256: (text: string) => string,
+): readonly Emitted[] =>
+  events.flatMap(({ type, data, atMs, version }) => {
+    if (!schedule || type !== 'schedule_missed') return []
+    const id = `${schedule.id}:${version}:${data.fromMs}`
+    const name = 'isola.schedule_missed'
+    const { count, fromMs, toMs, reason } = data
+    return [
+      {
+        ...{ id, name, atMs, principal: schedule.asker.principal },
+        // It is of no session.
+        ...{ session: '', run: '', agent: schedule.spec.work.agent, trace: sha256(id).slice(0, 32) },
+        payload: { schedule: schedule.id, name: schedule.spec.name, count, fromMs, toMs, reason },
+        label: labelFrom(name, { integrity: 'data' }),
+      },
+    ]
+  })
+
 export const createEventBus = ({
   gateway,
   index,

@@ -1,6 +1,6 @@
 import type { ScheduleIndex } from '#contracts/schedule-object.ts'
 import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
-import { createEventBus } from './bus.ts'
+import { createEventBus, createMissedEvents } from './bus.ts'
 import { createDeliver, type DeliverDeps } from './deliver.ts'
 import { createScheduleGateway, type GatewayDeps } from './gateway.ts'
 import { createScheduleHosts, type HostDeps } from './host.ts'
@@ -33,17 +33,19 @@ export interface ScheduleParts
 export function composeSchedules({ sessions, governance, installed, ...parts }: ScheduleParts) {
   const gateway = createScheduleGateway(parts)
   const { submitAs } = sessions.entry
+  const events = createEventBus({ ...parts, gateway })
   const ofPlugins = { ...parts, gateway, plugins: installed }
   const syncSchedules = createPluginSchedules(ofPlugins)
   const syncSubscriptions = createPluginSubscriptions(ofPlugins)
   return {
     gateway,
-    events: createEventBus({ ...parts, gateway }),
+    events,
     createHost: createScheduleHosts({
       ...parts,
       deliver: createDeliver({ ...parts, ...installed, gateway, submitAs }),
       sessions: sessions.gateway,
       submitAs,
+      publish: createMissedEvents(events, parts.sha256),
       mayBegin: governance.mayBegin,
       createJob: governance.createJob,
       report: governance.principals.report,

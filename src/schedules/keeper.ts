@@ -2,7 +2,7 @@ import { errorMessage } from '#contracts/errors.ts'
 import type { Incident } from '#contracts/principal.ts'
 import type { ScheduleIndex } from '#contracts/schedule-object.ts'
 import type { Schedule, Slot } from '#contracts/schedule.ts'
-import type { ScheduleRows, ScheduleStorage } from './rows.ts'
+import type { ScheduleRows, ScheduleStorage, Untold } from './rows.ts'
 import { settleDue } from './settle.ts'
 import { jitterOf } from './slots.ts'
 import { createStep, type StepDeps } from './step.ts'
@@ -11,6 +11,8 @@ import { missedEvents, nothingSpent, toTold } from './told.ts'
 export interface KeeperDeps extends StepDeps {
   readonly index: Pick<ScheduleIndex, 'tell'>
   readonly report: (incident: Incident) => void
+  /** Tells those who subscribe; absent where nobody can. Told again it is known. */
+  readonly publish?: (untold: readonly Untold[]) => Promise<void>
 }
 
 /** History of a schedule: so many slots, and so long. */
@@ -86,6 +88,7 @@ export function createKeeper(
     const untold = rows.untold(maxAtOnce)
     if (untold.length === 0) return
     try {
+      await deps.publish?.(untold)
       await deps.index.tell(untold.map((one) => toTold(one, watchMs)))
       for (const { id, version } of untold) rows.told(id, version)
     } catch {

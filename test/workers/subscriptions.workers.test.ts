@@ -440,3 +440,19 @@ describe('two agents that emit at each other', () => {
     expect(new Set([...ping, ...pong].map(({ trace }) => trace)).size).toBe(1)
   })
 })
+
+describe('a schedule that missed a slot', () => {
+  it('Y28: is an event of its principal', async () => {
+    withModel(() => ({ text: 'noted' }))
+    const { id } = await subscribe({ event: 'isola.schedule_missed', task: 'Go.', agent: 'clerk' })
+    const body = { task: 'Go.', agent: 'clerk', when: { everyMinutes: 1 }, catchUp: 'skip' }
+    const schedule = await callJson('/api/schedules', { json: body })
+    const later = schedule.next[0] + 150_000
+    vi.useFakeTimers({ toFake: ['Date'] })
+    vi.setSystemTime(later)
+    const [firing] = await settled(id, 1)
+    vi.useRealTimers()
+    await call(`/api/schedules/${schedule.id}`, { method: 'DELETE' })
+    expect(firing).toMatchObject({ state: 'done', event: { name: 'isola.schedule_missed' } })
+  })
+})
