@@ -101,6 +101,7 @@ describe('the isola command', () => {
     [['login', 'revoke', 'grant_1'], 'POST', { id: 'grant_1', principal: 'a' }],
     [['run', 'drop', 'run_1'], 'POST', { run: 'run_1' }],
     [['schedule', 'remove', 'sch_1'], 'DELETE', { id: 'sch_1', deleted: true }],
+    [['subscription', 'remove', 'sub_1'], 'DELETE', { id: 'sub_1', deleted: true }],
     [['approval', 'revoke', 'rule_1'], 'DELETE', { id: 'rule_1' }],
     [['skill', 'remove', 'kites'], 'DELETE', { name: 'kites', generation: 1, notes: [] }],
     [['skill', 'discard', 'drf_1'], 'DELETE', { id: 'drf_1', deleted: true }],

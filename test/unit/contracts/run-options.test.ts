@@ -25,6 +25,7 @@ const everything = {
   directCall: { tool: 'kv__get', input: { key: 'a' } },
   compact: 'session',
   isNote: true,
+  chain: { cause: 'ses_1:3', depth: 1, via: ['sub_1'], maxDepth: 4, expiresAtMs: 9 },
   origin: 'api',
   key: 'key_1',
   grant: 'grant_1',
@@ -47,6 +48,7 @@ describe('the options of a run', () => {
     expect(toInherited(everything)).toEqual({
       pauses: 'park',
       requireApproval: ['kv__*'],
+      chain: everything.chain,
       origin: 'api',
       key: 'key_1',
       grant: 'grant_1',

@@ -28,7 +28,9 @@ const everything = {
   agent: 'orchestrator',
 } as unknown as Submission
 /** With what came later. */
-const today = { ...everything, compact: 'session', persona: 'concise', isNote: true } as const
+const chain = { cause: 'ses_1:3', depth: 1, via: [], maxDepth: 4, expiresAtMs: 9 }
+const later = { compact: 'session', persona: 'concise', isNote: true, chain } as const
+const today = { ...everything, ...later }
 const child = {
   pauses: 'refuse',
   requireApproval: ['mail'],

@@ -265,7 +265,7 @@ describe('invariant 7: a broken plugin is listed and the rest load', () => {
         parts({}),
       ),
       'plugin_manifest_invalid',
-      /may not be "read_resource" beside resources or prompts/,
+      /may not be "read_resource" beside resources, prompts or events/,
     ],
     [
       'a hook without code for it',
