@@ -7,7 +7,7 @@
  */
 
 /** The version of this API; a manifest's `api` range must include it. */
-export const pluginApiVersion = '1.3.0'
+export const pluginApiVersion = '1.4.0'
 
 /** All that crosses the border between a plugin and its host. */
 export type JsonValue =
