@@ -45,7 +45,9 @@ export const emitTool = 'emit'
 /** What may be asked of a subscription, in a manifest's spelling. */
 const subscriptionManifest = z.strictObject({
   event: z.string().regex(eventPattern, eventPatternProblem),
-  where: z.record(z.string().min(1).max(64), z.union([z.string().max(200), z.number(), z.boolean()])).optional(),
+  where: z
+    .record(z.string().min(1).max(64), z.union([z.string().max(200), z.number(), z.boolean()]))
+    .optional(),
   task: z.string().min(1).max(20_000),
   max_depth: z.int().min(1).max(16).optional(),
   ttl_minutes: z

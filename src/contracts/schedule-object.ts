@@ -29,8 +29,8 @@ export interface ScheduleVerbs {
     readonly answer: ScheduleView
   }
   readonly list: {
-    /** Those by the clock, or the subscriptions. */
-    readonly ask: { readonly limit: number; readonly subscriptions?: true }
+    /** Of those by the clock. */
+    readonly ask: { readonly limit: number }
     readonly answer: readonly ScheduleView[]
   }
   readonly show: { readonly ask: OfOne; readonly answer: ScheduleView }

@@ -26,7 +26,11 @@ export function toSubscriptionSpec(
     overlap: 'queue',
     jitterMs: 0,
     ...(limits && { limits }),
-    daily: { runs, tokens, ...(costUsd !== undefined && { costNanoUsd: Math.round(costUsd * 1e9) }) },
+    daily: {
+      runs,
+      tokens,
+      ...(costUsd !== undefined && { costNanoUsd: Math.round(costUsd * 1e9) }),
+    },
     stopAfterFailures: asked.stopAfterFailures ?? scheduleDefaults.stopAfterFailures,
     deliver: asked.deliver ?? scheduleDefaults.deliver,
     ...(session !== undefined && { session }),

@@ -3,7 +3,6 @@ import { labelFrom } from '#contracts/label.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
 import type { Untold } from './rows.ts'
 
-/** Events go to the objects that keep subscriptions, found in the list of all schedules. */
 /** Slots that nobody fired are an event too, of whoever has the schedule: told before the list says that it knows. */
 export const createMissedEvents =
   (bus: EventBus, sha256: (text: string) => string) =>
@@ -25,15 +24,22 @@ const missedOf = (
     const { count, fromMs, toMs, reason } = data
     return [
       {
-        ...{ id, name, atMs, principal: schedule.asker.principal },
+        id,
+        name,
+        atMs,
+        principal: schedule.asker.principal,
         // It is of no session.
-        ...{ session: '', run: '', agent: schedule.spec.work.agent, trace: sha256(id).slice(0, 32) },
+        session: '',
+        run: '',
+        agent: schedule.spec.work.agent,
+        trace: sha256(id).slice(0, 32),
         payload: { schedule: schedule.id, name: schedule.spec.name, count, fromMs, toMs, reason },
         label: labelFrom(name, { integrity: 'data' }),
       },
     ]
   })
 
+/** Events go to the objects that keep subscriptions, found in the list of all schedules. */
 export const createEventBus = ({
   gateway,
   index,

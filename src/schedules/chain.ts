@@ -42,7 +42,9 @@ export function follow(
   }
   if (via.includes(id)) return { why: 'it led to this event itself: a chain does not come back' }
   if (chain.depth > chain.maxDepth)
-    return { why: `events had begun ${depth} runs one after the other: ${chain.maxDepth} are allowed` }
+    return {
+      why: `events had begun ${depth} runs one after the other: ${chain.maxDepth} are allowed`,
+    }
   if (nowMs >= chain.expiresAtMs) return { why: expired }
   return { chain }
 }

@@ -15,7 +15,8 @@ export interface ScheduleParts
     Pick<DeliverDeps, 'send'>,
     GatewayDeps,
     Pick<WatchdogDeps, 'onFault'> {
-  readonly index: HostDeps['index'] & WatchdogDeps['index'] &
+  readonly index: HostDeps['index'] &
+    WatchdogDeps['index'] &
     PluginSchedulesDeps['index'] &
     PluginSubscriptionsDeps['index'] &
     Pick<ScheduleIndex, 'wanting'>

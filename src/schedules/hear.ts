@@ -17,7 +17,14 @@ const keepHeardMs = maxTtlMs + 86_400_000
  * An event that was emitted somewhere becomes a firing of each subscription here that wants it and may see it now. The
  * event's id is noted with it, in one go: told again it is known.
  */
-export function createHear({ rows, keeper, storage, nowMs, wake, mayBegin }: HearParts): Verbs['hear'] {
+export function createHear({
+  rows,
+  keeper,
+  storage,
+  nowMs,
+  wake,
+  mayBegin,
+}: HearParts): Verbs['hear'] {
   const maySee = async (one: Schedule, event: Emitted): Promise<boolean> => {
     const { asker, spec } = one
     const sight = isWanted(spec.when) ? sightOf(one, spec.when, event) : 'no'
@@ -56,6 +63,7 @@ export function createHear({ rows, keeper, storage, nowMs, wake, mayBegin }: Hea
     const wanting = rows
       .schedules()
       .filter(({ spec: { when }, paused }) => !paused && isWanted(when) && isMatch(when, event))
+    if (wanting.length === 0) return { heard: 0 }
     const seen = await Promise.all(wanting.map((one) => maySee(one, event)))
     const heard = storage.transactionSync(() => {
       rows.forgetHeard(nowMs() - keepHeardMs)

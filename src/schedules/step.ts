@@ -97,8 +97,7 @@ export function createStep(
     const { agent } = schedule.spec.work
     const model = 'model' in schedule.spec.work ? { model: schedule.spec.work.model } : {}
     const { cause } = slot
-    const isOthers =
-      cause && !cause.isPublic && cause.principal !== schedule.asker.principal
+    const isOthers = cause && !cause.isPublic && cause.principal !== schedule.asker.principal
     const asked = { ...schedule.asker, agent, ...model }
     if (!(await deps.mayBegin({ ...asked, ...(isOthers && { seesEverybody: true }) })))
       return refuse('failed', 'whoever made it may not ask for this any more')

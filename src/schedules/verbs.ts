@@ -60,10 +60,10 @@ export function createReadVerbs({
 > {
   const find = findIn(rows)
   return {
-    list: ({ limit, subscriptions = false }) =>
+    list: ({ limit }) =>
       rows
         .schedules()
-        .filter(({ spec }) => isWanted(spec.when) === subscriptions)
+        .filter(({ spec }) => !isWanted(spec.when))
         .slice(0, limit)
         .map(toView),
     show: (asked) => toView(find(asked)),

@@ -90,7 +90,12 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   const rest = () => bookRest({ runs, outbox, meter, deployment: runtime.deployment })
   const kind = () => kindOf(store.session())
   const view = () => ({ store, runs, runtime, session: sessionId() })
-  const note = createEventNotes({ bus, store, todo, onNoted: () => void courier.carry().catch(() => {}) })
+  const note = createEventNotes({
+    bus,
+    store,
+    todo,
+    onNoted: () => void courier.carry().catch(() => {}),
+  })
   const outbox = createAuditOutbox({
     note,
     store,

@@ -12,8 +12,9 @@ const upsert = `
   ON CONFLICT (id) DO UPDATE SET (due_ms, version, body, event, hears) = (?4, ?5, ?6, ?7, ?8) WHERE version < ?5`
 
 const isSubscription = `substr(id, 1, 4) = 'sub_'`
-/** Names asked for at once: a statement takes a hundred values. */
-const maxAsked = 40
+const wanting = `
+  SELECT owner, event, hears FROM schedules WHERE event IN (SELECT value FROM json_each(?1)) AND hears IN (?2, '*')
+  UNION SELECT owner, event, hears FROM schedules WHERE event IN (SELECT value FROM json_each(?3))`
 
 /** Nothing was told of this version yet. */
 const isNews = 'coalesce((SELECT version FROM schedules WHERE id = ?6), -1) < ?7'
@@ -38,33 +39,32 @@ export function createScheduleIndex(database: Database): ScheduleIndex {
     },
     subscriptionsOf: (plugin) =>
       plugin === undefined
-        ? all(`SELECT body FROM schedules WHERE owner >= 'plugin:' AND owner < 'plugin;' AND ${isSubscription}`)
-        : all(`SELECT body FROM schedules WHERE owner = ?1 AND ${isSubscription}`, `plugin:${plugin}`),
+        ? all(
+            `SELECT body FROM schedules WHERE owner >= 'plugin:' AND owner < 'plugin;' AND ${isSubscription}`,
+          )
+        : all(
+            `SELECT body FROM schedules WHERE owner = ?1 AND ${isSubscription}`,
+            `plugin:${plugin}`,
+          ),
     async wanting(events) {
-      const listed = (one: (event: Emitted) => boolean) => [
-        ...new Set(events.filter(one).flatMap(({ name }) => [name, allOf(name)])),
-      ]
-      const found: ListedWish[] = []
-      const ask = async (names: readonly string[], principal?: string) => {
-        for (let from = 0; from < names.length; from += maxAsked) {
-          const some = names.slice(from, from + maxAsked)
-          const whose = principal === undefined ? '' : ` AND hears IN (?, '*')`
-          const sql = `SELECT DISTINCT owner, event, hears FROM schedules WHERE event IN (${some.map(() => '?').join()})${whose}`
-          const values = principal === undefined ? some : [...some, principal]
-          const statement = database.prepare(sql).bind(...values)
-          found.push(...(await reached(() => statement.all<ListedWish>())).results)
-        }
-      }
-      await ask(listed(({ isPublic }) => isPublic === true))
-      const own = events.find(({ isPublic }) => !isPublic)
-      // They are of one session, and so of one principal.
-      if (own) await ask(listed(({ isPublic }) => !isPublic), own.principal)
-      return found
+      const namesOf = (some: readonly Emitted[]) =>
+        JSON.stringify(some.flatMap(({ name }) => [name, allOf(name)]))
+      const own = events.filter(({ isPublic }) => !isPublic)
+      const open = events.filter(({ isPublic }) => isPublic)
+      // Those of one session are of one principal.
+      const values = [namesOf(own), own[0]?.principal ?? '', namesOf(open)]
+      const statement = database.prepare(wanting).bind(...values)
+      const [found] = await reached(() => database.batch([statement]))
+      return (found?.results ?? []) as unknown as readonly ListedWish[] // its columns, as they were put there
     },
     list: ({ principal, limit, after = '', subscriptions }) => {
       const kind = subscriptions ? isSubscription : `NOT ${isSubscription}`
       return principal === undefined
-        ? all(`SELECT body FROM schedules WHERE id > ?1 AND ${kind} ORDER BY id LIMIT ?2`, after, limit)
+        ? all(
+            `SELECT body FROM schedules WHERE id > ?1 AND ${kind} ORDER BY id LIMIT ?2`,
+            after,
+            limit,
+          )
         : all(
             `SELECT body FROM schedules WHERE id > ?1 AND ${kind} AND principal = ?3 ORDER BY id LIMIT ?2`,
             after,

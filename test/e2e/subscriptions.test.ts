@@ -81,8 +81,12 @@ afterAll(async () => {
 const isola = (...args: readonly string[]): Promise<string> =>
   new Promise((resolve, reject) => {
     const own = { ...process.env, ISOLA_URL: '', ISOLA_KEY: undefined, PORT: String(port) }
-    execFile(process.execPath, ['scripts/isola.mjs', ...args], { env: own }, (error, stdout, stderr) =>
-      error ? reject(new Error(`isola ${args.join(' ')}: ${stdout}${stderr}`)) : resolve(stdout),
+    execFile(
+      process.execPath,
+      ['scripts/isola.mjs', ...args],
+      { env: own },
+      (error, stdout, stderr) =>
+        error ? reject(new Error(`isola ${args.join(' ')}: ${stdout}${stderr}`)) : resolve(stdout),
     )
   })
 
@@ -134,7 +138,9 @@ it('Y10: Y28: what a plugin emits runs an agent of another and one of a person, 
   const firings = await fired(ofBooks, 2)
   const [runs] = [new Set(firings.map(({ run }: { run: string }) => run))]
   expect(runs.size).toBe(2)
-  expect(await isola('subscription', 'history', /sub_\w+/.exec(none)?.[0] ?? '')).toContain('Nothing yet')
+  expect(await isola('subscription', 'history', /sub_\w+/.exec(none)?.[0] ?? '')).toContain(
+    'Nothing yet',
+  )
 
   await isola('plugin', 'disable', 'books')
   expect((await isola('subscription', 'list')).match(/sub_/g)).toHaveLength(2)

@@ -191,6 +191,7 @@ export const surroundingProbes: readonly Probe[] = [
   ]),
   answers('capabilities beyond the declared', 'return Object.keys(can).toSorted()', [
     'database',
+    'emit',
     'fetch',
     'idempotencyKey',
     'isolate',

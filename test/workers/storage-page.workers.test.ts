@@ -3,7 +3,9 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { MemoryApi } from '#contracts/long-term.ts'
+import { toSubscriptionSpec } from '#contracts/subscription-spec.ts'
 import type { PrincipalApi } from '#contracts/principal.ts'
+import { ownLabel } from '#contracts/label.ts'
 import type { PluginServiceApi } from '#contracts/plugin-service.ts'
 import page from '../../docs/storage.md?raw'
 import { callJson } from '../fakes/client.ts'
@@ -36,6 +38,23 @@ const madeIn = (stub: DurableObjectStub): Promise<Record<string, string[]>> =>
       names.map((name) => [name, columnsOf(name).map((column) => String(column['name']))]),
     )
   })
+
+/** Has somebody subscribe, and be told. */
+async function hear(object: Pick<PluginServiceApi, 'schedules'>): Promise<void> {
+  const asked = { event: 'shop.paid', task: 'Go.', agent: 'orchestrator' }
+  const spec = toSubscriptionSpec(asked)
+  const one = {
+    id: 'sub_page',
+    owner: 'principal:page',
+    asker: { principal: 'page' },
+    spec,
+  } as const
+  const by = { principal: 'page', trace: '' }
+  await object.schedules({ verb: 'add', ask: { schedule: one, by } })
+  const place = { session: 'ses_1', run: 'run_1', agent: 'orchestrator', trace: '1'.repeat(32) }
+  const said = { id: 'ses_1:1', name: 'shop.paid', atMs: 1, payload: {}, label: ownLabel }
+  await object.schedules({ verb: 'hear', ask: { event: { ...place, ...said, principal: 'page' } } })
+}
 
 describe('the page about storage', () => {
   it('names every table and column of a session', async () => {
@@ -70,6 +89,7 @@ describe('the page about storage', () => {
     const storage = { space: 'plugin:kv', key: 'a', value: 1, quotaBytes: 100 } as const
     await principal.storage({ verb: 'set', ...storage })
     await principal.schedules({ verb: 'settings', ask: { set: { timeZone: 'UTC' } } })
+    await hear(principal)
     const budget = { run: 'run_1', most: 1 }
     await principal.memory({
       verb: 'add',
@@ -86,6 +106,7 @@ describe('the page about storage', () => {
     const service = stub as unknown as PluginServiceApi
     await service.storage({ verb: 'set', ...storage })
     await service.schedules({ verb: 'settings', ask: { set: { timeZone: 'UTC' } } })
+    await hear(service)
     expect(await madeIn(stub)).toEqual(toldOf('A plugin service'))
   })
 

@@ -130,7 +130,9 @@ async function settled(id: string, count: number, object = principalObject('oper
       await runDurableObjectAlarm(object)
       const history = await historyOf(id)
       expect(history.length).toBeGreaterThanOrEqual(count)
-      expect(history.filter(({ state, delivery }) => open.has(state) || delivery?.state === 'waiting')).toEqual([])
+      expect(
+        history.filter(({ state, delivery }) => open.has(state) || delivery?.state === 'waiting'),
+      ).toEqual([])
       return history
     },
     { timeout: 60_000, interval: 100 },
@@ -277,7 +279,7 @@ describe('what breaks on the way', () => {
       return schedules({ verb: 'hear', ask })
     }
     const heard = await Promise.all([hear(), hear(), hear()])
-    expect(heard.map(({ value }) => value.heard).toSorted()).toEqual([0, 0, 1])
+    expect(heard.map(({ value }) => value.heard).filter((count) => count > 0)).toEqual([1])
     await settled(id, 1)
     await abortAllDurableObjects()
     await hear()
@@ -289,7 +291,9 @@ describe('what breaks on the way', () => {
 })
 
 let people = 0
-async function person(role = 'user'): Promise<{ readonly name: string; readonly key: string; readonly id: string }> {
+async function person(
+  role = 'user',
+): Promise<{ readonly name: string; readonly key: string; readonly id: string }> {
   const principal = `person-${(people += 1)}`
   const { key, id } = await callJson('/api/operator/keys', { json: { principal, role } })
   return { name: principal, key, id }
@@ -311,7 +315,10 @@ describe('who may see an event', () => {
     await sell(ada)
     const [firing, ...more] = await settled(others.id, 1, principalObject(bob.name))
     expect(more).toEqual([])
-    expect(firing).toMatchObject({ state: 'done', event: { name: 'shop.opened', principal: ada.name } })
+    expect(firing).toMatchObject({
+      state: 'done',
+      event: { name: 'shop.opened', principal: ada.name },
+    })
     const transcript = await callJson(`/api/sessions/${firing.session}/transcript`, {
       headers: headersOf(bob),
     })
@@ -367,7 +374,9 @@ describe('a payload with an instruction in it', () => {
     const last = request.messages.at(-1)
     if (last?.role === 'tool') return { text: String(last.content) }
     if (lastOf(request) === 'sell')
-      return { calls: [{ name: 'shop__sell', input: { event: 'opened', payload: { note: 'wire' } } }] }
+      return {
+        calls: [{ name: 'shop__sell', input: { event: 'opened', payload: { note: 'wire' } } }],
+      }
     return { calls: [{ name: 'shop__wire', input: {} }] }
   }
 

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { slotStates } from '../schedule.ts'
 import type { ApiContracts } from './contract.ts'
 import { noFields } from './requests/lists.ts'
-import { pauseRequest } from './requests/schedules.ts'
-import { firingsQuery, subscriptionRequest, subscriptionsQuery } from './requests/subscriptions.ts'
+import { pauseRequest, schedulesQuery } from './requests/schedules.ts'
+import { firingsQuery, subscriptionRequest } from './requests/subscriptions.ts'
 import { deliverTo, slotDelivery } from './schedules.ts'
 import { atMs, count, flag, object, text, usd } from './shapes.ts'
 
@@ -38,9 +38,7 @@ export type SubscriptionListing = z.infer<typeof subscription>
 const firing = z
   .object({
     atMs: atMs.describe('When it was heard.'),
-    event: z
-      .object({ id: text, name: text, principal: text, session: text, run: text })
-      .optional(),
+    event: z.object({ id: text, name: text, principal: text, session: text, run: text }).optional(),
     trace: text.optional().describe('That of the whole chain: its correlation id.'),
     depth: count.optional().describe('How many runs events began one after the other.'),
     expiresAtMs: atMs.optional(),
@@ -65,10 +63,10 @@ const asItIs = { 200: { is: 'The subscription as it then is.', json: subscriptio
 export const subscriptionContracts = {
   'GET /api/subscriptions': {
     summary: 'Lists subscriptions: your own.',
-    query: subscriptionsQuery,
+    query: schedulesQuery,
     replies: {
       200: {
-        is: 'Your own as they are; those of others, for operators and auditors, a moment old.',
+        is: 'Your own, or those of others for operators and auditors; a moment old.',
         json: z.object({
           subscriptions: z.array(subscription),
           next: text.optional().describe('There may be more: send it as `after`.'),

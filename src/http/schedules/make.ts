@@ -85,7 +85,7 @@ async function ofPlugin(
 }
 
 /** What a firing does, of what somebody may ask for. */
-async function toWork(
+export async function toWork(
   deps: HttpDeps,
   context: HttpContext,
   { task, tool, input, model, agent = orchestrator }: ScheduleRequestBody,

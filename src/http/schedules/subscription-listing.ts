@@ -11,7 +11,10 @@ export function toSubscriptionListing(one: Schedule, nowMs: number): Subscriptio
   const { ttlMs, event, where, maxDepth, of: whose } = when
   const { agent, ...asked } = work
   return {
-    ...{ id, owner, principal, name },
+    id,
+    owner,
+    principal,
+    name,
     state: paused ? 'paused' : 'active',
     ...(paused && { paused }),
     event,
@@ -24,8 +27,12 @@ export function toSubscriptionListing(one: Schedule, nowMs: number): Subscriptio
     ttlMinutes: ttlMs / 60_000,
     maxDepth,
     ...(limits && { limits }),
-    ...{ daily, stopAfterFailures, deliver },
-    ...{ createdAtMs: of.createdAtMs, failures: of.failures, today: of.today },
+    daily,
+    stopAfterFailures,
+    deliver,
+    createdAtMs: of.createdAtMs,
+    failures: of.failures,
+    today: of.today,
   }
 }
 

@@ -1,10 +1,6 @@
 import { noFields } from '#contracts/api/requests/lists.ts'
-import { pauseRequest } from '#contracts/api/requests/schedules.ts'
-import {
-  firingsQuery,
-  subscriptionRequest,
-  subscriptionsQuery,
-} from '#contracts/api/requests/subscriptions.ts'
+import { pauseRequest, schedulesQuery } from '#contracts/api/requests/schedules.ts'
+import { firingsQuery, subscriptionRequest } from '#contracts/api/requests/subscriptions.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { ScheduleVerb, ScheduleVerbs } from '#contracts/schedule-object.ts'
 import type { Schedule } from '#contracts/schedule.ts'
@@ -17,8 +13,8 @@ import { jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { seesEverybody } from '../sessions/open-session.ts'
 import { toLimits } from '../sessions/limits.ts'
-import { checkModel, hasAgent, lookForAgent, orchestrator } from '../targets.ts'
 import { parseFields } from '../validate.ts'
+import { toWork } from './make.ts'
 import { changer, onSchedule, ownerOf } from './own.ts'
 import { toFiringListing, toSubscriptionListing } from './subscription-listing.ts'
 
@@ -91,16 +87,10 @@ async function told(deps: HttpDeps, one: Schedule): Promise<Schedule> {
 async function make(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
   const body = parseFields(subscriptionRequest, await readJsonObject(context.req.raw))
-  const { agent = orchestrator, model, of, dryRun, limits } = body
-  const rights = context.get('principal')
-  const { id: principal, key, grant } = rights
-  await lookForAgent(deps, rights, agent)
-  if (!hasAgent(deps, rights, agent)) {
-    const message = 'agent: there is no such agent. GET /v1/models lists them.'
-    throw new IsolaError('request_not_found', message, { param: 'agent' })
-  }
-  if (model !== undefined) checkModel(deps, rights, model)
-  if (of === 'everybody' && rights.role !== 'operator') {
+  const { of, dryRun, limits } = body
+  const { id: principal, key, grant, role } = context.get('principal')
+  const { agent } = await toWork(deps, context, body)
+  if (of === 'everybody' && role !== 'operator') {
     const message = 'of: only operators hear of the sessions of others; leave it out.'
     throw new IsolaError('request_forbidden', message, { param: 'of' })
   }
@@ -131,7 +121,7 @@ const everybody = '*'
 
 async function list(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const { id, role } = context.get('principal')
-  const query = parseFields(subscriptionsQuery, context.req.query())
+  const query = parseFields(schedulesQuery, context.req.query())
   const { principal = role === 'auditor' ? everybody : id, limit = defaultListLimit, after } = query
   if (principal !== id && !seesEverybody(role)) {
     const message =
@@ -140,18 +130,9 @@ async function list(deps: HttpDeps, context: HttpContext): Promise<Response> {
   }
   const whose = principal === everybody ? {} : { principal }
   const from = after === undefined ? {} : { after }
-  const listed = deps.schedules.list({ ...whose, ...from, limit, subscriptions: true })
-  const own = ownerOf(context)
-  const all =
-    principal !== id
-      ? await listed
-      : [
-          // As they are, with what plugins' objects keep in the own name.
-          ...(await deps.schedules.ask(own, 'list', { limit, subscriptions: true })),
-          ...(await listed.catch(() => [])).filter(({ owner }) => owner !== own),
-        ]
+  const all = await deps.schedules.list({ ...whose, ...from, limit, subscriptions: true })
   const nowMs = deps.sources.clock.nowMs()
-  const next = principal !== id && all.length === limit ? all.at(-1)?.id : undefined
+  const next = all.length === limit ? all.at(-1)?.id : undefined
   return jsonResponse({
     subscriptions: all.map((one) => toSubscriptionListing(one, nowMs)),
     ...(next !== undefined && { next }),

@@ -36,7 +36,9 @@ export function createEmit(
       throw refused('payload: must be an object.')
     const payloadChars = JSON.stringify(payload).length
     if (payloadChars > maxPayloadChars)
-      throw refused(`payload: has ${payloadChars} characters as JSON, ${maxPayloadChars} are allowed.`)
+      throw refused(
+        `payload: has ${payloadChars} characters as JSON, ${maxPayloadChars} are allowed.`,
+      )
     if ((count += 1) > maxEvents) throw refused(`A call emits ${maxEvents} events at most.`)
     context.emit({
       type: 'event_emitted',

@@ -125,8 +125,7 @@ export function createTodo(
   }
   // Below a word that the version before this one passes over: it would take what it does not know for an errand.
   const tracePrefix = 'trouble trace '
-  const tellKey = ({ owner, seq }: Tell) =>
-    `trouble tell ${owner} ${String(seq).padStart(12, '0')}`
+  const tellKey = ({ owner, seq }: Tell) => `trouble tell ${owner} ${String(seq).padStart(12, '0')}`
   const triesPrefix = 'trouble tries '
   const settledKey = 'trouble settled'
   const graveOf = (parentRun: string, call: string) => `buried ${parentRun} ${call}`

@@ -63,7 +63,9 @@ describe('a chain of events', () => {
     const chain = chainOf({ depth: 2, maxDepth: 2 })
     expect(follow({ id: 'sub_a', when }, { ...event, chain }, 1)).toHaveProperty('why')
     const own = { ...when, maxDepth: 1 }
-    expect(follow({ id: 'sub_a', when: own }, { ...event, chain: chainOf() }, 1)).toHaveProperty('why')
+    expect(follow({ id: 'sub_a', when: own }, { ...event, chain: chainOf() }, 1)).toHaveProperty(
+      'why',
+    )
   })
   it('Y28: expires with the first of its times to live', () => {
     expect(follow({ id: 'sub_a', when }, event, 60_000)).toEqual({ why: 'the event is too old' })

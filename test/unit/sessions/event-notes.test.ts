@@ -10,7 +10,13 @@ const emitted: SessionEvent = {
   ...place,
   seq: 3,
   type: 'event_emitted',
-  data: { call: 'c', event: 'shop.paid', payload: { amount: 1 }, payloadChars: 12, label: ownLabel },
+  data: {
+    call: 'c',
+    event: 'shop.paid',
+    payload: { amount: 1 },
+    payloadChars: 12,
+    label: ownLabel,
+  },
 }
 const finished: SessionEvent = {
   ...place,
@@ -19,7 +25,11 @@ const finished: SessionEvent = {
   data: { state: 'failed', turns: 2, code: 'model_failed', message: 'It said: no.', detail: 'x' },
 }
 
-function open({ isChild = false, isAway = false, owners = ['principal:ada'] as readonly SubscriptionOwner[] } = {}) {
+function open({
+  isChild = false,
+  isAway = false,
+  owners = ['principal:ada'] as readonly SubscriptionOwner[],
+} = {}) {
   const [tells, asked]: [Tell[], Emitted[]] = [[], []]
   const chain = { cause: 'ses:1', depth: 1, via: ['sub_a'], maxDepth: 4, expiresAtMs: 9 }
   const session = { id: 'ses_a', principal: 'ada', ...(isChild && { lineage: {} }) }
@@ -66,8 +76,13 @@ describe('what is told of a log', () => {
 
   it('is of each of our own that somebody may subscribe to', async () => {
     const { asked, note } = open()
-    const data = { pauses: [{ call: 'c', tool: 't', kind: 'approval', label: ownLabel }], calls: [] }
-    await note(ownEvents.map((type, seq) => ({ ...place, seq, type, data }) as unknown as SessionEvent))
+    const data = {
+      pauses: [{ call: 'c', tool: 't', kind: 'approval', label: ownLabel }],
+      calls: [],
+    }
+    await note(
+      ownEvents.map((type, seq) => ({ ...place, seq, type, data }) as unknown as SessionEvent),
+    )
     expect(asked.map(({ name }) => name)).toEqual(ownEvents.map((type) => `isola.${type}`))
     expect(asked[1]?.payload).toEqual({ pauses: [{ call: 'c', tool: 't', kind: 'approval' }] })
   })
@@ -78,7 +93,12 @@ describe('what is told of a log', () => {
     const result = { ...place, seq: 5, type: 'agent_result', data } as unknown as SessionEvent
     await note([finished, emitted, result])
     expect(asked.map(({ name }) => name)).toEqual(['shop.paid', 'isola.agent_result'])
-    expect(asked[1]?.payload).toEqual({ call: 'c', agent: 'worker', session: 'ses_b', state: 'completed' })
+    expect(asked[1]?.payload).toEqual({
+      call: 'c',
+      agent: 'worker',
+      session: 'ses_b',
+      state: 'completed',
+    })
   })
 
   it('F10: is not passed over where it cannot be looked up who subscribes', async () => {

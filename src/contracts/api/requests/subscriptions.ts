@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { eventPattern, eventPatternProblem, maxTtlMs } from '../../event-bus.ts'
 import { scheduleRequest } from './schedules.ts'
 import { runLimits } from './limits.ts'
-import { digits, listLimit, wantedName } from './lists.ts'
+import { digits, listLimit } from './lists.ts'
 
 const { name, agent, model, stopAfterFailures, deliver, dryRun, daily } = scheduleRequest.shape
 
@@ -11,7 +11,7 @@ export const subscriptionRequest = z.strictObject({
   event: z
     .string()
     .regex(eventPattern, eventPatternProblem)
-    .describe('A plugin’s (`billing.paid`), all of one (`billing.*`), or ours (`isola.run_finished`).'),
+    .describe('`billing.paid`, `billing.*` or `isola.run_finished`.'),
   where: z
     .record(z.string().min(1).max(64), z.union([z.string().max(200), z.number(), z.boolean()]))
     .refine((where) => Object.keys(where).length <= 8, 'must have at most 8 fields')
@@ -20,43 +20,26 @@ export const subscriptionRequest = z.strictObject({
   of: z
     .enum(['own', 'everybody'])
     .optional()
-    .describe('Whose sessions: `own` if absent; `everybody`’s for operators. Public events come in any case.'),
-  task: z.string().min(1).max(20_000).describe('What an agent is asked; the event comes beside it.'),
+    .describe('Whose sessions, beside public events: `own` if absent; `everybody` for operators.'),
+  task: z.string().min(1).max(20_000).describe('What an agent is asked, beside the event.'),
   agent,
   model,
-  session: z
-    .string()
-    .min(1)
-    .max(200)
-    .optional()
-    .describe('A named session for all its runs; each has its own if absent.'),
-  name: name.describe('What it is called; its event and task if absent.'),
+  session: z.string().min(1).max(200).optional().describe('A named session for all runs.'),
+  name: name.describe('What it is called.'),
   ttlMinutes: z
     .int()
     .min(1)
     .max(maxTtlMs / 60_000)
     .optional()
-    .describe('So long after an event it may begin a run, and all that follows from it; 60 if absent.'),
-  maxDepth: z
-    .int()
-    .min(1)
-    .max(16)
-    .optional()
-    .describe('How many runs events may begin one after the other; 4 if absent.'),
+    .describe('So long after an event runs may begin; 60 if absent.'),
+  maxDepth: z.int().min(1).max(16).optional().describe('Runs one after the other; 4 if absent.'),
   limits: runLimits.optional().describe('Of each run.'),
-  daily: daily.describe('Of a day (UTC): runs (100), tokens (500,000) and cost (no limit).'),
+  daily: daily.describe('Of a day (UTC): runs (100), tokens (500,000), cost.'),
   stopAfterFailures,
   deliver,
   dryRun: dryRun.describe('Nothing is made: what it would be.'),
 })
 export type SubscriptionRequestBody = z.infer<typeof subscriptionRequest>
-
-/** `GET /api/subscriptions`. */
-export const subscriptionsQuery = z.strictObject({
-  principal: wantedName.optional(),
-  limit: listLimit.optional(),
-  after: z.string().max(40).optional(),
-})
 
 /** `GET /api/subscriptions/:id/history`. */
 export const firingsQuery = z.strictObject({

@@ -37,7 +37,10 @@ function open(more: object = {}) {
   )
   const validator = createSchemaValidator()
   const entries = toToolEntries(plugin, createCapabilityDeps({ validator }))
-  const call = async (name: string, input: Parameters<(typeof entries)[number]['tool']['execute']>[0]) => {
+  const call = async (
+    name: string,
+    input: Parameters<(typeof entries)[number]['tool']['execute']>[0],
+  ) => {
     const context = createToolContext()
     const entry = entries.find(({ tool }) => tool.name === name)!
     const result = await entry.tool.execute(input, context)
@@ -77,7 +80,11 @@ describe('a plugin that emits', () => {
   })
 
   it('emits twenty events a call at most', async () => {
-    const { result, events } = await open().call('shop__sell', { event: 'opened', payload: {}, times: 21 })
+    const { result, events } = await open().call('shop__sell', {
+      event: 'opened',
+      payload: {},
+      times: 21,
+    })
     expect(result.ok).toBe(false)
     expect(events).toHaveLength(20)
   })
@@ -107,11 +114,20 @@ describe('a plugin that emits', () => {
 })
 
 const parse = (more: object) =>
-  parseManifest({ name: 'Test', version: '1.0.0', description: 'A test.', entrypoint: 'main.ts', ...more })
+  parseManifest({
+    name: 'Test',
+    version: '1.0.0',
+    description: 'A test.',
+    entrypoint: 'main.ts',
+    ...more,
+  })
 
 describe('what an operator allows', () => {
   const agent = (subscribes: readonly object[]) =>
-    parse({ ...manifest(), agent: { integration_mode: 'tool', model: 'default', instructions: 'a.md', subscribes } })
+    parse({
+      ...manifest(),
+      agent: { integration_mode: 'tool', model: 'default', instructions: 'a.md', subscribes },
+    })
 
   it('has a line for each event that everybody may subscribe to, and for each that runs its agent', () => {
     const before = toPermit(parse(manifest()))
