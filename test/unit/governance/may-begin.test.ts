@@ -59,6 +59,16 @@ describe('a run that was asked for with a key', () => {
     expect(await open({})({ principal: 'operator', agent: 'orchestrator' })).toBe(true)
   })
 
+  it('N12: sees what is of others only with the role, and of a sign-in the scope, that it has now', async () => {
+    const others = { seesEverybody: true } as const
+    expect(await open({ key: key({}) })({ ...asked, ...others })).toBe(false)
+    expect(await open({ key: key({ role: 'operator' }) })({ ...asked, ...others })).toBe(true)
+    const signedIn = { grant: grant(), rights: { role: 'operator' } as const, people: [alice] }
+    expect(await open(signedIn)({ ...person, ...others })).toBe(false)
+    const wide = { ...signedIn, grant: grant({ scopes: ['agents', 'operator'] }) }
+    expect(await open(wide)({ ...person, ...others })).toBe(true)
+  })
+
   it.each<[string, KeyView | undefined]>([
     ['is not there', undefined],
     ['was revoked', key({ revokedAtMs: 1 })],

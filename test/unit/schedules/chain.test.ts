@@ -118,7 +118,7 @@ describe('a chain of events', () => {
 
 describe('the label of what was heard', () => {
   const label = saidLabel
-  it('N12: is never the user’s: the own data, or a stranger’s where somebody else emitted it', () => {
+  it('T11: is never the user’s: the own data, or a stranger’s where somebody else emitted it', () => {
     const event = { name: 'shop.paid', label, principal: 'ada' }
     expect(heardLabel(event, 'ada')).toMatchObject({ integrity: 'data', confidentiality: 'said' })
     expect(heardLabel(event, 'bob')).toMatchObject({ integrity: 'stranger' })
