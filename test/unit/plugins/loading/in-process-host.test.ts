@@ -95,7 +95,7 @@ describe('invariant 7: a broken plugin is listed and the rest load', () => {
       'an api range of the future',
       bundle({ id: 'bad', api: '>=2.0 <3.0' }),
       'plugin_contract_mismatch',
-      /plugin API 1\.3\.0/,
+      /plugin API 1\.4\.0/,
     ],
     [
       'an api range that is none',
