@@ -4,7 +4,8 @@ import type {
   PrincipalSettings,
   Schedule,
   ScheduleChanger,
-  ScheduleOwner,
+  ScheduleKeeper,
+  ScheduleSpec,
   ScheduleView,
   Slot,
   ToldSchedule,
@@ -34,6 +35,27 @@ export interface ScheduleVerbs {
   readonly history: {
     readonly ask: OfOne & { readonly limit: number; readonly beforeMs?: number }
     readonly answer: readonly Slot[]
+  }
+  /** What is due by then has its row first. Throws `request_conflict` where it is not `was` any more, or where too much waits. */
+  readonly edit: {
+    readonly ask: OfOne & {
+      readonly spec: ScheduleSpec
+      readonly was: ScheduleSpec
+      /** Whoever changes it: it works by that key or sign-in from then on. */
+      readonly asker: Schedule['asker']
+      readonly by: ScheduleChanger
+      readonly isDryRun?: boolean
+    }
+    readonly answer: ScheduleView
+  }
+  /** All of an agent's, when the agent is archived, comes back or is deleted. */
+  readonly ofAgent: {
+    readonly ask: {
+      readonly agent: string
+      readonly does: 'pause' | 'resume' | 'remove'
+      readonly by: ScheduleChanger
+    }
+    readonly answer: { readonly changed: number }
   }
   readonly pause: {
     readonly ask: OfOne & { readonly reason: string; readonly by: ScheduleChanger }
@@ -124,10 +146,17 @@ export type CreateScheduleHost<Storage> = (
 /** Asks the objects that keep schedules. Throws their failures. */
 export interface ScheduleGateway {
   readonly ask: <Verb extends ScheduleVerb>(
-    owner: ScheduleOwner,
+    keeper: ScheduleKeeper,
     verb: Verb,
     ask: ScheduleVerbs[Verb]['ask'],
   ) => Promise<ScheduleVerbs[Verb]['answer']>
+}
+
+/** What the manifest of an enabled plugin schedules. */
+export interface ManifestSchedule {
+  readonly plugin: string
+  readonly name: string
+  readonly cron: string
 }
 
 /** The list of all schedules, a moment old. Every verb may throw `request_unavailable`. */
@@ -137,6 +166,8 @@ export interface ScheduleIndex {
   /** The schedules whose owners should have done something before then, the latest first to be due. */
   readonly late: (beforeMs: number, limit: number) => Promise<readonly Schedule[]>
   readonly find: (id: string) => Promise<Schedule | undefined>
+  /** In one read, however many plugins are enabled. */
+  readonly ofManifests: () => Promise<readonly ManifestSchedule[]>
   readonly list: (query: {
     readonly principal?: string
     readonly limit: number

@@ -96,6 +96,8 @@ export interface HttpDeps {
     Pick<ScheduleIndex, 'find' | 'list'> & {
       /** Brings the schedule of a manifest, or of all of them, to what is enabled. Never throws. */
       readonly syncPlugins: (plugin?: string) => Promise<void>
+      /** Looks whether any is late, at most once a minute. Never throws. */
+      readonly glance: () => Promise<void> | undefined
     }
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport

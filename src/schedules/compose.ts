@@ -4,7 +4,7 @@ import { createScheduleGateway, type GatewayDeps } from './gateway.ts'
 import { createScheduleHosts, type HostDeps } from './host.ts'
 import { createPluginSchedules, type PluginSchedulesDeps } from './plugin-schedules.ts'
 import { createScheduleTools, toolOwner } from './tools.ts'
-import { createWatchdog, type WatchdogDeps } from './watchdog.ts'
+import { createGlance, createWatchdog, type WatchdogDeps } from './watchdog.ts'
 
 export interface ScheduleParts
   extends
@@ -20,13 +20,14 @@ export interface ScheduleParts
   readonly governance: Pick<HostDeps, 'mayBegin' | 'createJob'> & {
     readonly principals: Pick<HostDeps, 'report'>
   }
-  readonly installed: Pick<DeliverDeps, 'snapshot'> & Pick<PluginAdministration, 'list' | 'show'>
+  readonly installed: Pick<DeliverDeps, 'snapshot'> & Pick<PluginAdministration, 'show'>
 }
 
 /** Schedules: what the objects that keep them do, the way to them, and who watches. */
 export function composeSchedules({ sessions, governance, installed, ...parts }: ScheduleParts) {
   const gateway = createScheduleGateway(parts)
   const { submitAs } = sessions.entry
+  const watch = createWatchdog({ ...parts, gateway })
   return {
     gateway,
     createHost: createScheduleHosts({
@@ -38,7 +39,8 @@ export function composeSchedules({ sessions, governance, installed, ...parts }: 
       createJob: governance.createJob,
       report: governance.principals.report,
     }),
-    watch: createWatchdog({ ...parts, gateway }),
+    watch,
+    glance: createGlance(watch, parts.clock),
     /** Tools that are no plugin's, with what agents are wired from. */
     tools: {
       id: toolOwner,

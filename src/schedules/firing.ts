@@ -5,7 +5,13 @@ import { lengthPrefixed } from '#contracts/naming.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { Schedule, ScheduledWork, Slot } from '#contracts/schedule.ts'
+import type {
+  Schedule,
+  ScheduledCheck,
+  ScheduledWork,
+  ScheduleSpec,
+  Slot,
+} from '#contracts/schedule.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { Ask, SubmitAs } from '#contracts/submit-as.ts'
@@ -41,7 +47,8 @@ const keyOf = ({ schedule, slotMs, state }: Slot, sha256: FiringDeps['sha256']):
 
 /** Begins the run of a slot that is checking or running. Asked again it joins the run that is there. Throws what was refused. */
 export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps): Promise<Begun> {
-  const { asker, spec, id } = schedule
+  const { asker, id } = schedule
+  const { spec = schedule.spec } = slot
   const { limits } = slot
   const { principal, ...credential } = asker
   const isCheck = slot.state === 'checking' && spec.check !== undefined
@@ -50,7 +57,10 @@ export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps)
     principal,
     'schedule',
     id,
-    `${slot.slotMs}:${isCheck ? 'check' : 'work'}`,
+    // A session stays with the agent that it began with.
+    ...(spec.heartbeat && !isCheck
+      ? ['own', work.agent]
+      : [`${slot.slotMs}:${isCheck ? 'check' : 'work'}`]),
   ])
   const ask: Ask = {
     session,
@@ -69,7 +79,7 @@ export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps)
     ...('tool' in work
       ? { directCall: { tool: work.tool, input: work.input }, isStateless: true }
       : {
-          clientInstructions: aboutOf(spec.name, slot.slotMs),
+          clientInstructions: aboutOf(spec, slot.slotMs),
           ...(work.model !== undefined && { model: work.model }),
         }),
     ...(limits && { limits }),
@@ -87,16 +97,22 @@ function textOf(work: ScheduledWork, { checked }: Slot): string {
 }
 
 /** What whoever works should know, and is no part of the task. */
-const aboutOf = (name: string, slotMs: number): string =>
-  `This was begun by the schedule ${JSON.stringify(name)}, due ${new Date(slotMs).toISOString()}. Nobody reads along: answer with what is to be told.`
+const aboutOf = ({ name, heartbeat }: ScheduleSpec, slotMs: number): string =>
+  `This was begun by the schedule ${JSON.stringify(name)}, due ${new Date(slotMs).toISOString()}. Nobody reads along: answer with what is to be told${heartbeat ? ', or only NOTHING if there is nothing' : ''}.`
+
+/** What whoever has nothing to tell answers. */
+const isNothing = (text: string): boolean => /^\W*nothing\W*$/i.test(text)
 
 /** Looks at the run of a slot. Throws where its session cannot be asked, and `request_not_found` if it is gone. */
 export async function lookAtRun(
-  { asker }: Schedule,
-  { session = '', run = '' }: Slot,
+  { asker, spec: now }: Schedule,
+  { session = '', run = '', spec = now }: Slot,
   { sessions }: Pick<FiringDeps, 'sessions'>,
 ): Promise<Outcome> {
-  return toOutcome(unwrap(await sessions.at(session).result(asker.principal, run)))
+  const outcome = toOutcome(unwrap(await sessions.at(session).result(asker.principal, run)))
+  if (outcome.state === 'open' || !spec.heartbeat || !isNothing(outcome.text ?? '')) return outcome
+  const { text: _, ...silent } = outcome
+  return silent
 }
 
 function toOutcome({ state, result }: RunView): Outcome {
@@ -125,7 +141,11 @@ function saidIn(output: unknown): string {
 }
 
 /** What a check says: whether the work begins, and what it reads of it. */
-export const isCalledFor = (output: unknown): boolean => Object(output).shouldRun === true
+export function isCalledFor({ has }: Pick<ScheduledCheck, 'has'>, output: unknown): boolean {
+  if (has === undefined) return Object(output).shouldRun === true
+  const found: unknown = Object(output)[has]
+  return typeof found === 'object' ? Object.keys(found ?? {}).length > 0 : Boolean(found)
+}
 export const toChecked = (output: unknown): string =>
   headOf(JSON.stringify(output ?? null), maxCheckedChars)
 

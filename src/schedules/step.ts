@@ -1,3 +1,4 @@
+import { keeperOf } from '#contracts/schedule-keeper.ts'
 import type { DeliverTo, Schedule, Slot, SlotDelivery } from '#contracts/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { deliveryDelayMs, lookDelayMs, maxAttempts, maxTries, retryDelayMs } from './delays.ts'
@@ -41,8 +42,9 @@ function createChanges(
       const stops = after.paused !== undefined && schedule.paused === undefined
       const delivery = deliveryOf(spec.deliver, slot, stops)
       const { paused: _, ...rest } = schedule
+      const { spec: _was, ...ended } = slot
       const told = {
-        ...slot,
+        ...ended,
         endedAtMs: now(),
         ...(delivery && { delivery }),
         ...(stops && after.paused && { text: `"${spec.name}" is paused: ${after.paused.reason}` }),
@@ -114,7 +116,8 @@ export function createStep(
       if (reason !== undefined) return end(current, { ...spent, state: 'failed', reason })
       if (own.state === 'running') return end(current, { ...spent, state: 'done' })
       const { text: _text, ...checked } = spent
-      if (!isCalledFor(output))
+      const { spec = current.spec } = own
+      if (!isCalledFor(spec.check ?? {}, output))
         return end(current, {
           ...checked,
           state: 'skipped',
@@ -135,7 +138,7 @@ export function createStep(
         rows.putSlot({ ...own, delivery: { ...delivery, attempts, ...how } }, lookMs)
       })
     try {
-      if (to.to === 'principal' && schedule.owner === `principal:${schedule.asker.principal}`)
+      if (to.to === 'principal' && keeperOf(schedule) === `principal:${schedule.asker.principal}`)
         rows.addNotice(toNotice(schedule, slot, key), maxNotices)
       else await deps.deliver(to, { schedule, slot, key })
       set({ state: 'delivered', atMs: now() })

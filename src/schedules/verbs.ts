@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { ScheduleVerb, ScheduleVerbs } from '#contracts/schedule-object.ts'
-import type { Schedule, ScheduleView } from '#contracts/schedule.ts'
+import type { Schedule, ScheduleSpec, ScheduleView } from '#contracts/schedule.ts'
 import type { Keeper } from './keeper.ts'
 import type { ScheduleRows, ScheduleStorage } from './rows.ts'
 import { nextSlot, nextSlots } from './slots.ts'
@@ -25,6 +25,8 @@ export interface VerbParts {
 const maxSchedules = 100
 const shownSlots = 5
 const maxKeyed = 100
+/** Why an agent's schedules are paused, and which of them go on when it comes back. */
+const agentArchived = 'its agent is archived'
 
 /** One that is not there and somebody else's look alike. */
 const findIn =
@@ -75,33 +77,40 @@ export function createReadVerbs({
   }
 }
 
-/** Verbs that make, stop or fire one. */
+const isLike = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
+/** The names of what differs, for the record. */
+const changesOf = (spec: ScheduleSpec, was: ScheduleSpec): string =>
+  Object.keys({ ...was, ...spec })
+    .filter((name) => !isLike(Object(spec)[name], Object(was)[name]))
+    .join(', ')
+
+const neverDue = () =>
+  new IsolaError('request_invalid', 'when: it is never due from now on.', { param: 'when' })
+
+/** Verbs that make, change, stop or fire one. */
 export function createChangeVerbs({
   rows,
   keeper,
   storage,
   nowMs,
   wake,
-}: VerbParts): Pick<Verbs, 'add' | 'pause' | 'resume' | 'run' | 'remove'> {
+}: VerbParts): Pick<Verbs, 'add' | 'edit' | 'pause' | 'resume' | 'run' | 'remove' | 'ofAgent'> {
   const find = findIn(rows)
   const changed = (schedule: Schedule): ScheduleView => {
     wake()
     return toView(schedule)
   }
-  return {
+  const verbs: ReturnType<typeof createChangeVerbs> = {
     add({ schedule: { id, owner, asker, spec }, by, isDryRun }) {
       const there = rows.schedule(id)
       if (there) {
-        if (JSON.stringify(there.spec) === JSON.stringify(spec)) return toView(there)
+        if (isLike(there.spec, spec)) return toView(there)
         const message = 'This idempotency key came with another schedule.'
         throw new IsolaError('request_idempotency_mismatch', message)
       }
       const atMs = nowMs()
       const nextMs = nextSlot(spec.when, atMs)
-      if (nextMs === undefined)
-        throw new IsolaError('request_invalid', 'when: it is never due from now on.', {
-          param: 'when',
-        })
+      if (nextMs === undefined) throw neverDue()
       if (rows.schedules().length >= maxSchedules)
         throw new IsolaError(
           'request_conflict',
@@ -112,6 +121,43 @@ export function createChangeVerbs({
       const schedule: Schedule = { ...made, version: 0 }
       if (isDryRun) return toView(schedule)
       return changed(rows.put(schedule, [changeEvent('schedule_added', schedule, { ...by, atMs })]))
+    },
+    edit({ spec, was, asker, by, isDryRun, ...asked }) {
+      const schedule = find(asked)
+      if (!isLike(schedule.spec, was)) {
+        const message = 'It was changed meanwhile: look at it, and change it again.'
+        throw new IsolaError('request_conflict', message)
+      }
+      const atMs = nowMs()
+      const isDueOtherwise = !isLike(spec.when, was.when)
+      const nextMs = isDueOtherwise ? nextSlot(spec.when, atMs) : schedule.nextMs
+      if (isDueOtherwise && nextMs === undefined) throw neverDue()
+      const { nextMs: _, ...rest } = schedule
+      const changed = { ...rest, spec, asker, ...(nextMs !== undefined && { nextMs }) }
+      if (isDryRun) return toView(changed)
+      const edited = storage.transactionSync(() => {
+        // Up to now each moment of before has its row, and from then on each moment of the new ones: none is in both.
+        const before = isDueOtherwise ? keeper.settle(schedule, { isNow: true }) : schedule
+        if (isDueOtherwise && (before.nextMs ?? Infinity) <= atMs) {
+          const message =
+            'Slots that are due wait for earlier ones: change its times once they have ended.'
+          throw new IsolaError('request_conflict', message)
+        }
+        rows.pin(schedule.id, was)
+        const reason = changesOf(spec, was)
+        const event = changeEvent('schedule_changed', changed, { ...by, atMs, reason })
+        return rows.put({ ...changed, version: before.version }, [event])
+      })
+      wake()
+      return toView(edited)
+    },
+    ofAgent({ agent, does, by }) {
+      const all = rows.schedules().filter(({ owner }) => owner === `agent:${agent}`)
+      const isMeant = ({ paused }: Schedule) =>
+        does === 'remove' || (does === 'pause' ? !paused : paused?.reason === agentArchived)
+      const meant = all.filter(isMeant)
+      for (const { id } of meant) verbs[does]({ id, by, reason: agentArchived })
+      return { changed: meant.length }
     },
     pause({ reason, by, ...asked }) {
       const schedule = find(asked)
@@ -167,4 +213,5 @@ export function createChangeVerbs({
       return { id: schedule.id, deleted: true }
     },
   }
+  return verbs
 }

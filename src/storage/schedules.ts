@@ -1,5 +1,5 @@
 import { deploymentEvent } from '#contracts/event.ts'
-import type { ScheduleIndex } from '#contracts/schedule-object.ts'
+import type { ManifestSchedule, ScheduleIndex } from '#contracts/schedule-object.ts'
 import type { Schedule, ToldSchedule } from '#contracts/schedule.ts'
 import type { Database, Statement } from './database.ts'
 import { eventRow } from './deployment-log.ts'
@@ -8,6 +8,10 @@ import { reached } from './outage.ts'
 const upsert = `
   INSERT INTO schedules (id, owner, principal, due_ms, version, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
   ON CONFLICT (id) DO UPDATE SET (due_ms, version, body) = (?4, ?5, ?6) WHERE version < ?5`
+
+const ofManifests = `
+  SELECT id AS plugin, coalesce(manifest ->> '$.name', id) AS name, manifest ->> '$.schedule' AS cron FROM manifests
+  WHERE state = 'enabled' AND json_type(manifest, '$.schedule') = 'text' ORDER BY id`
 
 /** Nothing was told of this version yet. */
 const isNews = 'coalesce((SELECT version FROM schedules WHERE id = ?6), -1) < ?7'
@@ -29,6 +33,10 @@ export function createScheduleIndex(database: Database): ScheduleIndex {
     async find(id) {
       const [found] = await all('SELECT body FROM schedules WHERE id = ?1', id)
       return found
+    },
+    async ofManifests() {
+      const statement = database.prepare(ofManifests)
+      return (await reached(() => statement.all<ManifestSchedule>())).results
     },
     list: ({ principal, limit, after = '' }) =>
       principal === undefined

@@ -6,6 +6,7 @@ import {
   historyQuery,
   noticesQuery,
   pauseRequest,
+  scheduleChange,
   scheduleRequest,
   schedulesQuery,
   settingsRequest,
@@ -26,7 +27,9 @@ const deliverTo = z.object({
 const schedule = z
   .object({
     id: text.describe('`sch_` and 22 characters.'),
-    owner: text.describe('Whose object keeps it: `principal:<name>` or `plugin:<id>`.'),
+    owner: text.describe(
+      'Whose object keeps it: `principal:<name>`, `plugin:<id>` or `agent:<id>`.',
+    ),
     principal: text.describe('In whose name it works.'),
     name: text,
     state: z.enum(['active', 'paused', 'over']).describe('`over`: it is never due again.'),
@@ -39,7 +42,7 @@ const schedule = z
       tool: text.optional(),
       input: object.optional(),
     }),
-    check: z.object({ tool: text, input: object }).optional(),
+    check: z.object({ tool: text, input: object, has: text.optional() }).optional(),
     catchUp: z.enum(['skip', 'once', 'all']),
     notAfterMs: count.optional(),
     overlap: z.enum(['skip', 'queue']),
@@ -48,6 +51,7 @@ const schedule = z
     daily: z.object({ runs: count, tokens: count.optional(), costUsd: usd.optional() }),
     stopAfterFailures: count,
     deliver: deliverTo,
+    heartbeat: z.literal(true).optional(),
     createdAtMs: atMs,
     failures: count.describe('In a row.'),
     today: z.object({ runs: count, tokens: count, costUsd: usd }),
@@ -129,6 +133,14 @@ export const scheduleContracts = {
     params: { id },
     replies: { 200: { is: 'The schedule.', json: schedule } },
     errors: [503],
+  },
+  'POST /api/schedules/:id': {
+    summary:
+      'Changes what is named, and takes away what is null. Its next slot changes only with its times.',
+    params: { id },
+    body: scheduleChange,
+    replies: asItIs,
+    errors: [404, 409, 503],
   },
   'DELETE /api/schedules/:id': {
     summary: 'Takes a schedule away, with its history. What has begun goes on.',
