@@ -20,23 +20,24 @@ export async function editSchedule(deps: HttpDeps, context: HttpContext): Promis
     throw invalid('name', 'or what else is to be changed is missing')
   const asker = askerOf(context)
   const by = changer(deps, context)
-  const view = await onSchedule(deps, context, async ({ keeper, ...found }) => {
-    const { spec: was, owner, ...now } = await deps.schedules.ask(keeper, 'show', found)
-    if (owner.startsWith('plugin:'))
-      throw invalid(
-        'id',
-        'is of a plugin, whose manifest says when it works: enable another version',
-      )
-    if (now.asker.principal !== asker.principal)
-      throw invalid(
-        'id',
-        "is another principal's: pause or remove it, what it does is theirs to say",
-      )
-    const spec = await changedSpec(deps, context, asked, was)
-    const change = { spec, was, asker, by, ...(dryRun === true && { isDryRun: true }) }
-    return deps.schedules.ask(keeper, 'edit', { ...found, ...change })
-  })
-  return jsonResponse(toListing(view, deps.sources.clock.nowMs()))
+  const { keeper, found, view } = await onSchedule(
+    deps,
+    context,
+    async ({ keeper: at, ...one }) => ({
+      keeper: at,
+      found: one,
+      view: await deps.schedules.ask(at, 'show', one),
+    }),
+  )
+  const { spec: was, owner } = view
+  if (owner.startsWith('plugin:'))
+    throw invalid('id', 'is of a plugin, whose manifest says when it works: enable another version')
+  if (view.asker.principal !== asker.principal)
+    throw invalid('id', "is another principal's: pause or remove it, what it does is theirs to say")
+  const spec = await changedSpec(deps, context, asked, was)
+  const change = { spec, was, asker, by, ...(dryRun === true && { isDryRun: true }) }
+  const edited = await deps.schedules.ask(keeper, 'edit', { ...found, ...change })
+  return jsonResponse(toListing(edited, deps.sources.clock.nowMs()))
 }
 
 async function changedSpec(

@@ -31,7 +31,7 @@ function open({
         asked.push('ofManifests')
         return [{ plugin: 'clock', name: 'Clock', cron: '0 8 * * *' }]
       },
-      list: async ({ after = '', limit }) => {
+      list: async ({ after = '', limit }: { after?: string; limit: number }) => {
         asked.push('list')
         return kept.filter(({ id }) => id > after).slice(0, limit)
       },

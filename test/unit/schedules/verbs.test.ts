@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Schedule, ScheduleSpec } from '../../../src/contracts/schedule.ts'
+import type { Schedule, ScheduleSpec, ScheduleView } from '../../../src/contracts/schedule.ts'
 import { createKeeper, type KeeperDeps } from '../../../src/schedules/keeper.ts'
 import { createScheduleRows, type ScheduleStorage } from '../../../src/schedules/rows.ts'
 import { jitterOf } from '../../../src/schedules/slots.ts'
@@ -33,7 +33,7 @@ function open(spec: Partial<ScheduleSpec> = {}, more: Partial<Schedule> = {}) {
   const edit = (changes: Partial<ScheduleSpec>, isDryRun = false) => {
     const was = rows.schedule(id)!.spec
     const ask = { id, principal: 'ada', spec: { ...was, ...changes }, was, asker, by }
-    return verbs.edit({ ...ask, ...(isDryRun && { isDryRun }) })
+    return verbs.edit({ ...ask, ...(isDryRun && { isDryRun }) }) as ScheduleView // at once
   }
   const history = () =>
     rows
