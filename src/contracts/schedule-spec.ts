@@ -33,6 +33,10 @@ export const toWhen = (
   return { everyMs, anchorMs: nowMs - (nowMs % minuteMs) + everyMs }
 }
 
+/** An interval that is as long as before goes on from where it is. */
+export const sameWhen = (when: When, was: When | undefined): When =>
+  was && 'everyMs' in when && 'everyMs' in was && when.everyMs === was.everyMs ? was : when
+
 /** So often within these hours, as an expression: each time also on days on which clocks change. */
 function withinHours(everyMinutes: number, hours: string): string {
   const [from = 0, to = 0] = hours.split('-').map(Number)

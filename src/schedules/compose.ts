@@ -1,4 +1,5 @@
 import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
+import { createAgentSchedules } from './agent-schedules.ts'
 import { createDeliver, type DeliverDeps } from './deliver.ts'
 import { createScheduleGateway, type GatewayDeps } from './gateway.ts'
 import { createScheduleHosts, type HostDeps } from './host.ts'
@@ -48,6 +49,8 @@ export function composeSchedules({ sessions, governance, installed, ...parts }: 
       isExclusive: false,
       offers: { resources: [], prompts: [] },
     },
+    /** For the room that keeps agents without a plugin. */
+    ofAgents: createAgentSchedules({ ...parts, gateway }),
     syncPlugins: createPluginSchedules({ ...parts, gateway, plugins: installed }),
   }
 }

@@ -25,8 +25,8 @@ export interface VerbParts {
 const maxSchedules = 100
 const shownSlots = 5
 const maxKeyed = 100
-/** Why an agent's schedules are paused, and which of them go on when it comes back. */
-const agentArchived = 'its agent is archived'
+/** Why an agent's schedules are paused while it is archived or waits, and which of them go on when it does. */
+const agentArchived = 'its agent does not run'
 
 /** One that is not there and somebody else's look alike. */
 const findIn =

@@ -300,7 +300,7 @@ describe("a plugin's schedule for oneself", () => {
     })
     expect(await messageOf(await changed(own, { name: 'Mine' }))).toEqual([
       400,
-      expect.stringContaining('whose manifest says when'),
+      'id: is what plugin:price-monitor schedules in its own text: change that one.',
     ])
     await callJson('/api/operator/plugins/price-monitor/disable', { json: {} })
   })

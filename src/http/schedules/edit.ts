@@ -1,5 +1,5 @@
 import { scheduleChange, type ScheduleChangeBody } from '#contracts/api/requests/schedules.ts'
-import { toScheduleSpec } from '#contracts/schedule-spec.ts'
+import { sameWhen, toScheduleSpec } from '#contracts/schedule-spec.ts'
 import type { ScheduledWork, ScheduleSpec, When } from '#contracts/schedule.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
@@ -30,8 +30,8 @@ export async function editSchedule(deps: HttpDeps, context: HttpContext): Promis
     }),
   )
   const { spec: was, owner } = view
-  if (owner.startsWith('plugin:'))
-    throw invalid('id', 'is of a plugin, whose manifest says when it works: enable another version')
+  if (!owner.startsWith('principal:'))
+    throw invalid('id', `is what ${owner} schedules in its own text: change that one`)
   if (view.asker.principal !== asker.principal)
     throw invalid('id', "is another principal's: pause or remove it, what it does is theirs to say")
   const spec = await changedSpec(deps, context, asked, was)
@@ -74,5 +74,5 @@ async function changedWhen(
 ): Promise<When> {
   const zone = 'cron' in was && !('at' in asked) && ('cron' in asked || asked.hours !== undefined)
   const when = await whenOf(deps, context, zone ? { timeZone: was.timeZone, ...asked } : asked)
-  return 'everyMs' in when && 'everyMs' in was && when.everyMs === was.everyMs ? was : when
+  return sameWhen(when, was)
 }

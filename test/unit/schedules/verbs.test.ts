@@ -136,7 +136,7 @@ describe("an agent's schedules", () => {
     expect(verbs.ofAgent({ agent: 'agt_1', does: 'pause', by })).toEqual({ changed: 1 })
     const reasonOf = (one: string) => rows.schedule(one)?.paused?.reason
     expect([id, paused, others].map(reasonOf)).toEqual([
-      'its agent is archived',
+      'its agent does not run',
       'not now',
       undefined,
     ])
