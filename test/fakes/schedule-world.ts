@@ -1,4 +1,4 @@
-import { runDurableObjectAlarm } from 'cloudflare:test'
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import { call, callJson, type Answer } from './client.ts'
@@ -41,6 +41,18 @@ export async function settle(id: string, fromMs: number): Promise<Answer> {
   }
   throw new Error(`it is still under way: ${JSON.stringify(history)}`)
 }
+
+/** Not in the past of the machine, whose own alarms would ring. */
+export const laterMs = startMs + 10 * 366 * 86_400_000
+
+export const loseAlarm = () =>
+  runInDurableObject(ownObject(), (_instance, { storage }) => storage.deleteAlarm())
+
+/** Looked up without any request, which would look at lateness too. */
+export const rowsOf = (id: string) =>
+  runInDurableObject(ownObject(), (_instance, { storage }) =>
+    storage.sql.exec('SELECT slot_ms FROM schedule_slots WHERE schedule = ?', id).toArray(),
+  )
 
 export const historyOf = async (id: string): Promise<Answer> =>
   (await callJson(`/api/schedules/${id}/history`)).slots

@@ -1,16 +1,17 @@
-import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import { addPlugin, enablePlugin, pluginBundle } from '../fakes/plugin-admin.ts'
 import {
   historyOf,
+  laterMs,
+  loseAlarm,
   make,
   minuteMs,
-  ownObject,
   principals,
   removeSchedules,
   ringAt,
+  rowsOf,
   setTime,
   settle,
   startMs,
@@ -41,20 +42,14 @@ const messageOf = async (response: Response) =>
 describe('a late slot', () => {
   it('F11: fires with any request: no tick of the trigger, no alarm', async () => {
     withModel(() => ({ text: 'done' }))
-    // Not in the past of the machine, whose own alarms would ring.
-    const laterMs = startMs + 10 * 366 * 86_400_000
     setTime(laterMs)
     const { id, next } = await make({ task: 'Go.', when: { everyMinutes: 30 } })
     await ringAt(laterMs) // its list is told
-    await runInDurableObject(ownObject(), (_instance, { storage }) => storage.deleteAlarm())
+    await loseAlarm()
     setTime(next[0] + 5 * minuteMs)
-    const rowsOf = () =>
-      runInDurableObject(ownObject(), (_instance, { storage }) =>
-        storage.sql.exec('SELECT slot_ms FROM schedule_slots WHERE schedule = ?', id).toArray(),
-      )
-    expect(await rowsOf()).toEqual([])
+    expect(await rowsOf(id)).toEqual([])
     await callJson('/v1/models')
-    await vi.waitFor(async () => expect(await rowsOf()).toEqual([{ slot_ms: next[0] }]))
+    await vi.waitFor(async () => expect(await rowsOf(id)).toEqual([{ slot_ms: next[0] }]))
     expect(await settle(id, next[0] + 5 * minuteMs)).toMatchObject([{ state: 'done' }])
   })
 })

@@ -3,7 +3,6 @@ import {
   createExecutionContext,
   createScheduledController,
   runDurableObjectAlarm,
-  runInDurableObject,
   waitOnExecutionContext,
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
@@ -13,12 +12,15 @@ import { call, callJson, type Answer } from '../fakes/client.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import {
   historyOf,
+  laterMs,
+  loseAlarm,
   make,
   minuteMs,
   ownObject,
   principals,
   removeSchedules,
   ringAt,
+  rowsOf,
   setTime,
   settle,
   startMs,
@@ -110,13 +112,14 @@ describe('a schedule of a person', () => {
 
   it('F11: is found by the watchdog when its alarm is lost', async () => {
     withModel(() => ({ text: 'done' }))
-    setTime(startMs)
+    setTime(laterMs)
     const { id, next } = await make({ task: 'Go.', when: { everyMinutes: 30 } })
-    await ringAt(startMs) // its list is told
-    await runInDurableObject(ownObject(), (_instance, { storage }) => storage.deleteAlarm())
+    await ringAt(laterMs) // its list is told
+    await loseAlarm()
     setTime(next[0] + 5 * minuteMs)
+    expect(await rowsOf(id)).toEqual([])
     await tick()
-    expect(await historyOf(id)).toHaveLength(1)
+    expect(await rowsOf(id)).toEqual([{ slot_ms: next[0] }])
     const slots = await settle(id, next[0] + 5 * minuteMs)
     expect(slots).toMatchObject([{ slotMs: next[0], state: 'done' }])
   })

@@ -67,6 +67,17 @@ describe('a schedule that is changed', () => {
     expect(history()).toEqual(['0 queued', '10 queued', '20 queued', '90 queued'])
   })
 
+  it('F10: has a slot settled once, also where it is settled again out of what it was', () => {
+    const { clock, rows, id, keeper, history } = open()
+    const before = rows.schedule(id)!
+    clock.at = 1
+    keeper.settle(before)
+    const [slot] = rows.slots(id, { limit: 1 })
+    rows.putSlot({ ...slot!, state: 'done' }, undefined)
+    keeper.settle(before)
+    expect(history()).toEqual(['0 done'])
+  })
+
   it('F11: loses no slot that waits for its jitter', () => {
     const spec = { jitterMs: 5 * minuteMs }
     const { clock, edit, history } = open(spec, { nextMs: ten })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createScheduleIndex } from '../../../src/storage/schedules.ts'
+import { scheduleOf } from '../../fakes/schedules.ts'
 import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
 
 function open() {
@@ -35,5 +36,32 @@ describe('the list of all schedules', () => {
       'SELECT body FROM schedules WHERE due_ms < 1 ORDER BY due_ms LIMIT 50',
     )
     expect(plan).toContain('schedules_by_due')
+  })
+
+  it('F11: is not changed by what is told late, and writes each event once', async () => {
+    const { sqlite, index } = open()
+    const told = (version: number, dueMs: number) => {
+      const schedule = scheduleOf({ name: `v${version}` }, { version })
+      const { id, owner } = schedule
+      const data = { schedule: id, owner, name: schedule.spec.name }
+      const place = { version, principal: 'ada', trace: '', atMs: 1 }
+      return [
+        {
+          id,
+          owner,
+          version,
+          dueMs,
+          schedule,
+          events: [{ type: 'schedule_added', data, ...place }],
+        },
+      ] as const
+    }
+    await index.tell(told(2, 200))
+    await index.tell(told(1, 100))
+    await index.tell(told(2, 200))
+    expect(await index.late(150, 10)).toEqual([])
+    expect(await index.late(250, 10)).toMatchObject([{ spec: { name: 'v2' } }])
+    const [{ n }] = sqlite.prepare('SELECT count(*) AS n FROM audit').all() as [{ n: number }]
+    expect(n).toBe(1)
   })
 })
