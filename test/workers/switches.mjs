@@ -152,4 +152,14 @@ export default [
     find: 'if (!spec.check)',
     replace: 'if (!spec.work)',
   },
+  {
+    name: 'schedule-listing',
+    what: 'F11: a schedule is not moved by being listed',
+    test: 'schedules.workers.test.ts',
+    only: 'is not moved by being listed',
+    file: 'src/schedules/verbs.ts',
+    find: 'list: ({ limit }) => rows.schedules().slice(0, limit).map(toView),',
+    replace:
+      'list: ({ limit }) => rows.schedules().slice(0, limit).map((one) => toView(rows.put({ ...one, nextMs: nextSlots(one.spec.when, one.nextMs ?? 0, 1)[0] ?? 0 }))),',
+  },
 ]
