@@ -62,7 +62,9 @@ function deliverIn(text: string): Body['deliver'] {
   if (text === 'none' || text === 'principal') return { to: text }
   if (text.startsWith('ses_')) return { to: 'session', session: text }
   if (text.startsWith('https://')) return { to: 'webhook', url: text }
-  throw new UsageError('--deliver is none, principal, the id of a session or an https address.')
+  throw new UsageError(
+    '--deliver is none, principal, the id of a session or an https address; there are no channels yet.',
+  )
 }
 
 function inputIn(option: string, text: string): JsonObject {

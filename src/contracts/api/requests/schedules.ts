@@ -163,8 +163,11 @@ export const scheduleRequest = z.strictObject({
     .describe('Nothing is made: what it would be, with its next slots.'),
 })
 export type ScheduleRequestBody = z.infer<typeof scheduleRequest>
+const { plugin: _, ...changeable } = scheduleRequest.shape
+
 /** `POST /api/schedules/:id`: what is named is changed, what is null is taken away. */
-export const scheduleChange = scheduleRequest.omit({ plugin: true }).extend({
+export const scheduleChange = z.strictObject({
+  ...changeable,
   check: check.nullish(),
   notAfterMinutes: notAfterMinutes.nullish(),
   limits: runLimits.nullish(),
