@@ -246,7 +246,7 @@ describe("a plugin's schedule for oneself", () => {
       { headers: { 'content-type': 'text/html' } },
     )
 
-  it('Y10: the price monitor for one person, up to the recipient of a webhook', async () => {
+  it('Y3: Y10: Y16: the price monitor for one person, up to the recipient of a webhook; its agent is there all the same', async () => {
     let price = '40.00'
     const posts: Answer[] = []
     upstream = installUpstream(
@@ -282,6 +282,11 @@ describe("a plugin's schedule for oneself", () => {
     expect(slot).toMatchObject({ state: 'done', tokens: 0, delivery: { state: 'delivered' } })
     const text = 'Kettle: 40.00 EUR → 34.00 EUR (-15.0 %) https://shop.example.com/kettle'
     expect(posts).toMatchObject([{ schedule: mine.id, name: 'Prices', text, slotMs: mine.next[1] }])
+    const soon = { at: [new Date(Date.now() + minuteMs).toISOString()] }
+    const work = { tool: 'price-monitor__run', input: { task: 'What do they cost?' } }
+    const agent = await make({ ...work, when: soon })
+    const [called] = await settle(agent.id, agent.next[0])
+    expect(called.text).toContain('34.00 EUR')
     expect(upstream.requests).toHaveLength(0)
     await callJson('/api/operator/plugins/price-monitor/disable', { json: {} })
   })

@@ -7,7 +7,7 @@ describe('an id that a plugin may not have', () => {
     expect(() => checkPluginId(id, new Set())).toThrow(/reserved for Isola/)
   })
 
-  it('Y16: is what tools of ours are called after: schedule__create is no plugin’s', () => {
+  it('T24: is what tools of ours are called after: schedule__create is no plugin’s', () => {
     expect(() => checkPluginId('schedule', new Set())).toThrow(/reserved for Isola/)
     expect(() => checkPluginId('schedules', new Set())).not.toThrow()
   })
