@@ -137,6 +137,20 @@ describe('a schedule that is changed', () => {
   })
 })
 
+describe('a schedule that is paused', () => {
+  it('F11: has what was due by then fired, what is due meanwhile skipped, and goes on after now', () => {
+    const { clock, verbs, id, history } = open({ catchUp: 'all', overlap: 'queue' })
+    clock.at = ten + 1
+    verbs.pause({ id, reason: 'not now', by })
+    expect(history()).toEqual(['0 queued', '10 queued'])
+    clock.at = 3 * ten + 1
+    const view = verbs.resume({ id, by })
+    expect(view).toMatchObject({ nextMs: 4 * ten })
+    expect(view).not.toHaveProperty('paused')
+    expect(history()).toEqual(['0 queued', '10 queued', '20 skipped', '30 skipped'])
+  })
+})
+
 describe("an agent's schedules", () => {
   const owner = 'agent:agt_1' as const
   it('M9: are paused with the agent and go on with it; others stay, and what its owner paused', () => {
