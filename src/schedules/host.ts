@@ -5,6 +5,7 @@ import {
   type ScheduleAnswer,
   type ScheduleJobs,
 } from '#contracts/schedule-object.ts'
+import { createEditVerbs } from './edit.ts'
 import { createKeeper, type KeeperDeps } from './keeper.ts'
 import { createScheduleRows } from './rows.ts'
 import { createChangeVerbs, createReadVerbs, type Verbs } from './verbs.ts'
@@ -42,8 +43,10 @@ export const createScheduleHosts =
       if (next !== undefined) job.at(next)
     }
     const parts = { rows, keeper, storage, nowMs, wake }
+    const change = createChangeVerbs(parts)
     const verbs: Verbs = {
-      ...createChangeVerbs(parts),
+      ...change,
+      ...createEditVerbs(parts, change),
       ...createReadVerbs(parts),
       async poke({ schedules }) {
         for (const told of schedules) {

@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { ScheduleVerb, ScheduleVerbs } from '#contracts/schedule-object.ts'
-import type { Schedule, ScheduleSpec, ScheduleView } from '#contracts/schedule.ts'
+import type { Schedule, ScheduleView } from '#contracts/schedule.ts'
 import type { Keeper } from './keeper.ts'
 import type { ScheduleRows, ScheduleStorage } from './rows.ts'
 import { nextSlot, nextSlots } from './slots.ts'
@@ -25,11 +25,9 @@ export interface VerbParts {
 const maxSchedules = 100
 const shownSlots = 5
 const maxKeyed = 100
-/** Why an agent's schedules are paused while it is archived or waits, and which of them go on when it does. */
-const agentArchived = 'its agent does not run'
 
 /** One that is not there and somebody else's look alike. */
-const findIn =
+export const findIn =
   (rows: ScheduleRows) =>
   ({ id, principal }: { readonly id: string; readonly principal?: string }): Schedule => {
     const schedule = rows.schedule(id)
@@ -38,7 +36,7 @@ const findIn =
     throw new IsolaError('request_not_found', 'There is no such schedule.')
   }
 
-const toView = (schedule: Schedule): ScheduleView => {
+export const toView = (schedule: Schedule): ScheduleView => {
   const { nextMs, paused, spec } = schedule
   const next =
     nextMs === undefined || paused ? [] : [nextMs, ...nextSlots(spec.when, nextMs, shownSlots - 1)]
@@ -77,30 +75,26 @@ export function createReadVerbs({
   }
 }
 
-const isLike = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
-/** The names of what differs, for the record. */
-const changesOf = (spec: ScheduleSpec, was: ScheduleSpec): string =>
-  Object.keys({ ...was, ...spec })
-    .filter((name) => !isLike(Object(spec)[name], Object(was)[name]))
-    .join(', ')
+export const isLike = (one: unknown, other: unknown) =>
+  JSON.stringify(one) === JSON.stringify(other)
 
-const neverDue = () =>
+export const neverDue = () =>
   new IsolaError('request_invalid', 'when: it is never due from now on.', { param: 'when' })
 
-/** Verbs that make, change, stop or fire one. */
+/** Verbs that make, stop or fire one. */
 export function createChangeVerbs({
   rows,
   keeper,
   storage,
   nowMs,
   wake,
-}: VerbParts): Pick<Verbs, 'add' | 'edit' | 'pause' | 'resume' | 'run' | 'remove' | 'ofAgent'> {
+}: VerbParts): Pick<Verbs, 'add' | 'pause' | 'resume' | 'run' | 'remove'> {
   const find = findIn(rows)
   const changed = (schedule: Schedule): ScheduleView => {
     wake()
     return toView(schedule)
   }
-  const verbs: ReturnType<typeof createChangeVerbs> = {
+  return {
     add({ schedule: { id, owner, asker, spec }, by, isDryRun }) {
       const there = rows.schedule(id)
       if (there) {
@@ -121,43 +115,6 @@ export function createChangeVerbs({
       const schedule: Schedule = { ...made, version: 0 }
       if (isDryRun) return toView(schedule)
       return changed(rows.put(schedule, [changeEvent('schedule_added', schedule, { ...by, atMs })]))
-    },
-    edit({ spec, was, asker, by, isDryRun, ...asked }) {
-      const schedule = find(asked)
-      if (!isLike(schedule.spec, was)) {
-        const message = 'It was changed meanwhile: look at it, and change it again.'
-        throw new IsolaError('request_conflict', message)
-      }
-      const atMs = nowMs()
-      const isDueOtherwise = !isLike(spec.when, was.when)
-      const nextMs = isDueOtherwise ? nextSlot(spec.when, atMs) : schedule.nextMs
-      if (isDueOtherwise && nextMs === undefined) throw neverDue()
-      const { nextMs: _, ...rest } = schedule
-      const changed = { ...rest, spec, asker, ...(nextMs !== undefined && { nextMs }) }
-      if (isDryRun) return toView(changed)
-      const edited = storage.transactionSync(() => {
-        // Up to now each moment of before has its row, and from then on each moment of the new ones: none is in both.
-        const before = isDueOtherwise ? keeper.settle(schedule, { isNow: true }) : schedule
-        if (isDueOtherwise && (before.nextMs ?? Infinity) <= atMs) {
-          const message =
-            'Slots that are due wait for earlier ones: change its times once they have ended.'
-          throw new IsolaError('request_conflict', message)
-        }
-        rows.pin(schedule.id, was)
-        const reason = changesOf(spec, was)
-        const event = changeEvent('schedule_changed', changed, { ...by, atMs, reason })
-        return rows.put({ ...changed, version: before.version }, [event])
-      })
-      wake()
-      return toView(edited)
-    },
-    ofAgent({ agent, does, by }) {
-      const all = rows.schedules().filter(({ owner }) => owner === `agent:${agent}`)
-      const isMeant = ({ paused }: Schedule) =>
-        does === 'remove' || (does === 'pause' ? !paused : paused?.reason === agentArchived)
-      const meant = all.filter(isMeant)
-      for (const { id } of meant) verbs[does]({ id, by, reason: agentArchived })
-      return { changed: meant.length }
     },
     pause({ reason, by, ...asked }) {
       const schedule = find(asked)
@@ -213,5 +170,4 @@ export function createChangeVerbs({
       return { id: schedule.id, deleted: true }
     },
   }
-  return verbs
 }

@@ -139,7 +139,7 @@ export default [
     what: 'I26: a schedule that is changed works by the key that changed it',
     test: 'schedule-kinds.workers.test.ts',
     only: 'works by the key that it was changed with',
-    file: 'src/schedules/verbs.ts',
+    file: 'src/schedules/edit.ts',
     find: 'const changed = { ...rest, spec, asker,',
     replace: 'const changed = { ...rest, spec,',
   },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Schedule, ScheduleSpec, ScheduleView } from '../../../src/contracts/schedule.ts'
 import { createKeeper, type KeeperDeps } from '../../../src/schedules/keeper.ts'
+import { createEditVerbs } from '../../../src/schedules/edit.ts'
 import { createScheduleRows, type ScheduleStorage } from '../../../src/schedules/rows.ts'
 import { jitterOf } from '../../../src/schedules/slots.ts'
 import { createChangeVerbs } from '../../../src/schedules/verbs.ts'
@@ -28,7 +29,9 @@ function open(spec: Partial<ScheduleSpec> = {}, more: Partial<Schedule> = {}) {
   } as unknown as KeeperDeps
   const keeper = createKeeper(rows, storage, deps)
   const nowMs = () => clock.at
-  const verbs = createChangeVerbs({ rows, keeper, storage, nowMs, wake: () => {} })
+  const parts = { rows, keeper, storage, nowMs, wake: () => {} }
+  const change = createChangeVerbs(parts)
+  const verbs = { ...change, ...createEditVerbs(parts, change) }
   const { id } = rows.put(scheduleOf(spec, more))
   const edit = (changes: Partial<ScheduleSpec>, isDryRun = false) => {
     const was = rows.schedule(id)!.spec
@@ -138,13 +141,13 @@ describe('a schedule that is changed', () => {
 })
 
 describe('a schedule that is paused', () => {
-  it('F11: has what was due by then fired, what is due meanwhile skipped, and goes on after now', () => {
+  it('F11: has what was due by then fired, what is due meanwhile skipped, and goes on after now', async () => {
     const { clock, verbs, id, history } = open({ catchUp: 'all', overlap: 'queue' })
     clock.at = ten + 1
-    verbs.pause({ id, reason: 'not now', by })
+    await verbs.pause({ id, reason: 'not now', by })
     expect(history()).toEqual(['0 queued', '10 queued'])
     clock.at = 3 * ten + 1
-    const view = verbs.resume({ id, by })
+    const view = await verbs.resume({ id, by })
     expect(view).toMatchObject({ nextMs: 4 * ten })
     expect(view).not.toHaveProperty('paused')
     expect(history()).toEqual(['0 queued', '10 queued', '20 skipped', '30 skipped'])
@@ -153,26 +156,26 @@ describe('a schedule that is paused', () => {
 
 describe("an agent's schedules", () => {
   const owner = 'agent:agt_1' as const
-  it('M9: are paused with the agent and go on with it; others stay, and what its owner paused', () => {
+  it('M9: are paused with the agent and go on with it; others stay, and what its owner paused', async () => {
     const { verbs, rows, id } = open({}, { owner })
     const { id: paused } = rows.put(scheduleOf({}, { id: 'sch_2', owner }))
     const { id: others } = rows.put(scheduleOf({}, { id: 'sch_3', owner: 'agent:agt_2' }))
-    verbs.pause({ id: paused, reason: 'not now', by })
-    expect(verbs.ofAgent({ agent: 'agt_1', does: 'pause', by })).toEqual({ changed: 1 })
+    await verbs.pause({ id: paused, reason: 'not now', by })
+    expect(await verbs.ofAgent({ agent: 'agt_1', does: 'pause', by })).toEqual({ changed: 1 })
     const reasonOf = (one: string) => rows.schedule(one)?.paused?.reason
     expect([id, paused, others].map(reasonOf)).toEqual([
       'its agent does not run',
       'not now',
       undefined,
     ])
-    expect(verbs.ofAgent({ agent: 'agt_1', does: 'resume', by })).toEqual({ changed: 1 })
+    expect(await verbs.ofAgent({ agent: 'agt_1', does: 'resume', by })).toEqual({ changed: 1 })
     expect([id, paused, others].map(reasonOf)).toEqual([undefined, 'not now', undefined])
   })
 
-  it('M9: are gone with the agent, and no others', () => {
+  it('M9: are gone with the agent, and no others', async () => {
     const { verbs, rows, id } = open({}, { owner })
     rows.put(scheduleOf({}, { id: 'sch_3', owner: 'principal:ada' }))
-    expect(verbs.ofAgent({ agent: 'agt_1', does: 'remove', by })).toEqual({ changed: 1 })
+    expect(await verbs.ofAgent({ agent: 'agt_1', does: 'remove', by })).toEqual({ changed: 1 })
     expect(rows.schedules().map((one) => one.id)).toEqual(['sch_3'])
     expect(rows.schedule(id)).toBeUndefined()
   })
