@@ -133,6 +133,15 @@ async function zone({ args: [timeZone], request, print }: Context<object, [strin
   print(settings, `Your time zone is ${settings.timeZone}.`)
 }
 
+async function language({ args: [tag], request, print }: Context<object, [string?]>) {
+  const settings =
+    tag === undefined
+      ? await request('GET /api/settings')
+      : await request('POST /api/settings', { body: { language: tag } })
+  const text = settings.language ?? 'not set: what schedules tell you is in that of their task'
+  print(settings, `Your language is ${text}.`)
+}
+
 const addOptions = {
   plugin: { type: 'string', value: 'id', about: 'instead: what its manifest schedules, for you' },
   ...ownOptions,
@@ -212,6 +221,11 @@ export default {
       usage: 'isola schedule zone [<zone>]',
       about: 'Your time zone, or a new one: it holds for schedules that are made from then on.',
       run: zone,
+    },
+    language: {
+      usage: 'isola schedule language [<tag>]',
+      about: 'What schedules tell you is in it: de, pt-BR.',
+      run: language,
     },
     remove: {
       usage: 'isola schedule remove <schedule> [--yes] [--dry-run]',

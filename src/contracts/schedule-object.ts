@@ -94,7 +94,7 @@ export interface ScheduleVerbs {
   /** Sets them where any is named. */
   readonly settings: {
     readonly ask: { readonly set?: PrincipalSettings }
-    readonly answer: Required<PrincipalSettings>
+    readonly answer: PrincipalSettings & { readonly timeZone: string }
   }
 }
 

@@ -130,6 +130,8 @@ export interface Slot {
   /** Of the check first, then of the work. */
   readonly session?: string
   readonly run?: string
+  /** Of its principal, as it was when it began. */
+  readonly language?: string
   /** As its schedule was when it began, where that was changed since: what is under way goes on as it is. */
   readonly spec?: ScheduleSpec
   /** What its check answered, as JSON: the work reads it. */
@@ -208,4 +210,6 @@ export interface ScheduleChanger {
 export interface PrincipalSettings {
   /** IANA, such as Europe/Berlin; UTC unless set. */
   readonly timeZone?: string
+  /** BCP 47, such as `de` or `pt-BR`; that of the task unless set. */
+  readonly language?: string
 }

@@ -79,7 +79,7 @@ export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps)
     ...('tool' in work
       ? { directCall: { tool: work.tool, input: work.input }, isStateless: true }
       : {
-          clientInstructions: aboutOf(spec, slot.slotMs),
+          clientInstructions: aboutOf(spec, slot),
           ...(work.model !== undefined && { model: work.model }),
         }),
     ...(limits && { limits }),
@@ -97,8 +97,8 @@ function textOf(work: ScheduledWork, { checked }: Slot): string {
 }
 
 /** What whoever works should know, and is no part of the task. */
-const aboutOf = ({ name, heartbeat }: ScheduleSpec, slotMs: number): string =>
-  `This was begun by the schedule ${JSON.stringify(name)}, due ${new Date(slotMs).toISOString()}. Nobody reads along: answer with what is to be told${heartbeat ? ', or only NOTHING if there is nothing' : ''}.`
+const aboutOf = ({ name, heartbeat }: ScheduleSpec, { slotMs, language }: Slot): string =>
+  `This was begun by the schedule ${JSON.stringify(name)}, due ${new Date(slotMs).toISOString()}. Nobody reads along: answer with what is to be told${heartbeat ? ', or only NOTHING if there is nothing' : ''}.${language === undefined ? '' : ` Answer in the language ${language}, unless the task names another.`}`
 
 /** What whoever has nothing to tell answers. */
 const isNothing = (text: string): boolean => /^\W*nothing\W*$/i.test(text)

@@ -91,7 +91,13 @@ export function createStep(
       rows.put({ ...current, day: { ...spent, runs: spent.runs + 1 } })
       const state = current.spec.check ? 'checking' : 'running'
       const { limits } = leave
-      rows.putSlot({ ...own, state, beganAtMs: now(), ...(limits && { limits }), looks: 0 }, now())
+      const language = rows.setting('language')
+      const began = {
+        beganAtMs: now(),
+        ...(limits && { limits }),
+        ...(language !== undefined && { language }),
+      }
+      rows.putSlot({ ...own, state, ...began, looks: 0 }, now())
     })
   }
 

@@ -70,7 +70,12 @@ export function createReadVerbs({
     },
     settings({ set }) {
       if (set?.timeZone !== undefined) rows.set('time_zone', set.timeZone)
-      return { timeZone: rows.setting('time_zone') ?? 'UTC' }
+      if (set?.language !== undefined) rows.set('language', set.language)
+      const language = rows.setting('language')
+      return {
+        timeZone: rows.setting('time_zone') ?? 'UTC',
+        ...(language !== undefined && { language }),
+      }
     },
   }
 }

@@ -138,6 +138,19 @@ describe('a heartbeat', () => {
   })
 })
 
+describe('the language of a person', () => {
+  it('is that in which what their schedules tell is asked for', async () => {
+    const { requests } = withModel(() => ({ text: 'Drei sind offen.' }))
+    expect((await call('/api/settings', { json: { language: 'German please' } })).status).toBe(400)
+    const set = await callJson('/api/settings', { json: { language: 'de' } })
+    expect(set).toEqual({ timeZone: 'UTC', language: 'de' })
+    const { id, next } = await make({ task: 'Count.', when: { everyMinutes: 5 } })
+    await settle(id, next[0])
+    expect(JSON.stringify(requests[0]?.messages)).toContain('Answer in the language de')
+    await callJson('/api/settings', { json: { language: 'en' } })
+  })
+})
+
 describe('a schedule that is changed', () => {
   it('F11: keeps its next slot, or has that of its new times; what is null is gone', async () => {
     withModel(() => ({ text: 'done' }))

@@ -97,7 +97,10 @@ const notice = z
     session: text.optional(),
   })
   .meta({ id: 'Notice' })
-const settings = z.object({ timeZone: text })
+const settings = z.object({
+  timeZone: text,
+  language: text.optional().describe('What schedules tell you is in it.'),
+})
 
 const id = 'The schedule’s id: `sch_` and 22 characters.'
 const asItIs = { 200: { is: 'The schedule as it then is.', json: schedule } }

@@ -115,8 +115,12 @@ export function addSettingsRoutes(addRoute: AddRoute, { schedules }: HttpDeps): 
   addRoute('/api/settings', {
     GET: async (context) => jsonResponse(await schedules.ask(ownerOf(context), 'settings', {})),
     POST: async (context) => {
-      const { timeZone } = parseFields(settingsRequest, await readJsonObject(context.req.raw))
-      const set = timeZone === undefined ? {} : { timeZone }
+      const asked = parseFields(settingsRequest, await readJsonObject(context.req.raw))
+      const { timeZone, language } = asked
+      const set = {
+        ...(timeZone !== undefined && { timeZone }),
+        ...(language !== undefined && { language }),
+      }
       return jsonResponse(await schedules.ask(ownerOf(context), 'settings', { set }))
     },
   })

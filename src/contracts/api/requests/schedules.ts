@@ -196,4 +196,10 @@ export const pauseRequest = z.strictObject({ reason: z.string().min(1).max(500).
 export const noticesQuery = z.strictObject({ limit: listLimit.optional() })
 
 /** `POST /api/settings`. */
-export const settingsRequest = z.strictObject({ timeZone: timeZone.optional() })
+export const settingsRequest = z.strictObject({
+  timeZone: timeZone.optional(),
+  language: z
+    .string()
+    .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/, 'must be a language tag, such as de or pt-BR')
+    .optional(),
+})
