@@ -21,13 +21,17 @@ export const slotsOf = ({ next }: Schedule) =>
 
 const toldTo = ({ deliver: { to, session, url } }: Schedule) => [to, session, url].filter(Boolean)
 
+const checkOf = ({ tool, has }: NonNullable<Schedule['check']>) =>
+  has === undefined ? `${tool} says so` : `${tool} answers any ${has}`
+
 /** All of one. */
 export const described = (schedule: Schedule) =>
   [
     `${schedule.id}  ${schedule.name}  ${schedule.state}`,
     `  ${short(workOf(schedule), 200)}`,
     `  ${whenOf(schedule)}; catch-up ${schedule.catchUp}, overlap ${schedule.overlap}; tells ${toldTo(schedule).join(' ')}`,
-    ...(schedule.check ? [`  only if ${schedule.check.tool} says so`] : []),
+    ...(schedule.check ? [`  only if ${checkOf(schedule.check)}`] : []),
+    ...(schedule.heartbeat ? ['  a heartbeat: in one session of its own'] : []),
     ...(schedule.paused
       ? [
           `  paused ${time(schedule.paused.atMs)} by ${schedule.paused.by}: ${schedule.paused.reason}`,

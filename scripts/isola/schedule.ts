@@ -1,65 +1,12 @@
 // isola schedule …: work that begins by the clock.
 import type { Request } from '../../src/client/client.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { bodyOf, ownOptions, toNumber, type Body } from './schedule-body.ts'
 import { described, rowOf, slotsOf, whenOf } from './schedule-text.ts'
 import { short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
-type Body = Request<'POST /api/schedules'>['body']
-
-function whenIn({ cron, zone, every, at = [] }: ValuesOf<typeof addOptions>): Body['when'] {
-  const given = [cron, every, at[0]].filter((one) => one !== undefined)
-  if (given.length > 1) throw new UsageError('--cron, --every and --at exclude each other.')
-  if (zone !== undefined && cron === undefined) throw new UsageError('--zone goes with --cron.')
-  if (cron !== undefined) return { cron, ...(zone !== undefined && { timeZone: zone }) }
-  if (every !== undefined) return { everyMinutes: toNumber('every', every) }
-  return at.length > 0 ? { at: [...at] } : undefined
-}
-
-function toNumber(name: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new UsageError(`--${name} is a whole number, not ${short(text, 40)}.`)
-}
-
-function deliverIn(text: string): Body['deliver'] {
-  if (text === 'none' || text === 'principal') return { to: text }
-  if (text.startsWith('ses_')) return { to: 'session', session: text }
-  if (text.startsWith('https://')) return { to: 'webhook', url: text }
-  throw new UsageError('--deliver is none, principal, the id of a session or an https address.')
-}
-
-function inputIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new UsageError('--input is a JSON object, such as {"key":"a"}.')
-  }
-}
-
-const texts = ['name', 'agent', 'model', 'tool', 'plugin'] as const
-
-function bodyOf(task: string | undefined, values: ValuesOf<typeof addOptions>): Body {
-  const given = texts.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]]))
-  const { input, check, deliver, jitter, failures } = values
-  const { 'catch-up': catchUp, overlap, 'not-after': notAfter, 'daily-runs': runs } = values
-  const when = whenIn(values)
-  return {
-    ...Object.fromEntries(given),
-    ...(task !== undefined && { task }),
-    ...(when && { when }),
-    ...(input !== undefined && { input: inputIn(input) }),
-    ...(check !== undefined && { check: { tool: check } }),
-    // What these may be, the server says.
-    ...(catchUp !== undefined && { catchUp: catchUp as 'once' }),
-    ...(overlap !== undefined && { overlap: overlap as 'skip' }),
-    ...(notAfter !== undefined && { notAfterMinutes: toNumber('not-after', notAfter) }),
-    ...(jitter !== undefined && { jitterSeconds: toNumber('jitter', jitter) }),
-    ...(failures !== undefined && { stopAfterFailures: toNumber('failures', failures) }),
-    ...(runs !== undefined && { daily: { runs: toNumber('daily-runs', runs) } }),
-    ...(deliver !== undefined && { deliver: deliverIn(deliver) }),
-    ...(values['dry-run'] && { dryRun: true }),
-  }
-}
+type Change = Request<'POST /api/schedules/:id'>['body']
 
 async function add({
   args: [task],
@@ -67,10 +14,31 @@ async function add({
   request,
   print,
 }: Context<ValuesOf<typeof addOptions>, [string?]>) {
-  const body = bodyOf(task, values)
+  const { plugin } = values
+  const body: Body = { ...bodyOf(task, values), ...(plugin !== undefined && { plugin }) }
   const made = await request('POST /api/schedules', { body })
   if (!values['dry-run']) return print(made, described(made))
   print(made, ['Would be made, and due at:', ...slotsOf(made)].join('\n'))
+}
+
+const removable = { check: 'check', 'not-after': 'notAfterMinutes', limits: 'limits' } as const
+
+async function edit({
+  args: [id, task],
+  values,
+  request,
+  print,
+}: Context<ValuesOf<typeof editOptions>, [string, string?]>) {
+  const without = (values.without ?? []).map((name) => {
+    if (name in removable) return [removable[name as keyof typeof removable], null] as const
+    throw new UsageError(
+      `--without is ${Object.keys(removable).join(', ')}, not ${short(name, 40)}.`,
+    )
+  })
+  const body: Change = { ...bodyOf(task, values), ...Object.fromEntries(without) }
+  const schedule = await request('POST /api/schedules/:id', { params: { id }, body })
+  if (!values['dry-run']) return print(schedule, described(schedule))
+  print(schedule, `Would be:\n${described(schedule)}`)
 }
 
 async function list({ values, request, print }: Context<ValuesOf<typeof listOptions>>) {
@@ -165,30 +133,22 @@ async function zone({ args: [timeZone], request, print }: Context<object, [strin
   print(settings, `Your time zone is ${settings.timeZone}.`)
 }
 
+async function language({ args: [tag], request, print }: Context<object, [string?]>) {
+  const settings =
+    tag === undefined
+      ? await request('GET /api/settings')
+      : await request('POST /api/settings', { body: { language: tag } })
+  const text = settings.language ?? 'not set: what schedules tell you is in that of their task'
+  print(settings, `Your language is ${text}.`)
+}
+
 const addOptions = {
-  name: { type: 'string', value: 'name', about: 'what it is called' },
-  cron: { type: 'string', value: 'expression', about: 'five fields, such as "0 9 * * 1-5"' },
-  zone: { type: 'string', value: 'zone', about: 'IANA time zone of --cron; yours if absent' },
-  every: { type: 'string', value: 'minutes', about: 'instead: every so many minutes' },
-  at: { type: 'string', multiple: true, value: 'moment', about: 'instead: once, with its offset' },
-  agent: { type: 'string', value: 'name', about: 'who works; the orchestrator if absent' },
-  model: { type: 'string', value: 'name' },
-  tool: { type: 'string', value: 'name', about: 'instead of a task: one call, without a model' },
-  input: { type: 'string', value: 'json', about: 'of --tool' },
   plugin: { type: 'string', value: 'id', about: 'instead: what its manifest schedules, for you' },
-  check: { type: 'string', value: 'tool', about: 'asked first: only `shouldRun: true` goes on' },
-  'catch-up': { type: 'string', value: 'skip|once|all', about: 'of slots nobody fired in time' },
-  'not-after': { type: 'string', value: 'minutes', about: 'a slot that is later is missed' },
-  overlap: { type: 'string', value: 'skip|queue', about: 'a slot while an earlier one works' },
-  jitter: { type: 'string', value: 'seconds', about: 'comes up to so much later' },
-  'daily-runs': { type: 'string', value: 'n', about: 'so many firings a day at most' },
-  failures: { type: 'string', value: 'n', about: 'pauses itself after so many in a row' },
-  deliver: {
-    type: 'string',
-    value: 'where',
-    about: 'none, principal (your notices), the id of a session, or an https address',
-  },
-  ...dryRun,
+  ...ownOptions,
+} as const satisfies Options
+const editOptions = {
+  without: { type: 'string', multiple: true, value: 'check|not-after|limits' },
+  ...ownOptions,
 } as const satisfies Options
 const listOptions = {
   principal: { type: 'string', value: 'name', about: "another's; for operators and auditors" },
@@ -211,6 +171,13 @@ export default {
         'Has an agent do a task by the clock, or calls a tool. With --dry-run the next slots are printed, and nothing is made.',
       options: addOptions,
       run: add,
+    },
+    edit: {
+      usage: 'isola schedule edit <schedule> [<task>] [options]',
+      about:
+        'Changes what is named. Its next slot changes only with its times, and none that is due is lost. With --dry-run it is only shown.',
+      options: editOptions,
+      run: edit,
     },
     list: {
       usage: 'isola schedule list [--principal <name> | --all]',
@@ -254,6 +221,11 @@ export default {
       usage: 'isola schedule zone [<zone>]',
       about: 'Your time zone, or a new one: it holds for schedules that are made from then on.',
       run: zone,
+    },
+    language: {
+      usage: 'isola schedule language [<tag>]',
+      about: 'What schedules tell you is in it: de, pt-BR.',
+      run: language,
     },
     remove: {
       usage: 'isola schedule remove <schedule> [--yes] [--dry-run]',

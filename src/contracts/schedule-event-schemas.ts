@@ -3,13 +3,17 @@ import { deploymentKind as kind } from './event-kind.ts'
 
 const aSchedule = {
   schedule: text.describe('its id'),
-  owner: text.describe('whose object keeps it: `principal:<name>` or `plugin:<id>`'),
+  owner: text.describe('whose object keeps it: `principal:<name>`, `plugin:<id>` or `agent:<id>`'),
   name: text,
 }
 
 /** What becomes of schedules, beside what their runs say. */
 export const scheduleEventSchemas = {
   schedule_added: kind('A schedule was made.', aSchedule),
+  schedule_changed: kind('A schedule was changed.', {
+    ...aSchedule,
+    reason: text.exactOptional().describe('the names of what was changed'),
+  }),
   schedule_paused: kind('A schedule was paused, or stopped by itself after failures.', {
     ...aSchedule,
     reason: text.exactOptional(),

@@ -5,7 +5,8 @@ import type {
   PrincipalSettings,
   Schedule,
   ScheduleChanger,
-  ScheduleOwner,
+  ScheduleKeeper,
+  ScheduleSpec,
   ScheduleView,
   Slot,
   SlotState,
@@ -41,6 +42,27 @@ export interface ScheduleVerbs {
       readonly state?: SlotState
     }
     readonly answer: readonly Slot[]
+  }
+  /** What is due by then has its row first. Throws `request_conflict` where it is not `was` any more, or where too much waits. */
+  readonly edit: {
+    readonly ask: OfOne & {
+      readonly spec: ScheduleSpec
+      readonly was: ScheduleSpec
+      /** Whoever changes it: it works by that key or sign-in from then on. */
+      readonly asker: Schedule['asker']
+      readonly by: ScheduleChanger
+      readonly isDryRun?: boolean
+    }
+    readonly answer: ScheduleView
+  }
+  /** All of an agent's, when the agent is archived, comes back or is deleted. */
+  readonly ofAgent: {
+    readonly ask: {
+      readonly agent: string
+      readonly does: 'pause' | 'resume' | 'remove'
+      readonly by: ScheduleChanger
+    }
+    readonly answer: { readonly changed: number }
   }
   readonly pause: {
     readonly ask: OfOne & { readonly reason: string; readonly by: ScheduleChanger }
@@ -84,7 +106,7 @@ export interface ScheduleVerbs {
   /** Sets them where any is named. */
   readonly settings: {
     readonly ask: { readonly set?: PrincipalSettings }
-    readonly answer: Required<PrincipalSettings>
+    readonly answer: PrincipalSettings & { readonly timeZone: string }
   }
 }
 
@@ -136,7 +158,7 @@ export type CreateScheduleHost<Storage> = (
 /** Asks the objects that keep schedules. Throws their failures. */
 export interface ScheduleGateway {
   readonly ask: <Verb extends ScheduleVerb>(
-    owner: ScheduleOwner,
+    keeper: ScheduleKeeper,
     verb: Verb,
     ask: ScheduleVerbs[Verb]['ask'],
   ) => Promise<ScheduleVerbs[Verb]['answer']>
@@ -147,6 +169,13 @@ export interface ListedWish {
   readonly owner: SubscriptionOwner
   readonly event: string
   readonly hears: string
+}
+
+/** What the manifest of an enabled plugin schedules. */
+export interface ManifestSchedule {
+  readonly plugin: string
+  readonly name: string
+  readonly cron: string
 }
 
 /** The list of all schedules, a moment old. Every verb may throw `request_unavailable`. */
@@ -160,6 +189,8 @@ export interface ScheduleIndex {
   readonly wanting: (events: readonly Emitted[]) => Promise<readonly ListedWish[]>
   /** Subscriptions that the object of a plugin keeps, or those of all plugins. */
   readonly subscriptionsOf: (plugin?: string) => Promise<readonly Schedule[]>
+  /** In one read, however many plugins are enabled. */
+  readonly ofManifests: () => Promise<readonly ManifestSchedule[]>
   readonly list: (query: {
     readonly principal?: string
     readonly limit: number

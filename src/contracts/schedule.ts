@@ -36,6 +36,8 @@ export type ScheduledWork =
 export interface ScheduledCheck {
   readonly tool: string
   readonly input: JsonObject
+  /** Instead of `shouldRun`: a field of the answer that has to hold something. */
+  readonly has?: string
 }
 
 /** Where what came of it goes. */
@@ -75,6 +77,8 @@ export interface ScheduleSpec {
   readonly deliver: DeliverTo
   /** Of a subscription: the named session in which all firings work; each in its own if absent. */
   readonly session?: string
+  /** All firings work in one session of the schedule's own, and what has nothing to tell is silent. */
+  readonly heartbeat?: true
 }
 
 /** In whose name it works: the key or sign-in it was made with, looked up anew before each firing. */
@@ -84,8 +88,10 @@ export interface ScheduleAsker {
   readonly grant?: string
 }
 
-/** Whose object keeps it, tagged: a persistent agent's will be `agent:<id>`. */
-export type ScheduleOwner = `principal:${string}` | `plugin:${string}`
+/** Whose object keeps it, tagged. */
+export type ScheduleKeeper = `principal:${string}` | `plugin:${string}`
+/** Whose it is. An agent's is kept by the principal that owns the agent, and works in that principal's name. */
+export type ScheduleOwner = ScheduleKeeper | `agent:${string}`
 
 /** A schedule as its owner's object has it. */
 export interface Schedule {
@@ -144,6 +150,10 @@ export interface Slot {
   /** Of the check first, then of the work. */
   readonly session?: string
   readonly run?: string
+  /** Of its principal, as it was when it began. */
+  readonly language?: string
+  /** As its schedule was when it began, where that was changed since: what is under way goes on as it is. */
+  readonly spec?: ScheduleSpec
   /** What its check answered, as JSON: the work reads it. */
   readonly checked?: string
   /** What it says, cut. */
@@ -204,6 +214,7 @@ export type ToldEvent = DeploymentDraft<ScheduleEventType> & {
 }
 export type ScheduleEventType =
   | 'schedule_added'
+  | 'schedule_changed'
   | 'schedule_paused'
   | 'schedule_resumed'
   | 'schedule_removed'
@@ -220,4 +231,6 @@ export interface ScheduleChanger {
 export interface PrincipalSettings {
   /** IANA, such as Europe/Berlin; UTC unless set. */
   readonly timeZone?: string
+  /** BCP 47, such as `de` or `pt-BR`; that of the task unless set. */
+  readonly language?: string
 }

@@ -76,7 +76,7 @@ export const access = {
   '/api/approval-rules': { GET: sessionReaders },
   '/api/approval-rules/:rule': { DELETE: talkers },
   '/api/schedules': { GET: sessionReaders, POST: talkers },
-  '/api/schedules/:id': { GET: sessionReaders, DELETE: talkers },
+  '/api/schedules/:id': { GET: sessionReaders, POST: talkers, DELETE: talkers },
   '/api/schedules/:id/history': { GET: sessionReaders },
   '/api/schedules/:id/pause': { POST: talkers },
   '/api/schedules/:id/resume': { POST: talkers },

@@ -7,6 +7,7 @@ import type { RequestEntry } from '#contracts/telemetry.ts'
 import { access } from './access.ts'
 import type { HttpApp, HttpContext, HttpDeps, HttpEnv, HttpHandler } from './deps.ts'
 import { addFrontRoutes } from './front/front.ts'
+import { keepAlive } from './keep-alive.ts'
 import { lazily } from './lazily.ts'
 import { allowedHosts } from './mcp/hosts.ts'
 import { createChatCompletions } from './openai/chat-completions.ts'
@@ -194,5 +195,7 @@ function addGuards(app: HttpApp, deps: HttpDeps): void {
     // What an operator does asks for that itself, where it looks at agents.
     if (!isOperatorPath(req.path)) await deps.refreshAgents?.()
     await next()
+    const look = deps.schedules.glance()
+    if (look) keepAlive(context, look)
   })
 }

@@ -27,6 +27,7 @@ import type { PrincipalReader } from '#contracts/principal.ts'
 import type { RequestLimits } from '#contracts/request-limits.ts'
 import type { ReadImage } from '#contracts/read-image.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
+import type { AgentSchedules } from '#contracts/agent-schedules.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
@@ -96,6 +97,10 @@ export interface HttpDeps {
     Pick<ScheduleIndex, 'find' | 'list'> & {
       /** Brings the schedule of a manifest, or of all of them, to what is enabled. Never throws. */
       readonly syncPlugins: (plugin?: string) => Promise<void>
+      /** Of agents without a plugin: told of each change of one. */
+      readonly ofAgents: AgentSchedules
+      /** Looks whether any is late, at most once a minute. Never throws. */
+      readonly glance: () => Promise<void> | undefined
     }
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport

@@ -1,5 +1,6 @@
 import type { ScheduleIndex } from '#contracts/schedule-object.ts'
 import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
+import { createAgentSchedules } from './agent-schedules.ts'
 import { createEventBus, createMissedEvents } from './bus.ts'
 import { createDeliver, type DeliverDeps } from './deliver.ts'
 import { createScheduleGateway, type GatewayDeps } from './gateway.ts'
@@ -7,7 +8,7 @@ import { createScheduleHosts, type HostDeps } from './host.ts'
 import { createPluginSchedules, type PluginSchedulesDeps } from './plugin-schedules.ts'
 import { createPluginSubscriptions, type PluginSubscriptionsDeps } from './plugin-subscriptions.ts'
 import { createScheduleTools, toolOwner } from './tools.ts'
-import { createWatchdog, type WatchdogDeps } from './watchdog.ts'
+import { createGlance, createWatchdog, type WatchdogDeps } from './watchdog.ts'
 
 export interface ScheduleParts
   extends
@@ -27,7 +28,7 @@ export interface ScheduleParts
   readonly governance: Pick<HostDeps, 'mayBegin' | 'createJob'> & {
     readonly principals: Pick<HostDeps, 'report'>
   }
-  readonly installed: Pick<DeliverDeps, 'snapshot'> & Pick<PluginAdministration, 'list' | 'show'>
+  readonly installed: Pick<DeliverDeps, 'snapshot'> & Pick<PluginAdministration, 'show'>
 }
 
 /** Schedules: what the objects that keep them do, the way to them, and who watches. */
@@ -38,6 +39,7 @@ export function composeSchedules({ sessions, governance, installed, ...parts }: 
   const ofPlugins = { ...parts, gateway, plugins: installed }
   const syncSchedules = createPluginSchedules(ofPlugins)
   const syncSubscriptions = createPluginSubscriptions(ofPlugins)
+  const watch = createWatchdog({ ...parts, gateway })
   return {
     gateway,
     events,
@@ -51,7 +53,8 @@ export function composeSchedules({ sessions, governance, installed, ...parts }: 
       createJob: governance.createJob,
       report: governance.principals.report,
     }),
-    watch: createWatchdog({ ...parts, gateway }),
+    watch,
+    glance: createGlance(watch, parts.clock),
     /** Tools that are no plugin's, with what agents are wired from. */
     tools: {
       id: toolOwner,
@@ -59,6 +62,8 @@ export function composeSchedules({ sessions, governance, installed, ...parts }: 
       isExclusive: false,
       offers: { resources: [], prompts: [] },
     },
+    /** For the room that keeps agents without a plugin. */
+    ofAgents: createAgentSchedules({ ...parts, gateway }),
     async syncPlugins(plugin?: string) {
       await syncSchedules(plugin)
       await syncSubscriptions(plugin)

@@ -5,7 +5,13 @@ import { lengthPrefixed } from '#contracts/naming.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { Schedule, ScheduledWork, Slot } from '#contracts/schedule.ts'
+import type {
+  Schedule,
+  ScheduledCheck,
+  ScheduledWork,
+  ScheduleSpec,
+  Slot,
+} from '#contracts/schedule.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { Ask, SubmitAs } from '#contracts/submit-as.ts'
@@ -45,14 +51,20 @@ const keyOf = ({ schedule, slotMs, state, cause }: Slot, sha256: FiringDeps['sha
 
 /** Begins the run of a slot that is checking or running. Asked again it joins the run that is there. Throws what was refused. */
 export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps): Promise<Begun> {
-  const { asker, spec, id } = schedule
+  const { asker, id } = schedule
+  const { spec = schedule.spec } = slot
   const { limits } = slot
   const { principal, ...credential } = asker
   const isCheck = slot.state === 'checking' && spec.check !== undefined
   const work = isCheck ? { agent: spec.work.agent, ...spec.check } : spec.work
   const { cause } = slot
-  const own = ['schedule', id, `${slot.slotMs}:${isCheck ? 'check' : 'work'}`]
-  const name = spec.session === undefined ? own : [spec.session]
+  const own = ['schedule', id]
+  // A session stays with the agent that it began with.
+  const ofSlot =
+    spec.heartbeat && !isCheck
+      ? ['own', work.agent]
+      : [`${slot.slotMs}:${isCheck ? 'check' : 'work'}`]
+  const name = spec.session === undefined ? [...own, ...ofSlot] : [spec.session]
   const session = await deps.sessions.idFor('named', [principal, ...name])
   const ask: Ask = {
     session,
@@ -74,7 +86,7 @@ export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps)
     ...('tool' in work
       ? { directCall: { tool: work.tool, input: work.input }, isStateless: true }
       : {
-          clientInstructions: aboutOf(spec.name, slot),
+          clientInstructions: aboutOf(spec, slot),
           ...(work.model !== undefined && { model: work.model }),
         }),
     ...(limits && { limits }),
@@ -92,8 +104,8 @@ function textOf(work: ScheduledWork, { checked }: Slot): string {
 }
 
 /** What whoever works should know, and is no part of the task. */
-const aboutOf = (name: string, { slotMs, cause }: Slot): string =>
-  `This was begun by the ${cause ? 'subscription' : 'schedule'} ${JSON.stringify(name)}, ${cause ? `by the event ${cause.name}` : `due ${new Date(slotMs).toISOString()}`}. Nobody reads along: answer with what is to be told.`
+const aboutOf = ({ name, heartbeat }: ScheduleSpec, { slotMs, language, cause }: Slot): string =>
+  `This was begun by the ${cause ? 'subscription' : 'schedule'} ${JSON.stringify(name)}, ${cause ? `by the event ${cause.name}` : `due ${new Date(slotMs).toISOString()}`}. Nobody reads along: answer with what is to be told${heartbeat ? ', or only NOTHING if there is nothing' : ''}.${language === undefined ? '' : ` Answer in the language ${language}, unless the task names another.`}`
 
 /** What was emitted, beside the task and never as one: whoever wrote it, it is the label that counts. */
 const toMaterial = ({
@@ -111,13 +123,19 @@ const toMaterial = ({
   return { role: 'user', text, taint: ['context'], label } as const
 }
 
+/** What whoever has nothing to tell answers. */
+const isNothing = (text: string): boolean => /^\W*nothing\W*$/i.test(text)
+
 /** Looks at the run of a slot. Throws where its session cannot be asked, and `request_not_found` if it is gone. */
 export async function lookAtRun(
-  { asker }: Schedule,
-  { session = '', run = '' }: Slot,
+  { asker, spec: now }: Schedule,
+  { session = '', run = '', spec = now }: Slot,
   { sessions }: Pick<FiringDeps, 'sessions'>,
 ): Promise<Outcome> {
-  return toOutcome(unwrap(await sessions.at(session).result(asker.principal, run)))
+  const outcome = toOutcome(unwrap(await sessions.at(session).result(asker.principal, run)))
+  if (outcome.state === 'open' || !spec.heartbeat || !isNothing(outcome.text ?? '')) return outcome
+  const { text: _, ...silent } = outcome
+  return silent
 }
 
 function toOutcome({ state, result }: RunView): Outcome {
@@ -146,7 +164,11 @@ function saidIn(output: unknown): string {
 }
 
 /** What a check says: whether the work begins, and what it reads of it. */
-export const isCalledFor = (output: unknown): boolean => Object(output).shouldRun === true
+export function isCalledFor({ has }: Pick<ScheduledCheck, 'has'>, output: unknown): boolean {
+  if (has === undefined) return Object(output).shouldRun === true
+  const found: unknown = Object(output)[has]
+  return typeof found === 'object' ? Object.keys(found ?? {}).length > 0 : Boolean(found)
+}
 export const toChecked = (output: unknown): string =>
   headOf(JSON.stringify(output ?? null), maxCheckedChars)
 

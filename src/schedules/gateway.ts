@@ -8,7 +8,7 @@ import type {
   ScheduleVerb,
   ScheduleVerbs,
 } from '#contracts/schedule-object.ts'
-import type { ScheduleOwner } from '#contracts/schedule.ts'
+import type { ScheduleKeeper } from '#contracts/schedule.ts'
 
 /** What is needed of a Durable Object namespace. */
 interface Namespace {
@@ -23,21 +23,21 @@ export interface GatewayDeps {
 
 /** Asks whoever keeps a schedule. An object that does not answer is `request_unavailable`. */
 export function createScheduleGateway({ namespaces, sha256 }: GatewayDeps): ScheduleGateway {
-  const at = (owner: ScheduleOwner): ScheduleApi => {
-    const name = owner.slice(owner.indexOf(':') + 1)
-    const isPlugin = owner.startsWith('plugin:')
+  const at = (keeper: ScheduleKeeper): ScheduleApi => {
+    const name = keeper.slice(keeper.indexOf(':') + 1)
+    const isPlugin = keeper.startsWith('plugin:')
     const parts = isPlugin ? pluginServiceParts(name) : principalParts(name)
     const namespace = isPlugin ? namespaces.plugin : namespaces.principal
     return namespace.getByName(sha256(lengthPrefixed(parts))) as ScheduleApi
   }
   return {
     async ask<Verb extends ScheduleVerb>(
-      owner: ScheduleOwner,
+      keeper: ScheduleKeeper,
       verb: Verb,
       ask: ScheduleVerbs[Verb]['ask'],
     ) {
       const request = { verb, ask } as ScheduleRequest // a pair of the table, as the arguments say
-      const reply = await at(owner)
+      const reply = await at(keeper)
         .schedules(request)
         .catch((cause: unknown) => {
           if (errorCode(cause) !== undefined) throw cause

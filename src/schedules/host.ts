@@ -5,6 +5,7 @@ import {
   type ScheduleAnswer,
   type ScheduleJobs,
 } from '#contracts/schedule-object.ts'
+import { createEditVerbs } from './edit.ts'
 import { createKeeper, type KeeperDeps } from './keeper.ts'
 import { createScheduleRows } from './rows.ts'
 import { createHear } from './hear.ts'
@@ -43,8 +44,10 @@ export const createScheduleHosts =
       if (next !== undefined) job.at(next)
     }
     const parts = { rows, keeper, storage, nowMs, wake }
+    const change = createChangeVerbs(parts)
     const verbs: Verbs = {
-      ...createChangeVerbs(parts),
+      ...change,
+      ...createEditVerbs(parts, change),
       ...createReadVerbs(parts),
       hear: createHear({ ...parts, mayBegin: deps.mayBegin }),
       async poke({ schedules }) {

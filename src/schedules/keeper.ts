@@ -27,7 +27,10 @@ const watchedMs = 15 * 60_000
 /** The work of an object's schedules: what is due is settled, begun, looked at, delivered and told. */
 export interface Keeper {
   /** Settles what is due. Synchronous: in the same go as what is read before or written after it. */
-  readonly settle: (schedule: Schedule) => Schedule
+  readonly settle: (
+    schedule: Schedule,
+    how?: { /** Jitter or not: what is due has its row. */ readonly isNow: true },
+  ) => Schedule
   /** All that is to be done now. Never throws. */
   readonly look: () => Promise<void>
   /** When there is something to do next. */
@@ -52,10 +55,11 @@ export function createKeeper(
   const add = (slot: Slot, open: number): boolean =>
     rows.addSlot(slot, slot.state === 'queued' && open === 0 ? now() : undefined)
 
-  const settle = (schedule: Schedule): Schedule => {
+  const settle: Keeper['settle'] = (schedule, how) => {
     const { id } = schedule
     const open = rows.open(id)
-    const due = settleDue(schedule, now(), { open: open.length }, jitter(schedule))
+    const late = how?.isNow ? () => 0 : jitter(schedule)
+    const due = settleDue(schedule, now(), { open: open.length }, late)
     if (due.verdicts.length === 0) return schedule
     let count = open.length
     for (const verdict of due.verdicts) {

@@ -2,19 +2,20 @@ import { lengthPrefixed } from '#contracts/naming.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
 import { cronOfManifest, toScheduleSpec, workOfPlugin } from '#contracts/schedule-spec.ts'
+import { keeperOf } from '#contracts/schedule-keeper.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
 import type { Schedule, ScheduleSpec } from '#contracts/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
 
 export interface PluginSchedulesDeps extends Pick<Sources, 'sha256'> {
   readonly gateway: Pick<ScheduleGateway, 'ask'>
-  readonly index: Pick<ScheduleIndex, 'find' | 'list'>
-  readonly plugins: Pick<PluginAdministration, 'list' | 'show'>
+  readonly index: Pick<ScheduleIndex, 'find' | 'list' | 'ofManifests'>
+  readonly plugins: Pick<PluginAdministration, 'show'>
   readonly onFault: (error: unknown) => void
 }
 
 const by = { principal: 'operator', trace: '' }
-const maxListed = 500
+const pageSize = 500
 
 /**
  * Brings the objects of plugins to what is enabled: each whose manifest has a schedule keeps it, in the operator's name,
@@ -44,8 +45,8 @@ export function createPluginSchedules(
       await gateway.ask(owner, 'add', { schedule, by })
     }
   }
-  const drop = ({ owner, id }: Schedule) =>
-    gateway.ask(owner, 'remove', { id, by }).catch((error: unknown) => {
+  const drop = (one: Pick<Schedule, 'owner' | 'asker' | 'id'>) =>
+    gateway.ask(keeperOf(one), 'remove', { id: one.id, by }).catch((error: unknown) => {
       if (errorCode(error) !== 'request_not_found') throw error
     })
 
@@ -59,22 +60,30 @@ export function createPluginSchedules(
     if (kept) await drop(kept)
   }
 
+  /** By id: those that the objects of plugins keep. */
+  const allKept = async (): Promise<Map<string, Schedule>> => {
+    const found = new Map<string, Schedule>()
+    for (let after = ''; ;) {
+      const page = await index.list({ principal: by.principal, limit: pageSize, after })
+      for (const one of page) if (one.owner.startsWith('plugin:')) found.set(one.id, one)
+      if (page.length < pageSize) return found
+      after = page.at(-1)?.id ?? ''
+    }
+  }
+
   return async (plugin) => {
     try {
       if (plugin !== undefined) return await syncOne(plugin)
-      const enabled = (await plugins.list()).filter(({ state }) => state === 'enabled')
-      const wanted = new Map<string, { readonly name: string; readonly cron: string }>()
-      for (const { id, name } of enabled) {
-        const cron = cronOfManifest((await plugins.show(id))?.manifest)
-        if (cron !== undefined) wanted.set(id, { name: name ?? id, cron })
+      const [wanted, kept] = await Promise.all([index.ofManifests(), allKept()])
+      for (const { plugin: id, name, cron } of wanted) {
+        const there = kept.get(idOf(id))
+        kept.delete(idOf(id))
+        const when = there?.spec.when
+        // What is as it should be is asked nothing.
+        if (!when || !('cron' in when) || when.cron !== cron || there.spec.name !== name)
+          await keep(id, name, cron)
       }
-      for (const [id, { name, cron }] of wanted) await keep(id, name, cron)
-      const listed = await index.list({ principal: by.principal, limit: maxListed })
-      const isLeft = ({ owner, id }: Schedule) => {
-        const plugin = owner.startsWith('plugin:') ? owner.slice('plugin:'.length) : undefined
-        return plugin !== undefined && id === idOf(plugin) && !wanted.has(plugin)
-      }
-      for (const one of listed.filter(isLeft)) await drop(one)
+      for (const one of kept.values()) await drop(one)
     } catch (error) {
       deps.onFault(error)
     }

@@ -1,4 +1,4 @@
-import type { Slot, SlotState } from '#contracts/schedule.ts'
+import type { ScheduleSpec, Slot, SlotState } from '#contracts/schedule.ts'
 
 export type SqlValues = readonly (string | number | null)[]
 type Rows = readonly Readonly<Record<string, unknown>>[]
@@ -20,6 +20,8 @@ export interface SlotRows {
   /** False if there is one of this moment: nothing is changed then. */
   readonly addSlot: (slot: Slot, lookMs: number | undefined) => boolean
   readonly putSlot: (slot: Slot, lookMs: number | undefined) => void
+  /** The schedule as it was, kept with what is under way and has none. When that is looked at stays. */
+  readonly pin: (schedule: string, spec: ScheduleSpec) => void
   /** What is to be looked at by then, the longest waiting first. */
   readonly toLook: (nowMs: number, limit: number) => readonly Slot[]
   readonly nextLookMs: () => number | undefined
@@ -77,6 +79,13 @@ export const createSlotRows = ({ read, write }: Tables): SlotRows => ({
       `UPDATE schedule_slots SET is_open = ?3, look_ms = ?4, body = ?5
        WHERE schedule = ?1 AND slot_ms = ?2`,
       ...slotValues(slot, lookMs),
+    ),
+  pin: (id, spec) =>
+    void write(
+      `UPDATE schedule_slots SET body = json_set(body, '$.spec', json(?2))
+       WHERE schedule = ?1 AND is_open = 1 AND body ->> '$.state' <> 'queued' AND body ->> '$.spec' IS NULL`,
+      id,
+      JSON.stringify(spec),
     ),
   toLook: (nowMs, limit) =>
     bodies(

@@ -1,3 +1,4 @@
+import { keeperOf } from '#contracts/schedule-keeper.ts'
 import type { DeliverTo, Schedule, Slot, SlotDelivery } from '#contracts/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { expired } from './chain.ts'
@@ -49,8 +50,9 @@ function createChanges(
       const stops = after.paused !== undefined && schedule.paused === undefined
       const delivery = deliveryOf(spec.deliver, slot, stops)
       const { paused: _, ...rest } = schedule
+      const { spec: _was, ...ended } = slot
       const told = {
-        ...slot,
+        ...ended,
         endedAtMs: now(),
         ...(delivery && { delivery }),
         ...(stops && after.paused && { text: `"${spec.name}" is paused: ${after.paused.reason}` }),
@@ -106,7 +108,13 @@ export function createStep(
       rows.put({ ...current, day: { ...spent, runs: spent.runs + 1 } })
       const state = current.spec.check ? 'checking' : 'running'
       const { limits } = leave
-      rows.putSlot({ ...own, state, beganAtMs: now(), ...(limits && { limits }), looks: 0 }, now())
+      const language = rows.setting('language')
+      const began = {
+        beganAtMs: now(),
+        ...(limits && { limits }),
+        ...(language !== undefined && { language }),
+      }
+      rows.putSlot({ ...own, state, ...began, looks: 0 }, now())
     })
   }
 
@@ -131,7 +139,8 @@ export function createStep(
       if (reason !== undefined) return end(current, { ...spent, state: 'failed', reason })
       if (own.state === 'running') return end(current, { ...spent, state: 'done' })
       const { text: _text, ...checked } = spent
-      if (!isCalledFor(output))
+      const { spec = current.spec } = own
+      if (!isCalledFor(spec.check ?? {}, output))
         return end(current, {
           ...checked,
           state: 'skipped',
@@ -152,7 +161,7 @@ export function createStep(
         rows.putSlot({ ...own, delivery: { ...delivery, attempts, ...how } }, lookMs)
       })
     try {
-      if (to.to === 'principal' && schedule.owner === `principal:${schedule.asker.principal}`)
+      if (to.to === 'principal' && keeperOf(schedule) === `principal:${schedule.asker.principal}`)
         rows.addNotice(toNotice(schedule, slot, key), maxNotices)
       else await deps.deliver(to, { schedule, slot, key })
       set({ state: 'delivered', atMs: now() })

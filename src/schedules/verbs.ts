@@ -35,7 +35,7 @@ export function freeMoment(rows: Pick<ScheduleRows, 'slots'>, id: string, nowMs:
 }
 
 /** One that is not there and somebody else's look alike. */
-const findIn =
+export const findIn =
   (rows: ScheduleRows) =>
   ({ id, principal }: { readonly id: string; readonly principal?: string }): Schedule => {
     const schedule = rows.schedule(id)
@@ -44,7 +44,7 @@ const findIn =
     throw new IsolaError('request_not_found', 'There is no such schedule.')
   }
 
-const toView = (schedule: Schedule): ScheduleView => {
+export const toView = (schedule: Schedule): ScheduleView => {
   const { nextMs, paused, spec } = schedule
   const next =
     nextMs === undefined || paused ? [] : [nextMs, ...nextSlots(spec.when, nextMs, shownSlots - 1)]
@@ -87,10 +87,21 @@ export function createReadVerbs({
     },
     settings({ set }) {
       if (set?.timeZone !== undefined) rows.set('time_zone', set.timeZone)
-      return { timeZone: rows.setting('time_zone') ?? 'UTC' }
+      if (set?.language !== undefined) rows.set('language', set.language)
+      const language = rows.setting('language')
+      return {
+        timeZone: rows.setting('time_zone') ?? 'UTC',
+        ...(language !== undefined && { language }),
+      }
     },
   }
 }
+
+export const isLike = (one: unknown, other: unknown) =>
+  JSON.stringify(one) === JSON.stringify(other)
+
+export const neverDue = () =>
+  new IsolaError('request_invalid', 'when: it is never due from now on.', { param: 'when' })
 
 /** Verbs that make, stop or fire one. */
 export function createChangeVerbs({
@@ -109,16 +120,13 @@ export function createChangeVerbs({
     add({ schedule: { id, owner, asker, spec }, by, isDryRun }) {
       const there = rows.schedule(id)
       if (there) {
-        if (JSON.stringify(there.spec) === JSON.stringify(spec)) return toView(there)
+        if (isLike(there.spec, spec)) return toView(there)
         const message = 'This idempotency key came with another schedule.'
         throw new IsolaError('request_idempotency_mismatch', message)
       }
       const atMs = nowMs()
       const nextMs = nextSlot(spec.when, atMs)
-      if (nextMs === undefined && !isWanted(spec.when))
-        throw new IsolaError('request_invalid', 'when: it is never due from now on.', {
-          param: 'when',
-        })
+      if (nextMs === undefined && !isWanted(spec.when)) throw neverDue()
       if (rows.schedules().length >= maxSchedules)
         throw new IsolaError(
           'request_conflict',

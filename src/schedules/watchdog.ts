@@ -1,5 +1,6 @@
 import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
-import type { Schedule } from '#contracts/schedule.ts'
+import { keeperOf } from '#contracts/schedule-keeper.ts'
+import type { ScheduleKeeper, Schedule } from '#contracts/schedule.ts'
 import type { Clock } from '#contracts/sources.ts'
 
 export interface WatchdogDeps {
@@ -13,6 +14,9 @@ export interface WatchdogDeps {
 export const lateMs = 2 * 60_000
 const maxPoked = 50
 
+/** So often, at most, requests have an isolate look. */
+const glanceMs = 60_000
+
 /**
  * Looks whether an owner's alarm was lost: one indexed question, which finds nothing as long as none was. Those that
  * are late are asked to look themselves, so that a slot has one writer whoever notices. Never throws.
@@ -21,12 +25,26 @@ export function createWatchdog({ index, gateway, clock, onFault }: WatchdogDeps)
   return async (): Promise<void> => {
     try {
       const late = await index.late(clock.nowMs() - lateMs, maxPoked)
-      const byOwner = Map.groupBy(late, ({ owner }) => owner)
-      const poke = ([owner, schedules]: readonly [Schedule['owner'], readonly Schedule[]]) =>
-        gateway.ask(owner, 'poke', { schedules }).catch(onFault)
+      const byOwner = Map.groupBy(late, keeperOf)
+      const poke = ([keeper, schedules]: readonly [ScheduleKeeper, readonly Schedule[]]) =>
+        gateway.ask(keeper, 'poke', { schedules }).catch(onFault)
       await Promise.all([...byOwner].map(poke))
     } catch (error) {
       onFault(error)
     }
+  }
+}
+
+/**
+ * The same beside what somebody asked for, once a minute of an isolate at most: requests are a clock too where the
+ * trigger has stopped. `undefined` where it is not time, at the cost of a comparison.
+ */
+export function createGlance(watch: () => Promise<void>, clock: WatchdogDeps['clock']) {
+  let lastMs = -Infinity
+  return (): Promise<void> | undefined => {
+    const nowMs = clock.nowMs()
+    if (Math.abs(nowMs - lastMs) < glanceMs) return undefined
+    lastMs = nowMs
+    return watch()
   }
 }

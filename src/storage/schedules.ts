@@ -1,6 +1,6 @@
 import { deploymentEvent } from '#contracts/event.ts'
 import { allOf, type Emitted } from '#contracts/event-bus.ts'
-import type { ListedWish, ScheduleIndex } from '#contracts/schedule-object.ts'
+import type { ListedWish, ManifestSchedule, ScheduleIndex } from '#contracts/schedule-object.ts'
 import type { Schedule, ToldSchedule } from '#contracts/schedule.ts'
 import type { Database, Statement } from './database.ts'
 import { eventRow } from './deployment-log.ts'
@@ -15,6 +15,10 @@ const isSubscription = `substr(id, 1, 4) = 'sub_'`
 const wanting = `
   SELECT owner, event, hears FROM schedules WHERE event IN (SELECT value FROM json_each(?1)) AND hears IN (?2, '*')
   UNION SELECT owner, event, hears FROM schedules WHERE event IN (SELECT value FROM json_each(?3))`
+
+const ofManifests = `
+  SELECT id AS plugin, coalesce(manifest ->> '$.name', id) AS name, manifest ->> '$.schedule' AS cron FROM manifests
+  WHERE state = 'enabled' AND json_type(manifest, '$.schedule') = 'text' ORDER BY id`
 
 /** Nothing was told of this version yet. */
 const isNews = 'coalesce((SELECT version FROM schedules WHERE id = ?6), -1) < ?7'
@@ -36,6 +40,10 @@ export function createScheduleIndex(database: Database): ScheduleIndex {
     async find(id) {
       const [found] = await all('SELECT body FROM schedules WHERE id = ?1', id)
       return found
+    },
+    async ofManifests() {
+      const statement = database.prepare(ofManifests)
+      return (await reached(() => statement.all<ManifestSchedule>())).results
     },
     subscriptionsOf: (plugin) =>
       plugin === undefined

@@ -361,6 +361,8 @@ export function createFakeApp(options: FakeOptions = {}) {
       find: async () => undefined,
       list: async () => [],
       syncPlugins: async () => {},
+      ofAgents: { sync: async () => {}, removed: async () => {} },
+      glance: () => undefined,
       ask: async () => {
         throw new IsolaError('request_not_found', 'There is no such schedule.')
       },

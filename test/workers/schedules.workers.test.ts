@@ -3,7 +3,6 @@ import {
   createExecutionContext,
   createScheduledController,
   runDurableObjectAlarm,
-  runInDurableObject,
   waitOnExecutionContext,
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
@@ -11,57 +10,37 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import worker from '../../src/index.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { sha256 } from '../fakes/kernel.ts'
+import {
+  historyOf,
+  laterMs,
+  loseAlarm,
+  make,
+  minuteMs,
+  ownObject,
+  principals,
+  removeSchedules,
+  ringAt,
+  rowsOf,
+  setTime,
+  settle,
+  startMs,
+} from '../fakes/schedule-world.ts'
 import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'
-
-const minuteMs = 60_000
-const startMs = Date.UTC(2026, 10, 24, 6, 0, 30)
-
-/** The binding without its methods, whose types are too deep for the compiler. */
-const principals = env.PRINCIPAL as unknown as DurableObjectNamespace
-const ownObject = () => principals.getByName(sha256('9:principal8:operator'))
 
 let upstream: ReturnType<typeof installUpstream> | undefined
 const withModel = (script: UpstreamScript) => (upstream = installUpstream(script))
 afterEach(async () => {
-  // They are all in one object: what a test leaves would ring in the next one.
-  const { schedules } = await callJson('/api/schedules')
-  for (const { id } of schedules) await call(`/api/schedules/${id}`, { method: 'DELETE' })
+  await removeSchedules()
   upstream?.restore()
   vi.useRealTimers()
 })
 
-const setTime = (atMs: number) => {
-  vi.useFakeTimers({ toFake: ['Date'] })
-  vi.setSystemTime(atMs)
-}
-
-/** Moves the clock and has the object's alarm ring, as often as it has something to do by then. */
-async function ringAt(atMs: number, object = ownObject()): Promise<void> {
-  setTime(atMs)
-  for (let ring = 0; ring < 8; ring += 1) await runDurableObjectAlarm(object)
-}
-/** Rings until no slot is under way. */
-async function settle(id: string, fromMs: number): Promise<Answer> {
-  let history: Answer
-  for (let step = 0; step < 60; step += 1) {
-    await ringAt(fromMs + step * 2_000)
-    history = await historyOf(id)
-    const isOpen = ({ state, delivery }: Answer) =>
-      ['queued', 'checking', 'running'].includes(state) || delivery?.state === 'waiting'
-    if (history.length > 0 && !history.some(isOpen)) return history
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  throw new Error(`it is still under way: ${JSON.stringify(history)}`)
-}
 async function tick(cron = '* * * * *'): Promise<void> {
   const context = createExecutionContext()
   const controller = createScheduledController({ cron, scheduledTime: new Date() })
   await worker.scheduled(controller)
   await waitOnExecutionContext(context)
 }
-const historyOf = async (id: string): Promise<Answer> =>
-  (await callJson(`/api/schedules/${id}/history`)).slots
-const make = (body: object) => callJson('/api/schedules', { json: body })
 
 describe('a schedule of a person', () => {
   it('M9: works in a session of its own at its time, and tells its principal what came of it', async () => {
@@ -133,13 +112,14 @@ describe('a schedule of a person', () => {
 
   it('F11: is found by the watchdog when its alarm is lost', async () => {
     withModel(() => ({ text: 'done' }))
-    setTime(startMs)
+    setTime(laterMs)
     const { id, next } = await make({ task: 'Go.', when: { everyMinutes: 30 } })
-    await ringAt(startMs) // its list is told
-    await runInDurableObject(ownObject(), (_instance, { storage }) => storage.deleteAlarm())
+    await ringAt(laterMs) // its list is told
+    await loseAlarm()
     setTime(next[0] + 5 * minuteMs)
+    expect(await rowsOf(id)).toEqual([])
     await tick()
-    expect(await historyOf(id)).toHaveLength(1)
+    expect(await rowsOf(id)).toEqual([{ slot_ms: next[0] }])
     const slots = await settle(id, next[0] + 5 * minuteMs)
     expect(slots).toMatchObject([{ slotMs: next[0], state: 'done' }])
   })

@@ -14,6 +14,9 @@ const reserved: ReadonlySet<string> = new Set([
   'community',
 ])
 
+/** What tools of ours are called after that are no plugin's (`schedule__create`). */
+const toolOwners: ReadonlySet<string> = new Set(['schedule'])
+
 /** Whether a name is ours, of a plugin or of a skill. */
 export const isReserved = (id: string): boolean => reserved.has(id) || id.startsWith('isola-')
 
@@ -24,7 +27,7 @@ export const isReserved = (id: string): boolean => reserved.has(id) || id.starts
  * @throws `plugin_name_collision`
  */
 export function checkPluginId(id: string, builtin: ReadonlySet<string>): void {
-  if (isReserved(id)) throw collision(id, 'is reserved for Isola itself')
+  if (isReserved(id) || toolOwners.has(id)) throw collision(id, 'is reserved for Isola itself')
   if (builtin.has(id)) throw builtinCollision(id)
 }
 

@@ -6,6 +6,7 @@ import {
   historyQuery,
   noticesQuery,
   pauseRequest,
+  scheduleChange,
   scheduleRequest,
   schedulesQuery,
   settingsRequest,
@@ -26,7 +27,9 @@ export const deliverTo = z.object({
 const schedule = z
   .object({
     id: text.describe('`sch_` and 22 characters.'),
-    owner: text.describe('Whose object keeps it: `principal:<name>` or `plugin:<id>`.'),
+    owner: text.describe(
+      'Whose object keeps it: `principal:<name>`, `plugin:<id>` or `agent:<id>`.',
+    ),
     principal: text.describe('In whose name it works.'),
     name: text,
     state: z.enum(['active', 'paused', 'over']).describe('`over`: it is never due again.'),
@@ -39,7 +42,7 @@ const schedule = z
       tool: text.optional(),
       input: object.optional(),
     }),
-    check: z.object({ tool: text, input: object }).optional(),
+    check: z.object({ tool: text, input: object, has: text.optional() }).optional(),
     catchUp: z.enum(['skip', 'once', 'all']),
     notAfterMs: count.optional(),
     overlap: z.enum(['skip', 'queue']),
@@ -48,6 +51,7 @@ const schedule = z
     daily: z.object({ runs: count, tokens: count.optional(), costUsd: usd.optional() }),
     stopAfterFailures: count,
     deliver: deliverTo,
+    heartbeat: z.literal(true).optional(),
     createdAtMs: atMs,
     failures: count.describe('In a row.'),
     today: z.object({ runs: count, tokens: count, costUsd: usd }),
@@ -93,7 +97,10 @@ const notice = z
     session: text.optional(),
   })
   .meta({ id: 'Notice' })
-const settings = z.object({ timeZone: text })
+const settings = z.object({
+  timeZone: text,
+  language: text.optional().describe('What schedules tell you is in it.'),
+})
 
 const id = 'The schedule’s id: `sch_` and 22 characters.'
 const asItIs = { 200: { is: 'The schedule as it then is.', json: schedule } }
@@ -129,6 +136,14 @@ export const scheduleContracts = {
     params: { id },
     replies: { 200: { is: 'The schedule.', json: schedule } },
     errors: [503],
+  },
+  'POST /api/schedules/:id': {
+    summary:
+      'Changes what is named, and takes away what is null. Its next slot changes only with its times.',
+    params: { id },
+    body: scheduleChange,
+    replies: asItIs,
+    errors: [404, 409, 503],
   },
   'DELETE /api/schedules/:id': {
     summary: 'Takes a schedule away, with its history. What has begun goes on.',

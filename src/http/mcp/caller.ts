@@ -4,6 +4,7 @@ import type { Ask, Asker } from '#contracts/submit-as.ts'
 import { isMatchOfAny } from '#contracts/tool-policy.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readTrace } from '../headers.ts'
+import { keepAlive } from '../keep-alive.ts'
 import { agentNames, orchestrator } from '../targets.ts'
 import type { Inventory } from './offered.ts'
 
@@ -52,14 +53,4 @@ async function toolsFor({ agents }: HttpDeps, exposed: Exposure): Promise<readon
     .map(({ name }) => name.slice(name.indexOf('__') + 2))
     .filter((name) => name.includes('__'))
   return bare.length === 0 ? chosen : [...chosen, ...(await agents.tools(bare))]
-}
-
-/** Without this what follows a closed connection would be dropped with it. In tests there is no such context. */
-function keepAlive(context: HttpContext, work: Promise<unknown>): void {
-  const settled = work.catch(() => undefined)
-  try {
-    context.executionCtx.waitUntil(settled)
-  } catch {
-    // there is none to tell
-  }
 }

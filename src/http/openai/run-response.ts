@@ -2,6 +2,7 @@ import type { StreamItem } from '#contracts/event.ts'
 import type { SubmitReceipt } from '#contracts/submission.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { type StreamView, toEventStream } from '../event-stream.ts'
+import { keepAlive } from '../keep-alive.ts'
 import { eventStreamResponse, replayed } from '../responses.ts'
 import { type Change, createFold, type TokenCount } from './fold.ts'
 import type { PlaceInSession } from './wire-ids.ts'
@@ -66,15 +67,4 @@ export function headersFor(about: {
     'x-isola-run': about.run,
     ...(about.trace !== undefined && { 'x-isola-trace': about.trace }),
   }
-}
-
-/** Without this what follows a closed connection would be dropped with it. In tests there is no such context. */
-function keepAlive(context: HttpContext, promise: Promise<void>): void {
-  let execution: HttpContext['executionCtx'] | undefined
-  try {
-    execution = context.executionCtx
-  } catch {
-    return
-  }
-  execution.waitUntil(promise)
 }

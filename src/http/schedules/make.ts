@@ -5,7 +5,7 @@ import {
 } from '#contracts/api/requests/schedules.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { cronOfManifest, toScheduleSpec, toWhen, workOfPlugin } from '#contracts/schedule-spec.ts'
-import type { ScheduledWork, ScheduleSpec } from '#contracts/schedule.ts'
+import type { ScheduledWork, ScheduleSpec, When } from '#contracts/schedule.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readIdempotencyKey } from '../headers.ts'
@@ -14,13 +14,14 @@ import { toLimits } from '../sessions/limits.ts'
 import { checkModel, hasAgent, lookForAgent, orchestrator } from '../targets.ts'
 import { parseFields } from '../validate.ts'
 import { toListing } from './listing.ts'
-import { changer, ownerOf } from './own.ts'
+import { askerOf, changer, ownerOf } from './own.ts'
 
 /** `POST /api/schedules`. A key names the schedule, so that a repeated request meets the one it made. */
 export async function makeSchedule(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
   const asked = parseFields(scheduleRequest, await readJsonObject(context.req.raw))
-  const { id: principal, key, grant } = context.get('principal')
+  const asker = askerOf(context)
+  const { principal } = asker
   const { ids, sha256, clock } = deps.sources
   const id =
     idempotencyKey === undefined
@@ -28,11 +29,6 @@ export async function makeSchedule(deps: HttpDeps, context: HttpContext): Promis
       : `sch_${sha256(JSON.stringify(['schedule', principal, idempotencyKey])).slice(0, 22)}`
   const owner = ownerOf(context)
   const spec = await toSpec(deps, context, asked)
-  const asker = {
-    principal,
-    ...(key !== undefined && { key }),
-    ...(grant !== undefined && { grant }),
-  }
   const made = await deps.schedules.ask(owner, 'add', {
     schedule: { id, owner, asker, spec },
     by: changer(deps, context),
@@ -55,15 +51,37 @@ async function toSpec(
   const { when = offered?.when } = asked
   if (!when)
     throw invalid('when', 'is required: { "cron": "0 9 * * 1-5" } or { "everyMinutes": 30 }')
-  const needsZone = 'cron' in when && when.timeZone === undefined
+  const made = {
+    when: await whenOf(deps, context, when),
+    work,
+    limits: toLimits(asked.limits),
+  }
+  return checked(toScheduleSpec(asked, made))
+}
+
+/** In the time zone of whoever asks, where it needs one and names none. */
+export async function whenOf(
+  deps: HttpDeps,
+  context: HttpContext,
+  asked: AskedWhen,
+): Promise<When> {
+  const needsZone = ('cron' in asked || 'hours' in asked) && asked.timeZone === undefined
   const zone = needsZone
     ? await deps.schedules.ask(ownerOf(context), 'settings', {})
     : { timeZone: 'UTC' }
-  return toScheduleSpec(asked, {
-    when: toWhen(when, { ...zone, nowMs: deps.sources.clock.nowMs() }),
-    work,
-    limits: toLimits(asked.limits),
-  })
+  return toWhen(asked, { ...zone, nowMs: deps.sources.clock.nowMs() })
+}
+
+/** One that is idle most of the time has to cost nothing while it is. */
+export function checked(spec: ScheduleSpec): ScheduleSpec {
+  if (!spec.heartbeat) return spec
+  if (!('task' in spec.work)) throw invalid('heartbeat', 'is of a task: a tool needs no session')
+  if (!spec.check)
+    throw invalid(
+      'check',
+      'is required of a heartbeat: a tool that is asked first, without a model',
+    )
+  return spec
 }
 
 /** What a manifest schedules, for somebody besides the operator. */
@@ -84,11 +102,13 @@ async function ofPlugin(
   return { when: { cron }, work }
 }
 
+export type AskedWork = Pick<ScheduleRequestBody, 'task' | 'tool' | 'input' | 'model' | 'agent'>
+
 /** What a firing does, of what somebody may ask for. */
 export async function toWork(
   deps: HttpDeps,
   context: HttpContext,
-  { task, tool, input, model, agent = orchestrator }: ScheduleRequestBody,
+  { task, tool, input, model, agent = orchestrator }: AskedWork,
 ): Promise<ScheduledWork> {
   const rights = context.get('principal')
   await lookForAgent(deps, rights, agent)
@@ -112,11 +132,11 @@ export async function toWork(
 }
 
 /** One that is not there would fail each time. */
-async function checkTool(deps: HttpDeps, tool: string, param: string): Promise<void> {
+export async function checkTool(deps: HttpDeps, tool: string, param: string): Promise<void> {
   const names = await deps.agents.toolNames([tool])
   if (!names.includes(tool))
     throw invalid(param, `there is no tool "${tool}" here. isola agent show lists them`)
 }
 
-const invalid = (param: string, problem: string): IsolaError =>
+export const invalid = (param: string, problem: string): IsolaError =>
   new IsolaError('request_invalid', `${param}: ${problem}.`, { param })

@@ -1,11 +1,12 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import type { ScheduleChanger, ScheduleOwner } from '#contracts/schedule.ts'
+import { keeperOf } from '#contracts/schedule-keeper.ts'
+import type { ScheduleAsker, ScheduleChanger, ScheduleKeeper } from '#contracts/schedule.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readTrace } from '../headers.ts'
 import { seesEverybody } from '../sessions/open-session.ts'
 
 /** Whose object keeps what the caller makes. */
-export const ownerOf = (context: HttpContext): ScheduleOwner =>
+export const ownerOf = (context: HttpContext): ScheduleKeeper =>
   `principal:${context.get('principal').id}`
 
 /** Who changes a schedule, and in which trace. */
@@ -14,9 +15,19 @@ export const changer = (deps: HttpDeps, context: HttpContext): ScheduleChanger =
   trace: readTrace(context, deps.sources).trace,
 })
 
+/** In whose name the caller's schedules work, and by what. */
+export function askerOf(context: HttpContext): ScheduleAsker {
+  const { id: principal, key, grant } = context.get('principal')
+  return {
+    principal,
+    ...(key !== undefined && { key }),
+    ...(grant !== undefined && { grant }),
+  }
+}
+
 /** A schedule that the caller may look at, and the object that keeps it. */
 export interface FoundSchedule {
-  readonly owner: ScheduleOwner
+  readonly keeper: ScheduleKeeper
   readonly id: string
   /** Absent for those who see everybody's. */
   readonly principal?: string
@@ -34,16 +45,16 @@ export async function onSchedule<T>(
 ): Promise<T> {
   const id = context.req.param('id') ?? ''
   const { id: principal, role } = context.get('principal')
-  const owner = ownerOf(context)
+  const keeper = ownerOf(context)
   const none = new IsolaError('request_not_found', `There is no such ${kind}.`)
   if (!/^[0-9A-Za-z]{22}$/.test(id.slice(4)) || !id.startsWith(`${kind.slice(0, 3)}_`)) throw none
   try {
-    return await act({ owner, id, principal })
+    return await act({ keeper, id, principal })
   } catch (error) {
     if (errorCode(error) !== 'request_not_found') throw error
     const listed = await deps.schedules.find(id)
     const isOwn = listed?.asker.principal === principal
-    if (!listed || listed.owner === owner || !(isOwn || seesEverybody(role))) throw none
-    return act({ owner: listed.owner, id, ...(isOwn && { principal }) })
+    if (!listed || keeperOf(listed) === keeper || !(isOwn || seesEverybody(role))) throw none
+    return act({ keeper: keeperOf(listed), id, ...(isOwn && { principal }) })
   }
 }

@@ -7,6 +7,7 @@ import {
   settingsRequest,
 } from '#contracts/api/requests/schedules.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { keeperOf } from '#contracts/schedule-keeper.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readIdempotencyKey } from '../headers.ts'
@@ -16,6 +17,7 @@ import type { AddRoute } from '../routes.ts'
 import { seesEverybody } from '../sessions/open-session.ts'
 import { parseFields } from '../validate.ts'
 import { toListing, toSlotListing } from './listing.ts'
+import { editSchedule } from './edit.ts'
 import { makeSchedule } from './make.ts'
 import { changer, onSchedule, ownerOf } from './own.ts'
 
@@ -30,15 +32,16 @@ export function addScheduleRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   })
   addRoute('/api/schedules/:id', {
     GET: async (context) => {
-      const view = await onSchedule(deps, context, ({ owner, ...asked }) =>
-        schedules.ask(owner, 'show', asked),
+      const view = await onSchedule(deps, context, ({ keeper, ...asked }) =>
+        schedules.ask(keeper, 'show', asked),
       )
       return jsonResponse(toListing(view, now()))
     },
+    POST: (context) => editSchedule(deps, context),
     DELETE: async (context) => {
       const by = changer(deps, context)
-      const gone = await onSchedule(deps, context, ({ owner, ...asked }) =>
-        schedules.ask(owner, 'remove', { ...asked, by }),
+      const gone = await onSchedule(deps, context, ({ keeper, ...asked }) =>
+        schedules.ask(keeper, 'remove', { ...asked, by }),
       )
       return jsonResponse(gone)
     },
@@ -48,8 +51,8 @@ export function addScheduleRoutes(addRoute: AddRoute, deps: HttpDeps): void {
       const query = parseFields(historyQuery, context.req.query())
       const { limit = defaultListLimit, before } = query
       const page = { limit, ...(before !== undefined && { beforeMs: before }) }
-      const slots = await onSchedule(deps, context, ({ owner, ...asked }) =>
-        schedules.ask(owner, 'history', { ...asked, ...page }),
+      const slots = await onSchedule(deps, context, ({ keeper, ...asked }) =>
+        schedules.ask(keeper, 'history', { ...asked, ...page }),
       )
       const last = slots.length === limit ? slots.at(-1) : undefined
       return jsonResponse({
@@ -62,8 +65,8 @@ export function addScheduleRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     POST: async (context) => {
       const { reason = 'no reason was given' } = parseFields(pauseRequest, await optional(context))
       const by = changer(deps, context)
-      const view = await onSchedule(deps, context, ({ owner, ...asked }) =>
-        schedules.ask(owner, 'pause', { ...asked, reason, by }),
+      const view = await onSchedule(deps, context, ({ keeper, ...asked }) =>
+        schedules.ask(keeper, 'pause', { ...asked, reason, by }),
       )
       return jsonResponse(toListing(view, now()))
     },
@@ -72,8 +75,8 @@ export function addScheduleRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     POST: async (context) => {
       parseFields(noFields, await optional(context))
       const by = changer(deps, context)
-      const view = await onSchedule(deps, context, ({ owner, ...asked }) =>
-        schedules.ask(owner, 'resume', { ...asked, by }),
+      const view = await onSchedule(deps, context, ({ keeper, ...asked }) =>
+        schedules.ask(keeper, 'resume', { ...asked, by }),
       )
       return jsonResponse(toListing(view, now()))
     },
@@ -83,8 +86,8 @@ export function addScheduleRoutes(addRoute: AddRoute, deps: HttpDeps): void {
       parseFields(noFields, await optional(context))
       const key = readIdempotencyKey(context.req.raw.headers)
       const by = changer(deps, context)
-      const slot = await onSchedule(deps, context, ({ owner, ...asked }) =>
-        schedules.ask(owner, 'run', { ...asked, by, ...(key !== undefined && { key }) }),
+      const slot = await onSchedule(deps, context, ({ keeper, ...asked }) =>
+        schedules.ask(keeper, 'run', { ...asked, by, ...(key !== undefined && { key }) }),
       )
       return jsonResponse(toSlotListing(slot), { status: 202 })
     },
@@ -112,8 +115,12 @@ export function addSettingsRoutes(addRoute: AddRoute, { schedules }: HttpDeps): 
   addRoute('/api/settings', {
     GET: async (context) => jsonResponse(await schedules.ask(ownerOf(context), 'settings', {})),
     POST: async (context) => {
-      const { timeZone } = parseFields(settingsRequest, await readJsonObject(context.req.raw))
-      const set = timeZone === undefined ? {} : { timeZone }
+      const asked = parseFields(settingsRequest, await readJsonObject(context.req.raw))
+      const { timeZone, language } = asked
+      const set = {
+        ...(timeZone !== undefined && { timeZone }),
+        ...(language !== undefined && { language }),
+      }
       return jsonResponse(await schedules.ask(ownerOf(context), 'settings', { set }))
     },
   })
@@ -148,5 +155,5 @@ async function listSchedules(deps: HttpDeps, context: HttpContext): Promise<Resp
     deps.schedules.ask(own, 'list', { limit }),
     listed.catch(() => []),
   ])
-  return answer([...kept, ...elsewhere.filter(({ owner }) => owner !== own)])
+  return answer([...kept, ...elsewhere.filter((one) => keeperOf(one) !== own)])
 }

@@ -2,6 +2,7 @@ import { noFields } from '#contracts/api/requests/lists.ts'
 import { pauseRequest, schedulesQuery } from '#contracts/api/requests/schedules.ts'
 import { firingsQuery, subscriptionRequest } from '#contracts/api/requests/subscriptions.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { keeperOf } from '#contracts/schedule-keeper.ts'
 import type { ScheduleVerb, ScheduleVerbs } from '#contracts/schedule-object.ts'
 import type { Schedule } from '#contracts/schedule.ts'
 import { toSubscriptionSpec } from '#contracts/subscription-spec.ts'
@@ -30,8 +31,8 @@ export function addSubscriptionRoutes(addRoute: AddRoute, deps: HttpDeps): void 
     onSchedule(
       deps,
       context,
-      ({ owner, ...of }) =>
-        deps.schedules.ask(owner, verb, { ...of, ...more } as ScheduleVerbs[Verb]['ask']),
+      ({ keeper, ...of }) =>
+        deps.schedules.ask(keeper, verb, { ...of, ...more } as ScheduleVerbs[Verb]['ask']),
       'subscription',
     )
   const listed = (one: Schedule) =>
@@ -79,7 +80,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, deps: HttpDeps): void 
 
 /** Before the answer, where it can be: whoever emits looks at the list, and what is emitted from now on is to be heard. */
 async function told(deps: HttpDeps, one: Schedule): Promise<Schedule> {
-  await deps.schedules.ask(one.owner, 'poke', { schedules: [one] })
+  await deps.schedules.ask(keeperOf(one), 'poke', { schedules: [one] })
   return one
 }
 

@@ -24,4 +24,12 @@ export default [
     find: "WHERE id = ?1 AND state = 'open' AND hash = ?2 RETURNING id",
     replace: "WHERE id = ?1 AND state = 'open' AND ?2 <> '' RETURNING id",
   },
+  {
+    name: 'schedule-index-version',
+    what: 'F11: what is told late changes nothing of the list of all schedules',
+    test: 'schedules.test.ts',
+    file: 'src/storage/schedules.ts',
+    find: '(?4, ?5, ?6) WHERE version < ?5',
+    replace: '(?4, ?5, ?6)',
+  },
 ]

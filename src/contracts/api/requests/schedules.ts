@@ -33,16 +33,33 @@ const at = z.iso
   .datetime({ offset: true, error: 'must be a moment with its offset: 2026-12-24T18:00:00+01:00' })
   .transform((text) => Date.parse(text))
 
+/** Whole hours of a day, the second one not included. */
+const hours = z
+  .string()
+  .regex(/^([01]?\d|2[0-3])-([01]?\d|2[0-4])$/, 'must be whole hours, such as 8-22 or 22-6')
+  .refine((text) => new Set(text.split('-').map(Number)).size === 2, 'must not be empty')
+
 /** When a schedule is due. */
 const when = z.union(
   [
     z.strictObject({ cron, timeZone: timeZone.optional() }),
-    z.strictObject({
-      everyMinutes: z
-        .int()
-        .min(1)
-        .max(366 * 1_440),
-    }),
+    z
+      .strictObject({
+        everyMinutes: z
+          .int()
+          .min(1)
+          .max(366 * 1_440),
+        hours: hours.optional(),
+        timeZone: timeZone.optional(),
+      })
+      .refine(({ everyMinutes, hours: of }) => of === undefined || 60 % everyMinutes === 0, {
+        path: ['everyMinutes'],
+        error: 'must go evenly into an hour where hours are named: 1, 5, 10, 15, 20, 30 or 60',
+      })
+      .refine(({ hours: of, timeZone: zone }) => of !== undefined || zone === undefined, {
+        path: ['timeZone'],
+        error: 'goes with hours: an interval alone has no time zone',
+      }),
     z.strictObject({ at: z.array(at).min(1).max(100) }),
   ],
   'must be { "cron": "0 9 * * 1-5" }, { "everyMinutes": 30 } or { "at": ["2026-12-24T18:00:00+01:00"] }',
@@ -68,15 +85,34 @@ const webhook = z
   )
 
 /** Where what came of a firing goes. */
-const deliver = z.discriminatedUnion('to', [
-  z.strictObject({ to: z.literal('none') }),
-  z.strictObject({ to: z.literal('principal') }),
-  z.strictObject({
-    to: z.literal('session'),
-    session: z.string().regex(/^ses_[0-9A-Za-z]{22}$/, 'must be the id of a session'),
-  }),
-  z.strictObject({ to: z.literal('webhook'), url: webhook }),
-])
+const deliver = z.discriminatedUnion(
+  'to',
+  [
+    z.strictObject({ to: z.literal('none') }),
+    z.strictObject({ to: z.literal('principal') }),
+    z.strictObject({
+      to: z.literal('session'),
+      session: z.string().regex(/^ses_[0-9A-Za-z]{22}$/, 'must be the id of a session'),
+    }),
+    z.strictObject({ to: z.literal('webhook'), url: webhook }),
+  ],
+  'must be { "to": … } with none, principal, session or webhook: there are no channels yet',
+)
+
+const check = z.strictObject({
+  tool,
+  input: input.optional(),
+  has: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Goes on if this field of the answer holds anything, instead of `shouldRun: true`.'),
+})
+const notAfterMinutes = z
+  .int()
+  .min(1)
+  .max(366 * 1_440)
 
 /** `POST /api/schedules`. */
 export const scheduleRequest = z.strictObject({
@@ -92,19 +128,14 @@ export const scheduleRequest = z.strictObject({
     .regex(/^[a-z][a-z0-9-]{0,23}$/, 'must be the id of a plugin')
     .optional()
     .describe('Instead of a task: what this plugin’s manifest schedules, for you.'),
-  check: z
-    .strictObject({ tool, input: input.optional() })
+  check: check
     .optional()
     .describe('Called first, without a model: the firing goes on if it answers `shouldRun: true`.'),
   catchUp: z
     .enum(['skip', 'once', 'all'])
     .optional()
     .describe('What is done about slots that nobody fired in time; `once` if absent.'),
-  notAfterMinutes: z
-    .int()
-    .min(1)
-    .max(366 * 1_440)
-    .optional(),
+  notAfterMinutes: notAfterMinutes.optional(),
   overlap: z.enum(['skip', 'queue']).optional().describe('`skip` if absent.'),
   jitterSeconds: z.int().min(0).max(900).optional(),
   limits: runLimits.optional().describe('Of each firing.'),
@@ -120,12 +151,28 @@ export const scheduleRequest = z.strictObject({
     ),
   stopAfterFailures: z.int().min(1).max(100).optional().describe('In a row; 3 if absent.'),
   deliver: deliver.optional().describe('`{ "to": "principal" }` if absent: your notices.'),
+  heartbeat: z
+    .boolean()
+    .optional()
+    .describe(
+      'All firings work in one session of its own, which goes on, and tell nothing where there is nothing. Needs a check.',
+    ),
   dryRun: z
     .boolean()
     .optional()
     .describe('Nothing is made: what it would be, with its next slots.'),
 })
 export type ScheduleRequestBody = z.infer<typeof scheduleRequest>
+const { plugin: _, ...changeable } = scheduleRequest.shape
+
+/** `POST /api/schedules/:id`: what is named is changed, what is null is taken away. */
+export const scheduleChange = z.strictObject({
+  ...changeable,
+  check: check.nullish(),
+  notAfterMinutes: notAfterMinutes.nullish(),
+  limits: runLimits.nullish(),
+})
+export type ScheduleChangeBody = z.infer<typeof scheduleChange>
 /** What somebody writes for `when`. */
 export type AskedWhen = NonNullable<ScheduleRequestBody['when']>
 
@@ -149,4 +196,10 @@ export const pauseRequest = z.strictObject({ reason: z.string().min(1).max(500).
 export const noticesQuery = z.strictObject({ limit: listLimit.optional() })
 
 /** `POST /api/settings`. */
-export const settingsRequest = z.strictObject({ timeZone: timeZone.optional() })
+export const settingsRequest = z.strictObject({
+  timeZone: timeZone.optional(),
+  language: z
+    .string()
+    .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/, 'must be a language tag, such as de or pt-BR')
+    .optional(),
+})

@@ -1,0 +1,29 @@
+import type { ScheduleRequestBody } from './api/requests/schedules.ts'
+import type { ScheduleAsker, ScheduleChanger } from './schedule.ts'
+
+/** An agent that is no plugin's, as far as its schedules go. */
+export interface ScheduledAgent {
+  readonly id: string
+  readonly owner: string
+  /** Not while it is archived, or waits for an operator. */
+  readonly isActive: boolean
+  /** What its text schedules, with what each firing is to do; absent: nothing, and what it scheduled before is gone. */
+  readonly schedule?: ScheduleRequestBody
+  /** The key or sign-in of its owner, where the owner says so now; the schedule keeps the one that it has otherwise. */
+  readonly asker?: ScheduleAsker
+}
+
+/**
+ * Schedules that belong to agents: in the object of the agent's owner, and in the owner's name. To be asked after each
+ * change of an agent; asked again it changes nothing. May throw `request_unavailable`, and `request_invalid` for times
+ * that never come.
+ */
+export interface AgentSchedules {
+  /** Brings the one of its text in line, and pauses or resumes all that the agent has with it. */
+  readonly sync: (agent: ScheduledAgent, by: ScheduleChanger) => Promise<void>
+  /** The agent is gone, and all that it had with it. */
+  readonly removed: (
+    agent: Pick<ScheduledAgent, 'id' | 'owner'>,
+    by: ScheduleChanger,
+  ) => Promise<void>
+}
