@@ -191,6 +191,10 @@ export interface ScheduleIndex {
   readonly subscriptionsOf: (plugin?: string) => Promise<readonly Schedule[]>
   /** In one read, however many plugins are enabled. */
   readonly ofManifests: () => Promise<readonly ManifestSchedule[]>
+  /** Manifests of enabled plugins whose agent subscribes to something, in one read. */
+  readonly subscribingManifests: () => Promise<
+    readonly { readonly plugin: string; readonly manifest: unknown }[]
+  >
   readonly list: (query: {
     readonly principal?: string
     readonly limit: number

@@ -2,14 +2,15 @@ import { lengthPrefixed } from '#contracts/naming.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { SubscriptionManifest } from '#contracts/manifest-events.ts'
 import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
+import { keeperOf } from '#contracts/schedule-keeper.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
 import { subscriptionsOfManifest, toSubscriptionSpec } from '#contracts/subscription-spec.ts'
 import type { Sources } from '#contracts/sources.ts'
 
 export interface PluginSubscriptionsDeps extends Pick<Sources, 'sha256'> {
   readonly gateway: Pick<ScheduleGateway, 'ask'>
-  readonly index: Pick<ScheduleIndex, 'subscriptionsOf'>
-  readonly plugins: Pick<PluginAdministration, 'list' | 'show'>
+  readonly index: Pick<ScheduleIndex, 'subscribingManifests' | 'subscriptionsOf'>
+  readonly plugins: Pick<PluginAdministration, 'show'>
   readonly onFault: (error: unknown) => void
 }
 
@@ -18,7 +19,7 @@ const by = { principal: 'operator', trace: '' }
 /**
  * Brings the objects of plugins to what is enabled: the agent of each hears what its manifest subscribes to, in the
  * operator's name, who allowed it; of the others nothing is left. One that reads otherwise is another one. Asked again it
- * changes nothing. Never throws.
+ * changes nothing, and asks nobody. Never throws.
  *
  * @param plugin The one that was changed; absent: all.
  */
@@ -30,35 +31,34 @@ export function createPluginSubscriptions(
     const parts = ['plugin-subscription', plugin, JSON.stringify(asked)]
     return `sub_${sha256(lengthPrefixed(parts)).slice(0, 22)}`
   }
-  const keep = async (plugin: string): Promise<readonly string[]> => {
-    const view = await plugins.show(plugin)
-    const asked = view?.state === 'enabled' ? subscriptionsOfManifest(view.manifest) : []
+  const keep = async (plugin: string, id: string, one: SubscriptionManifest): Promise<void> => {
+    const { max_depth: maxDepth, ttl_minutes: ttlMinutes, runs_a_day: runs, ...rest } = one
+    const daily = runs !== undefined && { daily: { runs } }
+    const spec = toSubscriptionSpec({ ...rest, agent: plugin, maxDepth, ttlMinutes, ...daily })
     const owner = `plugin:${plugin}` as const
-    for (const one of asked) {
-      const { max_depth: maxDepth, ttl_minutes: ttlMinutes, runs_a_day: runs, ...rest } = one
-      const spec = toSubscriptionSpec({
-        ...rest,
-        agent: plugin,
-        maxDepth,
-        ttlMinutes,
-        ...(runs !== undefined && { daily: { runs } }),
-      })
-      const schedule = { id: idOf(plugin, one), owner, asker: { principal: by.principal }, spec }
-      await gateway.ask(owner, 'add', { schedule, by })
-    }
-    return asked.map((one) => idOf(plugin, one))
+    const schedule = { id, owner, asker: { principal: by.principal }, spec }
+    await gateway.ask(owner, 'add', { schedule, by })
+  }
+  const enabled = async (plugin: string) => {
+    const view = await plugins.show(plugin)
+    return view?.state === 'enabled' ? [{ plugin, manifest: view.manifest }] : []
   }
   return async (plugin) => {
     try {
-      const meant =
-        plugin === undefined
-          ? (await plugins.list()).filter(({ state }) => state === 'enabled').map(({ id }) => id)
-          : [plugin]
-      const wanted = new Set<string>()
-      for (const id of meant) for (const one of await keep(id)) wanted.add(one)
-      for (const { id, owner } of await index.subscriptionsOf(plugin)) {
-        if (wanted.has(id)) continue
-        await gateway.ask(owner, 'remove', { id, by }).catch((error: unknown) => {
+      const [subscribing, kept] = await Promise.all([
+        plugin === undefined ? index.subscribingManifests() : enabled(plugin),
+        index.subscriptionsOf(plugin),
+      ])
+      const left = new Map(kept.map((one) => [one.id, one]))
+      for (const { plugin: owner, manifest } of subscribing)
+        for (const one of subscriptionsOfManifest(manifest)) {
+          const id = idOf(owner, one)
+          // The id says all of it: what is listed is as it should be.
+          if (!left.delete(id)) await keep(owner, id, one)
+        }
+      for (const { id, owner, asker } of left.values()) {
+        const keeper = keeperOf({ owner, asker })
+        await gateway.ask(keeper, 'remove', { id, by }).catch((error: unknown) => {
           if (errorCode(error) !== 'request_not_found') throw error
         })
       }

@@ -20,6 +20,10 @@ const ofManifests = `
   SELECT id AS plugin, coalesce(manifest ->> '$.name', id) AS name, manifest ->> '$.schedule' AS cron FROM manifests
   WHERE state = 'enabled' AND json_type(manifest, '$.schedule') = 'text' ORDER BY id`
 
+const subscribing = `
+  SELECT id AS plugin, manifest FROM manifests
+  WHERE state = 'enabled' AND json_type(manifest, '$.agent.subscribes') = 'array' ORDER BY id`
+
 /** Nothing was told of this version yet. */
 const isNews = 'coalesce((SELECT version FROM schedules WHERE id = ?6), -1) < ?7'
 
@@ -44,6 +48,13 @@ export function createScheduleIndex(database: Database): ScheduleIndex {
     async ofManifests() {
       const statement = database.prepare(ofManifests)
       return (await reached(() => statement.all<ManifestSchedule>())).results
+    },
+    async subscribingManifests() {
+      const statement = database.prepare(subscribing)
+      const { results } = await reached(() =>
+        statement.all<{ readonly plugin: string; readonly manifest: string }>(),
+      )
+      return results.map(({ plugin, manifest }) => ({ plugin, manifest: JSON.parse(manifest) }))
     },
     subscriptionsOf: (plugin) =>
       plugin === undefined
