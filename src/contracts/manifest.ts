@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { contextSettingsSchema } from './context.ts'
 import { cronProblem } from './cron.ts'
+import { handoffSchema } from './handoff.ts'
 import { IsolaError } from './errors.ts'
 import type { JsonSchema } from './json.ts'
 import { grantsSchema } from './manifest-grants.ts'
@@ -74,7 +75,8 @@ const limits = z.strictObject({
     .optional(),
 })
 
-const agentManifest = z.strictObject({
+const agentManifest = z
+  .strictObject({
   integration_mode: z.enum(['tool', 'handoff']),
   /** `default`: whatever the deployment's default is. */
   model: z.string().min(1),
@@ -101,10 +103,26 @@ const agentManifest = z.strictObject({
   /** It has `isola__emit_skill`, which keeps a draft of a skill for an operator. */
   allow_skill_emission: z.boolean().optional(),
   limits: limits.prefault({}),
+  /** With `integration_mode: handoff`: what it may take of a conversation. */
+  handoff: handoffSchema.optional(),
   output_schema: jsonSchema.optional(),
   context: contextSettingsSchema.optional(),
   memory: memorySettingsSchema.optional(),
 })
+  .superRefine(({ integration_mode: mode, handoff, output_schema: schema }, context) => {
+    if (handoff && mode === 'tool')
+      context.addIssue({
+        code: 'custom',
+        path: ['handoff'],
+        message: 'goes with integration_mode: handoff',
+      })
+    if (schema && mode === 'handoff')
+      context.addIssue({
+        code: 'custom',
+        path: ['output_schema'],
+        message: 'goes with integration_mode: tool; one that is handed the conversation speaks to a person',
+      })
+  })
 
 /** Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents else. */
 export const hookPoints = [

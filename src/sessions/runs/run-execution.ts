@@ -4,7 +4,6 @@ import type { AddedText } from '#contracts/agent-pin.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { AddedTexts } from '#contracts/plan.ts'
-import { toRunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import { sharedIn } from '#contracts/shared-parts.ts'
@@ -13,6 +12,8 @@ import { toTraceHeaders } from '#contracts/trace.ts'
 import { saidAtBeginning } from '../storage/begun-with.ts'
 import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type BegunChild, type ChildNames, type Children } from '../storage/children.ts'
+import { optionsOf, withFloor } from '../floor/floors.ts'
+import { withVoice } from '../floor/voice.ts'
 import { fullEvents } from '../log/log-view.ts'
 import { toView } from '../storage/open-pauses.ts'
 import { limitsInForce, mayAsk } from './limits-in-force.ts'
@@ -67,8 +68,15 @@ export async function executeRun(
   // What an older version began goes on as it did there.
   const known =
     options.isWoken && row().pin ? createKnownTools(toolset, pin?.agent.tools) : undefined
+  const runOptions = optionsOf(row(), store)
+  const isPassedOn = row().passedOn !== undefined
+  const isWatched = () => audience === 'reader' || hub.hasReaders()
+  const speaking = isPassedOn
+    ? withVoice(toolset, (piece) => isWatched() && hub.delta({ type: 'message_delta', run: id, ...piece }))
+    : toolset
   const limits = limitsInForce(spec.limits, row)
-  const mayRaise = mayAsk(row())
+  // What a floor may take is nobody's to raise: the next message is another agent's.
+  const mayRaise = !isPassedOn && mayAsk(row())
   let loaded: readonly TurnRecord[] = []
   let published = 0
   let failure: unknown
@@ -88,8 +96,8 @@ export async function executeRun(
       depth: lineage?.depth ?? 0,
       ancestry: lineage?.ancestry ?? [],
       agent: { ...spec, limits },
-      options: toRunOptions(submission),
-      toolset: known ? { ...toolset, refuse: known.refuse } : toolset,
+      options: runOptions,
+      toolset: known ? { ...speaking, refuse: known.refuse } : speaking,
       messages,
       label: joinLabels([labelOfContext(messages, compactions), spec.persona?.label ?? ownLabel]),
       ...(compactions.length > 0 && { compactions }),
@@ -104,7 +112,7 @@ export async function executeRun(
       onDelta: hub.delta,
       headersOf: (turn, request) =>
         toTraceHeaders({ trace, span: spanIdOf(id, turn, request), link }),
-      isWatched: () => audience === 'reader' || hub.hasReaders(),
+      isWatched,
       received: (from) =>
         (row().inbox ?? [])
           .slice(from)
@@ -147,8 +155,12 @@ export async function executeRun(
           if (failure !== undefined) throw failure
           try {
             options.persist()
-            written = bill().into(turn)
-            if (written.final) options.writeFinal(written, written.final)
+            const { turn: last, write } = withFloor(row(), bill().into(turn), options)
+            written = last
+            if (last.final) store.together(() => {
+              options.writeFinal(last, last.final!)
+              write?.()
+            })
             else store.writeTurn(order, written, notes.begunIn(turn))
             known?.note(turn)
           } catch (error) {
@@ -204,6 +216,8 @@ function createChildNotes(
   const names: ChildNames = {
     sessionOf: (call) => childIdOf({ session: sessionId(), run, call }, runtime.sha256),
     agentOf(name, input) {
+      // Where its session is only whoever has the conversation knows; its call says so when it begins.
+      if (row().passedOn) return undefined
       const resolved = toolset.resolve(name, input)
       const { agent } = resolved?.entry ?? {}
       return agent === undefined

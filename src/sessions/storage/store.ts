@@ -1,5 +1,6 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import type { Decider } from '#contracts/approval.ts'
+import type { Floor } from '#contracts/floor.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Limits, Usage } from '#contracts/lease.ts'
@@ -162,6 +163,9 @@ export interface SessionStore {
   /** What the runs that are over have spent; `undefined` if nobody has counted yet. */
   readonly spent: () => Usage | undefined
   readonly writeSpent: (spent: Usage) => void
+  /** Who has the conversation, or had it last. */
+  readonly floor: () => Floor | undefined
+  readonly writeFloor: (floor: Floor) => void
   /** All of `work`'s writes, or none. */
   readonly together: (work: () => void) => void
   /** Has this done whenever writes were taken back: tables that they made are gone too. */
@@ -312,6 +316,11 @@ export function createSessionStore(
       const text = index.get('spent', 'total')
       return text === undefined ? undefined : (JSON.parse(String(text)) as Usage)
     },
+    floor() {
+      const text = index.get('floor', 'now')
+      return text === undefined ? undefined : (JSON.parse(String(text)) as Floor)
+    },
+    writeFloor: (floor) => index.put('floor', 'now', JSON.stringify(floor)),
     writeSpent: (spent) => index.put('spent', 'total', JSON.stringify(spent)),
   }
 }

@@ -1,0 +1,114 @@
+import { toFloorView, type Floor, type FloorEnding } from '#contracts/floor.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
+import { joinLabels } from '#contracts/label.ts'
+import { narrower, type Limits } from '#contracts/lease.ts'
+import { labelOf } from '#contracts/message-label.ts'
+import { toRunOptions, type RunOptions } from '#contracts/run-options.ts'
+import type { SessionRuntime } from '#contracts/runtime.ts'
+import { runBefore } from '../storage/run-order.ts'
+import type { RunRow, SessionStore } from '../storage/store.ts'
+import { addresseeOf, isHeld, leftOf, textOf } from './message-router.ts'
+import { noteOf } from './note.ts'
+import { beforeLast, ended, settleFloor } from './settle.ts'
+
+export interface FloorParts {
+  readonly store: SessionStore
+  readonly runtime: Pick<SessionRuntime, 'clock'>
+}
+
+type Begun = Pick<RunRow, 'passedOn' | 'handedBack'>
+
+/** Whether a call may take the conversation: somebody comes back to this session, at its end. */
+const mayHandOff = (row: RunRow, store: SessionStore): boolean => {
+  const { lineage, holds, isStateless, directCall } = row.submission
+  const session = store.session()
+  // What was ever asked of it without a name is kept for an hour only.
+  if (session?.isStateless ?? isStateless ?? directCall) return false
+  return (!lineage || holds !== undefined) && !isBeside(row, store)
+}
+
+const isBeside = (row: RunRow, store: SessionStore): boolean => {
+  const { after, begunBy } = row.submission
+  return begunBy !== undefined || (after !== undefined && after.run !== runBefore(store, row.order)?.id)
+}
+
+/** Decides, when a run begins to work, whose its message is. Ends what is over by then. */
+export function addressed(row: RunRow, { store, runtime }: FloorParts): Begun {
+  const floor = store.floor()
+  if (!floor) return {}
+  const { submission } = row
+  const { messages } = submission
+  const nowMs = runtime.clock.nowMs()
+  const arriving = { messages, options: submission, isBeside: isBeside(row, store) }
+  const found = addresseeOf(arriving, floor, nowMs)
+  if (found.to === 'holder') {
+    const { id, holder, terms } = floor
+    const { input, memo, monitor } = terms
+    const label = joinLabels(messages.filter(({ role }) => role === 'user').map(labelOf))
+    return { passedOn: { id, holder, input, monitor, label, ...(memo && { memo }) } }
+  }
+  const now = found.ends ? ended(floor, { reason: found.ends, atMs: nowMs }) : floor
+  if (now !== floor) store.writeFloor(now)
+  const isSilent = (submission.compact ?? submission.directCall) !== undefined
+  if (!now.end || now.isNoted || arriving.isBeside || isSilent) return {}
+  return { handedBack: { floor: now.id, message: noteOf(now) } }
+}
+
+/** What a run's options are besides those that were asked for. */
+export function optionsOf(row: RunRow, store: SessionStore): RunOptions {
+  const asked = toRunOptions(row.submission)
+  const { passedOn } = row
+  if (!passedOn)
+    return mayHandOff(row, store) && !isHeld(store.floor()) ? { ...asked, mayHandOff: true } : asked
+  const { holder: tool, input: name, ...floor } = passedOn
+  const input = { [name]: textOf(row.submission.messages) }
+  return { ...asked, directCall: { tool, input, floor } }
+}
+
+/** What a message that is passed on may take: no more than is left of the floor's lease. */
+export function withinFloor(limits: Limits, { passedOn }: RunRow, store: SessionStore): Limits {
+  const floor = passedOn && store.floor()
+  return floor ? narrower(limits, leftOf(floor)) : limits
+}
+
+/** The last turn of a run with what its end makes of the floor, and what writes that. */
+export function withFloor(
+  row: RunRow,
+  turn: TurnRecord,
+  { store, runtime, nextSeq }: FloorParts & { readonly nextSeq: () => number },
+): { readonly turn: TurnRecord; readonly write?: () => void } {
+  const { final } = turn
+  if (!final) return { turn }
+  const settled = settleFloor(store.floor(), {
+    run: row.id,
+    floor: row.passedOn?.id,
+    noted: row.handedBack?.floor,
+    mayHandOff: !row.passedOn && mayHandOff(row, store),
+    turn,
+    final,
+    nowMs: runtime.clock.nowMs(),
+  })
+  if (!settled) return { turn }
+  return {
+    turn: { ...turn, events: beforeLast(turn.events, settled.events, nextSeq) },
+    write: () => store.writeFloor(settled.floor),
+  }
+}
+
+/** @returns The floor that ended; nothing if nobody had the conversation. */
+export function endFloor(
+  end: { readonly reason: FloorEnding; readonly by?: string | undefined },
+  { store, runtime }: FloorParts,
+): Floor | undefined {
+  const floor = store.floor()
+  if (!isHeld(floor)) return undefined
+  const { reason, by } = end
+  const over = ended(floor, { reason, atMs: runtime.clock.nowMs(), ...(by && { by }) })
+  store.writeFloor(over)
+  return over
+}
+
+export const floorViewOf = (store: Pick<SessionStore, 'floor'>) => {
+  const floor = store.floor()
+  return floor && { floor: toFloorView(floor) }
+}
