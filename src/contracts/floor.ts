@@ -38,7 +38,13 @@ export interface FloorTicket {
 
 /** Why somebody has the conversation no more. */
 export type FloorEnding =
-  'returned' | 'limit' | 'timeout' | 'failed' | 'monitor' | 'user' | 'operator'
+  | 'returned'
+  | 'limit'
+  | 'timeout'
+  | 'failed'
+  | 'monitor'
+  | 'user'
+  | 'operator'
 
 /** Who has a conversation, on which lease, until when; and how that ended. */
 export interface Floor {
@@ -107,7 +113,10 @@ export const wordsOf = (output: Json): string =>
   typeof output === 'string' ? output : JSON.stringify(output)
 
 /** What a run is to whoever called for it, where it works for one that may keep the conversation. */
-export function toHolderResult(ended: AgentResult, { holds }: Pick<RunOptions, 'holds'>): ToolResult {
+export function toHolderResult(
+  ended: AgentResult,
+  { holds }: Pick<RunOptions, 'holds'>,
+): ToolResult {
   const result = toToolResult(ended)
   if (!holds || !result.ok) return result
   const last = ended.actions.at(-1)

@@ -77,38 +77,38 @@ const limits = z.strictObject({
 
 const agentManifest = z
   .strictObject({
-  integration_mode: z.enum(['tool', 'handoff']),
-  /** `default`: whatever the deployment's default is. */
-  model: z.string().min(1),
-  instructions: z.string().min(1),
-  /** Values for the instructions' template. */
-  variables: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
-  parameters: z
-    .strictObject({
-      temperature: z.number().min(0).max(2).optional(),
-      top_p: z.number().min(0).max(1).optional(),
-      max_output_tokens: z.int().min(1).optional(),
-      seed: z.int().optional(),
-      stop: z.array(z.string()).max(4).optional(),
-      timeout_ms: z.int().min(1).optional(),
-    })
-    .default({}),
-  uses_tools: z.array(z.string()).default([]),
-  /** Taken out of `uses_tools` again: names, plugin ids, or the start of a name with * at the end. */
-  disallowed_tools: z.array(z.string().min(1).max(100)).max(200).default([]),
-  /** Its model writes code against its tools in place of calling them, where the plugin `code` is on. */
-  code_mode: z.boolean().optional(),
-  /** What it has of whoever calls it, in place of its own. */
-  shares: z.array(z.enum(sharedParts)).max(sharedParts.length).default([]),
-  /** It has `isola__emit_skill`, which keeps a draft of a skill for an operator. */
-  allow_skill_emission: z.boolean().optional(),
-  limits: limits.prefault({}),
-  /** With `integration_mode: handoff`: what it may take of a conversation. */
-  handoff: handoffSchema.optional(),
-  output_schema: jsonSchema.optional(),
-  context: contextSettingsSchema.optional(),
-  memory: memorySettingsSchema.optional(),
-})
+    integration_mode: z.enum(['tool', 'handoff']),
+    /** `default`: whatever the deployment's default is. */
+    model: z.string().min(1),
+    instructions: z.string().min(1),
+    /** Values for the instructions' template. */
+    variables: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+    parameters: z
+      .strictObject({
+        temperature: z.number().min(0).max(2).optional(),
+        top_p: z.number().min(0).max(1).optional(),
+        max_output_tokens: z.int().min(1).optional(),
+        seed: z.int().optional(),
+        stop: z.array(z.string()).max(4).optional(),
+        timeout_ms: z.int().min(1).optional(),
+      })
+      .default({}),
+    uses_tools: z.array(z.string()).default([]),
+    /** Taken out of `uses_tools` again: names, plugin ids, or the start of a name with * at the end. */
+    disallowed_tools: z.array(z.string().min(1).max(100)).max(200).default([]),
+    /** Its model writes code against its tools in place of calling them, where the plugin `code` is on. */
+    code_mode: z.boolean().optional(),
+    /** What it has of whoever calls it, in place of its own. */
+    shares: z.array(z.enum(sharedParts)).max(sharedParts.length).default([]),
+    /** It has `isola__emit_skill`, which keeps a draft of a skill for an operator. */
+    allow_skill_emission: z.boolean().optional(),
+    limits: limits.prefault({}),
+    /** With `integration_mode: handoff`: what it may take of a conversation. */
+    handoff: handoffSchema.optional(),
+    output_schema: jsonSchema.optional(),
+    context: contextSettingsSchema.optional(),
+    memory: memorySettingsSchema.optional(),
+  })
   .superRefine(({ integration_mode: mode, handoff, output_schema: schema }, context) => {
     if (handoff && mode === 'tool')
       context.addIssue({
@@ -120,7 +120,8 @@ const agentManifest = z
       context.addIssue({
         code: 'custom',
         path: ['output_schema'],
-        message: 'goes with integration_mode: tool; one that is handed the conversation speaks to a person',
+        message:
+          'goes with integration_mode: tool; one that is handed the conversation speaks to a person',
       })
   })
 

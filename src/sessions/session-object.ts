@@ -82,6 +82,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     changeLimits(...given: Given<'changeLimits'>) {
       return this.#answer(() => this.#session.arrivals.changeLimits(...given))
     }
+    reclaim(...given: Given<'reclaim'>) {
+      return this.#answer(() => this.#session.floors.reclaim(...given))
+    }
     deliver(...given: Given<'deliver'>) {
       return this.#answer(() => this.#session.arrivals.deliver(...given))
     }

@@ -8,7 +8,7 @@ import type { SessionRuntime } from '#contracts/runtime.ts'
 import { runBefore } from '../storage/run-order.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import { addresseeOf, isHeld, leftOf, textOf } from './message-router.ts'
-import { noteOf } from './note.ts'
+import { floorKey, noteOf } from './note.ts'
 import { beforeLast, ended, settleFloor } from './settle.ts'
 
 export interface FloorParts {
@@ -29,7 +29,9 @@ const mayHandOff = (row: RunRow, store: SessionStore): boolean => {
 
 const isBeside = (row: RunRow, store: SessionStore): boolean => {
   const { after, begunBy } = row.submission
-  return begunBy !== undefined || (after !== undefined && after.run !== runBefore(store, row.order)?.id)
+  return (
+    begunBy !== undefined || (after !== undefined && after.run !== runBefore(store, row.order)?.id)
+  )
 }
 
 /** Decides, when a run begins to work, whose its message is. Ends what is over by then. */
@@ -49,10 +51,16 @@ export function addressed(row: RunRow, { store, runtime }: FloorParts): Begun {
   }
   const now = found.ends ? ended(floor, { reason: found.ends, atMs: nowMs }) : floor
   if (now !== floor) store.writeFloor(now)
-  const isSilent = (submission.compact ?? submission.directCall) !== undefined
+  const isSilent = (submission.compact ?? submission.directCall ?? submission.isNote) !== undefined
   if (!now.end || now.isNoted || arriving.isBeside || isSilent) return {}
   return { handedBack: { floor: now.id, message: noteOf(now) } }
 }
+
+/** A run that only says so tells its agent by that. */
+const notedBy = ({ isNote, idempotencyKey }: RunRow['submission']): string | undefined =>
+  isNote && idempotencyKey?.startsWith(floorKey({ id: '' }))
+    ? idempotencyKey.slice(floorKey({ id: '' }).length)
+    : undefined
 
 /** What a run's options are besides those that were asked for. */
 export function optionsOf(row: RunRow, store: SessionStore): RunOptions {
@@ -82,7 +90,7 @@ export function withFloor(
   const settled = settleFloor(store.floor(), {
     run: row.id,
     floor: row.passedOn?.id,
-    noted: row.handedBack?.floor,
+    noted: row.handedBack?.floor ?? notedBy(row.submission),
     mayHandOff: !row.passedOn && mayHandOff(row, store),
     turn,
     final,

@@ -19,16 +19,14 @@ export type Addressee =
   | { readonly to: 'holder'; readonly floor: Floor }
 
 /** Whether somebody has the conversation. */
-export const isHeld = (floor: Floor | undefined): floor is Floor => floor !== undefined && !floor.end
+export const isHeld = (floor: Floor | undefined): floor is Floor =>
+  floor !== undefined && !floor.end
 
 /** Who answers a message: the one place where that is decided (Y24). */
-export function addresseeOf(
-  message: Arriving,
-  floor: Floor | undefined,
-  nowMs: number,
-): Addressee {
+export function addresseeOf(message: Arriving, floor: Floor | undefined, nowMs: number): Addressee {
   const { compact, isNote, directCall } = message.options
-  if (!isHeld(floor) || message.isBeside || (compact ?? isNote ?? directCall)) return { to: 'agent' }
+  if (!isHeld(floor) || message.isBeside || (compact ?? isNote ?? directCall))
+    return { to: 'agent' }
   if (isReturn(message.messages)) return { to: 'agent', ends: 'user' }
   if (nowMs >= floor.untilMs) return { to: 'agent', ends: 'timeout' }
   if (isSpent(floor)) return { to: 'agent', ends: 'limit' }
@@ -50,7 +48,5 @@ export const isSpent = ({ terms, messages, tokens, costNanoUsd }: Floor): boolea
 export const leftOf = ({ terms, tokens, costNanoUsd }: Floor) => ({
   maxTokens: Math.max(0, terms.maxTokens - tokens),
   maxCostNanoUsd:
-    terms.maxCostNanoUsd >= unlimited
-      ? unlimited
-      : Math.max(0, terms.maxCostNanoUsd - costNanoUsd),
+    terms.maxCostNanoUsd >= unlimited ? unlimited : Math.max(0, terms.maxCostNanoUsd - costNanoUsd),
 })

@@ -101,7 +101,14 @@ function takenBy({ run, mayHandOff, turn, final, nowMs }: EndedRun): Floor | und
     const terms = bounded(change.take)
     const none = { messages: 0, tokens: 0, costNanoUsd: 0, failures: 0 }
     const times = { sinceMs: nowMs, untilMs: nowMs + terms.timeoutMs }
-    return { id: run, holder, terms, ...times, ...none, label: joinLabels([labelOfResult(outcome)]) }
+    return {
+      id: run,
+      holder,
+      terms,
+      ...times,
+      ...none,
+      label: joinLabels([labelOfResult(outcome)]),
+    }
   }
   return undefined
 }
@@ -141,6 +148,13 @@ export function beforeLast(
   if (!last || more.length === 0) return events
   const seqs = [last.seq, ...more.map(nextSeq)]
   const { run, agent, trace, atMs } = last
-  const added = more.map((event, index) => ({ ...event, seq: seqs[index]!, run, agent, trace, atMs }))
+  const added = more.map((event, index) => ({
+    ...event,
+    seq: seqs[index]!,
+    run,
+    agent,
+    trace,
+    atMs,
+  }))
   return [...events.slice(0, -1), ...added, { ...last, seq: seqs.at(-1)! }]
 }

@@ -4,10 +4,7 @@ import type { Toolset, ToolContext } from '#contracts/tool.ts'
  * The tools of a run that passes a message on: the words of the call are the run's answer, and reach its readers as they
  * are said. Nothing of them is kept: the call's result has them all.
  */
-export const withVoice = (
-  toolset: Toolset,
-  say: NonNullable<ToolContext['say']>,
-): Toolset => ({
+export const withVoice = (toolset: Toolset, say: NonNullable<ToolContext['say']>): Toolset => ({
   ...toolset,
   resolve(name, input) {
     const found = toolset.resolve(name, input)

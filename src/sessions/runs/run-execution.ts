@@ -72,7 +72,10 @@ export async function executeRun(
   const isPassedOn = row().passedOn !== undefined
   const isWatched = () => audience === 'reader' || hub.hasReaders()
   const speaking = isPassedOn
-    ? withVoice(toolset, (piece) => isWatched() && hub.delta({ type: 'message_delta', run: id, ...piece }))
+    ? withVoice(
+        toolset,
+        (piece) => isWatched() && hub.delta({ type: 'message_delta', run: id, ...piece }),
+      )
     : toolset
   const limits = limitsInForce(spec.limits, row)
   // What a floor may take is nobody's to raise: the next message is another agent's.
@@ -157,10 +160,11 @@ export async function executeRun(
             options.persist()
             const { turn: last, write } = withFloor(row(), bill().into(turn), options)
             written = last
-            if (last.final) store.together(() => {
-              options.writeFinal(last, last.final!)
-              write?.()
-            })
+            if (last.final)
+              store.together(() => {
+                options.writeFinal(last, last.final!)
+                write?.()
+              })
             else store.writeTurn(order, written, notes.begunIn(turn))
             known?.note(turn)
           } catch (error) {

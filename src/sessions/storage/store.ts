@@ -193,7 +193,12 @@ export function createSessionStore(
   const { read, atomically, write, end, index, newest, openRuns } = table
   const damaged = new Set<number>()
   let firstId: string | undefined
-  table.onForget(() => (firstId = undefined))
+  /** Read once: each run asks. */
+  let floor: { readonly now: Floor | undefined } | undefined
+  table.onForget(() => {
+    firstId = undefined
+    floor = undefined
+  })
   const record = createSessionRecord<SessionRow>(table)
   const pending = createPendingOutcomes(index)
 
@@ -317,10 +322,16 @@ export function createSessionStore(
       return text === undefined ? undefined : (JSON.parse(String(text)) as Usage)
     },
     floor() {
-      const text = index.get('floor', 'now')
-      return text === undefined ? undefined : (JSON.parse(String(text)) as Floor)
+      if (!floor) {
+        const text = index.get('floor', 'now')
+        floor = { now: text === undefined ? undefined : (JSON.parse(String(text)) as Floor) }
+      }
+      return floor.now
     },
-    writeFloor: (floor) => index.put('floor', 'now', JSON.stringify(floor)),
+    writeFloor(now) {
+      index.put('floor', 'now', JSON.stringify(now))
+      floor = { now }
+    },
     writeSpent: (spent) => index.put('spent', 'total', JSON.stringify(spent)),
   }
 }

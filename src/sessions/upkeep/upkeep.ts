@@ -70,6 +70,8 @@ export interface Upkeep {
 }
 
 export const vanishJob = 'vanish'
+/** The time of whoever has the conversation is up. */
+export const floorJob = 'floor'
 /** How long after a session was deleted its object looks whether anything is left. */
 export const vanishAgainMs = 60_000
 
@@ -96,6 +98,12 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     const planned = jobs.get('pauses')?.time ?? Number.MAX_SAFE_INTEGER
     const time = Math.min(planned, ...ends)
     jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(recovery.ensure)
+  }
+
+  const watchFloor = () => {
+    const floor = parts().store.floor()
+    if (!floor || floor.end || jobs.get(floorJob)) return
+    jobs.push({ id: floorJob, fn: floorJob, time: floor.untilMs }).catch(recovery.ensure)
   }
 
   const settle = async (row: RunRow) => {
@@ -137,7 +145,10 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     settle,
     carry,
     keepGraves,
-    begin: recovery.begin,
+    begin() {
+      recovery.begin()
+      watchFloor()
+    },
     afterCreate() {
       recovery.ensure()
       parts().outbox.nudge()
@@ -169,6 +180,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
         if (error?.code.startsWith('model_')) report('model_failing', error.message, row.id)
         else if (outcome.state === 'completed') report('model_failing', undefined)
       }
+      watchFloor()
       if (runs.isIdle()) hub.rest()
     },
     async vanishLater() {
@@ -181,7 +193,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
       recovery.end()
       retention.end()
       await Promise.allSettled(
-        ['recover', 'pauses', 'retention', 'graves'].map((job) => jobs.cancel(job)),
+        ['recover', 'pauses', 'retention', 'graves', floorJob].map((job) => jobs.cancel(job)),
       )
     },
   }
