@@ -8,10 +8,23 @@ import type { DirectCall } from '#contracts/run-options.ts'
 export const directPlanner: Planner = {
   async plan({ caller: { options }, messages, tools, turn }) {
     const { directCall } = options
-    // Once: what is said to such a run on its way changes nothing of it.
-    return turn === 1 && directCall ? [callStep(directCall, tools)] : [madeBefore(messages)]
+    if (turn === 1 && directCall) return [callStep(directCall, tools)]
+    const late = directCall?.floor && saidSince(messages)
+    if (late) return [callStep({ ...directCall, input: lateInput(directCall, late) }, tools)]
+    // Once: what else is said to such a run on its way changes nothing of it.
+    return [madeBefore(messages)]
   },
 }
+
+/** What the user said since a message was passed on. */
+const saidSince = (messages: readonly Message[]): string =>
+  messages
+    .slice(messages.findLastIndex(({ role }) => role === 'tool') + 1)
+    .flatMap((one) => (one.role === 'user' ? [one.text] : []))
+    .join('\n\n')
+
+const lateInput = ({ input }: DirectCall, text: string): DirectCall['input'] =>
+  Object.fromEntries(Object.keys(input).map((name) => [name, text]))
 
 /** Behind the tool that stands for all others, where its agent has that: what is not pinned is called in the same way. */
 function callStep(

@@ -49,6 +49,8 @@ const toolManifest = z.strictObject({
   timeout_ms: z.int().min(1).max(600_000).optional(),
   /** Somebody must allow each call, with the arguments it has. */
   requires_approval: z.boolean().optional(),
+  /** Its code may keep the conversation: it is given each further message as `message`. */
+  handoff: handoffSchema.optional(),
   /** What it does outward that no grant says: it pays, somebody reads what it is given, it makes what runs later. */
   sink: z
     .union([declaredSink, z.array(declaredSink).max(3)])

@@ -200,7 +200,7 @@ function asSpoken(
 ): readonly Message[] {
   const spoken = turns.flatMap((turn) => spokenIn(row, turn))
   const said = ofRun(row, turns)
-  return row.passedOn
+  return row.passedOn && spoken.length > 0
     ? [...said.filter(({ role }) => role === 'user'), ...spoken]
     : [...said, ...spoken]
 }

@@ -112,7 +112,8 @@ export async function executeRun(
       signal: options.signal,
       nextSeq: options.nextSeq,
       onSent: options.persist,
-      onDelta: hub.delta,
+      // What is looked at before a message is passed on is no answer.
+      onDelta: isPassedOn ? () => {} : hub.delta,
       headersOf: (turn, request) =>
         toTraceHeaders({ trace, span: spanIdOf(id, turn, request), link }),
       isWatched,
