@@ -51,7 +51,9 @@ export async function runAloud(
   const started = await child.runStream()
   if (!started.ok) return started
   await readPieces(started.value.stream, (item) => {
-    if (item.type === 'message_delta') say(item)
+    if (item.type !== 'message_delta') return
+    const { turn, offset, text } = item
+    say({ turn, offset, text })
   })
   // Under the same key it is joined, and has mostly told its end by now.
   return child.run()

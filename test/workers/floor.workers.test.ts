@@ -261,6 +261,8 @@ describe('where nobody comes back', () => {
     const events = await readSse(await chat('number 7', { stream: true }, headers))
     const pieces = events.flatMap(({ data }) => data.choices?.[0]?.delta?.content ?? [])
     expect(pieces.join('')).toBe('desk: number 7')
+    // As they came, and not once it had said all.
+    expect(pieces.length).toBeGreaterThan(1)
     const asked = upstream!.requests.findLast((one) => isOf('desk-l', one))
     expect(asked?.stream).toBe(true)
     // A client that sends all of it along again has added one message, and nothing that was said to it.

@@ -74,7 +74,7 @@ export async function executeRun(
   const speaking = isPassedOn
     ? withVoice(
         toolset,
-        (piece) => isWatched() && hub.delta({ type: 'message_delta', run: id, ...piece }),
+        (piece) => isWatched() && hub.delta({ type: 'message_delta', ...piece, run: id }),
       )
     : toolset
   const limits = limitsInForce(spec.limits, row)
