@@ -38,18 +38,19 @@ export interface FloorSettled {
  */
 export function settleFloor(floor: Floor | undefined, ended: EndedRun): FloorSettled | undefined {
   const settled = floor && ended.floor === floor.id ? afterMessage(floor, ended) : floor
-  if (settled === undefined || settled.end) {
-    const taken = takenBy(ended)
-    // What ended in this very run is told first; of the one before nothing is owed any more by then.
-    if (taken && (!settled || settled.isTold)) return { floor: taken, events: [tookEvent(taken)] }
-  }
+  const owed = settled?.end && !settled.isTold ? [endedEvent(settled)] : []
+  const taken = settled && !settled.end ? undefined : takenBy(ended)
+  if (taken) return { floor: taken, events: [...owed, tookEvent(taken)] }
   if (!settled) return undefined
   const isNoted = settled.end && ended.noted === settled.id
-  const told = settled.end && !settled.isTold
-  if (settled === floor && !isNoted && !told) return undefined
+  if (settled === floor && !isNoted && owed.length === 0) return undefined
   return {
-    floor: { ...settled, ...(told && { isTold: true }), ...(isNoted && { isNoted: true }) },
-    events: told ? [endedEvent(settled)] : [],
+    floor: {
+      ...settled,
+      ...(owed.length > 0 && { isTold: true }),
+      ...(isNoted && { isNoted: true }),
+    },
+    events: owed,
   }
 }
 
