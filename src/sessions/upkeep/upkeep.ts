@@ -102,7 +102,10 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
 
   const watchFloor = () => {
     const floor = parts().store.floor()
-    if (!floor || floor.end || jobs.get(floorJob)) return
+    if (!floor || floor.end) return
+    // One that is left of a floor before this one may be due much later.
+    const planned = jobs.get(floorJob)
+    if (planned && planned.time <= floor.untilMs) return
     jobs.push({ id: floorJob, fn: floorJob, time: floor.untilMs }).catch(recovery.ensure)
   }
 
