@@ -79,14 +79,21 @@ export function withinFloor(limits: Limits, { passedOn }: RunRow, store: Session
   return floor ? narrower(limits, leftOf(floor)) : limits
 }
 
-/** The last turn of a run with what its end makes of the floor, and what writes that. */
+interface Settled {
+  readonly turn: TurnRecord
+  /** Writes the floor with whatever writes the turn: both, or neither. */
+  readonly write: (work: () => void) => void
+}
+
+/** The last turn of a run with what its end makes of the floor. */
 export function withFloor(
   row: RunRow,
   turn: TurnRecord,
   { store, runtime, nextSeq }: FloorParts & { readonly nextSeq: () => number },
-): { readonly turn: TurnRecord; readonly write?: () => void } {
+): Settled {
   const { final } = turn
-  if (!final) return { turn }
+  const asItIs: Settled = { turn, write: (work) => work() }
+  if (!final) return asItIs
   const settled = settleFloor(store.floor(), {
     run: row.id,
     floor: row.passedOn?.id,
@@ -96,10 +103,14 @@ export function withFloor(
     final,
     nowMs: runtime.clock.nowMs(),
   })
-  if (!settled) return { turn }
+  if (!settled) return asItIs
   return {
     turn: { ...turn, events: beforeLast(turn.events, settled.events, nextSeq) },
-    write: () => store.writeFloor(settled.floor),
+    write: (work) =>
+      store.together(() => {
+        work()
+        store.writeFloor(settled.floor)
+      }),
   }
 }
 

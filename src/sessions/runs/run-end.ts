@@ -72,10 +72,7 @@ export function createRunEnd(options: RunEndOptions): RunEnd {
     })
     const final = turn.final ?? failed.final
     try {
-      store.together(() => {
-        writeFinal(row, turn, final)
-        write?.()
-      })
+      write(() => writeFinal(row, turn, final))
     } catch (error) {
       bill.undo()
       places.back(place)

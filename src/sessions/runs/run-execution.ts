@@ -161,11 +161,8 @@ export async function executeRun(
             options.persist()
             const { turn: last, write } = withFloor(row(), bill().into(turn), options)
             written = last
-            if (last.final)
-              store.together(() => {
-                options.writeFinal(last, last.final!)
-                write?.()
-              })
+            const { final } = last
+            if (final) write(() => options.writeFinal(last, final))
             else store.writeTurn(order, written, notes.begunIn(turn))
             known?.note(turn)
           } catch (error) {

@@ -48,6 +48,8 @@ export interface SessionRow {
   readonly isDeleted?: true
   /** Every child of it is noted in the row of its turn; absent if older ones are in its events only. */
   readonly hasChildrenInTurns?: true
+  /** Somebody has the conversation, or had it. */
+  readonly hasFloor?: true
   /** What all its runs together may spend. */
   readonly limits?: Partial<Limits>
   /** As it was made with: the same key names a session with the same one. */
@@ -322,6 +324,7 @@ export function createSessionStore(
       return text === undefined ? undefined : (JSON.parse(String(text)) as Usage)
     },
     floor() {
+      if (!record.session()?.hasFloor) return undefined
       if (!floor) {
         const text = index.get('floor', 'now')
         floor = { now: text === undefined ? undefined : (JSON.parse(String(text)) as Floor) }
@@ -329,6 +332,8 @@ export function createSessionStore(
       return floor.now
     },
     writeFloor(now) {
+      const session = record.session()
+      if (session && !session.hasFloor) record.writeSession({ ...session, hasFloor: true })
       index.put('floor', 'now', JSON.stringify(now))
       floor = { now }
     },
