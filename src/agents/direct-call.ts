@@ -1,5 +1,5 @@
 import { toDirectOutcome } from '#contracts/direct-call.ts'
-import { wordsOf } from '#contracts/floor.ts'
+import { wordsOf } from '#contracts/holder-result.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ActionResult, Planner, PlanStep, Reflection, Reflector } from '#contracts/plan.ts'
 import type { DirectCall } from '#contracts/run-options.ts'

@@ -1,5 +1,5 @@
 import type { AgentSpec } from '#contracts/agent.ts'
-import { floorChangeOf, wordsOf } from '#contracts/floor.ts'
+import { floorChangeOf, wordsOf } from '#contracts/holder-result.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { afterFirstCall, type ModelReply } from '#contracts/model.ts'
 import type { ActionResult, Planner, PlanStep, Reflection, Reflector } from '#contracts/plan.ts'

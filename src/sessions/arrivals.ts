@@ -29,11 +29,9 @@ export interface Arrivals {
   readonly decide: (
     principal: string,
     run: string,
-    decided: {
-      readonly call: string
-      readonly decision: Decision
-      readonly decider: Decider
-    },
+    call: string,
+    decision: Decision,
+    decider: Decider,
   ) => Promise<RunView>
   readonly changeLimits: (principal: string, run: string, change: LimitsChange) => Promise<RunView>
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
@@ -53,7 +51,7 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       const place = steerRun(row(run), { id, message }, parts())
       return { session: scope.id(), run, place }
     },
-    async decide(principal, run, { call, decision, decider }) {
+    async decide(principal, run, call, decision, decider) {
       own(principal)
       await refuseWithoutAgent(row(run), scope)
       refuseWhileDeleting()

@@ -33,7 +33,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     onJob({ job }: LifecycleJobContext) {
       return this.#session.onJob(job.fn)
     }
-    // The session itself.
     create(...given: Given<'create'>) {
       return this.#answer(() => this.#session.changes.create(...given))
     }
@@ -43,7 +42,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     delete(...given: Given<'delete'>) {
       return this.#answer(() => this.#session.changes.delete(...given))
     }
-    // Runs: asked for, and taken back.
+    // Runs.
     submit(...given: Given<'submit'>) {
       return this.#answer(() => this.#session.submissions.submit(...given))
     }
@@ -68,13 +67,11 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     abandon(...given: Given<'abandon'>) {
       return this.#answer(() => this.#session.submissions.abandon(...given))
     }
-    // What comes in for runs that are there.
     steer(...given: Given<'steer'>) {
       return this.#answer(() => this.#session.arrivals.steer(...given))
     }
-    decideAs(...[principal, run, call, decision, decider]: Given<'decideAs'>) {
-      const decided = { call, decision, decider }
-      return this.#answer(() => this.#session.arrivals.decide(principal, run, decided))
+    decideAs(...[principal, run, call, ...said]: Given<'decideAs'>) {
+      return this.#answer(() => this.#session.arrivals.decide(principal, run, call, ...said))
     }
     decide(...[principal, run, call, decision, by]: Given<'decide'>) {
       return this.decideAs(principal, run, call, decision, deciderOf(principal, by))

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { floorChangeOf, type Floor } from '#contracts/floor.ts'
+import type { Floor } from '#contracts/floor.ts'
+import { floorChangeOf } from '#contracts/holder-result.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { saidLabel } from '#contracts/label.ts'
 import type { RunOptions } from '#contracts/run-options.ts'

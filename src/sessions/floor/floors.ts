@@ -114,8 +114,26 @@ export function withFloor(
   }
 }
 
+type ReclaimParts = FloorParts & {
+  readonly runs: { readonly cancel: (row: RunRow, reason: string) => unknown }
+}
+
+export const isPassedOn = (floor: Floor) => (row: RunRow) => row.passedOn?.id === floor.id
+
+/** Ends it, and with it what is passed on in it at this moment. @returns Nothing if nobody had the conversation. */
+export function reclaimFloor(
+  end: { readonly reason: FloorEnding; readonly by?: string | undefined },
+  parts: ReclaimParts,
+): Floor | undefined {
+  const floor = endFloor(end, parts)
+  if (!floor) return undefined
+  for (const row of parts.store.unfinishedRuns().filter(isPassedOn(floor)))
+    parts.runs.cancel(row, `The conversation was taken back from ${floor.holder}.`)
+  return floor
+}
+
 /** @returns The floor that ended; nothing if nobody had the conversation. */
-export function endFloor(
+function endFloor(
   end: { readonly reason: FloorEnding; readonly by?: string | undefined },
   { store, runtime }: FloorParts,
 ): Floor | undefined {

@@ -1,5 +1,6 @@
 import type { AgentResult } from '#contracts/agent.ts'
-import { floorChangeOf, type Floor, type FloorEnding, type FloorTerms } from '#contracts/floor.ts'
+import type { Floor, FloorEnding, FloorTerms } from '#contracts/floor.ts'
+import { floorChangeOf } from '#contracts/holder-result.ts'
 import type { EventDraft, SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { joinLabels, labelOfResult, ownLabel } from '#contracts/label.ts'

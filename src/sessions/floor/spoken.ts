@@ -1,4 +1,4 @@
-import { floorChangeOf, wordsOf } from '#contracts/floor.ts'
+import { floorChangeOf, wordsOf } from '#contracts/holder-result.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import { labelOfResult } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'

@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import type { AgentResult } from '#contracts/agent.ts'
-import { toHolderResult } from '#contracts/floor.ts'
+import { toHolderResult } from '#contracts/holder-result.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { ToolResult } from '#contracts/tool.ts'

@@ -7,6 +7,7 @@ import type { AddedTexts } from '#contracts/plan.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import { sharedIn } from '#contracts/shared-parts.ts'
+import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceHeaders } from '#contracts/trace.ts'
 import { saidAtBeginning } from '../storage/begun-with.ts'
@@ -68,18 +69,8 @@ export async function executeRun(
   // What an older version began goes on as it did there.
   const known =
     options.isWoken && row().pin ? createKnownTools(toolset, pin?.agent.tools) : undefined
-  const runOptions = optionsOf(row(), store)
-  const isPassedOn = row().passedOn !== undefined
-  const isWatched = () => audience === 'reader' || hub.hasReaders()
-  const speaking = isPassedOn
-    ? withVoice(
-        toolset,
-        (piece) => isWatched() && hub.delta({ type: 'message_delta', ...piece, run: id }),
-      )
-    : toolset
+  const { tools, isWatched, onDelta, mayRaise } = tellingOf(options, toolset)
   const limits = limitsInForce(spec.limits, row)
-  // What a floor may take is nobody's to raise: the next message is another agent's.
-  const mayRaise = !isPassedOn && mayAsk(row())
   let loaded: readonly TurnRecord[] = []
   let published = 0
   let failure: unknown
@@ -99,8 +90,8 @@ export async function executeRun(
       depth: lineage?.depth ?? 0,
       ancestry: lineage?.ancestry ?? [],
       agent: { ...spec, limits },
-      options: runOptions,
-      toolset: known ? { ...speaking, refuse: known.refuse } : speaking,
+      options: optionsOf(row(), store),
+      toolset: known ? { ...tools, refuse: known.refuse } : tools,
       messages,
       label: joinLabels([labelOfContext(messages, compactions), spec.persona?.label ?? ownLabel]),
       ...(compactions.length > 0 && { compactions }),
@@ -112,8 +103,7 @@ export async function executeRun(
       signal: options.signal,
       nextSeq: options.nextSeq,
       onSent: options.persist,
-      // What is looked at before a message is passed on is no answer.
-      onDelta: isPassedOn ? () => {} : hub.delta,
+      onDelta,
       headersOf: (turn, request) =>
         toTraceHeaders({ trace, span: spanIdOf(id, turn, request), link }),
       isWatched,
@@ -185,6 +175,18 @@ export async function executeRun(
   const { pauseMs } = runtime.timing
   const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs, runtime.sha256))
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
+}
+
+/** Whose words its readers hear, and who may be asked about its limits. */
+function tellingOf({ row, hub, audience }: ExecutionOptions, toolset: ReadyAgent['toolset']) {
+  const { id: run, passedOn } = row()
+  const isWatched = () => audience === 'reader' || hub.hasReaders()
+  if (!passedOn) return { tools: toolset, isWatched, onDelta: hub.delta, mayRaise: mayAsk(row()) }
+  const say: ToolContext['say'] = (piece) => {
+    if (isWatched()) hub.delta({ type: 'message_delta', ...piece, run })
+  }
+  // What is looked at before a message is passed on is no answer; and what a floor may take is nobody's to raise.
+  return { tools: withVoice(toolset, say), isWatched, onDelta: () => {}, mayRaise: false }
 }
 
 /**

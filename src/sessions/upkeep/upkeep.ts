@@ -1,4 +1,5 @@
 import { errorMessage } from '#contracts/errors.ts'
+import type { Floor } from '#contracts/floor.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
@@ -100,14 +101,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(recovery.ensure)
   }
 
-  const watchFloor = () => {
-    const floor = parts().store.floor()
-    if (!floor || floor.end) return
-    // One that is left of a floor before this one may be due much later.
-    const planned = jobs.get(floorJob)
-    if (planned && planned.time <= floor.untilMs) return
-    jobs.push({ id: floorJob, fn: floorJob, time: floor.untilMs }).catch(recovery.ensure)
-  }
+  const watchFloor = () => watchFloorOf(parts().store.floor(), jobs).catch(recovery.ensure)
 
   const settle = async (row: RunRow) => {
     if (row.submission.lineage) return // a child's part is out of its parent's
@@ -150,7 +144,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     keepGraves,
     begin() {
       recovery.begin()
-      watchFloor()
+      void watchFloor()
     },
     afterCreate() {
       recovery.ensure()
@@ -183,7 +177,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
         if (error?.code.startsWith('model_')) report('model_failing', error.message, row.id)
         else if (outcome.state === 'completed') report('model_failing', undefined)
       }
-      watchFloor()
+      void watchFloor()
       if (runs.isIdle()) hub.rest()
     },
     async vanishLater() {
@@ -200,4 +194,12 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
       )
     },
   }
+}
+
+/** Sets the timer of whoever has the conversation. One that is left of a floor before may be due much later. */
+async function watchFloorOf(floor: Floor | undefined, jobs: Jobs): Promise<void> {
+  if (!floor || floor.end) return
+  const planned = jobs.get(floorJob)
+  if (planned && planned.time <= floor.untilMs) return
+  await jobs.push({ id: floorJob, fn: floorJob, time: floor.untilMs })
 }

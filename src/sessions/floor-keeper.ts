@@ -1,13 +1,11 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { toFloorView, type Floor, type FloorEnding, type FloorView } from '#contracts/floor.ts'
-import { toRepeated } from '../entry/submission.ts'
-import type { Runs } from '../runs/runs.ts'
-import type { Scope } from '../scope.ts'
-import type { RunRow } from '../storage/store.ts'
-import type { Submissions } from '../submissions.ts'
-import { endFloor, type FloorParts } from './floors.ts'
-import { isHeld } from './message-router.ts'
-import { floorKey, noteOf } from './note.ts'
+import { toRepeated } from './entry/submission.ts'
+import type { Scope } from './scope.ts'
+import type { Submissions } from './submissions.ts'
+import { isPassedOn, reclaimFloor } from './floor/floors.ts'
+import { isHeld } from './floor/message-router.ts'
+import { floorKey, noteOf } from './floor/note.ts'
 
 /** Who takes a conversation back, besides whoever has it. */
 export interface FloorKeeper {
@@ -15,22 +13,6 @@ export interface FloorKeeper {
   readonly reclaim: (principal: string, by: string | undefined) => FloorView
   /** Its time is looked at. @returns When to come back, if somebody has the conversation. */
   readonly expire: () => number | undefined
-}
-
-type ReclaimParts = FloorParts & { readonly runs: Pick<Runs, 'cancel'> }
-
-const isPassedOn = (floor: Floor) => (row: RunRow) => row.passedOn?.id === floor.id
-
-/** Ends it, and with it what is passed on in it at this moment. @returns Nothing if nobody had the conversation. */
-export function reclaimFloor(
-  end: { readonly reason: FloorEnding; readonly by?: string | undefined },
-  parts: ReclaimParts,
-): Floor | undefined {
-  const floor = endFloor(end, parts)
-  if (!floor) return undefined
-  for (const row of parts.store.unfinishedRuns().filter(isPassedOn(floor)))
-    parts.runs.cancel(row, `The conversation was taken back from ${floor.holder}.`)
-  return floor
 }
 
 export function createFloorKeeper(
@@ -43,15 +25,15 @@ export function createFloorKeeper(
   const announce = (floor: Floor): void => {
     const row = parts().store.findRun(floor.id)
     if (!row || row.submission.lineage) return
-    const {
-      messages: _said,
-      parameters,
-      clientTools,
-      mayAsk,
-      pauses,
-      after,
-      ...kept
-    } = row.submission
+    const { principal, trace, key, grant, dayLimits, agent } = row.submission
+    const kept = {
+      principal,
+      trace,
+      agent,
+      ...(key && { key }),
+      ...(grant && { grant }),
+      ...(dayLimits && { dayLimits }),
+    }
     const request = toRepeated(kept, {
       under: floorKey(floor),
       messages: [noteOf(floor)],
