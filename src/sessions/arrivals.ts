@@ -29,9 +29,11 @@ export interface Arrivals {
   readonly decide: (
     principal: string,
     run: string,
-    call: string,
-    decision: Decision,
-    decider: Decider,
+    decided: {
+      readonly call: string
+      readonly decision: Decision
+      readonly decider: Decider
+    },
   ) => Promise<RunView>
   readonly changeLimits: (principal: string, run: string, change: LimitsChange) => Promise<RunView>
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
@@ -51,7 +53,7 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       const place = steerRun(row(run), { id, message }, parts())
       return { session: scope.id(), run, place }
     },
-    async decide(principal, run, call, decision, decider) {
+    async decide(principal, run, { call, decision, decider }) {
       own(principal)
       await refuseWithoutAgent(row(run), scope)
       refuseWhileDeleting()

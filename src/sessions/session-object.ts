@@ -70,8 +70,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     steer(...given: Given<'steer'>) {
       return this.#answer(() => this.#session.arrivals.steer(...given))
     }
-    decideAs(...[principal, run, call, ...said]: Given<'decideAs'>) {
-      return this.#answer(() => this.#session.arrivals.decide(principal, run, call, ...said))
+    decideAs(...[principal, run, call, decision, decider]: Given<'decideAs'>) {
+      const decided = { call, decision, decider }
+      return this.#answer(() => this.#session.arrivals.decide(principal, run, decided))
     }
     decide(...[principal, run, call, decision, by]: Given<'decide'>) {
       return this.decideAs(principal, run, call, decision, deciderOf(principal, by))
@@ -97,7 +98,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     spentBy(...given: Given<'spentBy'>) {
       return this.#session.plain(() => this.#session.arrivals.spentBy(...given))
     }
-    // What is read.
     owner() {
       return this.#answer(() => this.#session.readers.owner())
     }
