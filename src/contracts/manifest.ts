@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { contextSettingsSchema } from './context.ts'
 import { cronProblem } from './cron.ts'
-import { handoffSchema } from './handoff.ts'
+import { checkAgentHandoff, checkToolHandoff, handoffSchema } from './handoff.ts'
 import { IsolaError } from './errors.ts'
 import type { JsonSchema } from './json.ts'
 import { grantsSchema } from './manifest-grants.ts'
@@ -32,31 +32,37 @@ const jsonSchema = z.custom<JsonSchema>(
   'must be a JSON Schema object',
 )
 
-const toolManifest = z.strictObject({
-  name: toolName,
-  description: z.string().min(1).max(2_000),
-  input_schema: jsonSchema.default({ type: 'object', properties: {}, additionalProperties: false }),
-  /** Of what it returns, for signatures; nobody checks it. */
-  output_schema: jsonSchema.optional(),
-  annotations: z
-    .strictObject({
-      readOnlyHint: z.boolean().optional(),
-      idempotentHint: z.boolean().optional(),
-      destructiveHint: z.boolean().optional(),
-      openWorldHint: z.boolean().optional(),
-    })
-    .default({}),
-  timeout_ms: z.int().min(1).max(600_000).optional(),
-  /** Somebody must allow each call, with the arguments it has. */
-  requires_approval: z.boolean().optional(),
-  /** Its code may keep the conversation: it is given each further message as `message`. */
-  handoff: handoffSchema.optional(),
-  /** What it does outward that no grant says: it pays, somebody reads what it is given, it makes what runs later. */
-  sink: z
-    .union([declaredSink, z.array(declaredSink).max(3)])
-    .transform((sinks) => [sinks].flat())
-    .optional(),
-})
+const toolManifest = z
+  .strictObject({
+    name: toolName,
+    description: z.string().min(1).max(2_000),
+    input_schema: jsonSchema.default({
+      type: 'object',
+      properties: {},
+      additionalProperties: false,
+    }),
+    /** Of what it returns, for signatures; nobody checks it. */
+    output_schema: jsonSchema.optional(),
+    annotations: z
+      .strictObject({
+        readOnlyHint: z.boolean().optional(),
+        idempotentHint: z.boolean().optional(),
+        destructiveHint: z.boolean().optional(),
+        openWorldHint: z.boolean().optional(),
+      })
+      .default({}),
+    timeout_ms: z.int().min(1).max(600_000).optional(),
+    /** Somebody must allow each call, with the arguments it has. */
+    requires_approval: z.boolean().optional(),
+    /** Its code may keep the conversation: it is given each further message as `message`. */
+    handoff: handoffSchema.optional(),
+    /** What it does outward that no grant says: it pays, somebody reads what it is given, it makes what runs later. */
+    sink: z
+      .union([declaredSink, z.array(declaredSink).max(3)])
+      .transform((sinks) => [sinks].flat())
+      .optional(),
+  })
+  .superRefine(checkToolHandoff)
 
 const repeats = 'must be 0 (never) or 2 to 100'
 
@@ -111,21 +117,7 @@ const agentManifest = z
     context: contextSettingsSchema.optional(),
     memory: memorySettingsSchema.optional(),
   })
-  .superRefine(({ integration_mode: mode, handoff, output_schema: schema }, context) => {
-    if (handoff && mode === 'tool')
-      context.addIssue({
-        code: 'custom',
-        path: ['handoff'],
-        message: 'goes with integration_mode: handoff',
-      })
-    if (schema && mode === 'handoff')
-      context.addIssue({
-        code: 'custom',
-        path: ['output_schema'],
-        message:
-          'goes with integration_mode: tool; one that is handed the conversation speaks to a person',
-      })
-  })
+  .superRefine(checkAgentHandoff)
 
 /** Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents else. */
 export const hookPoints = [
