@@ -60,7 +60,7 @@ export async function executeRun(
   { spec, toolset, pin }: ReadyAgent,
   options: ExecutionOptions,
 ): Promise<RunOutcome> {
-  const { runtime, store, hub, transcript, audience, row, sessionId } = options
+  const { runtime, store, hub, transcript, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
   const { lineage, principal, trace, traceLink: link } = submission
   const { messages: before, compactions } = transcript.before(row())
