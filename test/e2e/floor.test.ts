@@ -124,6 +124,7 @@ it('Y9, Y24, Y27, X1, E8: ten messages with two handoffs, one returned and one t
   expect(await say('thank you')).toBe('orchestrator: thank you')
   const asked = model.requests.findLast(({ body }) => body.model === 'scripted')
   expect(JSON.stringify(asked?.body.messages)).toContain('Order 7 is sent again.')
+  await expect(isola('session', 'reclaim', id)).rejects.toThrow('own agent')
   expect(await say('now a bill')).toBe('bills: now a bill')
   expect(await say('number 9')).toBe('bills: number 9')
   await vi.waitFor(async () => {
