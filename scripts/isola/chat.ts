@@ -14,6 +14,7 @@ const slashCommands = {
   '/context': 'what fills the window of the model, and what the next request costs',
   '/compact': 'make room: a summary of what was said goes on',
   '/persona': 'how it speaks in this session: /persona <name>, none for its own voice',
+  '/return': 'take the conversation back from an agent that it was handed to',
   '/session': 'the id of this session, for --session',
   '/quit': 'leave; what runs goes on',
 }
@@ -136,6 +137,7 @@ function runSlash(
   const word = line.trim()
   if (!/^\/[a-z]/.test(word)) return false
   const [name = '', given] = word.split(/\s+/)
+  if (name === '/return') return false // the session knows it
   if (word === '/quit') controls.leave()
   else if (word === '/cancel') {
     if (!controls.cancel()) chat.view.note('Nothing runs.')

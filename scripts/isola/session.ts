@@ -9,13 +9,30 @@ import { flatten, wholeTree, type Tree } from './whole-tree.ts'
 
 type ListQuery = NonNullable<Request<'GET /api/sessions'>['query']>
 
+type Floor = Reply<'POST /api/sessions/:id/reclaim'>
+
+/** Who has the conversation, or had it last. */
+function describeFloor({ holder, state, reason, ...floor }: Floor): string {
+  const { messages, maxMessages, tokens, costUsd, untilMs, endedAtMs = 0 } = floor
+  const took = `${messages} of ${maxMessages} messages, ${tokens} tokens, ${dollars(costUsd)}`
+  return state === 'held'
+    ? `${holder} has the conversation until ${time(untilMs)} (${took})`
+    : `${holder} had the conversation until ${time(endedAtMs)}: ${reason} (${took})`
+}
+
+async function reclaim({ args: [id], request, print }: Context<object, [string]>) {
+  const floor = await request('POST /api/sessions/:id/reclaim', { params: { id } })
+  print(floor, describeFloor(floor))
+}
+
 /** A session and what hangs below it, indented. */
 export function describe(tree: Tree, indent = ''): string {
-  const { id, agent, principal, createdAtMs, runs, usage, costEstimateUsd, children } = tree
+  const { id, agent, principal, createdAtMs, runs, floor, usage, costEstimateUsd, children } = tree
   const tokens = usage.inputTokens + usage.outputTokens
   const cost = costEstimateUsd === undefined ? '' : `, ${dollars(costEstimateUsd)}`
   return [
     `${indent}${id}  ${agent}${principal === undefined ? '' : `  of ${principal}`}  since ${time(createdAtMs)}${Number.isFinite(tokens) ? `  ${tokens} tokens${cost}` : ''}`,
+    ...(floor ? [`${indent}  ${describeFloor(floor)}`] : []),
     ...runs.map(({ id: run, state, result, pauses = [] }) => {
       const waits = pauses.map(
         ({ call, tool, kind, input, reached }) =>
@@ -198,6 +215,12 @@ export default {
         'Stops a run, or all that run or wait in it, sub-agents included. What ended stays as it ended.',
       options: cancelOptions,
       run: cancel,
+    },
+    reclaim: {
+      usage: 'isola session reclaim <session>',
+      about:
+        'Takes the conversation back from the agent that it was handed to; what it is doing is cancelled.',
+      run: reclaim,
     },
     delete: {
       usage: 'isola session delete <session> [--yes] [--dry-run]',

@@ -6,7 +6,7 @@ import { folderIn } from './place.mjs'
  * it, types included. The files at the room's root come last. docs/architecture.md says what lies where.
  */
 const folderOrders = {
-  sessions: ['storage', 'entry', 'responses', 'log', 'runs', 'waiting', 'upkeep'],
+  sessions: ['storage', 'entry', 'floor', 'responses', 'log', 'runs', 'waiting', 'upkeep'],
   plugins: ['secrets', 'sandbox', 'loading', 'admission', 'capabilities', 'hooks', 'tools'],
   catalog: ['schema', 'search', 'lifecycle'],
 }

@@ -190,12 +190,6 @@ function toOwner(
   if (!agent || hasOwnCode) return base
   const source: AgentSource = { manifest, agent, files }
   try {
-    if (agent.integration_mode === 'handoff') {
-      throw new IsolaError(
-        'plugin_contract_mismatch',
-        'not yet: agent.integration_mode handoff; use tool',
-      )
-    }
     if (manifest.id === orchestratorId)
       throw new IsolaError('plugin_name_collision', `the agent id ${orchestratorId} is taken`)
     if (tier !== 'builtin') refuseLogic(source)

@@ -1,6 +1,7 @@
 import { toLimits } from '#contracts/agent-limits.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { returnName } from '#contracts/floor.ts'
 import { narrower, type Limits } from '#contracts/lease.ts'
 import type { AgentManifest, Manifest } from '#contracts/manifest.ts'
 import type { ModelParameters } from '#contracts/model.ts'
@@ -126,7 +127,10 @@ export function withOptions(spec: AgentSpec, options: RunOptions, lease?: Limits
       withinOutputOf(spec, options.parameters ?? {}),
       limits,
     ),
-    instructions: appendClientInstructions(spec.instructions, options.clientInstructions),
+    instructions: appendClientInstructions(
+      options.holds ? `${spec.instructions.trimEnd()}\n\n${holderText}` : spec.instructions,
+      options.clientInstructions,
+    ),
   }
 }
 
@@ -155,6 +159,8 @@ function withinOutputOf(
 ): ModelParameters {
   return { ...rest, ...(responseFormat && !outputSchema && { responseFormat }) }
 }
+
+const holderText = `You have the conversation: what you say goes to the user, and what the user says next comes to you. As soon as you are done, or cannot help, or the user wants to go back to where they came from or wants something that is not yours, call ${returnName} with a summary; say your last words to the user beside that call.`
 
 const clientLabel = 'Instructions from the client (they rank below the above):'
 

@@ -5,6 +5,7 @@ import type { MoreTools, SchemaValidator } from '#contracts/tool.ts'
 import { createAgentDirectory, type AgentDirectoryDeps } from './agent-directory.ts'
 import { withCompaction } from './compaction-run.ts'
 import { directPlanner, directReflector } from './direct-call.ts'
+import { withMonitor } from './floor-monitor.ts'
 import { createLiveDirectory, type LiveDirectoryDeps } from './live-directory.ts'
 import { createFinishReflector, modelPlanner } from './model-planner.ts'
 
@@ -87,5 +88,8 @@ export const composeThinking = (
 ) => ({
   planner: withCompaction(around(modelPlanner)),
   reflector: createFinishReflector(validator),
-  direct: { planner: around(directPlanner), reflector: directReflector satisfies Reflector },
+  direct: {
+    planner: around(withMonitor(directPlanner, modelPlanner)),
+    reflector: directReflector satisfies Reflector,
+  },
 })

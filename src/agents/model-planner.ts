@@ -1,7 +1,8 @@
 import type { AgentSpec } from '#contracts/agent.ts'
+import { floorChangeOf, wordsOf } from '#contracts/holder-result.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { afterFirstCall, type ModelReply } from '#contracts/model.ts'
-import type { Planner, PlanStep, Reflector } from '#contracts/plan.ts'
+import type { ActionResult, Planner, PlanStep, Reflection, Reflector } from '#contracts/plan.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 
 /** The default planner: asks the agent's model. */
@@ -35,13 +36,28 @@ function stepsOf({ text, toolCalls, finishReason }: ModelReply): PlanStep[] {
 
 /** The default reflector: a `finish` step meets the goal. */
 export const createFinishReflector = (validator: SchemaValidator): Reflector => ({
-  async reflect({ agent, steps }) {
+  async reflect({ agent, steps, actions }) {
+    const handed = actions.flatMap((action) => handedOver(action, steps))[0]
+    if (handed) return handed
     const finish = steps.find((step) => step.type === 'finish')
     if (!finish) return { decision: 'continue' }
     const output = finish.output ?? outputIn(finish.message, agent, validator)
     return { decision: 'finish', result: finish.message, ...(output && { output }) }
   },
 })
+
+/** Who takes the conversation has answered; who gives it back has said what there was to say. */
+function handedOver(
+  { result }: ActionResult,
+  steps: readonly PlanStep[],
+): readonly Extract<Reflection, { decision: 'finish' }>[] {
+  const change = floorChangeOf(result)
+  if (!change || !result.ok) return []
+  if ('take' in change) return [{ decision: 'finish', result: wordsOf(result.output) }]
+  const { summary } = change.return
+  const said = steps.flatMap((step) => (step.type === 'message' ? [step.message] : [])).join('\n')
+  return [{ decision: 'finish', result: said || summary, output: { summary } }]
+}
 
 /** An agent with an output schema answers in JSON; what does not fit stays text only. */
 function outputIn(

@@ -1,5 +1,6 @@
 import type { JsonObject } from '#contracts/json.ts'
 import { joinLabels } from '#contracts/label.ts'
+import type { FloorTerms, FloorTicket } from '#contracts/floor.ts'
 import { shareWith, type SharedPart } from '#contracts/shared-parts.ts'
 import type { SubmitAs, Submitted } from '#contracts/submit-as.ts'
 import type { ToolContext } from '#contracts/tool.ts'
@@ -11,18 +12,24 @@ export function submitTo(
     session,
     shares,
     submitAs,
+    holds,
+    ticket,
   }: {
     readonly agent: string
     readonly session: string
     /** What its manifest declares. */
     readonly shares: readonly SharedPart[]
     readonly submitAs: SubmitAs
+    /** The terms on which it has the conversation, or takes it with its answer. */
+    readonly holds?: FloorTerms
+    /** The user's own message is passed on. */
+    readonly ticket?: FloorTicket
   },
   { task, context: material, background, onOutcome }: JsonObject,
   context: ToolContext,
 ): Submitted {
   const { traceLink, options, trace } = context
-  const label = joinLabels([context.label])
+  const label = ticket?.label ?? joinLabels([context.label])
   // The caller's span is this call's, which its lineage names.
   const { span: _span, ...link } = traceLink ?? { isSampled: true }
   const lineage = {
@@ -41,13 +48,20 @@ export function submitTo(
     agent,
     session,
     messages: [
-      { role: 'user', text: toTaskText(String(task), material), taint: ['model'], label },
+      {
+        role: 'user',
+        text: toTaskText(String(task), material),
+        taint: [ticket ? 'user' : 'model'],
+        label,
+      },
     ] as const,
+    ...(holds && { holds }),
     trace,
     ...(traceLink && { traceLink: link }),
   }
   return submitAs({ id: context.principal }, ask, {
-    key: context.call,
+    // Its session is the same with each message, and calls of different runs may have the same id.
+    key: ticket ? context.idempotencyKey : context.call,
     above: { options, lineage },
   })
 }

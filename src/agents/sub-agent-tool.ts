@@ -1,8 +1,9 @@
 import { headOf } from '#contracts/cut.ts'
 import { toLimits } from '#contracts/agent-limits.ts'
-import { toToolResult } from '#contracts/agent-outcome.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import { errorMessage } from '#contracts/errors.ts'
+import type { FloorTerms } from '#contracts/floor.ts'
+import { toHolderResult } from '#contracts/holder-result.ts'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import { zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { AgentManifest, Manifest, TrustTier } from '#contracts/manifest.ts'
@@ -15,6 +16,7 @@ import type { Reply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { available, cancelOnAbort, maxReasonChars, reattaching } from './sub-agent-reach.ts'
+import { floorOf, runAloud } from './sub-agent-floor.ts'
 import { submitTo } from './sub-agent-submission.ts'
 
 /** The child's own time limit fires first, so that its result says what was done. */
@@ -35,6 +37,20 @@ export interface SubAgentOptions {
 /** The name of an agent's tool. */
 export function agentToolName(plugin: string): string {
   return `${plugin}__run`
+}
+
+/** Of one that takes the conversation: it cannot do that while it works in the background. */
+const handoffSchema: JsonSchema = {
+  type: 'object',
+  properties: {
+    task: {
+      type: 'string',
+      minLength: 1,
+      description: 'What the user wants, complete: it has seen nothing of the conversation so far.',
+    },
+  },
+  required: ['task'],
+  additionalProperties: false,
 }
 
 const inputSchema: JsonSchema = {
@@ -73,13 +89,18 @@ export function createSubAgentEntry(options: SubAgentOptions): ToolEntry {
   const { manifest, agent, hash, tier } = options
   const name = agentToolName(manifest.id)
   const limits = toLimits(agent.limits)
+  const isHandoff = agent.integration_mode === 'handoff'
   return {
     tool: {
       name,
-      description: [manifest.description, manifest.natural_language_description?.trim()]
+      description: [
+        manifest.description,
+        manifest.natural_language_description?.trim(),
+        isHandoff && 'It takes over the conversation, and the user talks to it until it is done.',
+      ]
         .filter(Boolean)
         .join('\n'),
-      inputSchema,
+      inputSchema: isHandoff ? handoffSchema : inputSchema,
       execute: (input, context) => callAgent(options, input, context),
     },
     isReadOnly: false,
@@ -97,7 +118,7 @@ export function createSubAgentEntry(options: SubAgentOptions): ToolEntry {
 }
 
 async function callAgent(
-  { manifest, agent: { shares }, sessions, submitAs, clock, onStopped }: SubAgentOptions,
+  { manifest, agent: declared, sessions, submitAs, clock, onStopped }: SubAgentOptions,
   input: JsonObject,
   context: ToolContext,
 ): Promise<ToolResult> {
@@ -117,7 +138,8 @@ async function callAgent(
       'A call that another tool makes cannot work in the background: leave "background" out.'
     return failed('tool_denied', message, zeroUsage)
   }
-  const session = await sessions.idFor('child', [context.session, context.run, context.call])
+  const own = await sessions.idFor('child', [context.session, context.run, context.call])
+  const { session, ...floor } = floorOf(declared, own, context)
   if (context.signal.aborted) {
     return failed('tool_cancelled', `The call of ${agent} was cancelled.`, zeroUsage)
   }
@@ -133,7 +155,8 @@ async function callAgent(
   }
   context.emit({ type: 'agent_invoked', data })
   // Made anew each time: a connection that broke stays so.
-  const child = () => submitTo({ agent, session, shares, submitAs }, input, context)
+  const { shares } = declared
+  const child = () => submitTo({ agent, session, shares, submitAs, ...floor }, input, context)
   const again = <T>(attempt: () => Promise<Reply<T>>) =>
     reattaching(async () => available(await attempt()), clock, context.signal)
   const stopCancelling = cancelOnAbort(sessions, where, (message) =>
@@ -142,7 +165,11 @@ async function callAgent(
   try {
     return isBackground
       ? leave(await again(() => child().submit()), where)
-      : await settle(await again(() => child().run()), where, onStopped)
+      : await settle(
+          await again(() => runAloud(child(), context.say)),
+          { ...where, ...floor },
+          onStopped,
+        )
   } catch (error) {
     const detail = headOf(errorMessage(error), maxReasonChars)
     const data = { call: context.call, agent, session, code: 'tool_outcome_unknown', detail }
@@ -175,6 +202,7 @@ interface Where {
   readonly agent: string
   readonly session: string
   readonly context: ToolContext
+  readonly holds?: FloorTerms
 }
 
 function emitError({ agent, session, context }: Where, code: string, message: string): void {
@@ -208,7 +236,7 @@ async function settle(
 ): Promise<ToolResult> {
   if (!reply.ok) return refused(reply, where)
   const result = reply.value
-  const { agent, session, context } = where
+  const { agent, session, context, holds } = where
   if (result.state === 'parked') {
     const message = `The agent ${agent} waits for someone to decide or answer.`
     const pause = { kind: 'session', expires: false } as const
@@ -228,7 +256,7 @@ async function settle(
     },
   })
   // A call that was cancelled meanwhile must say at once what it has spent.
-  const outcome = toToolResult(result)
+  const outcome = toHolderResult(result, holds ? { holds } : {})
   if (onStopped && !context.signal.aborted)
     await onStopped(
       { agent, child: session, state, ...(error && { error }), text: result.result },

@@ -1,4 +1,5 @@
 import { askName } from '#contracts/asks.ts'
+import { returnName } from '#contracts/floor.ts'
 import type { JsonSchema } from '#contracts/json.ts'
 import { ownLabel } from '#contracts/label.ts'
 import type { ToolDefinition } from '#contracts/model.ts'
@@ -12,9 +13,10 @@ import { corePrefix } from './core-tools.ts'
  */
 export function withOutsideTools(
   toolset: Toolset,
-  { clientTools = [], mayAsk = false }: RunOptions,
+  { clientTools = [], mayAsk = false, holds }: RunOptions,
 ): Toolset {
   const entries = [
+    ...(holds ? [returnEntry] : []),
     ...(mayAsk ? [outsideEntry(askDefinition, 'question')] : []),
     ...clientTools
       .filter(({ name }) => !name.startsWith(corePrefix))
@@ -55,6 +57,42 @@ const askDefinition: ToolDefinition = {
   description:
     'Ask the person you work for, where only they can know or decide. They may take days to answer.',
   inputSchema: askSchema,
+}
+
+const returnDefinition: ToolDefinition = {
+  name: returnName,
+  description: 'Give the conversation back to whoever handed it to you. It ends your work.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      summary: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 4_000,
+        description: 'What was done and what is left, for whoever goes on with the user.',
+      },
+    },
+    required: ['summary'],
+    additionalProperties: false,
+  },
+}
+
+const returnEntry: ToolEntry = {
+  tool: {
+    ...returnDefinition,
+    execute: async ({ summary }) => ({
+      ok: true,
+      output: 'The conversation is given back.',
+      floor: { return: { summary: String(summary) } },
+    }),
+  },
+  isReadOnly: true,
+  isIdempotent: true,
+  sinks: [],
+  yields: ownLabel,
+  timeoutMs: 10_000,
+  definitionHash: `core:${returnName}`,
+  record: { plugin: 'isola', tier: 'builtin' },
 }
 
 /** Nothing happens here: the outcome comes from outside. So a call that was cut may be made again. */

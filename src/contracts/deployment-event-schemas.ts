@@ -279,6 +279,7 @@ export const deploymentEventSchemas = {
     run: text,
     limits: text.describe('those that were changed, as JSON'),
   }),
+  floor_reclaimed: kind('An operator took a conversation back.', { ...session, holder: text }),
   session_compacted: kind('An operator compacted what was said in somebody’s session.', {
     ...session,
     run: text.describe('the run that did'),

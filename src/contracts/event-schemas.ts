@@ -29,6 +29,7 @@ import {
 } from './event-fields.ts'
 import { kind } from './event-kind.ts'
 import { findingEventSchemas } from './finding-event-schemas.ts'
+import { floorEventSchemas } from './floor-event-schemas.ts'
 import { pluginEventSchemas } from './plugin-event-schemas.ts'
 
 const argsHash = text.describe('sha-256 of the arguments')
@@ -239,6 +240,7 @@ export const eventSchemas = {
       rounds: number.describe('how often in a row'),
     },
   ),
+  ...floorEventSchemas,
   ...findingEventSchemas,
   tool_log: kind(
     'A tool or a hook logged something.',

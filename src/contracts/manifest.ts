@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { contextSettingsSchema } from './context.ts'
 import { cronProblem } from './cron.ts'
+import { checkAgentHandoff, checkToolHandoff, handoffSchema } from './handoff.ts'
 import { IsolaError } from './errors.ts'
 import type { JsonSchema } from './json.ts'
 import { grantsSchema } from './manifest-grants.ts'
@@ -32,29 +33,37 @@ const jsonSchema = z.custom<JsonSchema>(
   'must be a JSON Schema object',
 )
 
-const toolManifest = z.strictObject({
-  name: toolName,
-  description: z.string().min(1).max(2_000),
-  input_schema: jsonSchema.default({ type: 'object', properties: {}, additionalProperties: false }),
-  /** Of what it returns, for signatures; nobody checks it. */
-  output_schema: jsonSchema.optional(),
-  annotations: z
-    .strictObject({
-      readOnlyHint: z.boolean().optional(),
-      idempotentHint: z.boolean().optional(),
-      destructiveHint: z.boolean().optional(),
-      openWorldHint: z.boolean().optional(),
-    })
-    .default({}),
-  timeout_ms: z.int().min(1).max(600_000).optional(),
-  /** Somebody must allow each call, with the arguments it has. */
-  requires_approval: z.boolean().optional(),
-  /** What it does outward that no grant says: it pays, somebody reads what it is given, it makes what runs later. */
-  sink: z
-    .union([declaredSink, z.array(declaredSink).max(3)])
-    .transform((sinks) => [sinks].flat())
-    .optional(),
-})
+const toolManifest = z
+  .strictObject({
+    name: toolName,
+    description: z.string().min(1).max(2_000),
+    input_schema: jsonSchema.default({
+      type: 'object',
+      properties: {},
+      additionalProperties: false,
+    }),
+    /** Of what it returns, for signatures; nobody checks it. */
+    output_schema: jsonSchema.optional(),
+    annotations: z
+      .strictObject({
+        readOnlyHint: z.boolean().optional(),
+        idempotentHint: z.boolean().optional(),
+        destructiveHint: z.boolean().optional(),
+        openWorldHint: z.boolean().optional(),
+      })
+      .default({}),
+    timeout_ms: z.int().min(1).max(600_000).optional(),
+    /** Somebody must allow each call, with the arguments it has. */
+    requires_approval: z.boolean().optional(),
+    /** Its code may keep the conversation: it is given each further message as `message`. */
+    handoff: handoffSchema.optional(),
+    /** What it does outward that no grant says: it pays, somebody reads what it is given, it makes what runs later. */
+    sink: z
+      .union([declaredSink, z.array(declaredSink).max(3)])
+      .transform((sinks) => [sinks].flat())
+      .optional(),
+  })
+  .superRefine(checkToolHandoff)
 
 const repeats = 'must be 0 (never) or 2 to 100'
 
@@ -102,6 +111,8 @@ const agentManifest = z.strictObject({
   /** It has `isola__emit_skill`, which keeps a draft of a skill for an operator. */
   allow_skill_emission: z.boolean().optional(),
   limits: limits.prefault({}),
+  /** With `integration_mode: handoff`: what it may take of a conversation. */
+  handoff: handoffSchema.optional(),
   output_schema: jsonSchema.optional(),
   context: contextSettingsSchema.optional(),
   memory: memorySettingsSchema.optional(),
@@ -162,7 +173,7 @@ export const manifestSchema = z
     grants: grantsSchema.prefault({}),
     depends_on: z.array(id).default([]),
     uses_tools: z.array(z.string()).default([]),
-    agent: agentManifest.optional(),
+    agent: agentManifest.superRefine(checkAgentHandoff).optional(),
     schedule: z
       .string()
       .superRefine((schedule, context) => {

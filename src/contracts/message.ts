@@ -30,6 +30,8 @@ export type Message =
       readonly role: 'assistant'
       readonly text: string
       readonly toolCalls?: readonly ToolCall[]
+      /** The tool that has the conversation and said it; the session's own agent if absent. */
+      readonly by?: string
       readonly taint: readonly TaintLabel[]
       readonly label?: Label | undefined
     }

@@ -1,4 +1,5 @@
 import type { EventChain } from './event-bus.ts'
+import type { FloorTerms, FloorTicket } from './floor.ts'
 import type { JsonObject } from './json.ts'
 import type { Limits } from './lease.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
@@ -10,6 +11,8 @@ export type PauseMode = 'park' | 'client_tools' | 'refuse'
 export interface DirectCall {
   readonly tool: string
   readonly input: JsonObject
+  /** It passes a message on to whoever has the conversation, whose words are the answer. Only the session says so. */
+  readonly floor?: FloorTicket
 }
 
 /**
@@ -48,6 +51,10 @@ export interface RunOptions {
   readonly isNote?: boolean
   /** An event began it, also where it is below a run that one began. */
   readonly chain?: EventChain
+  /** A call of it may take the conversation: the next message of the session comes back. Only the session says so. */
+  readonly mayHandOff?: boolean
+  /** It answers for a tool that has the conversation, or takes it with this answer, on these terms. */
+  readonly holds?: FloorTerms
   /** The surface it came in by, for the record alone: nothing decides by it. Absent in what an older version accepted. */
   readonly origin?: string
   /** The id of the key it was asked with, also below; absent for the operator key. */
@@ -92,6 +99,9 @@ export const runOptionFields: {
   isNote: own,
   // What is begun below is as deep in the chain: else a loop would go round by a sub-agent.
   chain: { isHashed: true, inherit: whole },
+  mayHandOff: { isHashed: false, inherit: nothing },
+  // Who calls says it anew with each message.
+  holds: { isHashed: false, inherit: nothing },
   // Where a retry comes in by is no part of what it asks; what is begun below came in there too.
   origin: { isHashed: false, inherit: whole },
   // Any of its principal's keys may repeat a request; what is begun below ends with the same one.

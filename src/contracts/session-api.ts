@@ -1,6 +1,7 @@
 import type { Decider } from './approval.ts'
 import type { CompactionOutcome } from './compaction-outcome.ts'
 import type { ContextView } from './context-view.ts'
+import type { FloorView } from './floor.ts'
 import type { JsonObject } from './json.ts'
 import type { Limits } from './lease.ts'
 import type { Delivery, RunSpending } from './lineage.ts'
@@ -129,6 +130,11 @@ export interface SessionApi {
   readonly endHeld: (credential: string, reason: string) => Promise<void>
   /** Whether anything that was asked for with a key or a sign-in works or waits here. */
   readonly worksWith: (credential: string) => Promise<boolean>
+  /**
+   * Takes the conversation back from whoever it was handed to, with what is passed on at this moment. `request_conflict`
+   * if it is with the session's own agent. @param by The operator who does it; its user if absent.
+   */
+  readonly reclaim: (principal: string, by?: string) => Promise<Reply<FloorView>>
   /** The one outcome of what a call started elsewhere; may come twice. */
   readonly deliver: (delivery: Delivery) => Promise<Reply<null>>
   /** What a run has spent up to now; `unknown` if there is none. For the ledger above it. */

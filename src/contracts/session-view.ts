@@ -1,3 +1,4 @@
+import type { FloorView } from './floor.ts'
 import type { JsonObject } from './json.ts'
 import type { Usage } from './lease.ts'
 import type { Message } from './message.ts'
@@ -49,6 +50,8 @@ export interface SessionTree extends SessionAbout {
   readonly earlier?: string
   /** All this session's runs with everything below them. */
   readonly usage: Usage
+  /** Who has the conversation, or had it last. */
+  readonly floor?: FloorView
   readonly costEstimateUsd: number
   /** What `runs` started, in the order in which it was asked for, each with its last runs: as much as fits a page. */
   readonly children: readonly SessionTree[]

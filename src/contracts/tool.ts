@@ -1,6 +1,7 @@
 import type { ApprovalRequest } from './approval.ts'
 import type { ToolErrorCode, LeaseErrorCode } from './errors.ts'
-import type { EventData, EventDraft } from './event.ts'
+import type { EventData, EventDraft, MessageDelta } from './event.ts'
+import type { FloorChange } from './floor.ts'
 import type { Json, JsonObject, JsonSchema } from './json.ts'
 import type { LimitReached, Limits, Usage } from './lease.ts'
 import type { Label, Sink } from './label.ts'
@@ -59,6 +60,8 @@ export interface ToolContext {
   readonly answers?: Answers | undefined
   /** Somebody was asked about this very call with these arguments, and said yes. */
   readonly isApproved?: boolean
+  /** Its words are the run's answer, and somebody reads it as it goes: takes pieces of them. They are not kept. */
+  readonly say?: (piece: Pick<MessageDelta, 'turn' | 'offset' | 'text'>) => void
   /** Of all that whoever makes this call had read: what the call passes on or keeps has it. The worst if absent. */
   readonly label?: Label | undefined
 }
@@ -151,6 +154,8 @@ export type ToolResult =
       readonly label?: Label | undefined
       readonly usage?: Usage
       readonly shows?: ShownTools
+      /** Whatever its tool is, the host says so: the conversation is its tool's from here on, or is given back. */
+      readonly floor?: FloorChange
     }
   | {
       readonly ok: false

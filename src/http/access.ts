@@ -63,6 +63,7 @@ export const access = {
   '/api/sessions/:id/transcript': { GET: sessionReaders },
   '/api/sessions/:id/context': { GET: sessionReaders },
   '/api/sessions/:id/compact': { POST: talkers },
+  '/api/sessions/:id/reclaim': { POST: talkers },
   '/api/sessions/:id/events': { GET: sessionReaders },
   '/api/sessions/:id/runs': { POST: talkers },
   '/api/sessions/:id/runs/:run': { GET: sessionReaders },

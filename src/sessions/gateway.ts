@@ -71,6 +71,7 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   cancelCall: 'change',
   endHeld: 'change',
   worksWith: 'read',
+  reclaim: 'change',
   deliver: 'change',
   spentBy: 'read',
   context: 'read',

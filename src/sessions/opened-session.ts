@@ -4,6 +4,7 @@ import type { Reply } from '#contracts/reply.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { createArrivals, type Arrivals } from './arrivals.ts'
 import { createChanges, type Changes } from './changes.ts'
+import { createFloorKeeper, type FloorKeeper } from './floor-keeper.ts'
 import { createContexts, type Contexts } from './contexts.ts'
 import { cannotOpen, failureReply } from './failure-reply.ts'
 import { goneText } from './platform-fault.ts'
@@ -14,7 +15,7 @@ import { openParts, type SessionParts } from './session-parts.ts'
 import type { Meter } from './storage/meter.ts'
 import { createSubmissions, type Submissions } from './submissions.ts'
 import { createEnding } from './upkeep/ending.ts'
-import { vanishAgainMs, vanishJob } from './upkeep/upkeep.ts'
+import { floorJob, vanishAgainMs, vanishJob } from './upkeep/upkeep.ts'
 
 /** The session of one object: its parts, those who answer for them, how it begins and how it ends. */
 export interface OpenedSession {
@@ -23,6 +24,7 @@ export interface OpenedSession {
   readonly arrivals: Arrivals
   readonly changes: Changes
   readonly contexts: Contexts
+  readonly floors: FloorKeeper
   readonly parts: () => SessionParts
   /** The object was loaded: what it was working on goes on. */
   readonly begin: () => void
@@ -78,6 +80,7 @@ export function openSession(
   const submissions = createSubmissions(scope, (session) => {
     if (id === '') id = session
   })
+  const floors = createFloorKeeper(scope, submissions)
   /** What this object remembers of its tables holds no more: whoever comes now is sent to the next one. */
   const leaveIfGone = () => {
     if (ending.isGone()) context.abort(goneText)
@@ -94,6 +97,7 @@ export function openSession(
 
   return {
     submissions,
+    floors,
     readers: createReaders(scope),
     arrivals: createArrivals(scope, submissions.admit),
     contexts: createContexts(scope, submissions),
@@ -115,7 +119,8 @@ export function openSession(
     async onJob(fn) {
       const { store, upkeep } = parts
       const isVanishing = fn === vanishJob || store.isClosed()
-      const next = isVanishing ? undefined : await upkeep.onJob(fn)
+      const onJob = fn === floorJob ? floors.expire : () => upkeep.onJob(fn)
+      const next = isVanishing ? undefined : await onJob()
       if (next !== undefined) return { rescheduleAt: next }
       if (store.session() || (!isVanishing && fn !== 'graves')) return
       // A job that fails is forgotten: what could not be removed is tried again.

@@ -33,7 +33,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     onJob({ job }: LifecycleJobContext) {
       return this.#session.onJob(job.fn)
     }
-    // The session itself.
     create(...given: Given<'create'>) {
       return this.#answer(() => this.#session.changes.create(...given))
     }
@@ -43,7 +42,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     delete(...given: Given<'delete'>) {
       return this.#answer(() => this.#session.changes.delete(...given))
     }
-    // Runs: asked for, and taken back.
+    // Runs.
     submit(...given: Given<'submit'>) {
       return this.#answer(() => this.#session.submissions.submit(...given))
     }
@@ -68,7 +67,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     abandon(...given: Given<'abandon'>) {
       return this.#answer(() => this.#session.submissions.abandon(...given))
     }
-    // What comes in for runs that are there.
     steer(...given: Given<'steer'>) {
       return this.#answer(() => this.#session.arrivals.steer(...given))
     }
@@ -81,6 +79,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
     changeLimits(...given: Given<'changeLimits'>) {
       return this.#answer(() => this.#session.arrivals.changeLimits(...given))
+    }
+    reclaim(...given: Given<'reclaim'>) {
+      return this.#answer(() => this.#session.floors.reclaim(...given))
     }
     deliver(...given: Given<'deliver'>) {
       return this.#answer(() => this.#session.arrivals.deliver(...given))
@@ -97,7 +98,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     spentBy(...given: Given<'spentBy'>) {
       return this.#session.plain(() => this.#session.arrivals.spentBy(...given))
     }
-    // What is read.
     owner() {
       return this.#answer(() => this.#session.readers.owner())
     }

@@ -87,6 +87,7 @@ export function createFakeGateway(
         decide: unexpected('decide'),
         changeLimits: unexpected('changeLimits'),
         retry: unexpected('retry'),
+        reclaim: unexpected('reclaim'),
         deliver: unexpected('deliver'),
         spentBy: unexpected('spentBy'),
         endHeld: unexpected('endHeld'),

@@ -31,6 +31,22 @@ const listed = z
   })
   .meta({ id: 'SessionListing' })
 
+const floor = z
+  .object({
+    holder: text.describe('The tool that has the conversation.'),
+    state: z.enum(['held', 'ended']),
+    sinceMs: atMs,
+    untilMs: atMs,
+    messages: count.describe('That it answered, after the one that was handed over.'),
+    maxMessages: count,
+    tokens: count,
+    maxTokens: count,
+    costUsd: usd,
+    reason: text.optional().describe('Why it ended.'),
+    endedAtMs: atMs.optional(),
+  })
+  .meta({ id: 'Floor' })
+
 const own = z.object({
   id: text,
   agent: text.describe('Empty until the first run says which.'),
@@ -42,6 +58,7 @@ const own = z.object({
   parent: z.object({ session: text, run: text, call: text }).optional(),
   runs: z.array(runView).describe('In accept order: all of them, or the last ones.'),
   earlier: text.optional().describe('There are earlier runs: send it as `before`.'),
+  floor: floor.optional().describe('Who has the conversation, or had it last.'),
   usage: usageSum,
   costEstimateUsd: usd,
 })
@@ -72,6 +89,7 @@ const message = z
       role: z.literal('assistant'),
       text,
       toolCalls: z.array(z.object({ id: text, name: text, input: object })).optional(),
+      by: text.optional().describe('The tool that had the conversation and said it.'),
       taint,
       label,
     }),
@@ -195,6 +213,12 @@ export const sessionContracts = {
       },
     },
     errors: [409, 502, 504],
+  },
+  'POST /api/sessions/:id/reclaim': {
+    summary: 'Takes the conversation back from the agent that it was handed to.',
+    params: { id },
+    replies: { 200: { is: 'What it was.', json: floor } },
+    errors: [409],
   },
   'GET /api/sessions/:id/events': {
     summary: 'Everything that happened, then what happens, as it does.',

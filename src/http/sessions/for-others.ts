@@ -14,6 +14,7 @@ type Acts =
   | 'run_cancelled'
   | 'call_decided'
   | 'limits_changed'
+  | 'floor_reclaimed'
   | 'session_compacted'
   | 'session_deleted'
 type Act = {

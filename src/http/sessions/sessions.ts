@@ -13,7 +13,7 @@ import { parseFields } from '../validate.ts'
 import { addContextRoutes } from './context.ts'
 import { createSession } from './create-session.ts'
 import { createEventView, parseEventsQuery } from './event-view.ts'
-import { deleteSession } from './for-others.ts'
+import { deleteSession, record } from './for-others.ts'
 import { listSessions } from './list-sessions.ts'
 import { inSession, openOwn } from './open-session.ts'
 import { addRunInputRoutes } from './run-input.ts'
@@ -55,10 +55,25 @@ export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
       return jsonResponse(page)
     },
   })
+  addRoute('/api/sessions/:id/reclaim', { POST: (context) => reclaim(deps, context) })
   addRoute('/api/sessions/:id/events', { GET: (context) => followEvents(deps, context) })
   addContextRoutes(addRoute, deps)
   addRunRoutes(addRoute, deps)
   addRunInputRoutes(addRoute, deps)
+}
+
+async function reclaim(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const floor = await inSession(deps, context, async (opened) => {
+    const { session, principal, by } = opened
+    const taken = unwrap(await session.reclaim(principal, by))
+    await record(deps, context, {
+      type: 'floor_reclaimed',
+      opened,
+      about: { holder: taken.holder },
+    })
+    return taken
+  })
+  return jsonResponse(floor)
 }
 
 /** A reader may vanish and come back with its cursor: the run goes on, nothing is cancelled. */

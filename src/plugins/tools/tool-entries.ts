@@ -14,6 +14,7 @@ import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { spendingOfAgent, spendingOfTool, withIsolateFee } from './inner-reach.ts'
 import { goesToOf } from '../capabilities/open-network.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from '../sandbox/json-border.ts'
+import { withHandoff } from './floor-tool.ts'
 import { toOfferTools } from './offer-tools.ts'
 import { OutputError } from '../sandbox/output-error.ts'
 import { toFailure } from './call-failure.ts'
@@ -28,7 +29,7 @@ type Work = HostedFunction
 export function toToolEntries(plugin: LoadedPlugin, deps: CapabilityDeps): readonly ToolEntry[] {
   const entries = plugin.manifest.contributes.tools.flatMap((tool) => {
     const run = plugin.parts.tools?.[tool.name]
-    return run ? [toToolEntry(plugin, tool, run, deps)] : []
+    return run ? [withHandoff(toToolEntry(plugin, tool, run, deps), tool)] : []
   })
   const offers = toOfferTools(plugin).map(({ tool, run }) => toToolEntry(plugin, tool, run, deps))
   const { agent, schedule } = plugin.parts

@@ -2,6 +2,7 @@ import type { Compaction } from '#contracts/context.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
+import { spokenIn } from '../floor/spoken.ts'
 import { answeredIn, lastTurnOf } from '../responses/response-places.ts'
 import { saidAtBeginning } from '../storage/begun-with.ts'
 import { addedBetween } from '../storage/session-row.ts'
@@ -180,12 +181,28 @@ function pageOf(
   let chars = 0
   for (let order = after + 1; order <= last; order += 1) {
     const [row] = store.runs(order, order)
-    const said = [...(row ? ofRun(row, store.turns(order)) : []), ...added(order, order + 1)]
+    const said = [
+      ...(row ? asSpoken(row, store.turns(order), ofRun) : []),
+      ...added(order, order + 1),
+    ]
     messages.push(...said)
     chars += JSON.stringify(said).length
     if (chars > maxPageChars && order < last) return { messages, next: order }
   }
   return { messages }
+}
+
+/** For people: what somebody else said who has the conversation is a message of that one, however it came about. */
+function asSpoken(
+  row: RunRow,
+  turns: readonly TurnRecord[],
+  ofRun: (row: RunRow, turns: readonly TurnRecord[]) => readonly Message[],
+): readonly Message[] {
+  const spoken = turns.flatMap((turn) => spokenIn(row, turn))
+  const said = ofRun(row, turns)
+  return row.passedOn && spoken.length > 0
+    ? [...said.filter(({ role }) => role === 'user'), ...spoken]
+    : [...said, ...spoken]
 }
 
 /**

@@ -1,3 +1,4 @@
+import { floorViewOf } from '../floor/floors.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SessionAbout, SessionTree, TreeQuery } from '#contracts/session-view.ts'
@@ -51,7 +52,9 @@ export async function treeOf(options: TreeOptions): Promise<SessionTree> {
       ? parts.children.ofRuns(from, to, maxChildren + 1)
       : parts.children.from(fromChild, to, maxChildren + 1)
   if (fromChild !== undefined && page.length === 0) throw noSuchChild()
-  const { trees, next } = await treesOf(page, {
+  // One that has the conversation is asked with each message: it is there once.
+  const once = [...new Map(page.map((child) => [child.session, child])).values()]
+  const { trees, next } = await treesOf(once, {
     ...options,
     left: maxCharsOf(options.query) - chars,
   })
@@ -66,6 +69,7 @@ export async function treeOf(options: TreeOptions): Promise<SessionTree> {
     }),
     runs,
     ...(from > 1 && runs[0] && { earlier: runs[0].id }),
+    ...floorViewOf(store),
     usage,
     costEstimateUsd: usage.costNanoUsd / 1e9,
     children: trees,

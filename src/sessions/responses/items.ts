@@ -9,6 +9,7 @@ import type {
   SaidItem,
 } from '#contracts/said-item.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
+import { spokenIn } from '../floor/spoken.ts'
 import { addedBetween } from '../storage/session-row.ts'
 import type { Addition, RunRow, SessionRow, SessionStore } from '../storage/store.ts'
 import { clientCallsOf } from './client-calls.ts'
@@ -113,21 +114,28 @@ function itemsOfRun(row: RunRow, turns: readonly TurnRecord[]): readonly SaidIte
     ...inputsOf(messages, { run, ...(after && { callsOf: after.run }) }),
     ...turns.flatMap((turn) => [
       ...received(turn.received?.length ?? 0, turn.turn),
-      ...spokenIn(turn, run),
+      ...saidIn(turn, row),
     ]),
     ...received(inbox.length, (turns.at(-1)?.turn ?? 0) + 1),
   ]
 }
 
 /** The ids of these are those that its responses have. */
-function spokenIn(turn: TurnRecord, run: string): readonly SaidItem[] {
+function saidIn(turn: TurnRecord, row: RunRow): readonly SaidItem[] {
+  const run = row.id
   const { text } = toTurnSaid(turn)
+  const first = text === '' ? turn.turn : turn.turn + 1
   const clientCalls = clientCallsOf(turn)
   const of = { run, turn: turn.turn }
   return [
     ...(text === ''
       ? []
       : [{ ...of, key: `${turn.turn}`, type: 'message', role: 'assistant', text } as const]),
+    ...spokenIn(row, turn)
+      .slice(0, 1)
+      .map(({ role, text: words }) => {
+        return { ...of, key: `${first}`, type: 'message', role, text: words } as const
+      }),
     ...clientCalls.map(({ id, tool: name, input }) => {
       return { ...of, key: id, type: 'call', call: id, callsOf: run, name, input } as const
     }),

@@ -11,6 +11,8 @@ import { keyedRunId } from '../storage/ids.ts'
 import { noSuchSession } from '../storage/not-found.ts'
 import { otherBody, refuseAtWork, unknownAgent } from './refusals.ts'
 import { checkNothingAsked, checkPlace, namedRun } from '../responses/response-places.ts'
+import { reclaimFloor } from '../floor/floors.ts'
+import { isReturn } from '../floor/message-router.ts'
 import { bodyHashOf } from './body-hash.ts'
 import { loadAgent } from './load-agent.ts'
 import type { LiveRun } from './live-run.ts'
@@ -100,6 +102,9 @@ function started(run: NewRun, agent: ReadyAgent, options: AdmissionOptions): Adm
   const { name, hash } = agent.spec.persona ?? {}
   const persona = name !== undefined && { persona: { name, ...(hash !== undefined && { hash }) } }
   const live = runs.start({ ...run, ...persona }, agent, audience)
+  // At once, not when it is its turn: whoever has the conversation may be at work.
+  if (isReturn(run.submission.messages) && !run.submission.isNote)
+    reclaimFloor({ reason: 'user' }, options)
   return { receipt: { session, run: live.id, isJoined: false }, live }
 }
 

@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import type { AgentResult } from '#contracts/agent.ts'
-import { toToolResult } from '#contracts/agent-outcome.ts'
+import { toHolderResult } from '#contracts/holder-result.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { ToolResult } from '#contracts/tool.ts'
@@ -37,7 +37,7 @@ export function errandsOf(
             isBackground: lineage.isBackground ?? false,
             // Whoever stops the work does not begin other work by that.
             ...(final.state !== 'cancelled' && lineage.onOutcome && { onOutcome: 'run' }),
-            result: short(toToolResult(final)),
+            result: short(toHolderResult(final, submission)),
           },
         },
       ]

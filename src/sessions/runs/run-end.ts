@@ -1,6 +1,7 @@
 import type { AgentResult, RunError } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
+import { withFloor } from '../floor/floors.ts'
 import { fullEvents } from '../log/log-view.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import { childrenIn, type Child, type Children } from '../storage/children.ts'
@@ -65,10 +66,13 @@ export function createRunEnd(options: RunEndOptions): RunEnd {
       seq: places.next(),
       nowMs: clock.nowMs(),
     })
-    const turn = bill.into(failed.turn)
+    const { turn, write } = withFloor(row, bill.into(failed.turn), {
+      ...options,
+      nextSeq: places.next,
+    })
     const final = turn.final ?? failed.final
     try {
-      writeFinal(row, turn, final)
+      write(() => writeFinal(row, turn, final))
     } catch (error) {
       bill.undo()
       places.back(place)

@@ -4,15 +4,17 @@ import type { AddedText } from '#contracts/agent-pin.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { AddedTexts } from '#contracts/plan.ts'
-import { toRunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import { sharedIn } from '#contracts/shared-parts.ts'
+import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceHeaders } from '#contracts/trace.ts'
 import { saidAtBeginning } from '../storage/begun-with.ts'
 import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type BegunChild, type ChildNames, type Children } from '../storage/children.ts'
+import { optionsOf, withFloor } from '../floor/floors.ts'
+import { withVoice } from '../floor/voice.ts'
 import { fullEvents } from '../log/log-view.ts'
 import { toView } from '../storage/open-pauses.ts'
 import { limitsInForce, mayAsk } from './limits-in-force.ts'
@@ -58,7 +60,7 @@ export async function executeRun(
   { spec, toolset, pin }: ReadyAgent,
   options: ExecutionOptions,
 ): Promise<RunOutcome> {
-  const { runtime, store, hub, transcript, audience, row, sessionId } = options
+  const { runtime, store, hub, transcript, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
   const { lineage, principal, trace, traceLink: link } = submission
   const { messages: before, compactions } = transcript.before(row())
@@ -67,8 +69,8 @@ export async function executeRun(
   // What an older version began goes on as it did there.
   const known =
     options.isWoken && row().pin ? createKnownTools(toolset, pin?.agent.tools) : undefined
+  const { tools, isWatched, onDelta, mayRaise } = tellingOf(options, toolset)
   const limits = limitsInForce(spec.limits, row)
-  const mayRaise = mayAsk(row())
   let loaded: readonly TurnRecord[] = []
   let published = 0
   let failure: unknown
@@ -88,8 +90,8 @@ export async function executeRun(
       depth: lineage?.depth ?? 0,
       ancestry: lineage?.ancestry ?? [],
       agent: { ...spec, limits },
-      options: toRunOptions(submission),
-      toolset: known ? { ...toolset, refuse: known.refuse } : toolset,
+      options: optionsOf(row(), store),
+      toolset: known ? { ...tools, refuse: known.refuse } : tools,
       messages,
       label: joinLabels([labelOfContext(messages, compactions), spec.persona?.label ?? ownLabel]),
       ...(compactions.length > 0 && { compactions }),
@@ -101,10 +103,10 @@ export async function executeRun(
       signal: options.signal,
       nextSeq: options.nextSeq,
       onSent: options.persist,
-      onDelta: hub.delta,
+      onDelta,
       headersOf: (turn, request) =>
         toTraceHeaders({ trace, span: spanIdOf(id, turn, request), link }),
-      isWatched: () => audience === 'reader' || hub.hasReaders(),
+      isWatched,
       received: (from) =>
         (row().inbox ?? [])
           .slice(from)
@@ -147,8 +149,10 @@ export async function executeRun(
           if (failure !== undefined) throw failure
           try {
             options.persist()
-            written = bill().into(turn)
-            if (written.final) options.writeFinal(written, written.final)
+            const { turn: last, write } = withFloor(row(), bill().into(turn), options)
+            written = last
+            const { final } = last
+            if (final) write(() => options.writeFinal(last, final))
             else store.writeTurn(order, written, notes.begunIn(turn))
             known?.note(turn)
           } catch (error) {
@@ -171,6 +175,18 @@ export async function executeRun(
   const { pauseMs } = runtime.timing
   const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs, runtime.sha256))
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
+}
+
+/** Whose words its readers hear, and who may be asked about its limits. */
+function tellingOf({ row, hub, audience }: ExecutionOptions, toolset: ReadyAgent['toolset']) {
+  const { id: run, passedOn } = row()
+  const isWatched = () => audience === 'reader' || hub.hasReaders()
+  if (!passedOn) return { tools: toolset, isWatched, onDelta: hub.delta, mayRaise: mayAsk(row()) }
+  const say: ToolContext['say'] = (piece) => {
+    if (isWatched()) hub.delta({ type: 'message_delta', ...piece, run })
+  }
+  // What is looked at before a message is passed on is no answer; and what a floor may take is nobody's to raise.
+  return { tools: withVoice(toolset, say), isWatched, onDelta: () => {}, mayRaise: false }
 }
 
 /**
@@ -204,6 +220,8 @@ function createChildNotes(
   const names: ChildNames = {
     sessionOf: (call) => childIdOf({ session: sessionId(), run, call }, runtime.sha256),
     agentOf(name, input) {
+      // Where its session is only whoever has the conversation knows; its call says so when it begins.
+      if (row().passedOn) return undefined
       const resolved = toolset.resolve(name, input)
       const { agent } = resolved?.entry ?? {}
       return agent === undefined

@@ -3,6 +3,7 @@ import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ReadyAgent } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
+import { addressed, withinFloor } from '../floor/floors.ts'
 import { runStarted } from '../log/log-view.ts'
 import { pinnedIn } from '../storage/run-pin.ts'
 import { isStorageFault } from '../storage/storage-fault.ts'
@@ -92,8 +93,10 @@ export function createRunWork(options: RunWorkOptions): RunWork {
   }
   const begin = () => {
     if (row.startSeq !== undefined) return
-    change({ startSeq: places.next(), startedAtMs: clock.nowMs() })
+    change({ startSeq: places.next(), startedAtMs: clock.nowMs(), ...addressed(row, options) })
     if (isStored()) hub.publish(runStarted(row))
+    // Whoever takes the conversation back finds what is passed on, and cancels it.
+    else if (row.passedOn) acceptance.persist()
   }
   const work = async (): Promise<RunOutcome> => {
     isWorking = true
@@ -112,7 +115,7 @@ export function createRunWork(options: RunWorkOptions): RunWork {
       if (recalled && !row.recalled) change({ recalled })
       begin()
       const outcome = await executeRun(
-        { ...ready, spec: { ...ready.spec, limits } },
+        { ...ready, spec: { ...ready.spec, limits: withinFloor(limits, row, store) } },
         {
           ...options,
           audience,
@@ -131,7 +134,7 @@ export function createRunWork(options: RunWorkOptions): RunWork {
         store.keepOpen(row.order)
         // The requests that earlier wakes lost are booked in what was written.
         if (row.wakes > 0) change({ wakes: 0 })
-      } else await remembered.keep(outcome)
+      } else if (!row.passedOn) await remembered.keep(outcome)
       return outcome
     } catch (thrown) {
       const isNew = acceptance.state() === 'new'

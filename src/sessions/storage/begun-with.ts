@@ -1,3 +1,4 @@
+import type { FloorTicket } from '#contracts/floor.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Submission } from '#contracts/submission.ts'
 import type { AddedText, PinnedAgent } from '#contracts/agent-pin.ts'
@@ -27,11 +28,24 @@ export interface BegunWith {
   readonly recalled?: Message
   /** What its agent speaks as; without a hash there was none of this name. */
   readonly persona?: { readonly name: string; readonly hash?: string }
+  /** Its message is passed on to whoever had the conversation when it began, as long as that is so. */
+  readonly passedOn?: PassedOn
+  /** What its agent is told of who had the conversation before it: said before what was asked. */
+  readonly handedBack?: { readonly floor: string; readonly message: Message }
+}
+
+export interface PassedOn extends FloorTicket {
+  readonly holder: string
+  /** What the message is called in the holder's input. */
+  readonly input: string
 }
 
 /** What a run goes on from beside what was said before it. */
 export const saidAtBeginning = ({
   recalled,
-  submission,
-}: BegunWith & { readonly submission: Pick<Submission, 'messages'> }): readonly Message[] =>
-  recalled ? [recalled, ...submission.messages] : submission.messages
+  handedBack,
+  submission: { messages },
+}: BegunWith & { readonly submission: Pick<Submission, 'messages'> }): readonly Message[] => {
+  const before = [...(recalled ? [recalled] : []), ...(handedBack ? [handedBack.message] : [])]
+  return before.length > 0 ? [...before, ...messages] : messages
+}

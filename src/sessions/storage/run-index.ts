@@ -11,6 +11,8 @@ type Kind =
   | 'spent'
   /** An outcome that is about to begin a run: by the run and the call that it came of. */
   | 'begins'
+  /** Who has the conversation, or had it last, as JSON: under `now`. */
+  | 'floor'
 
 /**
  * What cannot be read off the end of the log: one small table, not made before there is something of it to keep. A
@@ -78,8 +80,8 @@ export function createRunIndex(exec: Exec): RunIndex {
     },
     rebuild() {
       make()
-      // The log does not tell what is about to begin.
-      exec(`DELETE FROM run_index WHERE kind <> 'begins'`)
+      // The log does not tell what is about to begin, nor who has the conversation.
+      exec(`DELETE FROM run_index WHERE kind NOT IN ('begins', 'floor')`)
       exec(`INSERT INTO run_index SELECT 'id', id, run FROM log
         WHERE run > 1 AND turn = 0 AND part = 0 AND id IS NOT NULL`)
       exec(`INSERT INTO run_index SELECT 'open', run, run FROM log

@@ -1,5 +1,6 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import type { Decider } from '#contracts/approval.ts'
+import type { Floor } from '#contracts/floor.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Limits, Usage } from '#contracts/lease.ts'
@@ -47,6 +48,8 @@ export interface SessionRow {
   readonly isDeleted?: true
   /** Every child of it is noted in the row of its turn; absent if older ones are in its events only. */
   readonly hasChildrenInTurns?: true
+  /** Somebody has the conversation, or had it. */
+  readonly hasFloor?: true
   /** What all its runs together may spend. */
   readonly limits?: Partial<Limits>
   /** As it was made with: the same key names a session with the same one. */
@@ -162,6 +165,9 @@ export interface SessionStore {
   /** What the runs that are over have spent; `undefined` if nobody has counted yet. */
   readonly spent: () => Usage | undefined
   readonly writeSpent: (spent: Usage) => void
+  /** Who has the conversation, or had it last. */
+  readonly floor: () => Floor | undefined
+  readonly writeFloor: (floor: Floor) => void
   /** All of `work`'s writes, or none. */
   readonly together: (work: () => void) => void
   /** Has this done whenever writes were taken back: tables that they made are gone too. */
@@ -189,7 +195,12 @@ export function createSessionStore(
   const { read, atomically, write, end, index, newest, openRuns } = table
   const damaged = new Set<number>()
   let firstId: string | undefined
-  table.onForget(() => (firstId = undefined))
+  /** Read once: each run asks. */
+  let floor: { readonly now: Floor | undefined } | undefined
+  table.onForget(() => {
+    firstId = undefined
+    floor = undefined
+  })
   const record = createSessionRecord<SessionRow>(table)
   const pending = createPendingOutcomes(index)
 
@@ -311,6 +322,20 @@ export function createSessionStore(
     spent() {
       const text = index.get('spent', 'total')
       return text === undefined ? undefined : (JSON.parse(String(text)) as Usage)
+    },
+    floor() {
+      if (!record.session()?.hasFloor) return undefined
+      if (!floor) {
+        const text = index.get('floor', 'now')
+        floor = { now: text === undefined ? undefined : (JSON.parse(String(text)) as Floor) }
+      }
+      return floor.now
+    },
+    writeFloor(now) {
+      const session = record.session()
+      if (session && !session.hasFloor) record.writeSession({ ...session, hasFloor: true })
+      index.put('floor', 'now', JSON.stringify(now))
+      floor = { now }
     },
     writeSpent: (spent) => index.put('spent', 'total', JSON.stringify(spent)),
   }

@@ -1,4 +1,5 @@
 import { errorMessage } from '#contracts/errors.ts'
+import type { Floor } from '#contracts/floor.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
@@ -70,6 +71,8 @@ export interface Upkeep {
 }
 
 export const vanishJob = 'vanish'
+/** The time of whoever has the conversation is up. */
+export const floorJob = 'floor'
 /** How long after a session was deleted its object looks whether anything is left. */
 export const vanishAgainMs = 60_000
 
@@ -97,6 +100,8 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     const time = Math.min(planned, ...ends)
     jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(recovery.ensure)
   }
+
+  const watchFloor = () => watchFloorOf(parts().store.floor(), jobs).catch(recovery.ensure)
 
   const settle = async (row: RunRow) => {
     if (row.submission.lineage) return // a child's part is out of its parent's
@@ -137,7 +142,10 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     settle,
     carry,
     keepGraves,
-    begin: recovery.begin,
+    begin() {
+      recovery.begin()
+      void watchFloor()
+    },
     afterCreate() {
       recovery.ensure()
       parts().outbox.nudge()
@@ -169,6 +177,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
         if (error?.code.startsWith('model_')) report('model_failing', error.message, row.id)
         else if (outcome.state === 'completed') report('model_failing', undefined)
       }
+      void watchFloor()
       if (runs.isIdle()) hub.rest()
     },
     async vanishLater() {
@@ -181,8 +190,16 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
       recovery.end()
       retention.end()
       await Promise.allSettled(
-        ['recover', 'pauses', 'retention', 'graves'].map((job) => jobs.cancel(job)),
+        ['recover', 'pauses', 'retention', 'graves', floorJob].map((job) => jobs.cancel(job)),
       )
     },
   }
+}
+
+/** Sets the timer of whoever has the conversation. One that is left of a floor before may be due much later. */
+async function watchFloorOf(floor: Floor | undefined, jobs: Jobs): Promise<void> {
+  if (!floor || floor.end) return
+  const planned = jobs.get(floorJob)
+  if (planned && planned.time <= floor.untilMs) return
+  await jobs.push({ id: floorJob, fn: floorJob, time: floor.untilMs })
 }

@@ -135,12 +135,6 @@ describe('a sub-agent', () => {
 
   test.each([
     [
-      'handoff mode',
-      agentPlugin('bad', { integration_mode: 'handoff' }),
-      'plugin_contract_mismatch',
-      /not yet/,
-    ],
-    [
       'instructions that do not render',
       agentPlugin('bad', {}, '{{ missing }}'),
       'plugin_prompt_invalid',

@@ -370,6 +370,13 @@ describe('isola chat, from a pipe', () => {
     expect(String(stderr.read())).toContain(`To go on: isola chat --session ${session}`)
   })
 
+  it('Y9: says /return to the session, which knows who has the conversation', async () => {
+    const { asked, fetch } = fakeServer([])
+    await isola(['chat'], { env, fetch, input: '/return now\n/quit\n' })
+    const sent = asked.filter(({ method }) => method === 'POST').at(-1)
+    expect(JSON.stringify(sent)).toContain('/return now')
+  })
+
   it('knows /session, /help and /quit, names the near one, and sends none of them', async () => {
     const { asked, fetch } = fakeServer([])
     const input = '/session\n/help\n/qiut\n/cancel\n\n/quit\nnever sent\n'

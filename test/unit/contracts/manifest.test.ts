@@ -100,6 +100,31 @@ describe('a manifest', () => {
     })
   })
 
+  it('Y9: terms of a handoff go with that mode, and words are what it answers', () => {
+    const parsed = (more: object) => () => parseManifest(withAgent(more))
+    expect(parsed({ handoff: {} })).toThrow('agent.handoff: goes with integration_mode: handoff')
+    const mode = { integration_mode: 'handoff' }
+    expect(parsed({ ...mode, output_schema: { type: 'object' } })).toThrow('agent.output_schema')
+    expect(parsed({ ...mode, handoff: { max_messages: 0 } })).toThrow('agent.handoff.max_messages')
+    expect(parsed({ ...mode, handoff: { monitor: 'model' } })()).toMatchObject({
+      agent: { handoff: { max_messages: 50, timeout_ms: 1_800_000, monitor: 'model' } },
+    })
+  })
+
+  it.each([
+    [{}, []],
+    [{ message: {} }, ['message', 'order']],
+    [{ text: {} }, []],
+  ])(
+    'X1: a tool that may keep the conversation takes a message and needs no more, not %j with %j',
+    (properties, required) => {
+      const input_schema = { type: 'object', properties, required }
+      const tools = [{ name: 'a', description: 'A.', input_schema, handoff: {} }]
+      const manifest = { ...base, entrypoint: 'main.ts', contributes: { tools } }
+      expect(() => parseManifest(manifest)).toThrow('input_schema: must have "message"')
+    },
+  )
+
   it.each([-1, 1, 101, 2.5])('I12: says what max_repeats may be, not %s', (max_repeats) => {
     expect(() => parseManifest(withAgent({ limits: { max_repeats } }))).toThrow(
       'agent.limits.max_repeats: must be 0 (never) or 2 to 100',

@@ -76,6 +76,7 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
     api.changeLimits('operator', run, { limits: { maxTurns: 2 }, isOperator: true }),
   retry: (api) => api.retry(run),
   cancelCall: (api) => api.cancelCall(run, 'call_1', 'Enough.'),
+  reclaim: (api) => api.reclaim('operator'),
   deliver: (api) =>
     api.deliver({
       parentRun: run,

@@ -1,0 +1,101 @@
+import type { JsonObject } from './json.ts'
+import type { Label } from './label.ts'
+
+/** The tool with which whoever has the conversation gives it back; only there while it has it. */
+export const returnName = 'isola__return'
+
+/** The terms on which a tool takes the conversation. */
+export interface FloorTerms {
+  readonly maxMessages: number
+  readonly maxTokens: number
+  readonly maxCostNanoUsd: number
+  readonly timeoutMs: number
+  readonly monitor: 'rule' | 'model'
+  /** What a message is called in the tool's input. */
+  readonly input: string
+  /** Given back to the tool with each message, as it is. */
+  readonly memo?: JsonObject
+}
+
+/** What a tool does to the conversation: it takes it from here on, or gives it back. */
+export type FloorChange =
+  | { readonly take: FloorTerms }
+  | { readonly return: { readonly summary: string } }
+
+/** Of a call that passes a message on to whoever has the conversation. */
+export interface FloorTicket {
+  readonly id: string
+  /** As the tool gave it. */
+  readonly memo?: JsonObject
+  readonly monitor: FloorTerms['monitor']
+  /** Of the message alone, whatever else was said in its session. */
+  readonly label: Label
+}
+
+/** Why somebody has the conversation no more. */
+export type FloorEnding =
+  | 'returned'
+  | 'limit'
+  | 'timeout'
+  | 'failed'
+  | 'monitor'
+  | 'user'
+  | 'operator'
+
+/** Who has a conversation, on which lease, until when; and how that ended. */
+export interface Floor {
+  /** The run in which it was taken. */
+  readonly id: string
+  /** The name of a tool: a session knows no more of it. */
+  readonly holder: string
+  readonly terms: FloorTerms
+  readonly sinceMs: number
+  readonly untilMs: number
+  /** What its messages took, those that are over. */
+  readonly messages: number
+  readonly tokens: number
+  readonly costNanoUsd: number
+  /** How many in a row failed. */
+  readonly failures: number
+  /** Of what it said. */
+  readonly label: Label
+  readonly end?: {
+    readonly reason: FloorEnding
+    readonly atMs: number
+    readonly summary?: string
+    /** The operator who took it back. */
+    readonly by?: string
+  }
+  /** Its end is in the log. */
+  readonly isTold?: true
+  /** The session's own agent knows of its end. */
+  readonly isNoted?: true
+}
+
+/** What others may know of it. */
+export interface FloorView {
+  readonly holder: string
+  readonly state: 'held' | 'ended'
+  readonly sinceMs: number
+  readonly untilMs: number
+  readonly messages: number
+  readonly maxMessages: number
+  readonly tokens: number
+  readonly maxTokens: number
+  readonly costUsd: number
+  readonly reason?: FloorEnding
+  readonly endedAtMs?: number
+}
+
+export const toFloorView = (floor: Floor): FloorView => ({
+  holder: floor.holder,
+  state: floor.end ? 'ended' : 'held',
+  sinceMs: floor.sinceMs,
+  untilMs: floor.untilMs,
+  messages: floor.messages,
+  maxMessages: floor.terms.maxMessages,
+  tokens: floor.tokens,
+  maxTokens: floor.terms.maxTokens,
+  costUsd: floor.costNanoUsd / 1e9,
+  ...(floor.end && { reason: floor.end.reason, endedAtMs: floor.end.atMs }),
+})
