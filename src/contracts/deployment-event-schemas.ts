@@ -178,6 +178,14 @@ export const deploymentEventSchemas = {
   skill_enabled: kind('A skill was switched on.', { ...skill, tier: text, ...change }),
   skill_disabled: kind('A skill was switched off.', { ...skill, ...change }),
   skill_removed: kind('A skill is gone.', { ...skill, ...unexposed, ...change }),
+  trust_lowered: kind(
+    'What was installed counts as a stranger’s: the key that had signed it was removed.',
+    {
+      plugins: texts.exactOptional(),
+      skills: texts.exactOptional(),
+      ...change,
+    },
+  ),
   generation_restored: kind('All that was enabled at an earlier time is enabled again.', {
     restored: number,
     regained: texts.exactOptional(),
