@@ -1,6 +1,6 @@
 import type { SearchDocument } from '#contracts/search.ts'
 import { splitExclusions } from './exclusions.ts'
-import { queryTerms, termsOf } from './words.ts'
+import { createTermReader, queryTerms } from './words.ts'
 
 type Field = Exclude<keyof SearchDocument, 'id'>
 
@@ -32,11 +32,14 @@ export function createPostings(
   const byTerm = new Map<string, Posting[]>()
   const exclusions = new Map<string, Set<number>>()
   const lengths: number[] = []
+  const termsOf = createTermReader()
   for (const [index, document] of documents.entries()) {
     const { positive, excluded } = splitExclusions(document.description)
     const told = { ...document, description: positive }
-    lengths.push(addDocument(byTerm, { document: told, index, fields }))
-    const own = new Set(fields.flatMap(([field]) => termsOf(told[field] ?? '')))
+    const read = fields.map((of) => ({ of, terms: termsOf(told[of[0]] ?? '') }))
+    lengths.push(addDocument(byTerm, index, read))
+    if (excluded === '') continue
+    const own = new Set(read.flatMap(({ terms }) => terms))
     for (const [term] of queryTerms(excluded)) {
       if (own.has(term)) continue
       const set = exclusions.get(term) ?? new Set()
@@ -47,20 +50,22 @@ export function createPostings(
   return { byTerm, lengths, names, exclusions }
 }
 
-interface AddedDocument {
-  readonly document: SearchDocument
-  readonly index: number
-  readonly fields: readonly FieldWeight[]
+interface ReadField {
+  readonly of: FieldWeight
+  readonly terms: readonly string[]
 }
 
 /** Files one document under its terms and returns its length in terms. */
 function addDocument(
   postings: Map<string, Posting[]>,
-  { document, index, fields }: AddedDocument,
+  index: number,
+  fields: readonly ReadField[],
 ): number {
   let length = 0
-  for (const [field, weight, lengthens] of fields) {
-    const terms = termsOf(document[field] ?? '')
+  for (const {
+    of: [, weight, lengthens],
+    terms,
+  } of fields) {
     length += terms.length * lengthens
     for (const term of terms) {
       const list = postings.get(term)
