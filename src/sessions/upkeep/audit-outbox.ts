@@ -1,7 +1,8 @@
 import type { AuditOwner, AuditSink, Counted, SessionCard } from '#contracts/audit-sink.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { pagesAfter } from '../log/log-view.ts'
-import type { SessionRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { SessionRow } from '../storage/stored-rows.ts'
 
 /** Runs that end close together share a batch. */
 const gatherMs = 1_000
