@@ -32,10 +32,10 @@ const fits = (pattern: string) =>
 export function createKeptTools(sql: SqlStorage) {
   for (const table of tables) sql.exec(table)
   // A version before kept no words, and reads none.
-  const [{ made = '' } = {}] = sql
+  const [table] = sql
     .exec<{ readonly made: string }>("SELECT sql AS made FROM sqlite_master WHERE name = 'tools'")
     .toArray()
-  if (!made.includes('words')) sql.exec('ALTER TABLE tools ADD COLUMN words TEXT')
+  if (!table?.made.includes('words')) sql.exec('ALTER TABLE tools ADD COLUMN words TEXT')
   const listed = (query: string, ...values: string[]): readonly ListedTool[] =>
     sql
       .exec<{ readonly tool: string }>(query, ...values)
