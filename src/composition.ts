@@ -65,8 +65,10 @@ export function composeRuntime(
   return {
     session: {
       ...sources,
-      ...storage,
       ...rooms.session,
+      audit: storage.audit,
+      approvalRules: storage.approvalRules,
+      deployment: storage.deployment,
       sessions: gateway,
       agents: agents.directory,
       principals: governance.principals,
@@ -90,9 +92,9 @@ export function composeRuntime(
     mcpServer: rooms.mcp.runtime,
     ...composeTriggers(rooms, kept),
     principal: {
-      ...sessions,
-      ...rooms.memory,
       ...objects,
+      createMeter: sessions.createMeter,
+      createNotes: rooms.memory.createNotes,
       clock: sources.clock,
       sessions: gateway,
       timing: { ...defaultPrincipalTiming, ...(keepUsageDays && { keepUsageDays }), ...timing },
@@ -121,7 +123,14 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     models,
     readImage: models.takesAddresses ? undefined : rooms.common.readImage,
     principals,
-    schedules: { ...storage.schedules, ...rooms.schedules, ...rooms.schedules.gateway },
+    schedules: {
+      find: storage.schedules.find,
+      list: storage.schedules.list,
+      syncPlugins: rooms.schedules.syncPlugins,
+      ofAgents: rooms.schedules.ofAgents,
+      glance: rooms.schedules.glance,
+      ...rooms.schedules.gateway,
+    },
     memory: rooms.memory.longTerm,
     agents: agents.directory,
     refreshAgents: agents.refresh,
@@ -173,8 +182,15 @@ function composeWork(parts: WorkParts) {
   const { installed, validator, outputs, unseenWords: words } = catalog
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
-  const keys = { ...storage, sealing: governance.sealing, keyedHash, randomBytes: secureBytes }
-  const memory = composeMemory({ ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL })
+  const memory = composeMemory({
+    ...sources,
+    ...catalog.words,
+    memoryOwners: storage.memoryOwners,
+    sealing: governance.sealing,
+    keyedHash,
+    randomBytes: secureBytes,
+    namespace: env.PRINCIPAL,
+  })
   const plugins = composePlugins({
     ...common,
     installed,
@@ -187,14 +203,26 @@ function composeWork(parts: WorkParts) {
     runner: parts.runner,
     shim: { modules: isolateModules, modelModules, version: isolateVersion },
     sessions: gateway,
-    ...memory,
+    createMemory: memory.createMemory,
+    longTerm: memory.longTerm,
     principals: env.PRINCIPAL,
     services: env.PLUGIN_SERVICE,
     bindings: env,
     maxResultChars: outputs.maxChars,
   })
-  const skillParts = { ...common, ...plugins.admission, ...storage, ...catalog, readAsset, count }
-  const skills = composeSkills({ ...skillParts, ...sessions.entry, asset: bundledSkills })
+  const skills = composeSkills({
+    ...common,
+    ...plugins.admission,
+    installed,
+    buildIndex: catalog.buildIndex,
+    bundles,
+    skills: storage.skills,
+    skillDrafts: storage.skillDrafts,
+    readLog: sessions.entry.readLog,
+    readAsset,
+    asset: bundledSkills,
+    count,
+  })
   const bundledIds = () => new Set(agents.current().manifests.map(({ id }) => id))
   const mcp = composeMcp({
     ...common,
@@ -211,7 +239,10 @@ function composeWork(parts: WorkParts) {
   const hooks = plugins.liveHooks(() => agents.now())
   const agents = composeAgents({
     ...common,
-    ...catalog,
+    installed,
+    initial: catalog.initial,
+    withOutside: catalog.withOutside,
+    presence: catalog.presence,
     createToolset: catalog.toolsets({ ...skills.ofAgents, deniedOf: governance.policy.deniedOf }),
     defaultModel: common.config.models.defaultModel,
     sessions: gateway,
@@ -236,7 +267,7 @@ function composeWork(parts: WorkParts) {
   const session = {
     kernel: composeKernel({ ...sources, ...guarded, gates, context }),
     context: createContextReader({ builder, count, models }),
-    memory: memory.around({ countTokens: count.ofText, ...common }),
+    memory: memory.around({ countTokens: count.ofText, onFault: common.onFault }),
   }
   return { skills, plugins, mcp, agents, hooks, lifecycle, session, memory, told }
 }

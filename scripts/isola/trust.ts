@@ -40,7 +40,7 @@ async function remove({ args: [name], request, print }: Context<object, [string]
   const removed = await request('DELETE /api/operator/trust/:key', { params: { key: name } })
   print(
     removed,
-    `${removed.name} is not accepted any more. What was installed under it stays; \`isola plugin show\` says so.`,
+    `${removed.name} is not accepted any more. What it signed counts as a stranger's from now on, and goes on so.`,
   )
 }
 

@@ -6,7 +6,7 @@ import type { Offers } from '#contracts/offer.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
-import type { Persona } from '#contracts/skill.ts'
+import type { IsThere, Persona } from '#contracts/skill.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { AgentDirectory, ListedTool, OrchestratorPrompt } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
@@ -38,7 +38,9 @@ export interface InstalledPlugin {
 }
 
 /** What a directory of agents is made from: plugins, servers, and the core tools. */
-export interface AgentDirectoryDeps extends PinningDeps, PersonaDeps {
+export interface AgentDirectoryDeps extends PinningDeps, Omit<PersonaDeps, 'isThere'> {
+  /** Whether somebody who reaches these has what a skill requires. */
+  readonly presence: (reach: readonly ToolEntry[], beyond: MoreTools | undefined) => IsThere
   readonly plugins: readonly InstalledPlugin[]
   /** Owners of tools that are no plugins. An exclusive one's are not the orchestrator's. */
   readonly servers?: readonly (ToolOwner & {
@@ -141,7 +143,9 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
       async load(agent, options, use = {}) {
         // One that goes on has the voice that it began with.
         const wanted = { asked: options.persona, otherwise: use.persona }
-        const persona = use.pinned ? undefined : await personaFor(agent, wanted, deps)
+        const persona = use.pinned
+          ? undefined
+          : await personaFor(agent, wanted, { ...deps, ...orchestrator })
         const load = persona?.text === undefined ? agents.get(agent) : orchestrator.as(persona)
         const ready = load?.(options, use)
         if (!ready) return undefined
@@ -265,6 +269,7 @@ function prepareOrchestrator(owners: readonly Owner[], deps: Given, problems: Pl
   const loaderOf = ({ spec, toolset }: typeof wired) => createLoader(spec, toolset, deps)
   const voices = new Map<string, LoadAgent>()
   return {
+    isThere: deps.presence(entries, deps.beyond),
     load: loaderOf(wired),
     /** The same with a voice; each is made ready once. */
     as(persona: Persona): LoadAgent {

@@ -1,7 +1,12 @@
 import { headOf } from '#contracts/cut.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TokenCounter } from '#contracts/context.ts'
-import { maxPersonaTokens, type Persona, type SkillLibrary } from '#contracts/skill.ts'
+import {
+  maxPersonaTokens,
+  type IsThere,
+  type Persona,
+  type SkillLibrary,
+} from '#contracts/skill.ts'
 import { orchestratorId } from './orchestrator.ts'
 
 /** Says that no persona is wanted, whatever stands behind it. */
@@ -11,6 +16,8 @@ export const noPersona = 'none'
 export interface PersonaDeps {
   /** Nobody has any where it is left out. */
   readonly persona?: SkillLibrary['persona']
+  /** Whether the orchestrator has what one requires. */
+  readonly isThere: IsThere
   readonly count: Pick<TokenCounter, 'ofText'>
 }
 
@@ -47,8 +54,9 @@ type Looked =
   | { readonly persona: Persona; readonly problem?: never }
   | { readonly persona?: never; readonly problem: string }
 
-async function look(name: string, { persona: find, count }: PersonaDeps): Promise<Looked> {
-  const { persona, names } = (await find?.(name)) ?? { names: [] }
+async function look(name: string, { persona: find, count, isThere }: PersonaDeps): Promise<Looked> {
+  const { persona, missing, names } = (await find?.(name, isThere)) ?? { names: [] }
+  if (missing) return { problem: `${name} needs what is not here: ${missing.join(', ')}` }
   if (!persona) {
     const there = [...names, noPersona].join(', ')
     return { problem: `there is no persona "${headOf(name, 64)}" here; there are: ${there}` }

@@ -188,9 +188,11 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
   }
 }
 
-/** What is in force of what a change may touch: only going back touches everything. */
+/** What is in force of what a change may touch: going back, and a key that is gone, may touch everything. */
 const touchedBy = (change: PluginChange, kept: KeptParts): Generation =>
-  change.do === 'restore' ? kept.generation() : kept.around(ownerIdOf(change) ?? '')
+  change.do === 'restore' || change.do === 'distrust'
+    ? kept.generation()
+    : kept.around(ownerIdOf(change) ?? '')
 
 /** One after the other, whatever became of the one before. */
 function createTurns() {

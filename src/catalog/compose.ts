@@ -31,6 +31,7 @@ import { createNarrowReader, readValuesName } from './narrow-reader.ts'
 import { withOutsideTools } from './outside-tools.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
 import { createSchemaValidator } from './schema-validator.ts'
+import { createPresence } from './presence.ts'
 import { createSearchIndex } from './search/search-index.ts'
 import { queryTerms, termsOf } from './search/words.ts'
 import { createToolset, type ToolsetOptions } from './toolset.ts'
@@ -132,6 +133,7 @@ export function composeCatalog({ bundles, store, skills, trust, config, ...parts
       }
     },
     withOutside: withOutsideTools,
+    presence: createPresence,
   }
 }
 

@@ -1,5 +1,7 @@
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
+import type { ReadDocument } from '#contracts/search.ts'
+import { readingVersion } from './search/read-document.ts'
 
 const tables = [
   `CREATE TABLE IF NOT EXISTS tools (name TEXT PRIMARY KEY, owner TEXT NOT NULL, place INTEGER NOT NULL,
@@ -14,9 +16,13 @@ export interface IndexedPart {
   readonly id: string
   /** Ids of what it cannot be wired without, whether that is there or not. */
   readonly needs: readonly string[]
-  readonly tools: readonly ListedTool[]
+  /** Each with what a search knows of it; none of one that is not searched. */
+  readonly tools: readonly { readonly tool: ListedTool; readonly words: ReadDocument | undefined }[]
   readonly problems: readonly PluginProblem[]
 }
+
+/** Stands before words that were read by the rules of this version. */
+const readBy = `${readingVersion} `
 
 const bare = (pattern: string) => (pattern.endsWith('*') ? pattern.slice(0, -1) : pattern)
 const fits = (pattern: string) =>
@@ -25,6 +31,11 @@ const fits = (pattern: string) =>
 /** The tools of the parts in `parts`, in tables beside it, as far as somebody has looked for them. */
 export function createKeptTools(sql: SqlStorage) {
   for (const table of tables) sql.exec(table)
+  // A version before kept no words, and reads none.
+  const [table] = sql
+    .exec<{ readonly made: string }>("SELECT sql AS made FROM sqlite_master WHERE name = 'tools'")
+    .toArray()
+  if (!table?.made.includes('words')) sql.exec('ALTER TABLE tools ADD COLUMN words TEXT')
   const listed = (query: string, ...values: string[]): readonly ListedTool[] =>
     sql
       .exec<{ readonly tool: string }>(query, ...values)
@@ -65,21 +76,36 @@ export function createKeptTools(sql: SqlStorage) {
       sql.exec('DELETE FROM needs WHERE owner = ?', id)
       for (const needed of needs)
         sql.exec('INSERT OR REPLACE INTO needs (needed, owner) VALUES (?, ?)', needed, id)
-      for (const [place, tool] of tools.entries())
+      for (const [place, { tool, words }] of tools.entries())
         sql.exec(
-          'INSERT OR REPLACE INTO tools (name, owner, place, tool) VALUES (?, ?, ?, ?)',
+          'INSERT OR REPLACE INTO tools (name, owner, place, tool, words) VALUES (?, ?, ?, ?, ?)',
           tool.name,
           id,
           place,
           JSON.stringify(tool),
+          words ? readBy + JSON.stringify(words) : '',
         )
       // One whose bundle could not be read is looked at again: it may be there by then.
       const isLost = problems.some(({ code }) => code === 'plugin_code_unavailable')
       const told = problems.length > 0 ? JSON.stringify(problems) : null
       sql.exec('UPDATE parts SET indexed = ?, problems = ? WHERE id = ?', isLost ? 0 : 1, told, id)
     },
-    /** In the order of their owners. */
-    all: () => listed('SELECT tool FROM tools ORDER BY owner, place'),
+    /**
+     * What a search knows of each, in the order of their owners; a tool itself whose words were not read by these rules.
+     * Those that are not searched are left out.
+     */
+    searched: (): readonly (ReadDocument | { readonly tool: ListedTool })[] =>
+      sql
+        .exec<{ readonly isRead: number | null; readonly text: string }>(
+          `SELECT instr(words, ?1) = 1 AS isRead, iif(instr(words, ?1) = 1, substr(words, ?2), tool) AS text
+           FROM tools WHERE words IS NOT '' ORDER BY owner, place`,
+          readBy,
+          readBy.length + 1,
+        )
+        .toArray()
+        .map(({ isRead, text }) =>
+          isRead ? (JSON.parse(text) as ReadDocument) : { tool: JSON.parse(text) as ListedTool },
+        ),
     /** Those of one name, or of one beginning (`kv__*`). */
     like: (pattern: string) =>
       listed(`SELECT tool FROM tools WHERE ${fits(pattern)}`, bare(pattern)),

@@ -5,6 +5,8 @@ import { ownerOf } from '#contracts/tool-name.ts'
 import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
 import type { KeptParts } from './kept-parts.ts'
 import { toSnapshot, withNeeds, type NeedsDeps, type WithNeeds } from './part-needs.ts'
+import { createDocumentReader } from './search/read-document.ts'
+import { shippedRanking } from './search/settings.ts'
 import { describeOwner, toToolDocument } from './tool-document.ts'
 
 /** A set of parts as a session would wire it. */
@@ -37,18 +39,19 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
   let working: Promise<void> | undefined
 
   const indexNext = async (ids: readonly string[]): Promise<void> => {
-    const read = onceEach(sourceOf)
+    const sources = onceEach(sourceOf)
+    const read = createDocumentReader(shippedRanking.fields)
     const number = kept.number() ?? 0
     const always = kept.always()
     const needs = new Map(
       await Promise.all(
         ids.map(async (id) => {
-          const { needed } = await withNeeds({ ids: [id] }, { find, sourceOf: read })
+          const { needed } = await withNeeds({ ids: [id] }, { find, sourceOf: sources })
           return [id, needed] as const
         }),
       ),
     )
-    const set = await withNeeds({ parts: always, ids }, { find, sourceOf: read })
+    const set = await withNeeds({ parts: always, ids }, { find, sourceOf: sources })
     const wired = wire(toSnapshot(number, set))
     // It changed meanwhile: the next look begins anew.
     if (kept.number() !== number) return
@@ -66,7 +69,10 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
         ),
         tools: names
           .flatMap((name) => tools.get(name) ?? [])
-          .map((tool) => ({ ...tool, isHidden, about: about(id) })),
+          .map((tool) => ({
+            tool: { ...tool, isHidden, about: about(id) },
+            words: isHidden ? undefined : read(toToolDocument(tool, about(id))),
+          })),
       })
     }
   }
@@ -92,11 +98,15 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
           .tools()
           .filter(({ name }) => !wired.ownerOf(ownerOf(name))?.isHidden)
         const own = new Set(base.map(({ name }) => name))
-        const others = kept.tools.all().filter((tool) => !own.has(tool.name) && !isHidden(tool))
+        const others = kept.tools.searched().flatMap((one) => {
+          const document =
+            'terms' in one ? one : isHidden(one.tool) ? undefined : toOwnDocument(one.tool)
+          return document && !own.has(document.id) ? [document] : []
+        })
         const about = aboutOf(always)
         const documents = [
           ...base.map((tool) => toToolDocument(tool, about(ownerOf(tool.name)))),
-          ...others.map((tool) => toToolDocument(tool, Object(tool).about)),
+          ...others,
         ]
         built = { revision, index: buildIndex(documents) }
       }
@@ -133,6 +143,8 @@ function aboutOf({ parts, sources }: WithNeeds): (id: string) => string {
   return (id) => texts.get(id) ?? ''
 }
 
+/** Of a tool as it is kept, with what its owner says of itself. */
+const toOwnDocument = (tool: ListedTool) => toToolDocument(tool, Object(tool).about)
 const isHidden = (tool: ListedTool): boolean => Object(tool).isHidden === true
 
 /** Reads each body once, however many parts need it: for one look at what is there now. */

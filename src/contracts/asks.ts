@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { contentBlockSchema } from './content.ts'
 import type { Json, JsonObject, JsonSchema } from './json.ts'
 import { ToolError } from './plugin.ts'
-import type { Asks, SchemaValidator, ToolContext, ToolResult } from './tool.ts'
+import type { Asks, PauseRequest, SchemaValidator, ToolContext, ToolResult } from './tool.ts'
 
 /** The tool that asks a person. */
 export const askName = 'isola__ask'
@@ -94,9 +94,19 @@ const answerOf = (ask: AskRequest, answer: Json): Json =>
 /** Parsed from JSON: all there is to do is to leave out what is `undefined`. */
 const plainOf = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json
 
+/**
+ * Whether to accept what a call asks lets an effect happen: it shows a form, and changes something. That is a yes, as to
+ * a call that waits for one. A pause of an older version does not say what its tool does, and is taken for one that does.
+ */
+export const asksForYes = ({ asks = {}, isReadOnly }: Pick<PauseRequest, 'asks' | 'isReadOnly'>) =>
+  isReadOnly !== true && Object.values(asks).some(({ kind }) => kind === 'elicit')
+
 /** How a call that asks ends: its outcome comes when it has run again. */
-export const waitingFor = (asks: Asks): ToolResult & { readonly ok: false } => ({
+export const waitingFor = (
+  asks: Asks,
+  isReadOnly: boolean,
+): ToolResult & { readonly ok: false } => ({
   ok: false,
   error: { code: 'tool_pending', message: 'Waiting for an answer.' },
-  pause: { kind: 'question', expires: true, asks },
+  pause: { kind: 'question', expires: true, asks, ...(isReadOnly && { isReadOnly }) },
 })

@@ -42,6 +42,7 @@ const change = {
 const lines = { added: texts, removed: texts }
 const unexposed = { unexposed: texts.exactOptional().describe('what is no longer offered at /mcp') }
 const server = { server: text }
+const lowered = { plugins: texts.exactOptional(), skills: texts.exactOptional() }
 const problem = { code: text, message: text }
 const session = { session: text, owner, ...request }
 
@@ -178,6 +179,7 @@ export const deploymentEventSchemas = {
   skill_enabled: kind('A skill was switched on.', { ...skill, tier: text, ...change }),
   skill_disabled: kind('A skill was switched off.', { ...skill, ...change }),
   skill_removed: kind('A skill is gone.', { ...skill, ...unexposed, ...change }),
+  trust_lowered: kind('What a removed key signed is a stranger’s.', { ...lowered, ...change }),
   generation_restored: kind('All that was enabled at an earlier time is enabled again.', {
     restored: number,
     regained: texts.exactOptional(),

@@ -56,6 +56,8 @@ export interface Conversation<Asked> extends Following {
   readonly principal: string
   /** What they can be asked; absent if nothing, and they see what the run waits for. */
   readonly can: Askable | undefined
+  /** Else they see that a call waits whose question only a yes answers, and are not asked it. */
+  readonly mayApprove: boolean
   /** What came along for these questions. */
   readonly given: (questions: readonly Question[]) => Answers
   readonly ask: (view: RunView, questions: readonly Question[]) => Promise<Asked>

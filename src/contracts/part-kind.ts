@@ -77,6 +77,8 @@ export interface PartKindEntry<K extends PartKind = PartKind> {
   /** Nothing if the change is not of this kind. Throws what is refused. */
   readonly decide: (change: PluginChange, now: DecidingPart) => Promise<PartOutcome> | undefined
   readonly restore: (going: RestoringPart) => Promise<RestoredPart>
+  /** What is trusted less now that a key was removed; nothing if nothing is. */
+  readonly lower?: (now: Generation) => Promise<RestoredPart | undefined>
   /** Tries out what would be in force anew; the same with what was found out. Throws what does not start. */
   readonly prove?: (
     outcome: PartOutcome,

@@ -130,6 +130,8 @@ export type PluginChange =
   | { readonly do: 'rollback'; readonly id: string }
   /** The policy of then comes back only if that is asked for. */
   | { readonly do: 'restore'; readonly generation: number; readonly withPolicy?: boolean }
+  /** A key was removed: what it had signed is trusted no more. */
+  | { readonly do: 'distrust' }
   | { readonly do: 'policy'; readonly policy: ToolPolicy }
   | ({ readonly do: 'network' } & NetworkChange)
   | { readonly do: 'mcp'; readonly mcp: McpChange }

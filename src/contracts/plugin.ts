@@ -1,5 +1,6 @@
 /**
- * The plugin API, importable as `isola/plugin`. One file without imports: it is also a module in every isolate.
+ * The plugin API, importable as `isola/plugin`. One file without imports, however long: it is a module in every isolate
+ * as it stands, and all that an author has to read.
  *
  * A plugin is a folder with `plugin.yaml` and, if it has code, an entry module whose default export is `register`.
  * Names, descriptions and schemas live in the manifest alone; the module holds behaviour only.

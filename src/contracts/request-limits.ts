@@ -7,6 +7,8 @@ import type { Client, Principal } from './operations.ts'
 export interface RequestLimits {
   /** A key or token that nobody was let in with yet, by the network that it comes from. */
   readonly stranger: (client: Client) => Promise<void>
+  /** What anybody may ask without a key, by the network that it comes from. */
+  readonly visitor: RequestLimits['stranger']
   readonly request: (principal: Pick<Principal, 'id' | 'role'>) => Promise<void>
   /** A session that is kept for months, by its id. One that was counted here a while ago counts no more. */
   readonly newSession: (principal: Pick<Principal, 'id' | 'role'>, session: string) => Promise<void>

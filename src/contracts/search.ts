@@ -15,6 +15,19 @@ export interface SearchDocument {
   readonly body?: string
 }
 
+/** A document whose words were read already: all that an index is built of. */
+export interface ReadDocument extends Pick<SearchDocument, 'id' | 'owner'> {
+  /** In words, as its fields lengthen it. */
+  readonly length: number
+  /** Each once, and in the same order what its occurrences count together. */
+  readonly terms: readonly string[]
+  readonly counts: readonly number[]
+  /** Terms of its name. */
+  readonly names: readonly string[]
+  /** Terms that it says it is not for. */
+  readonly excluded: readonly string[]
+}
+
 /** A document that was found. */
 export interface SearchHit {
   readonly id: string
@@ -43,4 +56,6 @@ export interface SearchIndex {
 }
 
 /** Makes an index over documents that stay as they are. */
-export type BuildSearchIndex = (documents: readonly SearchDocument[]) => SearchIndex
+export type BuildSearchIndex = (
+  documents: readonly (SearchDocument | ReadDocument)[],
+) => SearchIndex

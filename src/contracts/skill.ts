@@ -156,10 +156,18 @@ export interface SkillLibrary {
     name: string,
     options: { readonly file?: string | undefined; readonly isThere: IsThere },
   ) => Promise<LoadedSkill>
-  /** A persona by its name, and the names of those that ship; where there is none of it, of all. Rejects if skills cannot be read. */
+  /**
+   * A persona by its name, unless it is missing something; and the names of those that ship, where there is none of it of
+   * all. Rejects if skills cannot be read.
+   */
   readonly persona: (
     name: string,
-  ) => Promise<{ readonly persona?: Persona; readonly names: readonly string[] }>
+    isThere: IsThere,
+  ) => Promise<{
+    readonly persona?: Persona
+    readonly missing?: readonly string[]
+    readonly names: readonly string[]
+  }>
 }
 
 /**

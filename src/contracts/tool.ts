@@ -132,6 +132,8 @@ export interface PauseRequest {
    * again from its start, through every gate, and finds them in its context; without it the answer is the outcome.
    */
   readonly asks?: Asks
+  /** Of what is asked in a call that changes nothing: whoever accepts it says yes to no effect. */
+  readonly isReadOnly?: boolean
   /** Of kind `budget`, where the run waits as a whole: the limit that it has reached. */
   readonly reached?: LimitReached
 }

@@ -34,8 +34,8 @@ export interface TrustAdministration {
     by: Administrator,
   ) => Promise<TrustedKey>
   /**
-   * By name or id. What was installed under the key stays as it is: its row names a key that is not on the list any
-   * more. Throws `request_not_found`.
+   * By name or id. The row of what it signed names a key that is not on the list any more, until the Catalog is told
+   * (`distrust`). Throws `request_not_found`.
    */
   readonly remove: (name: string, by: Administrator) => Promise<TrustedKey>
 }

@@ -40,6 +40,9 @@ export function createRequestLimits(options: RequestLimitsOptions): RequestLimit
   }
   return {
     stranger: ({ address }) => take(counters.strangers, networkOf(address), tooManyKeys),
+    // No principal has a blank in its name.
+    visitor: ({ address }) =>
+      take(counters.requests, `visitor ${networkOf(address)}`, tooManyRequests),
     async request({ id, role }) {
       if (role !== 'operator') await take(counters.requests, id, tooManyRequests)
     },

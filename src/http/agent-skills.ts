@@ -1,5 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { HttpContext, HttpDeps } from './deps.ts'
+import { clientOf } from './oauth/oauth.ts'
 import type { AddRoute } from './routes.ts'
 
 /** Says which version of Agent Skills Discovery this is; nobody fetches it. */
@@ -48,6 +49,8 @@ export function addAgentSkillRoutes(addRoute: AddRoute, deps: HttpDeps): void {
         throw new IsolaError('config_not_migrated', readiness.message)
       const { generation, exposed } = await deps.plugins.exposed()
       const names = exposed.public_skills
+      // Where nothing is public nobody is told that there is such a route.
+      if (names.length > 0) await deps.limits.visitor(clientOf(context))
       const path = context.req.param('path') ?? ''
       const answer =
         names.length > 0 && path === indexFile

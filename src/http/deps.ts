@@ -86,7 +86,7 @@ export interface HttpDeps {
   /** Absent where every model server may be given addresses. */
   readonly readImage?: ReadImage | undefined
   readonly authenticate: Authenticate
-  readonly limits: Pick<RequestLimits, 'request' | 'newSession'>
+  readonly limits: Pick<RequestLimits, 'request' | 'visitor' | 'newSession'>
   /** Absent where the platform that it needs is not there: then nobody signs in, and keys are all there is. */
   readonly oauth?: OAuthService
   readonly audit: AuditReader

@@ -91,7 +91,8 @@ export function toEventStream(
     },
     async pull(controller) {
       const { text, isLast } = await next().catch((error: unknown) => ({
-        text: view.fail(error),
+        // What fails since we left says nothing of the source.
+        text: ended.signal.aborted ? '' : view.fail(error),
         isLast: true,
       }))
       lastSentMs = clock.nowMs()

@@ -45,8 +45,7 @@ export function toServerEntries(
 function toEntry(pin: McpPin, item: McpItem, deps: EntryDeps): ToolEntry {
   const { description, inputSchema, outputSchema, annotations } = item.definition
   const name = `${pin.id}__${item.tool ?? item.key}`
-  const hints = Object(annotations) as Readonly<Record<string, unknown>>
-  // What a server says in its own favour counts only where the operator confirmed it.
+  const hints = hintsOf(item)
   const isConfirmed = pin.confirmed.includes(item.key)
   // What spends is not repeated after a crash, whatever it says of itself.
   const mayRepeat = isConfirmed && !pin.config.allow.sampling
@@ -72,6 +71,14 @@ function toEntry(pin: McpPin, item: McpItem, deps: EntryDeps): ToolEntry {
     record: { server: pin.id, tier: 'mcp' },
   }
 }
+
+const hintsOf = ({ definition }: McpItem): Readonly<Record<string, unknown>> =>
+  Object(definition.annotations)
+
+/** What a server says in its own favour counts only where the operator confirmed it. */
+const isReader = (pin: McpPin, item: McpItem): boolean =>
+  item.kind !== 'tool' ||
+  (pin.confirmed.includes(item.key) && hintsOf(item)['readOnlyHint'] === true)
 
 /** As `toToolOutcome` has it. */
 const richOutput = (structured: Json): JsonSchema => ({
@@ -141,7 +148,7 @@ export async function callServer(
     const result = await untilAborted(api.call(call, tellOf(context), asked), signal)
     // Whatever it made of it: it asked, and the answer decides.
     const asks = answers.asks()
-    if (asks) return waitingFor(asks)
+    if (asks) return waitingFor(asks, isReader(pin, item))
     const said = context.answers ? (['user'] as const) : []
     const label = joinLabels([flowOf(pin, item, name).yields, ...said.map(() => saidLabel)])
     return result.ok ? { ...result, taint: [...said, `tool:${name}`], label } : { ...result, label }

@@ -8,7 +8,7 @@ import { loadAgent } from './runs/load-agent.ts'
 import { refuseAtWork, unknownAgent } from './runs/refusals.ts'
 import type { Scope } from './scope.ts'
 import { runBefore, runToCome } from './storage/run-order.ts'
-import type { RunRow } from './storage/store.ts'
+import type { RunRow } from './storage/stored-rows.ts'
 import type { Submissions } from './submissions.ts'
 
 type Options = RunOptions & Pick<SubmitRequest, 'keyPersona'>

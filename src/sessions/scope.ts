@@ -4,7 +4,7 @@ import { viewOf, type ViewOptions } from './log/views.ts'
 import { beingDeleted } from './upkeep/ending.ts'
 import { noSuchRun, noSuchSession } from './storage/not-found.ts'
 import type { SessionParts } from './session-parts.ts'
-import type { RunRow, SessionRow } from './storage/store.ts'
+import type { RunRow, SessionRow } from './storage/stored-rows.ts'
 
 /** One session's object as those see it who answer for it: its parts are made anew when the session is deleted. */
 export interface Scope {

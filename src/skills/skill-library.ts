@@ -66,9 +66,11 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
         return refuse(`${skill.name} needs what is not here: ${missing.join(', ')}.`)
       return toLoaded(skill, file, count)
     },
-    async persona(wanted) {
+    async persona(wanted, isThere) {
       const [found, shipped] = await Promise.all([sourceOf(wanted), sources()])
       const persona = found?.kind === 'persona' ? toPersona(found) : undefined
+      const missing = found && persona ? await missingOf(found, isThere) : []
+      if (missing.length > 0) return { missing, names: [] }
       const enabled = persona ? [] : ((await deps.store?.list('enabled')) ?? [])
       const there = [...shipped, ...enabled.map(({ version }) => version)]
       const names = there.filter(({ kind }) => kind === 'persona').map(({ name }) => name)

@@ -358,7 +358,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       status: () => [{ id: 'scripted/one', capabilities: { tools: true } }],
     },
     authenticate: createAuthenticator({ ...noOtherKeys, operatorKey: testKey }),
-    limits: { request: async () => {}, newSession: async () => {} },
+    limits: { request: async () => {}, visitor: async () => {}, newSession: async () => {} },
     keys: createKeyAdministration({ ...sources, keys: createMemoryKeys() }),
     memory: createFakeLongTerm(),
     trust: createTrustAdministration({ ...sources, store: createMemoryTrust() }),

@@ -3,7 +3,7 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import { zeroUsage, type Limits } from '#contracts/lease.ts'
 import { onlyLimited } from '#contracts/only-limited.ts'
 import { runIdAt } from '../../src/sessions/storage/run-id.ts'
-import type { RunRow } from '../../src/sessions/storage/store.ts'
+import type { RunRow } from '../../src/sessions/storage/stored-rows.ts'
 
 /** A run that was accepted at this place, as the store keeps it. Each takes three places in the log. */
 export const runAt = (order: number, more: Partial<RunRow> = {}): RunRow => ({

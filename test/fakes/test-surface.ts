@@ -15,6 +15,7 @@ export function createTestSurface({ submitAs, converse }: SessionEntry, asker: A
     keepAlive: () => undefined,
     listen: () => () => undefined,
     can: { elicitation: {} },
+    mayApprove: true,
     given: () => answers,
     ask: async (view: { readonly id: string }, asks: readonly Question[]): Promise<Told> => ({
       run: view.id,

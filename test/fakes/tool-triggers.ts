@@ -6,6 +6,7 @@ import { createAgentDirectory } from '../../src/agents/agent-directory.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../src/catalog/outside-tools.ts'
+import { createPresence } from '../../src/catalog/presence.ts'
 import { createToolset } from '../../src/catalog/toolset.ts'
 import { createPromptStore } from '../../src/memory/prompt-store.ts'
 import { createTokenEstimator } from '../../src/models/estimate.ts'
@@ -56,6 +57,7 @@ export async function openBundled() {
     createToolset: (entries, options) =>
       createToolset(entries, { ...options, buildIndex: createSearchIndex }),
     withOutside: withOutsideTools,
+    presence: createPresence,
     sha256,
     pinned: defaultPinned,
     count: createTokenEstimator(),

@@ -22,7 +22,7 @@ import { createSubmissions } from '../../src/sessions/submissions.ts'
 import { answerRun } from '../../src/sessions/waiting/client-answers.ts'
 import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
 import { createMeter } from '../../src/sessions/storage/meter.ts'
-import type { SessionRow } from '../../src/sessions/storage/store.ts'
+import type { SessionRow } from '../../src/sessions/storage/stored-rows.ts'
 import type { Jobs } from '../../src/sessions/upkeep/jobs.ts'
 import { contextBuilder, createContextParts, tokenCounter } from '../fakes/context.ts'
 import {

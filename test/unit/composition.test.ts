@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { createAgentDirectory } from '../../src/agents/agent-directory.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../src/catalog/outside-tools.ts'
+import { createPresence } from '../../src/catalog/presence.ts'
 import { createToolset } from '../../src/catalog/toolset.ts'
 import { parseConfig } from '../../src/settings.ts'
 import { composeRuntime } from '../../src/composition.ts'
@@ -272,6 +273,7 @@ describe('the composition', () => {
       createToolset: (entries, options) =>
         createToolset(entries, { ...options, buildIndex: createSearchIndex }),
       withOutside: withOutsideTools,
+      presence: createPresence,
       sha256,
       pinned: [],
       count: createTokenEstimator(),

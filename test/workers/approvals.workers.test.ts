@@ -33,6 +33,22 @@ afterEach(async () => {
   await setPolicy({})
 })
 
+/** Shows a form in the middle of a call: one tool changes something, the other only reads. */
+const former = {
+  ...pluginBundle('former', '', {
+    contributes: {
+      tools: [
+        { name: 'change', description: 'Changes.' },
+        { name: 'read', description: 'Reads.', annotations: { readOnlyHint: true } },
+      ],
+    },
+    grants: { request: ['elicit'] },
+  }),
+  code: `const sure = async (input, { request }) =>
+    (await request.elicit({ key: 'sure', message: 'Sure?', schema: { type: 'object' } })).action
+  export default () => ({ tools: { change: sure, read: sure } })`,
+}
+
 let count = 0
 type Init = Parameters<typeof call>[1]
 /** With a token, which is good at one address alone. */
@@ -166,6 +182,41 @@ describe('a call that the policy gives to an operator', () => {
       )
       const json = { call: no.pause.call, decision: 'deny' }
       expect((await client.ask(`${no.path}/decisions`, { json })).status).toBe(200)
+    }
+  })
+
+  it('I26: is the form of a tool that changes something, which no token accepts without `approve`; that of one that only reads it does', async () => {
+    await addPlugin(former)
+    await enablePlugin('former')
+    const ann = await somebody('user')
+    for (const [scope, tool, status] of [
+      ['agents', 'change', 403],
+      ['agents', 'read', 200],
+      ['agents approve', 'change', 200],
+    ] as const) {
+      serve(({ messages }) =>
+        messages.at(-1)?.role === 'tool'
+          ? { text: String(messages.at(-1)?.content) }
+          : { calls: [{ name: 'isola__call', input: { name: `former__${tool}`, input: {} } }] },
+      )
+      const { access_token: token } = await signIn(ann.key, { scope, resource: `${issuer}/api` })
+      const client = speaking(asking(token))
+      const at = await parked(client, { requireApproval: [] })
+      const { call: id, asksHash } = at.pause
+      const say = (to: Pick<Somebody, 'ask'>, action: string) => {
+        const output = { sure: { action, ...(action === 'accept' && { content: {} }) } }
+        const json = { call: id, decision: 'result', output, asksHash }
+        return to.ask(`${at.path}/decisions`, { json })
+      }
+      const answer = await say(client, 'accept')
+      expect([scope, tool, answer.status]).toEqual([scope, tool, status])
+      const challenge = answer.headers.get('www-authenticate') ?? ''
+      expect(challenge.includes('approve')).toBe(status === 403)
+      if (status === 403) {
+        expect(await stateOf(client, at.path)).toBe('parked')
+        expect((await say(client, 'decline')).status).toBe(200)
+      }
+      await completed(client, at.path)
     }
   })
 

@@ -2,6 +2,7 @@ import { abortAllDurableObjects } from 'cloudflare:test'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createTokenEstimator } from '../../src/models/estimate.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
+import { skillBundle } from '../fakes/skills.ts'
 import { installUpstream, type UpstreamRequest, type UpstreamScript } from '../fakes/upstream.ts'
 
 let upstream: ReturnType<typeof installUpstream>
@@ -250,5 +251,30 @@ describe('P11: a voice', () => {
     const plain = await verdictOf({})
     expect(plain).toMatchObject({ state: 'parked', tool: 'http__request' })
     expect(await verdictOf({ persona: 'concise' })).toEqual(plain)
+  })
+
+  it('is refused with what it lacks, when a session or a key is made and when a run asks for it, and is in no list', async () => {
+    const metadata = { 'isola-kind': 'persona', 'isola-requires': 'tool:nowhere__do plugin:files' }
+    const bundle = skillBundle('lame', 'A voice that needs a tool.', '# Lame', { metadata })
+    await callJson('/api/operator/skills', { json: { bundle } })
+    await callJson('/api/operator/skills/lame/enable', { json: {} })
+    const why = 'persona: lame needs what is not here: tool:nowhere__do.'
+    const session = await open()
+    for (const [path, json] of [
+      ['/api/sessions', { persona: 'lame' }],
+      [`/api/sessions/${session}`, { persona: 'lame' }],
+      [`/api/sessions/${session}/runs`, { task: 'go', wait: true, persona: 'lame' }],
+      ['/api/operator/keys', { principal: 'bo', role: 'user', persona: 'lame' }],
+    ] as const) {
+      const answer = await call(path, { json })
+      expect([path, answer.status, await answer.text()]).toEqual([
+        path,
+        400,
+        expect.stringContaining(why),
+      ])
+    }
+    const { personas } = await callJson('/api/personas')
+    expect(personas.map(({ name }: Answer) => name)).toEqual(names)
+    await callJson('/api/operator/skills/lame', { method: 'DELETE' })
   })
 })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { call, callJson } from '../fakes/client.ts'
-import { addPlugin, pluginBundle, showPlugin } from '../fakes/plugin-admin.ts'
+import { addPlugin, enablePlugin, pluginBundle, showPlugin } from '../fakes/plugin-admin.ts'
 import { zipOf } from '../fakes/zip.ts'
 import { tricks } from '../hostile/archive-tricks.ts'
 
@@ -101,6 +101,9 @@ it('P20: what a key signed is trusted once the operator accepts the key, and a b
   await callJson(`${path}/signed-too`, { method: 'DELETE' })
   const good = { key, value: base64(await crypto.subtle.sign('Ed25519', pair.privateKey, signed)) }
   expect((await addPlugin(other, { signature: good })).plugin).toMatchObject({ tier: 'trusted' })
+  await enablePlugin('signed-too')
+  await callJson('/api/operator/trust/acme', { method: 'DELETE' })
+  expect(await showPlugin('signed-too')).toMatchObject({ tier: 'community', state: 'enabled' })
 })
 
 it.each([

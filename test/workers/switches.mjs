@@ -51,8 +51,17 @@ export default [
     test: 'approvals.workers.test.ts',
     only: 'no token without `approve`',
     file: 'src/http/sessions/for-others.ts',
-    find: "if (!isYes || !token || token.scopes.includes('approve')) return",
+    find: 'if (!isYes || !token || hasApprove({ token })) return',
     replace: 'return',
+  },
+  {
+    name: 'token-accepts',
+    what: 'I26: a token without the scope `approve` accepts no form that lets something happen',
+    test: 'approvals.workers.test.ts',
+    only: 'no token accepts without',
+    file: 'src/http/sessions/for-others.ts',
+    find: 'one.call === call && asksForYes(one)',
+    replace: 'false',
   },
   {
     name: 'token-raises',

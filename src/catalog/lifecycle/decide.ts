@@ -25,6 +25,7 @@ export async function decide(
 ): Promise<PartOutcome> {
   const entries: readonly PartKindEntry[] = Object.values(deps.kinds)
   if (change.do === 'restore') return goBack(deps, change, now.generation)
+  if (change.do === 'distrust') return distrust(entries, now.generation)
   refuseTaken(entries, change, now.facts)
   for (const entry of entries) {
     const outcome = await entry.decide(change, now)
@@ -74,6 +75,17 @@ async function goBack(
     outcome = joined(outcome, await kinds[kind].restore({ target, now, withPolicy }))
   for (const entry of Object.values(kinds) as readonly PartKindEntry[])
     outcome = (await entry.prove?.(outcome, { generation: now })) ?? outcome
+  return outcome
+}
+
+/** Of each kind what a removed key had signed; nothing is written where nothing had been. */
+async function distrust(entries: readonly PartKindEntry[], now: Generation): Promise<PartOutcome> {
+  const told = { type: 'trust_lowered', data: {} } as const
+  let outcome: PartOutcome = { told, notes: [], isRehearsal: true }
+  for (const entry of entries) {
+    const lower = await entry.lower?.(now)
+    if (lower) outcome = { ...joined(outcome, lower), isRehearsal: false }
+  }
   return outcome
 }
 

@@ -7,6 +7,7 @@ import type { Clock } from '#contracts/sources.ts'
 import { checkPluginId } from './plugin-names.ts'
 import { add, type AddOptions } from './add.ts'
 import { disable, enable, free, grant, installed, present, remove, revoke } from './allow.ts'
+import { asSigned, lowerPlugins } from './signed.ts'
 import { idOf, type Outcome, type Situation } from './changes.ts'
 import { dependentsOf } from './dependents.ts'
 import type { Proof } from './prove.ts'
@@ -36,7 +37,8 @@ export const pluginKind = (deps: PluginKindDeps): PartKindEntry<'plugin'> => ({
     throw new IsolaError('request_conflict', message, { param: 'id' })
   },
   decide: (change, now) => (isOfPlugin(change) ? decidePlugin(deps, change, now) : undefined),
-  restore: (going) => restorePlugins(deps.store, going),
+  restore: async (going) => asSigned(deps, await restorePlugins(deps.store, going)),
+  lower: (now) => lowerPlugins(deps, now),
   prove: deps.proven,
   sources: ({ hash }) => [hash],
   epoch: ({ grantEpoch }) => grantEpoch,
@@ -59,7 +61,7 @@ export const bundledKind = ({
   wire: () => 'always',
 })
 
-const ofOthers = ['policy', 'network', 'mcp', 'skill', 'expose', 'restore'] as const
+const ofOthers = ['policy', 'network', 'mcp', 'skill', 'expose', 'restore', 'distrust'] as const
 type OfPlugin = Exclude<PluginChange, { readonly do: (typeof ofOthers)[number] }>
 const isOfPlugin = (change: PluginChange): change is OfPlugin =>
   !ofOthers.some((one) => one === change.do)
@@ -88,7 +90,7 @@ async function decidePlugin(
     case 'disable':
       return withDependents(deps, disable(situation))
     case 'rollback':
-      return proven(await rollback(store, situation), situation)
+      return proven(await asSigned(deps, await rollback(store, situation)), situation)
     case 'free':
       return free(change.id, situation)
     case 'remove':

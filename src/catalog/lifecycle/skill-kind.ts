@@ -1,5 +1,12 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { pinsOf, withoutPin, withPin, type Pins, type SkillPin } from '#contracts/generation.ts'
+import {
+  pinsOf,
+  withoutPin,
+  withPin,
+  type Generation,
+  type Pins,
+  type SkillPin,
+} from '#contracts/generation.ts'
 import type {
   DecidingPart,
   PartKindEntry,
@@ -37,6 +44,7 @@ export const skillKind = (deps: SkillKindDeps): PartKindEntry<'skill'> => ({
   kind: 'skill',
   decide: (change, now) => (change.do === 'skill' ? decided(deps, change.skill, now) : undefined),
   restore: (going) => restoreSkills(deps, going),
+  lower: (now) => lowerSkills(deps, now),
   sources: () => [],
   epoch: () => 0,
   binds: () => false,
@@ -218,6 +226,27 @@ async function restoreSkills(
     .filter((id) => rows.some((row) => row.name === id && row.state !== 'enabled'))
   const told = { regainedSkills: regained }
   return { skills, pins: { skill: back }, notes, ...(regained.length > 0 && { told }) }
+}
+
+async function lowerSkills(
+  deps: SkillKindDeps,
+  now: Generation,
+): Promise<RestoredPart | undefined> {
+  const pins = pinsOf(now, 'skill')
+  const trusted = pins.filter(({ tier }) => tier === 'trusted')
+  const kept = await deps.skills.kept(trusted.map(({ hash }) => hash))
+  const signers = await deps.signers()
+  const isSigned = (pin: SkillPin) =>
+    kept.some(
+      ({ name, hash, signer = '' }) =>
+        name === pin.id && hash === pin.hash && signers.includes(signer),
+    )
+  const lowered = trusted.filter((pin) => !isSigned(pin))
+  if (lowered.length === 0) return undefined
+  const skill = pins.map((pin) =>
+    lowered.includes(pin) ? { ...pin, tier: 'community' as const } : pin,
+  )
+  return { pins: { skill }, told: { skills: lowered.map(({ id }) => id) }, notes: [] }
 }
 
 /** A key that was removed since signs nothing any more. */

@@ -1,4 +1,4 @@
-import type { SearchDocument } from '#contracts/search.ts'
+import type { ReadDocument } from '#contracts/search.ts'
 import { createPostings, type Posting } from './postings.ts'
 import type { RankSettings } from './settings.ts'
 
@@ -30,11 +30,11 @@ export interface Owners {
 const none: readonly Posting[] = []
 const nobody: ReadonlySet<number> = new Set()
 
-export function createCorpus(documents: readonly SearchDocument[], settings: RankSettings): Corpus {
-  const { byTerm, lengths, names, exclusions } = createPostings(documents, settings.fields)
+export function createCorpus(documents: readonly ReadDocument[], settings: RankSettings): Corpus {
+  const { byTerm, exclusions } = createPostings(documents)
   const size = documents.length
-  const averageLength = lengths.reduce((sum, length) => sum + length, 0) / (size || 1) || 1
-  const norms = lengths.map((length) => k1 * (1 - b + (b * length) / averageLength))
+  const averageLength = documents.reduce((sum, { length }) => sum + length, 0) / (size || 1) || 1
+  const norms = documents.map(({ length }) => k1 * (1 - b + (b * length) / averageLength))
   const postingsOf = (term: string): readonly Posting[] => byTerm.get(term) ?? none
   return {
     settings,
@@ -46,13 +46,13 @@ export function createCorpus(documents: readonly SearchDocument[], settings: Ran
     },
     gainOf: ({ document, frequency }) =>
       (frequency * (k1 + 1)) / (frequency + (norms[document] ?? k1)),
-    nameOf: (document) => names[document] ?? [],
+    nameOf: (document) => documents[document]?.names ?? [],
     excluding: (term) => exclusions.get(term) ?? nobody,
     owners: toOwners(documents),
   }
 }
 
-function toOwners(documents: readonly SearchDocument[]): Owners {
+function toOwners(documents: readonly ReadDocument[]): Owners {
   const numbers = new Map<string, number>()
   const counts: number[] = []
   const owners = documents.map(({ owner }, index) => {

@@ -1,7 +1,14 @@
-import type { BuildSearchIndex, SearchDocument, SearchHit, SearchIndex } from '#contracts/search.ts'
+import type {
+  BuildSearchIndex,
+  ReadDocument,
+  SearchDocument,
+  SearchHit,
+  SearchIndex,
+} from '#contracts/search.ts'
 import { createCorpus } from './corpus.ts'
 import { isOwn, lookUp, touchedBy, weighed } from './look-up.ts'
 import { postingOf } from './postings.ts'
+import { createDocumentReader } from './read-document.ts'
 import { readQuery } from './query.ts'
 import { exclusionCost, rank } from './rank.ts'
 import { addScores, best } from './scores.ts'
@@ -26,9 +33,11 @@ export const createSearchIndex: BuildSearchIndex = (documents) =>
 
 /** The same with other settings, to measure them. */
 export function createRankedIndex(
-  documents: readonly SearchDocument[],
+  given: readonly (SearchDocument | ReadDocument)[],
   settings: RankSettings,
 ): SearchIndex {
+  const read = createDocumentReader(settings.fields)
+  const documents = given.map((one) => ('terms' in one ? one : read(one)))
   const corpus = createCorpus(documents, settings)
 
   function searchOne(text: string, limit: number): Ranking {

@@ -1,4 +1,11 @@
-import type { FieldWeight } from './postings.ts'
+import type { SearchDocument } from '#contracts/search.ts'
+
+/** What a word counts in a field, and how much a word of it lengthens the document. */
+export type FieldWeight = readonly [
+  field: Exclude<keyof SearchDocument, 'id'>,
+  weight: number,
+  length: number,
+]
 
 /** How documents are ranked; the numbers are round, since tuning overfits (docs/decisions/0091). */
 export interface RankSettings {

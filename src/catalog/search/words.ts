@@ -29,6 +29,20 @@ export function termsOf(text: string): string[] {
   return wordsOf(text).map(stemOf)
 }
 
+/** The same for many texts: each run of letters is looked at once. */
+export function createTermReader(): (text: string) => string[] {
+  const known = new Map<string, readonly string[]>()
+  return (text) => {
+    const terms: string[] = []
+    for (const run of plainLetters(text).match(tokenPattern) ?? []) {
+      let own = known.get(run)
+      if (!own) known.set(run, (own = wordsOfRun(run).map(stemOf)))
+      for (const term of own) terms.push(term)
+    }
+    return terms
+  }
+}
+
 /** The query's distinct terms with the word each came from. Only stop words: all of them, rather than nothing. */
 export function queryTerms(query: string): ReadonlyMap<string, string> {
   const words = wordsOf(query.slice(0, maxQueryChars))
@@ -69,19 +83,18 @@ export function clausesOf(query: string): readonly string[] {
 
 /** Lowercase words; a compound beside its parts. */
 export function wordsOf(text: string): string[] {
-  const words: string[] = []
-  for (const [run] of plainLetters(text).matchAll(tokenPattern)) {
-    if (unspaced.test(run)) words.push(run)
-    else {
-      const parts = camelParts(run)
-      for (const part of parts) words.push(part.toLowerCase())
-      if (parts.length > 1) words.push(run.toLowerCase())
-    }
-  }
-  return words
+  return (plainLetters(text).match(tokenPattern) ?? []).flatMap(wordsOfRun)
 }
 
-const plainLetters = (text: string): string => text.normalize('NFKD').replace(/\p{M}+/gu, '')
+function wordsOfRun(run: string): readonly string[] {
+  if (unspaced.test(run)) return [run]
+  const parts = camelParts(run)
+  return [...parts, ...(parts.length > 1 ? [run] : [])].map((word) => word.toLowerCase())
+}
+
+// Most texts have ASCII alone, which is plain.
+const plainLetters = (text: string): string =>
+  /[^\0-\x7f]/.test(text) ? text.normalize('NFKD').replace(/\p{M}+/gu, '') : text
 
 /** `HTTPServerError` → `HTTP`, `Server`, `Error`. */
 function camelParts(run: string): readonly string[] {

@@ -26,6 +26,9 @@ export const pause = z
       .describe('Of a call that waits for a yes: by its run up to now.'),
     asks: z.record(text, object).optional().describe('What is asked, by key.'),
     asksHash: text.optional().describe('Names what is asked: an answer says which it is for.'),
+    isReadOnly: flag
+      .optional()
+      .describe('Of what is asked: the call changes nothing. Else to accept it is a yes.'),
     reached: z.object(limitReached).optional().describe('The limit that it waits at.'),
     input: object.describe('The arguments as they would be run.'),
     argsHash: text.describe('sha-256 of them.'),

@@ -5,6 +5,7 @@ import { isMatchOfAny } from '#contracts/tool-policy.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readTrace } from '../headers.ts'
 import { keepAlive } from '../keep-alive.ts'
+import { hasApprove } from '../sessions/for-others.ts'
 import { agentNames, orchestrator } from '../targets.ts'
 import type { Inventory } from './offered.ts'
 
@@ -12,6 +13,7 @@ import type { Inventory } from './offered.ts'
 export interface McpCaller {
   readonly principal: string
   readonly asker: Asker
+  readonly mayApprove: boolean
   /** What everything that this request asks of a session says. */
   readonly asks: Pick<Ask, 'trace' | 'traceLink' | 'pauses'>
   readonly inventory: Inventory
@@ -31,6 +33,7 @@ export async function callerOf(deps: HttpDeps, context: HttpContext): Promise<Mc
   return {
     principal: asker.id,
     asker,
+    mayApprove: hasApprove(asker),
     asks: { ...readTrace(context, deps.sources), pauses: 'park' },
     inventory: {
       exposed,

@@ -80,6 +80,7 @@ function toConversation(
     isCancelledByClose: isModern(context),
     keepAlive: caller.keepAlive,
     can: capabilitiesOf(context),
+    mayApprove: caller.mayApprove,
     given: (asks) => givenTo(asks, asked, call),
     ask: (view, asks) => ask(call, view, asks),
     refuse: (view, asks) => refuse(call, view, asks),

@@ -8,6 +8,7 @@ import {
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { KeyAdministration, KeyEnd, Rights, RightsChange } from '#contracts/keys.ts'
+import { presenceIn } from '../presence.ts'
 import type { HttpDeps } from '../deps.ts'
 import { hasAgent, isServed } from '../targets.ts'
 import { parseFields } from '../validate.ts'
@@ -92,10 +93,12 @@ function checkNames(
   })
 }
 
-async function checkPersona({ skills }: HttpDeps, name: string): Promise<void> {
-  const { persona, names } = await skills.persona(name)
+async function checkPersona(deps: HttpDeps, name: string): Promise<void> {
+  const { persona, missing, names } = await deps.skills.persona(name, presenceIn(deps))
   if (persona) return
-  const message = `persona: there is no persona "${name}" here; there are: ${names.join(', ')}.`
+  const message = missing
+    ? `persona: ${name} needs what is not here: ${missing.join(', ')}.`
+    : `persona: there is no persona "${name}" here; there are: ${names.join(', ')}.`
   throw new IsolaError('request_invalid', message, { param: 'persona' })
 }
 

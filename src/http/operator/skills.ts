@@ -2,9 +2,9 @@ import { noFields } from '#contracts/api/requests/lists.ts'
 import { enableSkillRequest, updateSkillRequest } from '#contracts/api/requests/skills.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { SkillChange } from '#contracts/skill-catalog.ts'
-import { toRequired, type IsThere } from '#contracts/skill.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
+import { presenceIn } from '../presence.ts'
 import { jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
@@ -67,16 +67,3 @@ const change = (deps: HttpDeps, context: HttpContext, skill: SkillChange) =>
   deps.plugins.change({ do: 'skill', skill }, changeBy(deps, context))
 
 const nameOf = (context: HttpContext): string => context.req.param('skill') ?? ''
-
-/** What is enabled, whoever may have it. */
-function presenceIn({ agents }: HttpDeps): IsThere {
-  const names = new Map<string, Promise<boolean>>()
-  const isAny = async (wanted: string) => (await agents.toolNames([wanted])).length > 0
-  return (requirement) => {
-    const wanted = toRequired(requirement)
-    const pattern = 'tool' in wanted ? wanted.tool : `${wanted.owner}__*`
-    const known = names.get(pattern) ?? isAny(pattern)
-    names.set(pattern, known)
-    return known
-  }
-}

@@ -5,6 +5,7 @@ import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { administrator } from './administrator.ts'
+import { changeBy } from './change-by.ts'
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
@@ -19,10 +20,13 @@ export const addTrust: Handle = (deps) => async (context) => {
   return jsonResponse(shown(key), { status: 201 })
 }
 
-/** By name or id. What was installed under the key stays as it is. */
+/** By name or id. What it signed goes on as a stranger's, from now on: also if that failed before, when it is asked again. */
 export const removeTrust: Handle = (deps) => async (context) => {
   const name = context.req.param('key') ?? ''
-  return jsonResponse(shown(await deps.trust.remove(name, administrator(deps, context))))
+  const removing = deps.trust.remove(name, administrator(deps, context))
+  await removing.catch(() => {})
+  await deps.plugins.change({ do: 'distrust' }, changeBy(deps, context))
+  return jsonResponse(shown(await removing))
 }
 
 const shown = ({ id, name, publicKey, addedBy, addedAtMs }: TrustedKey) => ({

@@ -1,8 +1,10 @@
 import { ruleIdOf } from '#contracts/approval-shape.ts'
 import type { Decider } from '#contracts/approval.ts'
+import { asksForYes } from '#contracts/asks.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
 import type { Limits } from '#contracts/lease.ts'
+import type { Principal } from '#contracts/operations.ts'
 import type { Decision } from '#contracts/pause.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { RunView } from '#contracts/run-view.ts'
@@ -77,7 +79,7 @@ export async function decideCall(
   },
 ): Promise<RunView> {
   const { opened, run, call, decision } = request
-  requireApprove(context, decision)
+  requireApprove(context, { decision: await asYes(context, request) })
   const { id: principal, role } = context.get('principal')
   const { via = 'session' } = request
   const speaker = { ...opened, decider: { principal, role, via } }
@@ -111,6 +113,26 @@ function reachOf(
   return { scope: decision.also === 'session' ? 'session' : 'rule', rule: rule() }
 }
 
+/** A key says yes to what its principal may; a token to nothing without the scope for that. */
+export const hasApprove = ({ token }: Pick<Principal, 'token'>): boolean =>
+  !token || token.scopes.includes('approve')
+
+/**
+ * What a decision is: to accept the form of a call that changes something is a yes. What is asked instead by then has
+ * another `asksHash`, and is not answered by this.
+ */
+async function asYes(
+  context: HttpContext,
+  { opened, run, call, decision }: At & { readonly call: string; readonly decision: Decision },
+): Promise<Decision['decision']> {
+  if (decision.decision !== 'result' || hasApprove(context.get('principal')))
+    return decision.decision
+  const answers = Object.values(Object(decision.output))
+  if (!answers.some((answer) => Object(answer).action === 'accept')) return 'result'
+  const { pauses = [] } = unwrap(await opened.session.result(opened.principal, run))
+  return pauses.some((one) => one.call === call && asksForYes(one)) ? 'approve' : 'result'
+}
+
 /** A token says yes to nothing without the scope for that, whatever its principal may; other limits are a yes, too. */
 export function requireApprove(
   context: HttpContext,
@@ -118,7 +140,7 @@ export function requireApprove(
 ): void {
   const { token } = context.get('principal')
   const isYes = decision === 'approve' || decision === 'limits'
-  if (!isYes || !token || token.scopes.includes('approve')) return
+  if (!isYes || !token || hasApprove({ token })) return
   if (token.couldHave.includes('approve')) context.set('neededScopes', ['approve', ...token.scopes])
   const message = 'This needs a token with the scope approve.'
   throw new IsolaError('request_insufficient_scope', message)

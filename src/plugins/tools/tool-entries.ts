@@ -202,6 +202,7 @@ async function callPlugin(
   const { capabilities, close, spent } = openCapabilities(plugin, held, deps, opening)
   const paid: { usage?: Usage } = {}
   const usage = () => usageOf(paid.usage, spent())
+  const isReadOnly = hints.readOnlyHint === true
   try {
     const metered = await deps.meter?.charge(plugin, held)
     if (metered?.ok === false) return { ok: false, error: noMoney }
@@ -210,7 +211,7 @@ async function callPlugin(
     const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities, held))
     const output = toOutput(await untilAborted(work, signal))
     // Whatever it made of the refusal: it asked, and the answer decides.
-    if (asking?.asks()) return { ...waitingFor(asking.asks()!), ...usage() }
+    if (asking?.asks()) return { ...waitingFor(asking.asks()!, isReadOnly), ...usage() }
     deps.faults?.wentWell(plugin, context.principal)
     const said = context.answers ? (['user'] as const) : []
     // What a person answered is in it, too.
@@ -219,7 +220,7 @@ async function callPlugin(
   } catch (error) {
     const asks = asking?.asks()
     if (asks && !context.signal.aborted && !watch?.signal?.aborted)
-      return { ...waitingFor(asks), ...usage() }
+      return { ...waitingFor(asks, isReadOnly), ...usage() }
     deps.faults?.failed(plugin, error, held)
     if (watch?.signal?.aborted) {
       context.emit({

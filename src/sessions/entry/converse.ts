@@ -25,11 +25,11 @@ const maxRounds = 32
 export const createConverse =
   (parts: ConverseParts): Converse =>
   async (conversation, of) => {
-    const { can } = conversation
+    const { can, mayApprove } = conversation
     const runs = runsOf(parts, conversation)
     let view = await ('run' in of ? runs.resume(of) : runs.start(of))
     for (let round = 0; can && round < maxRounds; round += 1) {
-      const questions = questionsOf(view)
+      const questions = questionsOf(view, mayApprove)
       if (questions.length === 0) return view
       // Whatever comes after what was asked has no answer yet.
       const given = round === 0 ? conversation.given(questions) : {}

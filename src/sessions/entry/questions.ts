@@ -1,3 +1,4 @@
+import { asksForYes } from '#contracts/asks.ts'
 import type { Answers, Askable, Question } from '#contracts/follow-run.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { PauseView, RunView } from '#contracts/run-view.ts'
@@ -8,9 +9,14 @@ const capabilities: ReadonlyMap<string, Question['kind']> = new Map([
   ['roots', 'roots'],
 ])
 
-/** What a parked run asks whoever is outside; what it waits for besides (an approval, a sub-agent) is none of it. */
-export function questionsOf({ pauses = [] }: RunView): readonly Question[] {
-  const asking = pauses.filter(({ asks }) => asks !== undefined)
+/**
+ * What a parked run asks whoever is outside; what it waits for besides (an approval, a sub-agent) is none of it, nor what
+ * only somebody may accept who may also approve.
+ */
+export function questionsOf({ pauses = [] }: RunView, mayApprove: boolean): readonly Question[] {
+  const asking = pauses.filter(
+    (pause) => pause.asks !== undefined && (mayApprove || !asksForYes(pause)),
+  )
   return asking.flatMap((pause) =>
     Object.entries(pause.asks ?? {}).flatMap(([own, asked]) =>
       toQuestion(pause, { own, asked, isAlone: asking.length === 1 }),

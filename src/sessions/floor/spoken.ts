@@ -2,7 +2,7 @@ import { floorChangeOf, wordsOf } from '#contracts/holder-result.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import { labelOfResult } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
-import type { RunRow } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 
 type Said = Extract<Message, { role: 'assistant' }>
 

@@ -1,5 +1,5 @@
 import type { Amount, LimitOwner, LimitReached, Limits } from '#contracts/lease.ts'
-import type { RunRow } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 
 /** What there is a limit of. */
 export type Spending = keyof Amount | 'timeMs'

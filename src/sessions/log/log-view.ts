@@ -2,7 +2,8 @@ import type { SessionEvent, ToldEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import { toEntry } from '#contracts/run-options.ts'
 import { toTurnSaid, type TurnSaid } from '#contracts/turn-said.ts'
-import type { LogRow, RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { LogRow, RunRow } from '../storage/stored-rows.ts'
 
 const rowsAtOnce = 16
 const bySeq = (one: { readonly seq: number }, other: { readonly seq: number }) =>

@@ -1,5 +1,6 @@
 import type { SessionCard } from '#contracts/audit-sink.ts'
-import type { RunRow, SessionRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow, SessionRow } from '../storage/stored-rows.ts'
 import { viewOf, type ViewOptions } from './views.ts'
 
 /** The last run that was accepted. */

@@ -2,7 +2,8 @@ import { heldBy, type TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
 import { minusPlatform, usageBeyond } from '#contracts/platform-usage.ts'
 import { everyRun } from '../storage/run-order.ts'
-import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
 
 /** What a run has spent, everything below it included. What it started in the background counts with its whole lease until it reports. */
 export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {

@@ -7,7 +7,8 @@ import { answeredIn, lastTurnOf } from '../responses/response-places.ts'
 import { saidAtBeginning } from '../storage/begun-with.ts'
 import { addedBetween } from '../storage/session-row.ts'
 import { runBefore } from '../storage/run-order.ts'
-import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 
 /** What a run goes on from. */
 export interface SaidBefore {

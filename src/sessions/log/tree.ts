@@ -7,7 +7,7 @@ import type { Child } from '../storage/children.ts'
 import { noteOlderChildren, type ChildrenParts } from './older-children.ts'
 import type { SpentTotal } from './spent-total.ts'
 import { personaOf } from '../storage/session-row.ts'
-import type { RunRow, SessionRow } from '../storage/store.ts'
+import type { RunRow, SessionRow } from '../storage/stored-rows.ts'
 
 const defaultRuns = 100
 /** A page that passes this ends, children included: an answer of the object may have 32 MiB. */

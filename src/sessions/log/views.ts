@@ -5,7 +5,8 @@ import type { RunMemo, RunOutcome, RunView } from '#contracts/run-view.ts'
 import { reachedNow } from './limit-text.ts'
 import { pausesOf, toView } from '../storage/open-pauses.ts'
 import { heldByRun, spentByRun, stepOf } from './spending.ts'
-import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 
 export interface ViewOptions {
   readonly store: SessionStore

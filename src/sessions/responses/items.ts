@@ -11,7 +11,8 @@ import type {
 import { toTurnSaid } from '#contracts/turn-said.ts'
 import { spokenIn } from '../floor/spoken.ts'
 import { addedBetween } from '../storage/session-row.ts'
-import type { Addition, RunRow, SessionRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { Addition, RunRow, SessionRow } from '../storage/stored-rows.ts'
 import { clientCallsOf } from './client-calls.ts'
 
 /** A page longer than this ends early: an answer of the object may have 32 MiB. */

@@ -3,7 +3,8 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import type { ResponsePlace } from '#contracts/said-item.ts'
 import type { Submission } from '#contracts/submission.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
-import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 import { clientCallsOf } from './client-calls.ts'
 
 /** The turn with which the response that begins after `from` ends: it waited for the client there. `undefined` if it ends with the run. */

@@ -1,7 +1,8 @@
 import { credentialsOf } from '#contracts/held-work.ts'
 import type { Lineage } from '#contracts/lineage.ts'
 import type { Submission } from '#contracts/submission.ts'
-import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 import type { LiveEntry, LiveRun } from './live-run.ts'
 
 /** How runs are ended before they are done. */

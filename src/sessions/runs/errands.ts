@@ -5,7 +5,7 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import type { Child } from '../storage/children.ts'
-import type { RunRow } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 import type { Errand } from '../storage/todo.ts'
 
 /** Whom the end of a run concerns besides its reader. Written with its last turn: after a crash nobody else would know. */

@@ -2,7 +2,7 @@ import type { AgentResult, RunError } from '#contracts/agent.ts'
 import { toAgentResult } from '#contracts/agent-result.ts'
 import { heldBy, type TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
-import type { RunRow } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 
 export interface FailedTurnOptions {
   readonly row: RunRow

@@ -2,7 +2,8 @@ import type { AgentPin } from '#contracts/agent-pin.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { withPin } from '../storage/run-pin.ts'
 import { begun } from '../storage/session-row.ts'
-import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 
 export interface FirstWriteOptions {
   readonly store: SessionStore

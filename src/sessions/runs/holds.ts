@@ -1,7 +1,7 @@
 import { credentialsOf, whyEnded, type HeldWork } from '#contracts/held-work.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Submission } from '#contracts/submission.ts'
-import type { RunRow } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 
 const [againMs, maxAgainMs] = [1_000, 30_000]
 

@@ -1,7 +1,8 @@
 import { unlimited, type Limits } from '#contracts/lease.ts'
 import { onlyLimited } from '#contracts/only-limited.ts'
 import type { OwnedLimit } from '../log/limit-text.ts'
-import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 import { leftOfSession } from './run-limits.ts'
 
 export interface LimitOwnerOptions {

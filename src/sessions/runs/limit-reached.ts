@@ -3,7 +3,7 @@ import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import { unlimited, type LimitOwner, type LimitReached, type Limits } from '#contracts/lease.ts'
 import type { Pause } from '#contracts/pause.ts'
 import type { Submission } from '#contracts/submission.ts'
-import type { RunRow } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 import { dimensions, textOf, type OwnedLimit, type Spending } from '../log/limit-text.ts'
 import { neededIn, type NeededOptions } from './needed-limit.ts'
 

@@ -1,7 +1,8 @@
 import { narrower, unlimited, type Limits } from '#contracts/lease.ts'
 import { onlyLimited } from '#contracts/only-limited.ts'
 import type { Pause } from '#contracts/pause.ts'
-import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 import { turnOfPause } from './limit-reached.ts'
 
 /** The limits of a segment: what it was given, and less as soon as somebody lowers one. More it gets when it goes on. */

@@ -1,5 +1,5 @@
 import type { RunOutcome } from '#contracts/run-view.ts'
-import type { RunRow } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 import type { RunWork } from './run-work.ts'
 
 export interface LiveRun {

@@ -3,7 +3,7 @@ import { toRunOptions, type RunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { Submission } from '#contracts/submission.ts'
 import { personaOf } from '../storage/session-row.ts'
-import type { SessionRow } from '../storage/store.ts'
+import type { SessionRow } from '../storage/stored-rows.ts'
 
 /**
  * The agent of a submission, with what was asked of it; `undefined` if there is no such agent.

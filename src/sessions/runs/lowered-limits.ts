@@ -1,6 +1,6 @@
 import { narrower, unlimited, type Limits } from '#contracts/lease.ts'
 import { onlyLimited } from '#contracts/only-limited.ts'
-import type { RunRow } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 
 const amountOf = (limits: Partial<Limits>, name: keyof Limits): number => limits[name] ?? unlimited
 

@@ -2,7 +2,7 @@ import type { Ending } from '#contracts/agent-result.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { RunRow } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 import { turnOfPause, warningsIn } from './limit-reached.ts'
 import { loopIn } from './loop.ts'
 

@@ -6,7 +6,8 @@ import type { DayAmount } from '#contracts/principal.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { keyedRunId, outcomeKey } from '../storage/ids.ts'
 import { heldByRun, spentByFinished, spentByRun, stepOf } from '../log/spending.ts'
-import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 
 export interface RunLimitsOptions {
   readonly runtime: SessionRuntime

@@ -1,7 +1,8 @@
 import type { Message } from '#contracts/message.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
-import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 
 /** What an agent's long-term memory does around a run: nothing for one that has none, or for a run without a model. */
 export function memoryOf(

@@ -1,6 +1,7 @@
 import type { RunOutcome } from '#contracts/run-view.ts'
 import { isStorageFault } from '../storage/storage-fault.ts'
-import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
 import type { RunEnd } from './run-end.ts'
 

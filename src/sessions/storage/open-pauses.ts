@@ -1,7 +1,7 @@
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import { settles, type Pause, type PauseAnswer } from '#contracts/pause.ts'
 import type { PauseView } from '#contracts/run-view.ts'
-import type { RunRow } from './store.ts'
+import type { RunRow } from './stored-rows.ts'
 
 /** What a run waits for, if it waits: no call of its open turn has anything else to do. */
 export function pausesOf(row: RunRow, last: TurnRecord | undefined): readonly Pause[] {

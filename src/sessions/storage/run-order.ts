@@ -1,4 +1,5 @@
-import type { RunRow, SessionStore } from './store.ts'
+import type { SessionStore } from './store.ts'
+import type { RunRow } from './stored-rows.ts'
 
 /** The run before a place: the place of one that was declined is empty, and of one that cannot be read nothing is known. */
 export function runBefore(store: Pick<SessionStore, 'runs'>, order: number): RunRow | undefined {

@@ -1,6 +1,7 @@
 import type { AgentPin, PinnedAgent } from '#contracts/agent-pin.ts'
 import type { RunPin } from './begun-with.ts'
-import type { RunRow, SessionStore } from './store.ts'
+import type { SessionStore } from './store.ts'
+import type { RunRow } from './stored-rows.ts'
 
 type Runs = Pick<SessionStore, 'lastOrder' | 'runs' | 'unfinishedRuns'>
 

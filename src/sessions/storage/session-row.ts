@@ -2,7 +2,8 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import type { SessionApi } from '#contracts/session-api.ts'
 import type { Submission } from '#contracts/submission.ts'
-import type { Addition, SessionRow, SessionStore } from './store.ts'
+import type { SessionStore } from './store.ts'
+import type { Addition, SessionRow } from './stored-rows.ts'
 
 type About = Parameters<SessionApi['create']>[0]
 

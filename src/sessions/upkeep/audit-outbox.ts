@@ -3,7 +3,8 @@ import type { SessionEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { pagesAfter } from '../log/log-view.ts'
 import { forRecord } from './event-notes.ts'
-import type { SessionRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { SessionRow } from '../storage/stored-rows.ts'
 
 /** Runs that end close together share a batch. */
 const gatherMs = 1_000

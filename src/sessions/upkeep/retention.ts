@@ -1,6 +1,7 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { lastUsedMs } from '../log/session-card.ts'
-import type { SessionRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { SessionRow } from '../storage/stored-rows.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { Todo } from '../storage/todo.ts'
 import type { Jobs } from './jobs.ts'

@@ -2,7 +2,8 @@ import type { SessionRuntime } from '#contracts/runtime.ts'
 import { loadAgent } from '../runs/load-agent.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
 import { pinnedIn } from '../storage/run-pin.ts'
-import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 import { conflict } from './pauses.ts'
 
 export interface AgentThereOptions {

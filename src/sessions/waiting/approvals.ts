@@ -10,7 +10,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { Decision, Pause } from '#contracts/pause.ts'
 import type { Hash } from '../storage/open-pauses.ts'
-import type { RunRow } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 import { conflict } from './pauses.ts'
 
 const dayMs = 86_400_000

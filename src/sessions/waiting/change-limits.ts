@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
-import type { RunRow } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 import type { OutsideParts } from './outside.ts'
 import { conflict } from './pauses.ts'
 

@@ -5,7 +5,7 @@ import { conflict } from './pauses.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
 import { noSuchRun } from '../storage/not-found.ts'
 import { unanswered } from '../responses/response-places.ts'
-import type { RunRow } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
 
 export interface AnswerRequest {
   readonly request: SubmitRequest

@@ -8,7 +8,8 @@ import { keyedRunId, outcomeKey } from '../storage/ids.ts'
 import type { LiveRun } from '../runs/live-run.ts'
 import type { Runs } from '../runs/runs.ts'
 import { runBefore } from '../storage/run-order.ts'
-import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
 import type { Transcript } from '../log/transcript.ts'
 
 /** So many runs in a row are begun by outcomes; after that somebody has to ask again. */

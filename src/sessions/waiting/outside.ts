@@ -21,7 +21,8 @@ import { pausesOf, undecidedOf } from '../storage/open-pauses.ts'
 import { otherBody } from '../runs/refusals.ts'
 import { noSuchRun } from '../storage/not-found.ts'
 import type { Runs } from '../runs/runs.ts'
-import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
 import type { Transcript } from '../log/transcript.ts'
 
 const maxInbox = 64

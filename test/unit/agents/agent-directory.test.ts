@@ -9,6 +9,7 @@ import {
 } from '../../../src/agents/agent-directory.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../../src/catalog/outside-tools.ts'
+import { createPresence } from '../../../src/catalog/presence.ts'
 import { createToolset } from '../../../src/catalog/toolset.ts'
 import { createPromptStore } from '../../../src/memory/prompt-store.ts'
 import { toToolEntries } from '../../../src/plugins/tools/tool-entries.ts'
@@ -58,6 +59,7 @@ function setUp(bundled: readonly BundledPlugin[], overrides: Partial<AgentDirect
     createToolset: (entries, options) =>
       createToolset(entries, { ...options, buildIndex: createSearchIndex }),
     withOutside: withOutsideTools,
+    presence: createPresence,
     sha256,
     pinned: plugins.flatMap(({ manifest: { id, agent }, tools }) => [
       ...tools.map(({ tool }) => tool.name),

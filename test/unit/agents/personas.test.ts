@@ -5,6 +5,7 @@ import { maxPersonaTokens } from '#contracts/skill.ts'
 import { maxPromptTokens } from '../../../src/agents/wire-orchestrator.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../../src/catalog/outside-tools.ts'
+import { createPresence } from '../../../src/catalog/presence.ts'
 import { createToolset } from '../../../src/catalog/toolset.ts'
 import { createPromptStore } from '../../../src/memory/prompt-store.ts'
 import { createTokenEstimator } from '../../../src/models/estimate.ts'
@@ -72,6 +73,7 @@ function setUp({
     createToolset: (entries, options) =>
       createToolset(entries, { ...options, buildIndex: createSearchIndex }),
     withOutside: withOutsideTools,
+    presence: createPresence,
     sha256,
     pinned,
     count,
@@ -110,6 +112,28 @@ describe('P11: a persona', () => {
     )
   })
 
+  test('P11: is not taken while what it requires is not here: said to who asks for it, passed over where it is a default', async () => {
+    const [fit, lame] = [
+      ['tool:files__read', 'plugin:files'],
+      ['tool:files__read', 'plugin:sql'],
+    ]
+    const skills = [
+      persona('fit', 'Fit.', { requires: fit }),
+      persona('lame', 'Lame.', { requires: lame }),
+    ]
+    const { ready } = setUp({ skills })
+    expect((await ready('fit')).spec.persona).toMatchObject({ name: 'fit' })
+    await expect(ready('lame')).rejects.toMatchObject({
+      code: 'request_invalid',
+      param: 'persona',
+      message: 'persona: lame needs what is not here: plugin:sql.',
+    })
+    expect((await ready(undefined, { persona: 'lame' })).spec).toMatchObject({
+      persona: { name: 'lame' },
+      instructions: expect.not.stringContaining('Lame.'),
+    })
+  })
+
   test('cannot end its section, whatever its text is', async () => {
     const { instructions } = (await setUp().ready('hostile')).spec
     expect(instructions.match(/<voice>/g)).toHaveLength(1)
@@ -120,7 +144,7 @@ describe('P11: a persona', () => {
   test('T23: is a stranger’s once nobody vouches for it any more, with the same text', async () => {
     let tier: 'trusted' | 'community' = 'trusted'
     const find: ReturnType<typeof libraryOf>['persona'] = (name) =>
-      libraryOf([{ ...calm, tier }]).persona(name)
+      libraryOf([{ ...calm, tier }]).persona(name, async () => true)
     const { ready } = setUp({ find })
     expect((await ready('calm')).spec.persona).not.toHaveProperty('label')
     tier = 'community'

@@ -24,6 +24,7 @@ const places: Record<PartKind, readonly string[]> = {
     'src/catalog/lifecycle/changes.ts',
     'src/catalog/lifecycle/prove.ts',
     'src/catalog/lifecycle/restore.ts',
+    'src/catalog/lifecycle/signed.ts',
   ],
   bundled: [
     'src/plugins/loading/generation.ts',

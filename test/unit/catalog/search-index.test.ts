@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SearchDocument } from '#contracts/search.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
+import { createTermReader, termsOf } from '../../../src/catalog/search/words.ts'
 
 const document = (id: string, description = '', parameters = ''): SearchDocument => {
   const [owner = '', name = ''] = id.split('__')
@@ -112,5 +113,19 @@ describe('the search index', () => {
     const startedAt = performance.now()
     many.search(['thing '.repeat(200_000)], 10)
     expect(performance.now() - startedAt).toBeLessThan(500)
+  })
+})
+
+describe('a reader of many texts', () => {
+  it('reads each as it is read alone, whatever it is written in', () => {
+    const termsIn = createTermReader()
+    const texts = [
+      'getIssueById HTTPServerError get_issue-by id',
+      'Größe résumé Ångström ﬁle',
+      '检索 tools 123abc',
+      '',
+      'constructor toString __proto__',
+    ]
+    for (const text of [...texts, ...texts]) expect(termsIn(text)).toEqual(termsOf(text))
   })
 })

@@ -1,10 +1,15 @@
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { loadSets, toDocument } from '../../../bench/search/data.ts'
+import { createDocumentReader, readingVersion } from '../../../src/catalog/search/read-document.ts'
+import { shippedRanking } from '../../../src/catalog/search/settings.ts'
+import { sha256 } from '../../fakes/kernel.ts'
 import { pinsOf, type PluginPin, type PluginSource } from '#contracts/generation.ts'
 import type { PartKinds } from '#contracts/part-kind.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
 import { createKeptParts } from '../../../src/catalog/kept-parts.ts'
 import { needsOf } from '../../../src/catalog/part-needs.ts'
-import { createToolIndex } from '../../../src/catalog/tool-index.ts'
+import { createToolIndex, type ToolIndexDeps } from '../../../src/catalog/tool-index.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
 
 const kinds = {
@@ -27,13 +32,16 @@ function open() {
     put: (key: string, value: unknown) => void values.set(key, value),
     delete: (key: string) => values.delete(key),
   }
-  const kept = createKeptParts({ sql, kv } as unknown as DurableObjectStorage, () => kinds)
+  const keep = () => createKeptParts({ sql, kv } as unknown as DurableObjectStorage, () => kinds)
+  const kept = keep()
   const manifests: Record<string, { readonly depends_on: readonly string[] }> = {}
   let number = 0
   let whileRead: () => void = () => {}
   const state = {
     built: 0,
     lost: '',
+    hidden: '',
+    documents: [] as readonly object[],
     /** All of these are in force from now on, each with what it depends on. */
     replace(plugins: Readonly<Record<string, readonly string[]>>) {
       for (const [id, needs] of Object.entries(plugins)) manifests[id] = { depends_on: needs }
@@ -48,8 +56,7 @@ function open() {
       }
     },
   }
-  const index = createToolIndex({
-    kept,
+  const deps: Omit<ToolIndexDeps, 'kept'> = {
     async sourceOf(hash) {
       whileRead()
       return hash === state.lost
@@ -66,7 +73,7 @@ function open() {
       return {
         directory: { tools: () => wired.map((id) => toolOf(id)) },
         ownerOf: (id) =>
-          wired.includes(id) ? { isHidden: false, names: [`${id}__say`] } : undefined,
+          wired.includes(id) ? { isHidden: id === state.hidden, names: [`${id}__say`] } : undefined,
         problems: all
           .filter((id) => id === state.lost)
           .map((plugin) => ({ plugin, code: 'plugin_code_unavailable', message: 'lost' })),
@@ -74,12 +81,17 @@ function open() {
     },
     buildIndex(documents) {
       state.built += 1
+      state.documents = documents
       return { search: () => documents.map(({ id }) => ({ id, score: 1, fit: 1, matched: [] })) }
     },
-  })
+  }
+  const index = createToolIndex({ kept, ...deps })
   return {
     index,
     state,
+    sql,
+    /** The object, started again over what it kept. */
+    restarted: () => createToolIndex({ kept: keep(), ...deps }),
     found: async () => (await index.search(['say'], 100)).map(String).toSorted(),
   }
 }
@@ -121,4 +133,33 @@ it('E9: names of tools come without what they are', async () => {
   state.replace({ a: [], b: [] })
   expect(await index.toolNames(['*'])).toEqual(['a__say', 'b__say'])
   expect(await index.toolNames(['b__*', 'b__say', 'c__say'])).toEqual(['b__say'])
+})
+
+it('E9: a new process builds the index of the words that were read, not of the tools', async () => {
+  const { state, found, restarted, sql } = open()
+  state.hidden = 'c'
+  state.replace({ a: [], b: [], c: [] })
+  expect(await found()).toEqual(['a__say', 'b__say'])
+  const before = state.documents
+  sql.exec("UPDATE tools SET tool = 'no JSON' WHERE name <> 'c__say'")
+  expect(await restarted().search(['say'], 9)).toEqual(['a__say', 'b__say'])
+  expect(state.documents).toEqual(before)
+})
+
+it('F32: what a version before kept, or read by other rules, is read anew, and nothing hidden with it', async () => {
+  const { state, found, restarted, sql } = open()
+  state.hidden = 'c'
+  state.replace({ a: [], b: [], c: [] })
+  await found()
+  sql.exec("UPDATE tools SET words = NULL WHERE name <> 'b__say'")
+  sql.exec("UPDATE tools SET words = '0 {}' WHERE name = 'b__say'")
+  expect(await restarted().search(['say'], 9)).toEqual(['a__say', 'b__say'])
+})
+
+it('what is read of a document changes with its number: raise readingVersion, then this digest', () => {
+  const read = createDocumentReader(shippedRanking.fields)
+  const texts = loadSets(join(import.meta.dirname, '../../../bench/search/sample')).flatMap(
+    ({ tools }) => tools.map((tool) => JSON.stringify(read(toDocument(tool)))),
+  )
+  expect([readingVersion, sha256(texts.join('\n')).slice(0, 16)]).toEqual([1, '3afb81429f884e0e'])
 })

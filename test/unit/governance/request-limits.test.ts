@@ -45,6 +45,15 @@ describe('T27: what may be asked in a minute', () => {
     await limits.stranger({ address: '192.0.2.2' })
   })
 
+  it('is limited for what needs no key by network, and takes nothing of a principal', async () => {
+    const { limits } = open(1)
+    await limits.visitor({ address: '192.0.2.1' })
+    await expect(limits.visitor({ address: '192.0.2.1' })).rejects.toMatchObject(limited)
+    await limits.visitor({ address: '192.0.2.2' })
+    await limits.stranger({ address: '192.0.2.1' })
+    await limits.request({ id: '192.0.2.1', role: 'user' })
+  })
+
   it('is limited for new sessions: one that was counted counts no more', async () => {
     const { limits } = open(1)
     await limits.newSession(alice, 'ses_1')

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { strFromU8, unzipSync } from 'fflate'
 import { describe, expect, it } from 'vitest'
 import type { Answer } from '../../fakes/client.ts'
+import { IsolaError } from '#contracts/errors.ts'
 import { createMcpApp } from '../../fakes/mcp-app.ts'
 import { shelfOf, skillSource } from '../../fakes/skills.ts'
 
@@ -38,6 +39,26 @@ describe('P19: /.well-known/agent-skills', () => {
   it('hands out what an operator named for anybody, without a key, to the byte', async () => {
     const [open, packed] = skills
     expect(await install(build())).toEqual({ open: open!.files, packed: packed!.files })
+  })
+
+  it('T27: is limited by network, and still as if it were not there while nothing is public', async () => {
+    const asked: unknown[] = []
+    const limits = {
+      visitor: async (client: unknown) => {
+        asked.push(client)
+        if (asked.length > 2) throw new IsolaError('request_rate_limited', 'Try again later.')
+      },
+    }
+    const open = build(exposed, { limits })
+    const get = (app: typeof open, path: string) =>
+      app.request(`${base}/${path}`, { headers: { 'cf-connecting-ip': '192.0.2.1' } })
+    const paths = ['index.json', 'open/SKILL.md', 'packed.zip']
+    const states = []
+    for (const path of paths) states.push((await get(open, path)).status)
+    expect(states).toEqual([200, 200, 429])
+    expect(asked).toEqual(paths.map(() => expect.objectContaining({ address: '192.0.2.1' })))
+    const closed = build({ skills: [], public_skills: [] }, { limits })
+    for (const path of paths) expect((await get(closed, path)).status).toBe(404)
   })
 
   it('is an index by version 0.2.0', async () => {

@@ -55,4 +55,29 @@ describe('a stream of server-sent events', () => {
     expect(await read()).toBeUndefined()
     expect(ends).toEqual(['complete'])
   })
+
+  it('tells of no fault when its client went away while it waited, as the platform has it', async () => {
+    const faults: unknown[] = []
+    const waiting = Promise.withResolvers<never>()
+    // A stream of another object: to cancel it fails the read that waits, where a stream of this one ends it.
+    const source = {
+      getReader: () => ({
+        read: () => waiting.promise,
+        cancel: async () => waiting.reject(new Error('Stream was cancelled.')),
+      }),
+    } as unknown as ReadableStream<Uint8Array>
+    const ends: string[] = []
+    const body = toEventStream(
+      source,
+      { ...view, fail: (error) => `data: ${faults.push(error)}\n\n` },
+      { clock: createFakeClock(), onEnd: (how) => ends.push(how) },
+    )
+    const reader = body.getReader()
+    const read = reader.read()
+    await new Promise((resolve) => setTimeout(resolve))
+    await reader.cancel()
+    await read
+    await new Promise((resolve) => setTimeout(resolve))
+    expect([faults, ends]).toEqual([[], ['gone']])
+  })
 })

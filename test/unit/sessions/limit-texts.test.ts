@@ -12,7 +12,8 @@ import {
   whyRefused,
 } from '../../../src/sessions/runs/limit-reached.ts'
 import { toView } from '../../../src/sessions/storage/open-pauses.ts'
-import type { RunRow, SessionStore } from '../../../src/sessions/storage/store.ts'
+import type { SessionStore } from '../../../src/sessions/storage/store.ts'
+import type { RunRow } from '../../../src/sessions/storage/stored-rows.ts'
 
 const turn: TurnRecord = {
   turn: 1,

@@ -81,17 +81,19 @@ describe('P11: a persona', () => {
   const library = libraryOf([...personas, minutes])
 
   it('is there by its name, with its text and whose words it is', async () => {
-    const { persona, names } = await library.persona('loud')
+    const { persona, names } = await library.persona('loud', async () => true)
     const text = '# loud\n\nThe way of loud.'
     expect(persona).toEqual({ name: 'loud', hash: 'hash of loud', text, label })
     expect(names).toEqual(['calm', 'loud', 'signed'])
     for (const name of ['calm', 'signed'])
-      expect((await library.persona(name)).persona).not.toHaveProperty('label')
+      expect((await library.persona(name, async () => true)).persona).not.toHaveProperty('label')
   })
 
   it('is none where there is no such name, or it is that of a skill', async () => {
     for (const name of ['shy', 'meeting-minutes', 'constructor'])
-      expect(await library.persona(name)).toEqual({ names: ['calm', 'loud', 'signed'] })
+      expect(await library.persona(name, async () => true)).toEqual({
+        names: ['calm', 'loud', 'signed'],
+      })
   })
 })
 
@@ -135,6 +137,6 @@ describe('P7: a skill is loaded', () => {
     })
     await expect(library.find(['x'], everything)).rejects.toThrow('away')
     await expect(library.load('x', { isThere: everything })).rejects.toThrow('away')
-    await expect(library.persona('x')).rejects.toThrow('away')
+    await expect(library.persona('x', async () => true)).rejects.toThrow('away')
   })
 })

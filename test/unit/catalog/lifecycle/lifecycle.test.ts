@@ -637,6 +637,32 @@ describe('a version that an author brought for a plugin that is on', () => {
     expect(await stateOf('a')).toBe('disabled')
   })
 
+  it('P20: is a stranger’s as soon as the key of its signer is removed, on or off, and comes back as one', async () => {
+    const signed = { signer: 'release', tier: 'trusted' as const }
+    for (const id of ['signed', 'off']) {
+      await host.change({ do: 'add', plugin: { ...(await host.prepare(id, '1.0.0')), ...signed } })
+      await host.change({ do: 'enable', id })
+    }
+    const { generation } = await host.change({ do: 'disable', id: 'off' })
+    const tiers = async () =>
+      Object.fromEntries((await viewsOf(host.store)).map(({ id, tier }) => [id, tier]))
+    const pinned = async () => (await host.current()).installed.map(({ id, tier }) => [id, tier])
+    expect((await host.change({ do: 'distrust' })).generation.number).toBe(generation.number)
+    expect(await tiers()).toEqual({ a: 'community', signed: 'trusted', off: 'trusted' })
+    host.signers.clear()
+    expect((await host.change({ do: 'distrust' })).generation.number).toBe(generation.number + 1)
+    expect(await tiers()).toEqual({ a: 'community', signed: 'community', off: 'community' })
+    expect(await pinned()).toEqual([
+      ['a', 'community'],
+      ['signed', 'community'],
+    ])
+    await host.change({ do: 'restore', generation: generation.number })
+    expect(await pinned()).toEqual([
+      ['a', 'community'],
+      ['signed', 'community'],
+    ])
+  })
+
   it('P25: leaves the one before in its place if it does not start', async () => {
     await host.add('a', '1.1.0', {}, author)
     const { hash } = await host.prepare('a', '1.1.0')

@@ -116,6 +116,35 @@ describe('P17: a skill as a part', () => {
     ])
   })
 
+  it('P20: is a stranger’s as soon as the key of its signer is removed, without being enabled again', async () => {
+    const { add, change, pins, lifecycle, signers, sqlite } = open()
+    for (const [name, more] of [
+      ['kites', { tier: 'trusted', signer: 'acme' }],
+      ['ropes', { tier: 'trusted', signer: 'bolt' }],
+    ] as const) {
+      signers.add(more.signer)
+      await add(name, 'Cut.', more)
+      await change({ do: 'enable', name })
+    }
+    const tiers = async () => (await pins()).map(({ id, tier }) => [id, tier])
+    const distrust = () => lifecycle.change({ do: 'distrust' }, operator)
+    const { generation } = await distrust()
+    expect((await lifecycle.current()).number).toBe(generation)
+    expect(await tiers()).toEqual([
+      ['kites', 'trusted'],
+      ['ropes', 'trusted'],
+    ])
+    signers.delete('acme')
+    expect((await distrust()).generation).toBe(generation + 1)
+    expect(await tiers()).toEqual([
+      ['kites', 'community'],
+      ['ropes', 'trusted'],
+    ])
+    expect((await distrust()).generation).toBe(generation + 1)
+    const told = sqlite.prepare(`SELECT data FROM audit WHERE type = 'trust_lowered'`).all()
+    expect(told.map(({ data }) => JSON.parse(String(data)))).toMatchObject([{ skills: ['kites'] }])
+  })
+
   it('takes what it was offered with along when it is removed, and nothing of a plugin by its name', async () => {
     const { add, change, lifecycle } = open()
     await add('kites', 'Cut.')

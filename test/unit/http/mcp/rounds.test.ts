@@ -80,6 +80,20 @@ describe('T21: what a client answers', () => {
     expect(result.inputRequests.name.params.message).toBe(next.asks['name']?.['message'])
   })
 
+  it('I26: is asked of no token without `approve` where a yes would let something happen, and taken from none', async () => {
+    const of = (scopes: readonly string[]) => {
+      const token = { scopes, couldHave: ['agents', 'approve'] }
+      return setUp({ authenticate: async () => ({ id: 'ann', role: 'user', token }) })
+    }
+    const { ask, decisions, view } = of(['agents'])
+    const { result } = await ask({ inputResponses: { name: accept } })
+    expect(result.resultType).not.toBe('input_required')
+    expect(decisions()).toEqual([])
+    view.pauses = [{ ...question('c1', 'name', 'Name?'), isReadOnly: true } as never]
+    expect((await ask()).result.resultType).toBe('input_required')
+    expect((await of(['agents', 'approve']).ask()).result.resultType).toBe('input_required')
+  })
+
   it('is not asked for by a call of 2025, whatever that says of its client', async () => {
     const { _meta } = setUp()
     const claims = Object.entries(_meta).filter(([key]) => !key.endsWith('/protocolVersion'))

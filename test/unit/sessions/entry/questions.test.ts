@@ -16,7 +16,10 @@ const sample = { kind: 'sample', messages: [], maxTokens: 9, system: 'Be brief.'
 
 describe('what a waiting call asks its client', () => {
   it('goes out in the words of the protocol', () => {
-    const asks = questionsOf(viewOf([asking('c1', { name, sample, roots: { kind: 'roots' } })]))
+    const asks = questionsOf(
+      viewOf([asking('c1', { name, sample, roots: { kind: 'roots' } })]),
+      true,
+    )
     expect(asks.map(({ key, request }) => [key, request])).toEqual([
       [
         'name',
@@ -38,23 +41,33 @@ describe('what a waiting call asks its client', () => {
 
   it('says why it is asked again', () => {
     const again = { ...name, problem: 'name is required', tries: 1 }
-    const [ask] = questionsOf(viewOf([asking('c1', { name: again })]))
+    const [ask] = questionsOf(viewOf([asking('c1', { name: again })]), true)
     expect(ask?.request).toMatchObject({ params: { message: 'Your name? (name is required)' } })
   })
 
+  it('I26: is no form of a call that changes something, for somebody who may not approve', () => {
+    const form = asking('c1', { name })
+    const keysFor = (mayApprove: boolean, ...pauses: object[]) =>
+      questionsOf(viewOf(pauses), mayApprove).map(({ key }) => key)
+    expect(keysFor(false, form)).toEqual([])
+    expect(keysFor(true, form)).toEqual(['name'])
+    expect(keysFor(false, { ...form, isReadOnly: true })).toEqual(['name'])
+    expect(keysFor(false, form, asking('c2', { sample }))).toEqual(['sample'])
+  })
+
   it('is no approval, and nothing that another waits for', () => {
-    expect(questionsOf(viewOf([pause]))).toEqual([])
+    expect(questionsOf(viewOf([pause]), true)).toEqual([])
   })
 
   it.each(['constructor', 'toString'])('is open under the key %s until it is answered', (key) => {
-    const asks = questionsOf(viewOf([asking('c1', { [key]: { ...name, optional: true } })]))
+    const asks = questionsOf(viewOf([asking('c1', { [key]: { ...name, optional: true } })]), true)
     expect(openQuestions(asks, { elicitation: {} }, {}).possible).toHaveLength(1)
     expect(answersByCall(asks, {}).get('c1')).toEqual({ [key]: null })
-    expect(questionsOf(viewOf([asking('c1', { a: { kind: key } })]))).toEqual([])
+    expect(questionsOf(viewOf([asking('c1', { a: { kind: key } })]), true)).toEqual([])
   })
 
   it('is told apart where two calls ask', () => {
-    const asks = questionsOf(viewOf([asking('c1', { name }), asking('c2', { name })]))
+    const asks = questionsOf(viewOf([asking('c1', { name }), asking('c2', { name })]), true)
     expect(asks.map(({ key }) => key)).toEqual(['c1.name', 'c2.name'])
     const answers = answersByCall(asks, { 'c1.name': 1, 'c2.name': 2 })
     expect([...answers]).toEqual([
@@ -68,6 +81,7 @@ describe('what a waiting call asks its client', () => {
       viewOf([
         asking('c1', { name, sample: { ...sample, optional: true }, roots: { kind: 'roots' } }),
       ]),
+      true,
     )
     const { possible, impossible } = openQuestions(asks, { elicitation: {} }, {})
     expect(possible.map(({ key }) => key)).toEqual(['name'])

@@ -1,0 +1,38 @@
+import type { ReadDocument, SearchDocument } from '#contracts/search.ts'
+import { splitExclusions } from './exclusions.ts'
+import type { FieldWeight } from './settings.ts'
+import { createTermReader, queryTerms } from './words.ts'
+
+/**
+ * By which rules documents are read. What was read by others is read anew: raise it with every change of what a text
+ * comes to here (words, stems, exclusions, fields and their weights). A test knows when.
+ */
+export const readingVersion = 1
+
+/** Reads documents, the words of all of them once: nearly all the time that an index takes is this. */
+export function createDocumentReader(
+  fields: readonly FieldWeight[],
+): (document: SearchDocument) => ReadDocument {
+  const termsOf = createTermReader()
+  return (document) => {
+    const { positive, excluded } = splitExclusions(document.description)
+    const told = { ...document, description: positive }
+    const counts = new Map<string, number>()
+    let length = 0
+    for (const [field, weight, lengthens] of fields) {
+      const terms = termsOf(told[field] ?? '')
+      length += terms.length * lengthens
+      for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + weight)
+    }
+    return {
+      id: document.id,
+      owner: document.owner,
+      length,
+      terms: [...counts.keys()],
+      counts: [...counts.values()],
+      names: [...new Set(termsOf(document.name))],
+      excluded:
+        excluded === '' ? [] : [...queryTerms(excluded).keys()].filter((term) => !counts.has(term)),
+    }
+  }
+}
