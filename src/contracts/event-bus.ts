@@ -59,6 +59,8 @@ export const ownEvents = [
   'agent_invoked',
   'agent_result',
   'agent_error',
+  'floor_taken',
+  'floor_ended',
 ] as const
 
 /** At most so large is a payload, as JSON. */

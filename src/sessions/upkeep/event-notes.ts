@@ -70,6 +70,9 @@ function shownOf({ type, data }: SessionEvent): JsonObject | undefined {
     case 'agent_result':
     case 'agent_error':
       return picked(data, ['call', 'agent', 'session', 'background', 'state', 'code'])
+    case 'floor_taken':
+    case 'floor_ended':
+      return picked(data, ['floor', 'holder', 'reason', 'messages', 'tokens'])
     default:
       return undefined
   }
