@@ -9,6 +9,7 @@ import type { CatalogRuntime } from './catalog/catalog-object.ts'
 import { createContextBuilder } from './context/context-builder.ts'
 import { createContextFitter } from './context/context-fitter.ts'
 import { createContextReader } from './context/context-reader.ts'
+import type { KnowledgeSettings } from '#contracts/knowledge-settings.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -122,6 +123,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     principals,
     schedules: { ...storage.schedules, ...rooms.schedules, ...rooms.schedules.gateway },
     memory: rooms.memory.longTerm,
+    knowledge: rooms.memory.knowledge,
     agents: agents.directory,
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
@@ -174,6 +176,9 @@ function composeWork(parts: WorkParts) {
   const [{ gateway }, { bundles }] = [sessions, storage]
   const keys = { ...storage, sealing: governance.sealing, keyedHash, randomBytes: secureBytes }
   const memory = composeMemory({ ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL })
+  const settingsOf = (agent: string): Promise<KnowledgeSettings | undefined> =>
+    agents.knowledgeOf(agent)
+  const knowledgeTools = memory.knowledgeTools(settingsOf)
   const plugins = composePlugins({
     ...common,
     installed,
@@ -220,7 +225,7 @@ function composeWork(parts: WorkParts) {
     persona: skills.persona,
     load: plugins.load,
     wireServers: mcp.wire,
-    own: [parts.schedules.tools],
+    own: [parts.schedules.tools, knowledgeTools],
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)

@@ -3,6 +3,7 @@ import { contextSettingsSchema } from './context.ts'
 import { cronProblem } from './cron.ts'
 import { IsolaError } from './errors.ts'
 import type { JsonSchema } from './json.ts'
+import { knowledgeSettingsSchema } from './knowledge-settings.ts'
 import { grantsSchema } from './manifest-grants.ts'
 import { offerProblems, promptManifests, resourceManifests } from './manifest-offers.ts'
 import { memorySettingsSchema } from './memory-settings.ts'
@@ -104,6 +105,7 @@ const agentManifest = z.strictObject({
   output_schema: jsonSchema.optional(),
   context: contextSettingsSchema.optional(),
   memory: memorySettingsSchema.optional(),
+  knowledge: knowledgeSettingsSchema.optional(),
 })
 
 /** Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents else. */

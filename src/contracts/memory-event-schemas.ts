@@ -1,7 +1,7 @@
 import { number, text } from './event-fields.ts'
 import { deploymentKind as kind } from './event-kind.ts'
 
-/** What becomes of long-term memory outside of runs. */
+/** What becomes of long-term memory and of documents outside of runs. */
 export const memoryEventSchemas = {
   memory_changed: kind(
     'What is remembered was changed by somebody, not by an agent. No note is on the record.',
@@ -10,6 +10,16 @@ export const memoryEventSchemas = {
       change: text.describe('`added`, `edited` or `forgotten`'),
       scope: text.exactOptional().describe('absent: all of them'),
       count: number.describe('of notes'),
+      request: text.exactOptional().describe('the id of the request; absent if it had none'),
+    },
+  ),
+  knowledge_changed: kind(
+    'Documents that agents look things up in were put or removed. Neither name nor text is on the record.',
+    {
+      owner: text.describe('the principal whose they are, or who changed those of the deployment'),
+      change: text.describe('`added`, `changed` or `removed`'),
+      scope: text.exactOptional().describe('absent: all of them'),
+      count: number.describe('of documents'),
       request: text.exactOptional().describe('the id of the request; absent if it had none'),
     },
   ),

@@ -1,7 +1,6 @@
 import { toLimits } from './agent-limits.ts'
 import type { AgentManifest, HookManifest, Manifest, RequestedGrants } from './manifest.ts'
 import { getPromptTool, readResourceTool } from './manifest-offers.ts'
-import type { MemorySettings } from './memory-settings.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
 import type { SharedPart } from './shared-parts.ts'
 import { slotText } from './secret-slot.ts'
@@ -27,7 +26,7 @@ export interface Permit {
     readonly shares?: readonly SharedPart[]
     readonly emitsSkills?: true
     readonly writesCode?: true
-    /** What of long-term memory it has without asking for it. */
+    /** What of long-term memory and documents it has without asking for it. */
     readonly memory?: readonly string[]
   }
   readonly schedule?: string
@@ -66,7 +65,7 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
         ...(shares.length > 0 && { shares }),
         ...(agent.allow_skill_emission && { emitsSkills: true }),
         ...(agent.code_mode && { writesCode: true }),
-        ...(agent.memory && { memory: memoryOf(agent.memory) }),
+        ...((agent.memory ?? agent.knowledge) && { memory: memoryOf(agent) }),
       },
     }),
     ...(schedule !== undefined && { schedule }),
@@ -77,9 +76,17 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
   }
 }
 
-const memoryOf = ({ scope, hydrate, write }: MemorySettings): readonly string[] => [
-  ...(hydrate === 'none' ? [] : scope.map((one) => `is reminded of what is remembered (${one})`)),
-  ...(write === 'none' ? [] : ['keeps what is said to it beyond the session']),
+const memoryOf = ({
+  memory,
+  knowledge,
+}: Pick<AgentManifest, 'memory' | 'knowledge'>): readonly string[] => [
+  ...(!memory || memory.hydrate === 'none'
+    ? []
+    : memory.scope.map((one) => `is reminded of what is remembered (${one})`)),
+  ...(!memory || memory.write === 'none' ? [] : ['keeps what is said to it beyond the session']),
+  ...(knowledge && knowledge.hydrate > 0
+    ? knowledge.scope.map((one) => `is shown passages of documents (${one})`)
+    : []),
 ]
 
 const namesOf = (tools: Manifest['contributes']['tools']): readonly string[] =>

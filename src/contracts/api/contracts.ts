@@ -3,6 +3,7 @@ import type { ApiContracts } from './contract.ts'
 import { healthContracts } from './health.ts'
 import { keyContracts } from './keys.ts'
 import { mcpContracts } from './mcp.ts'
+import { knowledgeContracts } from './knowledge.ts'
 import { memoryContracts } from './memory.ts'
 import { openaiContracts } from './openai.ts'
 import { pluginContracts } from './plugins.ts'
@@ -28,6 +29,7 @@ export type ApiRoutes = typeof healthContracts &
   typeof skillDraftContracts &
   typeof pluginContracts &
   typeof mcpContracts &
+  typeof knowledgeContracts &
   typeof memoryContracts
 
 /** Every route that has a contract, by method and path. */
@@ -45,5 +47,6 @@ export const apiContracts: ApiContracts = {
   ...skillDraftContracts,
   ...pluginContracts,
   ...mcpContracts,
+  ...knowledgeContracts,
   ...memoryContracts,
 } satisfies ApiRoutes

@@ -30,7 +30,8 @@ const weightSteps = 2
 const maxWeight = 0xffff / weightSteps
 const high = 0x1_0000_0000
 
-type Fields = Pick<NewNote, 'text' | 'speaker' | 'caption' | 'date'>
+/** What of a note is searched. */
+export type Fields = Pick<NewNote, 'text' | 'speaker' | 'caption' | 'date'>
 
 /** The words of a note. */
 export function wordsOf(note: Fields, hash: HashWord, { termsOf }: WordReader): NoteWords {
