@@ -91,7 +91,7 @@ async function toRead(bytes: Uint8Array, type: (typeof typeOf)[string]): Promise
   const isPdf = Buffer.from(bytes.subarray(0, 5)).toString('latin1') === '%PDF-'
   if (type === 'pdf' || isPdf) return { type: 'pages', pages: [...(await readPdf(bytes))] }
   try {
-    return { type, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
+    return { type, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes) }
   } catch {
     throw new Error('It is not text in UTF-8.')
   }

@@ -35,14 +35,12 @@ export type Fields = Pick<NewNote, 'text' | 'speaker' | 'caption' | 'date'>
 
 /** The words of a note. */
 export function wordsOf(note: Fields, hash: HashWord, { termsOf }: WordReader): NoteWords {
-  const found = new Map<number, number>()
+  const found = new Map<string, number>()
   for (const [field, weight] of fields) {
-    for (const term of termsOf(note[field] ?? '')) {
-      const key = hash(term)
-      found.set(key, Math.min((found.get(key) ?? 0) + weight, maxWeight))
-    }
+    for (const term of termsOf(note[field] ?? ''))
+      found.set(term, Math.min((found.get(term) ?? 0) + weight, maxWeight))
   }
-  return toWords([...found.keys()], [...found.values()])
+  return toWords([...found.keys()].map(hash), [...found.values()])
 }
 
 function toWords(hashes: readonly number[], weights: readonly number[]): NoteWords {
