@@ -11,6 +11,7 @@ import { createContextFitter } from './context/context-fitter.ts'
 import { createContextReader } from './context/context-reader.ts'
 import type { KnowledgeSettings } from '#contracts/knowledge-settings.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
+import type { AskProvider } from '#contracts/provider.ts'
 import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { createToldAnswers } from './governance/answers/told-answers.ts'
@@ -175,7 +176,9 @@ function composeWork(parts: WorkParts) {
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
   const keys = { ...storage, sealing: governance.sealing, keyedHash, randomBytes: secureBytes }
-  const memory = composeMemory({ ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL })
+  const askProvider: AskProvider = async (...asked) => (await agents.now()).askProvider(...asked)
+  const stored = { ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL }
+  const memory = composeMemory({ ...stored, askProvider })
   const settingsOf = (agent: string): Promise<KnowledgeSettings | undefined> =>
     agents.knowledgeOf(agent)
   const knowledgeTools = memory.knowledgeTools(settingsOf)

@@ -8,6 +8,7 @@ import { grantsSchema } from './manifest-grants.ts'
 import { offerProblems, promptManifests, resourceManifests } from './manifest-offers.ts'
 import { memorySettingsSchema } from './memory-settings.ts'
 import type { Plugin } from './plugin.ts'
+import { providerKinds } from './provider.ts'
 import { sharedParts } from './shared-parts.ts'
 
 const id = z
@@ -155,6 +156,8 @@ export const manifestSchema = z
         skills: z.array(z.string()).default([]),
         resources: resourceManifests,
         prompts: promptManifests,
+        /** What it does in the place of what is built in. */
+        providers: z.array(z.enum(providerKinds)).max(providerKinds.length).default([]),
       })
       .prefault({}),
     grants: grantsSchema.prefault({}),
@@ -198,6 +201,7 @@ export const manifestSchema = z
       ...(manifest.contributes.hooks.length > 0 ? ['contributes.hooks is not empty'] : []),
       ...(manifest.contributes.resources.length > 0 ? ['contributes.resources is not empty'] : []),
       ...(manifest.contributes.prompts.length > 0 ? ['contributes.prompts is not empty'] : []),
+      ...(manifest.contributes.providers.length > 0 ? ['contributes.providers is not empty'] : []),
       ...(manifest.schedule === undefined ? [] : ['there is a schedule']),
     ]
     if (needsCode[0] !== undefined && manifest.entrypoint === undefined) {
@@ -205,6 +209,14 @@ export const manifestSchema = z
         code: 'custom',
         path: ['entrypoint'],
         message: `is required when ${needsCode[0]}`,
+      })
+    }
+    if (manifest.contributes.providers.length > 0 && manifest.grants.storage?.scope === 'session') {
+      context.addIssue({
+        code: 'custom',
+        path: ['grants', 'storage', 'scope'],
+        message:
+          'must be principal or deployment beside contributes.providers: those are asked outside of sessions',
       })
     }
     if (manifest.schedule !== undefined && names.has('execute')) {

@@ -1,5 +1,8 @@
+import * as z from 'zod'
 import { number, text } from './event-fields.ts'
 import { deploymentKind as kind } from './event-kind.ts'
+import type { Json } from './json.ts'
+import { providerKinds } from './provider.ts'
 
 /** What becomes of long-term memory and of documents outside of runs. */
 export const memoryEventSchemas = {
@@ -23,4 +26,12 @@ export const memoryEventSchemas = {
       request: text.exactOptional().describe('the id of the request; absent if it had none'),
     },
   ),
+  provider_told: kind(
+    'Code of a plugin that stands in for memory, knowledge or context asked or said something. The other fields are those of the event.',
+    {
+      plugin: text,
+      provider: z.enum(providerKinds),
+      event: text.describe('the kind of event, such as `network_requested`'),
+    },
+  ).catchall(z.json() as z.ZodType<Json>),
 } as const

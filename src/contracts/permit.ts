@@ -2,6 +2,7 @@ import { toLimits } from './agent-limits.ts'
 import type { AgentManifest, HookManifest, Manifest, RequestedGrants } from './manifest.ts'
 import { getPromptTool, readResourceTool } from './manifest-offers.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
+import { providerTexts, type ProviderKind } from './provider.ts'
 import type { SharedPart } from './shared-parts.ts'
 import { slotText } from './secret-slot.ts'
 import { toVisible } from './visible-text.ts'
@@ -15,6 +16,8 @@ export interface Permit {
   /** Tools that its own code may call. */
   readonly usesTools: readonly string[]
   readonly hooks: readonly HookManifest[]
+  /** What it does in the place of what is built in. */
+  readonly providers?: readonly ProviderKind[]
   /** Tools that its agent may call, and what a call of the agent may spend. */
   readonly agent?: {
     readonly model: string
@@ -56,6 +59,7 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
     grants,
     usesTools: uses_tools,
     hooks: contributes.hooks,
+    ...(contributes.providers.length > 0 && { providers: contributes.providers }),
     ...(agent && {
       agent: {
         model: agent.model,
@@ -109,7 +113,14 @@ export interface PermitLine {
 export const permitLines = (permit: Permit): readonly PermitLine[] =>
   linesOf(permit).map((line) => ({ ...line, text: toVisible(line.text) }))
 
-function linesOf({ grants, usesTools, hooks, agent, schedule }: Permit): readonly PermitLine[] {
+function linesOf({
+  grants,
+  usesTools,
+  hooks,
+  providers,
+  agent,
+  schedule,
+}: Permit): readonly PermitLine[] {
   const { network, secrets, storage, model, request, workspace, memory, database, isolate } = grants
   const one = (text: string, amount?: number) => ({
     text,
@@ -132,6 +143,7 @@ function linesOf({ grants, usesTools, hooks, agent, schedule }: Permit): readonl
     ...(isolate ? [one('isolate: runs code that a model wrote')] : []),
     ...usesTools.map((name) => one(`tools: its code calls ${name}`)),
     ...hooks.map(({ on, match }) => one(`hook: ${on} of ${match}`)),
+    ...(providers ?? []).map((kind) => one(`provider: ${providerTexts[kind]} (${kind})`)),
     ...(agent ? [one(`agent: runs on ${agent.model}`)] : []),
     ...(agent?.usesTools ?? []).map((name) => one(`agent: calls ${name}`)),
     ...(agent?.shares ?? []).map((part) => one(`agent: shares ${part} with its caller`)),

@@ -1,4 +1,5 @@
 import type { MemoryOwners } from '#contracts/long-term.ts'
+import type { AskProvider } from '#contracts/provider.ts'
 import type { Rotation } from '#contracts/secrets.ts'
 import { createKnowledgeStore } from './knowledge/knowledge-store.ts'
 import { createKnowledgeTools, type KnowledgeToolDeps } from './knowledge/knowledge-tool.ts'
@@ -9,6 +10,7 @@ import { createNoteStore } from './long-term/note-store.ts'
 import { createRunMemory, type RunMemoryDeps } from './long-term/run-memory.ts'
 import type { NoteStorage } from './long-term/note-rows.ts'
 import { joinRotations, rotateKeys } from './long-term/rotate-keys.ts'
+import { createProvided } from './provided.ts'
 import { createPromptStore } from './prompt-store.ts'
 import { createScratchpad } from './scratchpad.ts'
 
@@ -18,12 +20,14 @@ type ScratchpadParts = Parameters<typeof createScratchpad>[0]
 export interface MemoryParts
   extends Pick<ScratchpadParts, 'buildIndex'>, MemoryGatewayDeps, NoteStoreDeps {
   readonly memoryOwners: MemoryOwners
+  /** Asks the plugin that stands in for what is built in. */
+  readonly askProvider: AskProvider
 }
 
 /** Prompts, scratchpads, long-term memory and documents, for the composition. */
 export function composeMemory({ buildIndex, ...parts }: MemoryParts) {
   const gateways = createMemoryGateway(parts)
-  const { memory: gateway, knowledge } = gateways
+  const { memory: gateway, knowledge } = createProvided(gateways, parts.askProvider)
   return {
     createPrompts: createPromptStore,
     createMemory: (storage: ScratchpadParts['storage']) =>

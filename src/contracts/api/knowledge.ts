@@ -15,7 +15,7 @@ import { atMs, count, text } from './shapes.ts'
 
 const scope = z.enum(memoryScopes)
 const named = { id: text, scope, agent: text.optional(), name: text, title: text.optional() }
-const document = z
+export const document = z
   .object({
     ...named,
     type: z.enum(documentTypes),
@@ -27,7 +27,7 @@ const document = z
     updatedAtMs: atMs,
   })
   .meta({ id: 'KnowledgeDocument' })
-const passage = z
+export const passage = z
   .object({
     text,
     headings: z.array(text).optional(),

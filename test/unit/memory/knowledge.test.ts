@@ -211,7 +211,13 @@ describe('how a document becomes passages', () => {
     [{ type: 'text', text: ' \n ' }, /nothing that can be read/],
     [{ type: 'text', text: 'a\0b' }, /zero bytes/],
     [{ type: 'text', text: 'x'.repeat(2_000_001) }, /more than 2000000 characters/],
-    [{ type: 'markdown', text: Array.from({ length: 2_001 }, (_one, at) => `# ${at}\nb\n`).join('') }, /more than 2000 passages/],
+    [
+      {
+        type: 'markdown',
+        text: Array.from({ length: 2_001 }, (_one, at) => `# ${at}\nb\n`).join(''),
+      },
+      /more than 2000 passages/,
+    ],
   ] as const)('refuses what is none: %#', async (given, message) => {
     await expect(readDocument(given)).rejects.toThrow(message)
   })
