@@ -17,6 +17,7 @@ import { checkNote } from './long-term/check-note.ts'
 type Kind = keyof typeof providedAnswers
 interface Asked {
   readonly verb: string
+  readonly place?: NotePlace
   readonly places?: readonly NotePlace[]
   readonly ids?: readonly string[]
   readonly session?: string
@@ -89,8 +90,9 @@ function toAnswer<Answer>(kind: Kind, given: ProvidedAnswer, request: Asked): An
     ...one,
     label: labelOf(given, 'label' in one ? one.label : undefined),
   })
+  const places = request.places ?? (request.place && [request.place])
   const isAsked = ({ scope, agent }: Kept) =>
-    request.places?.includes(placeOf(scope, agent ?? '')) ?? scope !== 'deployment'
+    places?.includes(placeOf(scope, agent ?? '')) ?? scope !== 'deployment'
   const keptIn = (all: unknown) => (all as Kept[] | undefined)?.filter(isAsked)
   const found = {
     ...answer,
@@ -100,6 +102,10 @@ function toAnswer<Answer>(kind: Kind, given: ProvidedAnswer, request: Asked): An
       ?.filter(({ document }) => isAsked(document))
       .map(label),
   }
+  const one = found.notes ?? found.documents
+  if (one?.length === 0 && 'id' in request)
+    throw new IsolaError('request_not_found', 'There is none of this id.', { param: 'id' })
+  if (one?.length === 0 && request.verb === 'put') throw odd(given, 'it has no document')
   return Object.fromEntries(
     Object.entries(found).filter(([, value]) => value !== undefined),
   ) as Answer
