@@ -1,3 +1,4 @@
+import { IsolaError } from '#contracts/errors.ts'
 import { createHeadings, type Block, type ReadBlocks } from './blocks.ts'
 
 /** What of a page is no text of it. */
@@ -70,7 +71,13 @@ export async function htmlBlocks(html: string): Promise<ReadBlocks> {
         else if (hiddenDepth === 0) held += preDepth > 0 ? text : text.replace(/\s+/g, ' ')
       },
     })
-  await reader.transform(new Response(html)).body?.pipeTo(new WritableStream())
+  const read = reader.transform(new Response(html)).body?.pipeTo(new WritableStream())
+  // It keeps no more than it needs: what is nested without end is more.
+  await read?.catch((cause: unknown) => {
+    const message =
+      'text: is HTML that cannot be read: it is nested too deep, or a tag is too long.'
+    throw new IsolaError('request_invalid', message, { param: 'text', cause })
+  })
   flush()
   const named = decoded(title).replace(/\s+/g, ' ').trim().slice(0, 200).toWellFormed()
   return { ...(named !== '' && { title: named }), blocks }
