@@ -238,7 +238,8 @@ function composeWork(parts: WorkParts) {
   const thinking = composeThinking((one) => answers.around(around(hooks.around(one))), validator)
   const gates = { ...governance.policy, validator, outputs, hooks: words.around(hooks.tools) }
   const builder = createContextBuilder({ count, readTool: readOutputName })
-  const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })
+  const fitting = { outputs, aroundSummary, askProvider }
+  const context = createContextFitter({ ...sources, ...fitting, builder, models })
   const guarded = { ...thinking, models: answers.behind(models) }
   const session = {
     kernel: composeKernel({ ...sources, ...guarded, gates, context }),

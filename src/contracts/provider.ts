@@ -1,5 +1,4 @@
 import type { Json, JsonObject } from './json.ts'
-import type { TrustTier } from './manifest.ts'
 
 /** What a plugin can do in the place of what is built in: one plugin each. Models are served by many, and are settings. */
 export const providerKinds = ['memory', 'knowledge', 'context'] as const
@@ -15,7 +14,8 @@ export const providerTexts: Readonly<Record<ProviderKind, string>> = {
 /** What a plugin answered: JSON that nobody checked. */
 export interface ProvidedAnswer {
   readonly plugin: string
-  readonly tier: TrustTier
+  /** It ships with the deployment, or somebody vouches for it: labels that it gives back are believed. */
+  readonly isTrusted: boolean
   readonly answer: Json
 }
 

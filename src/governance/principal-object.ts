@@ -92,12 +92,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       job: createPlannedJob(this.lifecycle.jobs, sweepJob),
     })
     readonly #heldJob = createPlannedJob(this.lifecycle.jobs, heldJob)
-    readonly #held = createCredentialWatch({
-      ...this.#runtime,
-      rows: createHeldRows(this.#storage),
-      checkEveryMs: this.#runtime.timing.checkHeldEveryMs,
-      wakeAt: this.#heldJob.at,
-    })
+    readonly #held = watchIn(this.#runtime, this.#storage, this.#heldJob.at)
     readonly #schedules = this.#runtime.createSchedules(this.ctx.storage, this.lifecycle)
 
     onStart(): void {
@@ -195,6 +190,15 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       return toReply(() => this.#documents(request))
     }
   }
+}
+
+const watchIn = (
+  runtime: PrincipalRuntime,
+  storage: Parameters<typeof createHeldRows>[0],
+  wakeAt: Parameters<typeof createCredentialWatch>[0]['wakeAt'],
+) => {
+  const { checkHeldEveryMs: checkEveryMs } = runtime.timing
+  return createCredentialWatch({ ...runtime, rows: createHeldRows(storage), checkEveryMs, wakeAt })
 }
 
 const valued = <T>(value: T): Reply<T> => ({ ok: true, value })

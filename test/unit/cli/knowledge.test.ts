@@ -32,17 +32,17 @@ const file = (path: string, content: string | Uint8Array) => {
 }
 
 it('I21: adds a folder, finds passages with where they are, and leaves what is as it was', async () => {
-  file('docs/tea.md', '# Tea\n\n## Green\nSteep for three minutes.\n')
-  file('docs/deep/coffee.txt', 'Grind it fresh.')
-  file('docs/logo.png', 'x')
-  file('docs/.git/hidden.md', 'hidden')
-  const first = await knowledge('add', join(folder, 'docs'), '--own')
+  file('pages/tea.md', '# Tea\n\n## Green\nSteep for three minutes.\n')
+  file('pages/deep/coffee.txt', 'Grind it fresh.')
+  file('pages/logo.png', 'x')
+  file('pages/.git/hidden.md', 'hidden')
+  const first = await knowledge('add', join(folder, 'pages'), '--own')
   expect(first.stdout).toContain('2 added, 0 changed, 0 as they were.')
   expect((await knowledge('search', 'how', 'long', 'steep')).stdout).toMatch(
     /tea\.md, “Tea › Green”, line 4\]\n {2}Steep for three minutes/,
   )
-  file('docs/tea.md', '# Tea\n\nBoil it.\n')
-  const second = await knowledge('add', join(folder, 'docs'), '--own')
+  file('pages/tea.md', '# Tea\n\nBoil it.\n')
+  const second = await knowledge('add', join(folder, 'pages'), '--own')
   expect(second.stdout).toContain('0 added, 1 changed, 1 as they were.')
   expect((await knowledge('search', 'minutes')).stdout).toBe('Nothing was found.\n')
 })
