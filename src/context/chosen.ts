@@ -8,6 +8,7 @@ import { contextChoice } from '#contracts/provider-answers.ts'
 import type { LayoutDeps, Layout } from './layout.ts'
 import { wordsOf } from './identifiers.ts'
 import type { Prose } from './model-summary.ts'
+import type { Pin } from './pins.ts'
 import type { Step } from './steps.ts'
 import type { Entry } from './view.ts'
 
@@ -66,9 +67,14 @@ const isAny = (from: number, to: number, of: ReadonlySet<number>): boolean => {
   return false
 }
 
-function toShown(step: Step, { input, pins, count, replaced }: LayoutDeps): JsonObject {
+/** What was said last stays too: nothing stands behind it. */
+const pinOf = (step: Step, { pins, steps }: LayoutDeps): Pin | undefined =>
+  pins.of.get(step) ?? (step === steps.at(-1) ? 'always' : undefined)
+
+function toShown(step: Step, deps: LayoutDeps): JsonObject {
+  const { input, count, replaced } = deps
   const { from, to } = step
-  const pin = pins.of.get(step)
+  const pin = pinOf(step, deps)
   return {
     step: from,
     ...(pin && { pinned: pin }),
@@ -92,8 +98,8 @@ function layoutOf(
 ): Layout | string {
   const { input, steps, pins, sizes, count, replaced, leastSummary, tokens: before } = deps
   const gone = new Set(summarize)
-  const pinned = steps.find((step) => gone.has(step.from) && pins.of.has(step))
-  if (pinned) return `step ${pinned.from} is pinned (${pins.of.get(pinned)})`
+  const pinned = steps.find((step) => gone.has(step.from) && pinOf(step, deps))
+  if (pinned) return `step ${pinned.from} is pinned (${pinOf(pinned, deps)})`
   const unknown = summarize.find((from) => !steps.some((step) => step.from === from))
   if (unknown !== undefined) return `there is no step ${unknown}`
   const kept = steps.filter(({ from }) => !gone.has(from))
