@@ -12,10 +12,10 @@ import type { Pin } from './pins.ts'
 import type { Step } from './steps.ts'
 import type { Entry } from './view.ts'
 
-/** What a plugin chose, or why its choice does not count. */
+/** What was chosen by whoever provides this, or why its choice does not count. */
 export type Chosen =
-  | { readonly plugin: string; readonly layout: Layout; readonly prose?: Prose }
-  | { readonly plugin?: string; readonly refused: string }
+  | { readonly from: string; readonly layout: Layout; readonly prose?: Prose }
+  | { readonly from?: string; readonly refused: string }
 
 interface ChosenDeps extends LayoutDeps {
   readonly view: readonly Entry[]
@@ -42,20 +42,20 @@ export async function chosenLayout(deps: ChosenDeps): Promise<Chosen | undefined
       steps: steps.map((step) => toShown(step, deps)),
     })
     if (!given) return undefined
-    const { plugin, isTrusted, answer } = given
+    const { from, isTrusted, answer } = given
     const read = contextChoice.safeParse(answer)
     if (!read.success) {
       const { path, message } = read.error.issues[0]!
-      return { plugin, refused: headOf(`${path.join('.')}: ${message}`, 200) }
+      return { from, refused: headOf(`${path.join('.')}: ${message}`, 200) }
     }
     const { stub = [], summarize = [], summary } = read.data
     const layout = layoutOf({ ...deps, steps }, { stub, summarize })
-    if (typeof layout === 'string') return { plugin, refused: layout }
+    if (typeof layout === 'string') return { from, refused: layout }
     // What it was told may be a stranger's; whether it keeps to that is believed of what is trusted.
-    const label = isTrusted ? undefined : labelFrom(plugin)
+    const label = isTrusted ? undefined : labelFrom(from)
     const spent = { tokens: 0, costNanoUsd: 0 }
     const prose = summary && { text: summary, spent, ...(label && { label }) }
-    return { plugin, layout, ...(prose && { prose }) }
+    return { from, layout, ...(prose && { prose }) }
   } catch (error) {
     input.signal.throwIfAborted()
     return { refused: headOf(errorMessage(error), 200) }
@@ -137,7 +137,7 @@ function layoutOf(
 
 const mostSummaryTokens = 4_000
 
-/** Why a plugin's choice did not count stands with what was done in its place. */
+/** Why such a choice did not count stands with what was done in its place. */
 export function told(
   chosen: Chosen | undefined,
   built: BuiltContext | undefined,
@@ -145,7 +145,7 @@ export function told(
   if (!chosen || !built?.compaction) return built
   const { compaction } = built
   const notChosen = 'refused' in chosen ? chosen.refused : 'it frees nothing'
-  const { plugin } = chosen
-  const report = { ...compaction.report, ...(plugin !== undefined && { plugin }), notChosen }
+  const { from } = chosen
+  const report = { ...compaction.report, ...(from !== undefined && { chosenBy: from }), notChosen }
   return { ...built, compaction: { ...compaction, report } }
 }

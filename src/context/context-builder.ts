@@ -200,7 +200,7 @@ async function clearResults(open: Open): Promise<BuiltContext | undefined> {
 
 /** Stage two: everything old that need not stay is in a summary. */
 async function withSummary(open: Open): Promise<BuiltContext | undefined> {
-  const { input, pins, sizes, tokens, steps } = open
+  const { pins, sizes, tokens, steps } = open
   const layout = layOut(open)
   const isNothing = layout.tokens >= tokens * (1 - leastGain)
   if (isNothing && (layout.tokens >= tokens || tokens <= sizes.window)) return undefined
@@ -216,11 +216,7 @@ async function withSummary(open: Open): Promise<BuiltContext | undefined> {
 /** What a layout leaves, and a summary of the rest. */
 async function asLaidOut(
   open: Open,
-  {
-    layout,
-    prose,
-    plugin,
-  }: Omit<Extract<Chosen, { layout: Layout }>, 'plugin'> & { plugin?: string },
+  { layout, prose, from }: Omit<Extract<Chosen, { layout: Layout }>, 'from'> & { from?: string },
 ): Promise<BuiltContext | undefined> {
   const { input, pins, steps } = open
   const decided = steps.filter((step) => pins.of.get(step) === 'decision')
@@ -238,10 +234,10 @@ async function asLaidOut(
     archives: made.archives,
     ids: made.ids,
     report: {
-      ...(made.gone > 0 || !plugin
+      ...(made.gone > 0 || !from
         ? { stage: 'summary' as const, by: made.by }
         : { stage: 'results' as const }),
-      ...(plugin !== undefined && { plugin }),
+      ...(from !== undefined && { chosenBy: from }),
       ...(made.refused !== undefined && { refused: made.refused }),
       left: { results: made.results, messages: made.gone, notKept: made.notKept },
       stayed: {

@@ -37,7 +37,7 @@ export interface Summarized {
   /** How many of them the summary names. */
   readonly namedIds: number
   readonly unpinned: readonly Unpinned[]
-  readonly by: 'model' | 'rule' | 'plugin'
+  readonly by: 'model' | 'rule' | 'provider'
   readonly refused?: string
   readonly spent: { readonly tokens: number; readonly costNanoUsd: number }
   readonly results: number
@@ -113,7 +113,7 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
       ...(summary.ids < material.ids.length ? (['ids'] as const) : []),
       ...(summary.hasAllArchives ? [] : (['archives'] as const)),
     ],
-    by: text === undefined ? 'rule' : deps.given ? 'plugin' : 'model',
+    by: text === undefined ? 'rule' : deps.given ? 'provider' : 'model',
     ...(prose && 'refused' in prose && { refused: prose.refused }),
     spent: prose?.spent ?? { tokens: 0, costNanoUsd: 0 },
     results,

@@ -173,9 +173,9 @@ export interface CompactionReport {
   readonly reason: 'start' | 'budget' | 'context_error' | 'requested'
   readonly stage: 'results' | 'summary'
   /** Of a summary. */
-  readonly by?: 'model' | 'rule' | 'plugin'
+  readonly by?: 'model' | 'rule' | 'provider'
   /** The plugin that chose what leaves. */
-  readonly plugin?: string
+  readonly chosenBy?: string
   /** Why the choice of the plugin that provides this did not count: it was made as if there were none. */
   readonly notChosen?: string
   /** Why no model made the summary: the code with which it was refused. */

@@ -235,8 +235,8 @@ export const compaction = {
   stage: z
     .enum(['results', 'summary'])
     .describe('old results of tools behind handles, or a summary of everything old'),
-  by: z.enum(['model', 'rule', 'plugin']).exactOptional().describe('who made the summary'),
-  plugin: text.exactOptional().describe('the plugin that chose what leaves'),
+  by: z.enum(['model', 'rule', 'provider']).exactOptional().describe('who made the summary'),
+  chosenBy: text.exactOptional().describe('the plugin that chose what leaves'),
   notChosen: text
     .exactOptional()
     .describe('why what the plugin chose did not count; it was chosen as without one'),

@@ -13,7 +13,8 @@ export const providerTexts: Readonly<Record<ProviderKind, string>> = {
 
 /** What a plugin answered: JSON that nobody checked. */
 export interface ProvidedAnswer {
-  readonly plugin: string
+  /** The plugin that answers. */
+  readonly from: string
   /** It ships with the deployment, or somebody vouches for it: labels that it gives back are believed. */
   readonly isTrusted: boolean
   readonly answer: Json

@@ -112,13 +112,13 @@ function toAnswer<Answer>(kind: Kind, given: ProvidedAnswer, request: Asked): An
 }
 
 /** Labels that come back are believed of what is trusted; any other may have been handed whatever it answers. */
-function labelOf({ isTrusted, plugin }: ProvidedAnswer, label: unknown): Label {
+function labelOf({ isTrusted, from }: ProvidedAnswer, label: unknown): Label {
   const read = isTrusted ? labelSchema.safeParse(label) : undefined
-  return read?.success ? read.data : labelFrom(plugin)
+  return read?.success ? read.data : labelFrom(from)
 }
 
-const odd = ({ plugin }: ProvidedAnswer, what: string): IsolaError =>
+const odd = ({ from }: ProvidedAnswer, what: string): IsolaError =>
   new IsolaError(
     'request_unavailable',
-    `The plugin "${plugin}" gave an answer that is none: ${what}.`,
+    `The plugin "${from}" gave an answer that is none: ${what}.`,
   )

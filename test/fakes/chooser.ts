@@ -16,7 +16,7 @@ interface Asked {
 export const chooses =
   (answer: Json | ((asked: Asked) => Json)): Choose =>
   async (asked) => ({
-    plugin: 'chooser',
+    from: 'chooser',
     isTrusted: false,
     answer: typeof answer === 'function' ? answer(asked as unknown as Asked) : answer,
   })

@@ -21,7 +21,11 @@ const build = (choose: ContextInput['choose'], messages = talk) =>
 describe('P17: a plugin that provides the context', () => {
   it('says what leaves and what stands for it, with the label of a stranger', async () => {
     const { messages, compaction } = await build(oldestFirst)
-    expect(compaction!.report).toMatchObject({ stage: 'summary', by: 'plugin', plugin: 'chooser' })
+    expect(compaction!.report).toMatchObject({
+      stage: 'summary',
+      by: 'provider',
+      chosenBy: 'chooser',
+    })
     expect(compaction!.report.notChosen).toBeUndefined()
     const summary = messages.find(
       (one) => one.role === 'user' && one.text.includes('What the plugin has to say of it.'),
@@ -46,7 +50,7 @@ describe('P17: a plugin that provides the context', () => {
       })),
       messages,
     )
-    expect(compaction!.report).toMatchObject({ stage: 'results', plugin: 'chooser' })
+    expect(compaction!.report).toMatchObject({ stage: 'results', chosenBy: 'chooser' })
     expect(compaction!.report.left).toMatchObject({ results: 8, messages: 0 })
   })
 

@@ -120,7 +120,7 @@ describe.each(deciders)(
             expect(made.report.tokensAfter).toBeLessThan(made.report.tokensBefore)
             expect(tokens).toBeLessThanOrEqual(contextTokens / 2)
             expect(made.report.left.notKept).toBe(0)
-            expect(made.report.plugin).toBe(who === 'a plugin' ? 'chooser' : undefined)
+            expect(made.report.chosenBy).toBe(who === 'a plugin' ? 'chooser' : undefined)
             expect(made.report.notChosen).toBeUndefined()
             const turns = last
               ? messages.slice(last.at, at).filter(({ role }) => role === 'assistant').length
