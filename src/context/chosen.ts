@@ -42,7 +42,7 @@ export async function chosenLayout(deps: ChosenDeps): Promise<Chosen | undefined
       steps: steps.map((step) => toShown(step, deps)),
     })
     if (!given) return undefined
-    const { from, isTrusted, answer } = given
+    const { from, isBelieved, answer } = given
     const read = contextChoice.safeParse(answer)
     if (!read.success) {
       const { path, message } = read.error.issues[0]!
@@ -52,7 +52,7 @@ export async function chosenLayout(deps: ChosenDeps): Promise<Chosen | undefined
     const layout = layoutOf({ ...deps, steps }, { stub, summarize })
     if (typeof layout === 'string') return { from, refused: layout }
     // What it was told may be a stranger's; whether it keeps to that is believed of what is trusted.
-    const label = isTrusted ? undefined : labelFrom(from)
+    const label = isBelieved ? undefined : labelFrom(from)
     const spent = { tokens: 0, costNanoUsd: 0 }
     const prose = summary && { text: summary, spent, ...(label && { label }) }
     return { from, layout, ...(prose && { prose }) }

@@ -53,7 +53,7 @@ export const providedAnswers = {
       .max(most)
       .optional(),
     passages: z
-      .array(passage.omit({ cite: true }).extend({ text, label: z.unknown() }))
+      .array(passage.extend({ text, label: z.unknown() }))
       .max(2_000)
       .optional(),
     forgotten: count.optional(),

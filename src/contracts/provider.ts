@@ -16,7 +16,7 @@ export interface ProvidedAnswer {
   /** The plugin that answers. */
   readonly from: string
   /** It ships with the deployment, or somebody vouches for it: labels that it gives back are believed. */
-  readonly isTrusted: boolean
+  readonly isBelieved: boolean
   readonly answer: Json
 }
 

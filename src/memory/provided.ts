@@ -112,8 +112,8 @@ function toAnswer<Answer>(kind: Kind, given: ProvidedAnswer, request: Asked): An
 }
 
 /** Labels that come back are believed of what is trusted; any other may have been handed whatever it answers. */
-function labelOf({ isTrusted, from }: ProvidedAnswer, label: unknown): Label {
-  const read = isTrusted ? labelSchema.safeParse(label) : undefined
+function labelOf({ isBelieved, from }: ProvidedAnswer, label: unknown): Label {
+  const read = isBelieved ? labelSchema.safeParse(label) : undefined
   return read?.success ? read.data : labelFrom(from)
 }
 

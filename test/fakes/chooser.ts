@@ -17,7 +17,7 @@ export const chooses =
   (answer: Json | ((asked: Asked) => Json)): Choose =>
   async (asked) => ({
     from: 'chooser',
-    isTrusted: false,
+    isBelieved: false,
     answer: typeof answer === 'function' ? answer(asked as unknown as Asked) : answer,
   })
 

@@ -27,18 +27,18 @@ export const document = z
     updatedAtMs: atMs,
   })
   .meta({ id: 'KnowledgeDocument' })
-export const passage = z
-  .object({
-    text,
-    headings: z.array(text).optional(),
-    page: count.optional(),
-    line: count.optional(),
-    document: z.object(named),
-    part: count.describe('From 1, in its document.'),
-    label: labelSchema,
-    score: z.number(),
-    cite: text.describe('Where it is, in words.'),
-  })
+export const passage = z.object({
+  text,
+  headings: z.array(text).optional(),
+  page: count.optional(),
+  line: count.optional(),
+  document: z.object(named),
+  part: count.describe('From 1, in its document.'),
+  label: labelSchema,
+  score: z.number(),
+})
+const cited = passage
+  .extend({ cite: text.describe('Where it is, in words.') })
   .meta({ id: 'KnowledgePassage' })
 const params = { document: 'Its id.' }
 const forgotten = {
@@ -81,14 +81,14 @@ export const knowledgeContracts = {
   'GET /api/knowledge/search': {
     summary: 'Finds passages of documents, the best first.',
     query: passagesQuery,
-    replies: { 200: { is: 'Passages.', json: z.object({ passages: z.array(passage) }) } },
+    replies: { 200: { is: 'Passages.', json: z.object({ passages: z.array(cited) }) } },
   },
   'GET /api/knowledge/:document': {
     summary: 'A document with its passages.',
     params,
     query: documentQuery,
     replies: {
-      200: { is: 'Both.', json: z.object({ document, passages: z.array(passage) }) },
+      200: { is: 'Both.', json: z.object({ document, passages: z.array(cited) }) },
     },
   },
   'DELETE /api/knowledge/:document': {

@@ -42,7 +42,7 @@ export function createProviders(
       if (!plugin) return undefined
       const { manifest, tier } = plugin
       const answer = await call(plugin, { kind, principal, request }, deps)
-      return { from: manifest.id, isTrusted: tier !== 'community', answer }
+      return { from: manifest.id, isBelieved: tier !== 'community', answer }
     },
   }
 }

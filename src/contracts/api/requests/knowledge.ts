@@ -22,7 +22,7 @@ export const knowledgeQuery = z.strictObject({
 /** `GET /api/knowledge/search`. */
 export const passagesQuery = z.strictObject({
   ...where,
-  query: z.string().min(1).max(8_000),
+  query: z.string().max(8_000).describe('Words of the passage; nothing has none.').default(''),
   limit: listLimit.optional(),
 })
 
