@@ -46,7 +46,7 @@ export async function readPdf(bytes: Uint8Array): Promise<readonly string[]> {
       thread.once('error', (error: Error) => resolve({ problem: error.message }))
       thread.once('exit', () => resolve({ problem: 'its reader ended' }))
     })
-    if (!pages) throw new Error(`The PDF cannot be read: ${problem}.`)
+    if (!pages) throw new Error(`The PDF cannot be read: ${problem?.replace(/\.$/, '')}.`)
     if (pages.every((page) => page.trim() === ''))
       throw new Error('The PDF has no text: it may be pictures of pages.')
     return pages
