@@ -9,7 +9,9 @@ import type { CatalogRuntime } from './catalog/catalog-object.ts'
 import { createContextBuilder } from './context/context-builder.ts'
 import { createContextFitter } from './context/context-fitter.ts'
 import { createContextReader } from './context/context-reader.ts'
+import type { KnowledgeSettings } from '#contracts/knowledge-settings.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
+import type { AskProvider } from '#contracts/provider.ts'
 import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { createToldAnswers } from './governance/answers/told-answers.ts'
@@ -95,6 +97,7 @@ export function composeRuntime(
       ...objects,
       createMeter: sessions.createMeter,
       createNotes: rooms.memory.createNotes,
+      createDocuments: rooms.memory.createDocuments,
       clock: sources.clock,
       sessions: gateway,
       timing: { ...defaultPrincipalTiming, ...(keepUsageDays && { keepUsageDays }), ...timing },
@@ -132,6 +135,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
       ...rooms.schedules.gateway,
     },
     memory: rooms.memory.longTerm,
+    knowledge: rooms.memory.knowledge,
     agents: agents.directory,
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
@@ -182,15 +186,14 @@ function composeWork(parts: WorkParts) {
   const { installed, validator, outputs, unseenWords: words } = catalog
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles }] = [sessions, storage]
-  const memory = composeMemory({
-    ...sources,
-    ...catalog.words,
-    memoryOwners: storage.memoryOwners,
-    sealing: governance.sealing,
-    keyedHash,
-    randomBytes: secureBytes,
-    namespace: env.PRINCIPAL,
-  })
+  const { memoryOwners } = storage
+  const keys = { memoryOwners, sealing: governance.sealing, keyedHash, randomBytes: secureBytes }
+  const askProvider: AskProvider = async (...asked) => (await agents.now()).askProvider(...asked)
+  const stored = { ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL }
+  const memory = composeMemory({ ...stored, askProvider })
+  const settingsOf = (agent: string): Promise<KnowledgeSettings | undefined> =>
+    agents.knowledgeOf(agent)
+  const knowledgeTools = memory.knowledgeTools(settingsOf)
   const plugins = composePlugins({
     ...common,
     installed,
@@ -252,7 +255,7 @@ function composeWork(parts: WorkParts) {
     persona: skills.persona,
     load: plugins.load,
     wireServers: mcp.wire,
-    own: [parts.schedules.tools],
+    own: [parts.schedules.tools, knowledgeTools],
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)
@@ -262,7 +265,8 @@ function composeWork(parts: WorkParts) {
   const thinking = composeThinking((one) => answers.around(around(hooks.around(one))), validator)
   const gates = { ...governance.policy, validator, outputs, hooks: words.around(hooks.tools) }
   const builder = createContextBuilder({ count, readTool: readOutputName })
-  const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })
+  const fitting = { outputs, aroundSummary, askProvider }
+  const context = createContextFitter({ ...sources, ...fitting, builder, models })
   const guarded = { ...thinking, models: answers.behind(models) }
   const session = {
     kernel: composeKernel({ ...sources, ...guarded, gates, context }),

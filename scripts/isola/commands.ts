@@ -9,6 +9,7 @@ import doctor from './doctor.ts'
 import expose from './expose.ts'
 import http from './http.ts'
 import key from './key.ts'
+import knowledge from './knowledge.ts'
 import login from './login.ts'
 import mcp from './mcp.ts'
 import memory from './memory.ts'
@@ -45,6 +46,7 @@ export const commands: readonly Module[] = [
   http,
   expose,
   memory,
+  knowledge,
   skill,
   trust,
   secret,

@@ -2,35 +2,16 @@
 import { readFile } from 'node:fs/promises'
 import type { Client, Reply } from '../../src/client/client.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { isDeployment, ofOne, where, whereOf } from './memory-options.ts'
 import { short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
 type Note = Reply<'GET /api/memory/:note'>
-type Scope = Note['scope']
 
-const where = {
-  scope: { type: 'string', about: 'principal, agent or deployment' },
-  agent: { type: 'string', value: 'id', about: 'of scope agent: whose' },
-} as const satisfies Options
-const isDeployment = {
-  deployment: { type: 'boolean', about: "the deployment's, not your own" },
-} as const satisfies Options
 const adding = {
   ...where,
   ...dryRun,
 } as const satisfies Options
-
-const scopes: readonly string[] = ['principal', 'agent', 'deployment'] satisfies readonly Scope[]
-
-/** What the two options say, for a query or a body. */
-function whereOf({ scope, agent }: ValuesOf<typeof where>) {
-  if (scope !== undefined && !scopes.includes(scope))
-    throw new UsageError(`--scope is principal, agent or deployment, not ${scope}.`)
-  const of = scope ?? (agent === undefined ? undefined : 'agent')
-  return { ...(of !== undefined && { scope: of as Scope }), ...(agent !== undefined && { agent }) }
-}
-const ofOne = ({ deployment }: ValuesOf<typeof isDeployment>) =>
-  deployment ? ({ scope: 'deployment' } as const) : {}
 
 const rowsOf = (notes: readonly Note[]) =>
   notes.length === 0

@@ -7,7 +7,16 @@ import { folderIn } from './place.mjs'
  */
 const folderOrders = {
   sessions: ['storage', 'entry', 'floor', 'responses', 'log', 'runs', 'waiting', 'upkeep'],
-  plugins: ['secrets', 'sandbox', 'loading', 'admission', 'capabilities', 'hooks', 'tools'],
+  plugins: [
+    'secrets',
+    'sandbox',
+    'loading',
+    'admission',
+    'capabilities',
+    'hooks',
+    'providers',
+    'tools',
+  ],
   catalog: ['schema', 'search', 'lifecycle'],
 }
 

@@ -83,6 +83,7 @@ export function toAgentSpec(source: AgentSource, prompts: PromptStore): AgentSpe
     ...(agent.output_schema && { outputSchema: agent.output_schema }),
     ...(agent.context && { context: agent.context }),
     ...(agent.memory && { memory: agent.memory }),
+    ...(agent.knowledge && { knowledge: agent.knowledge }),
   }
 }
 

@@ -78,7 +78,15 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
     const problems = [...loaded.problems, ...remote.problems, ...catalog.problems]
     return { ...loaded, directory, ownerOf, prompt, problems }
   }
-  return { wire, ...createLiveDirectory({ ...installed, initial, onFault, build: wire }) }
+  const live = createLiveDirectory({ ...installed, initial, onFault, build: wire })
+  return {
+    wire,
+    ...live,
+    /** What an agent's manifest says of documents. */
+    knowledgeOf: async (agent: string) =>
+      (await live.now()).plugins.find(({ manifest }) => manifest.id === agent)?.manifest.agent
+        ?.knowledge,
+  }
 }
 
 /** Who plans and reflects. */

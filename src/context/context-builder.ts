@@ -9,8 +9,9 @@ import type {
 } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 import { mostArchives } from './archive.ts'
+import { chosenLayout, told, type Chosen } from './chosen.ts'
 import { clear, minCleared, planned, type Answer } from './clear.ts'
-import { answersIn, lastSteps, layOut, type LayoutDeps } from './layout.ts'
+import { answersIn, lastSteps, layOut, type Layout, type LayoutDeps } from './layout.ts'
 import { pinsOf, type Pin } from './pins.ts'
 import { leastSummaryOf } from './rule-summary.ts'
 import { inputCostOf, perRequest, toSizes, type Sizes } from './sizes.ts'
@@ -91,7 +92,9 @@ async function build(
       ),
   }
   const open = { ...deps, view, previous, reason, tokens }
-  const made = (await clearResults(open)) ?? (await withSummary(open))
+  const chosen = await chosenLayout(open)
+  const taken = chosen && 'layout' in chosen ? await asLaidOut(open, chosen) : undefined
+  const made = taken ?? told(chosen, (await clearResults(open)) ?? (await withSummary(open)))
   signal.throwIfAborted()
   if (made) return made
   if (tokens > sizes.window) throw tooLarge(deps)
@@ -197,7 +200,7 @@ async function clearResults(open: Open): Promise<BuiltContext | undefined> {
 
 /** Stage two: everything old that need not stay is in a summary. */
 async function withSummary(open: Open): Promise<BuiltContext | undefined> {
-  const { input, pins, sizes, tokens, steps } = open
+  const { pins, sizes, tokens, steps } = open
   const layout = layOut(open)
   const isNothing = layout.tokens >= tokens * (1 - leastGain)
   if (isNothing && (layout.tokens >= tokens || tokens <= sizes.window)) return undefined
@@ -207,10 +210,20 @@ async function withSummary(open: Open): Promise<BuiltContext | undefined> {
   const isLastGone = pins.fresh > 1 && layout.stayed.last <= steps.length - pins.fresh
   const isTooLittle = layout.tokens > sizes.budget || isLastGone || layout.unpinned.some(isWords)
   if (open.reason === 'budget' && isTooLittle) return undefined
+  return asLaidOut(open, { layout })
+}
+
+/** What a layout leaves, and a summary of the rest. */
+async function asLaidOut(
+  open: Open,
+  { layout, prose, from }: Omit<Extract<Chosen, { layout: Layout }>, 'from'> & { from?: string },
+): Promise<BuiltContext | undefined> {
+  const { input, pins, steps } = open
   const decided = steps.filter((step) => pins.of.get(step) === 'decision')
   const made = await summarize({
     ...open,
     layout,
+    given: prose,
     isByRule: open.reason === 'budget',
     decisions: new Set<Message>(
       decided.flatMap((step) => answersIn(step, input).map(([, answer]) => answer)),
@@ -221,8 +234,10 @@ async function withSummary(open: Open): Promise<BuiltContext | undefined> {
     archives: made.archives,
     ids: made.ids,
     report: {
-      stage: 'summary',
-      by: made.by,
+      ...(made.gone > 0 || !from
+        ? { stage: 'summary' as const, by: made.by }
+        : { stage: 'results' as const }),
+      ...(from !== undefined && { chosenBy: from }),
       ...(made.refused !== undefined && { refused: made.refused }),
       left: { results: made.results, messages: made.gone, notKept: made.notKept },
       stayed: {

@@ -6,12 +6,14 @@ import {
 } from '#contracts/context.ts'
 import type { ContextFitter, FittingTurn } from '#contracts/context-fitter.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import type { JsonObject } from '#contracts/json.ts'
 import type { RunInput } from '#contracts/kernel.ts'
 import { joinLabels, ownLabel, type Label } from '#contracts/label.ts'
 import { labelOfAll } from '#contracts/message-label.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { PlannerState } from '#contracts/plan.ts'
 import type { OutputStore } from '#contracts/policy.ts'
+import type { AskProvider } from '#contracts/provider.ts'
 import type { Sources } from '#contracts/sources.ts'
 
 export interface ContextFitterParts {
@@ -20,13 +22,15 @@ export interface ContextFitterParts {
   /** Where what leaves is kept. */
   readonly outputs: Pick<OutputStore, 'keep'>
   readonly sha256: Sources['sha256']
+  /** Asks the plugin that provides the context; absent where there are none. */
+  readonly askProvider?: AskProvider
   /** What is around every model call is around the one for a summary. Nothing is if absent. */
   readonly aroundSummary?: (state: PlannerState) => PlannerState['generate']
 }
 
 /** Fits what was said in a run into the model that will answer it. */
 export function createContextFitter(parts: ContextFitterParts): ContextFitter {
-  const { builder, models, outputs, sha256, aroundSummary } = parts
+  const { builder, models, outputs, sha256, askProvider, aroundSummary } = parts
   /** Under its own content: whoever keeps it again after a crash writes the same. */
   const keepIn =
     (of: Pick<RunInput, 'session' | 'rootSession'>, label: Label) => async (text: string) => {
@@ -63,6 +67,10 @@ export function createContextFitter(parts: ContextFitterParts): ContextFitter {
         isDecided: isDecided && !turn.force,
         isDecision: (message) => message.role === 'tool' && message.decided === true,
         ...(isLeftOver && { isLeftOver }),
+        ...(askProvider && {
+          choose: (request: JsonObject) =>
+            askProvider('context', { principal: run.principal, request }),
+        }),
         // A handle is its session's: a client that goes on elsewhere could not open it.
         ...(run.options.compact !== 'client' && {
           keep: keepIn({ session, rootSession }, labelOfAll(messages)),

@@ -23,6 +23,8 @@ export interface SummaryDeps {
   readonly previous: Compaction | undefined
   readonly decisions: ReadonlySet<Message>
   readonly leastSummary: number
+  /** A plugin's words, in place of a model's. */
+  readonly given?: Prose | undefined
   /** Money is what is short: no model is asked. */
   readonly isByRule: boolean
 }
@@ -35,7 +37,7 @@ export interface Summarized {
   /** How many of them the summary names. */
   readonly namedIds: number
   readonly unpinned: readonly Unpinned[]
-  readonly by: 'model' | 'rule'
+  readonly by: 'model' | 'rule' | 'provider'
   readonly refused?: string
   readonly spent: { readonly tokens: number; readonly costNanoUsd: number }
   readonly results: number
@@ -73,7 +75,7 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
     ids: namedIds(messages, layout.goneTo, previous?.ids),
     archives,
   }
-  const prose = await proseOf(deps, gone)
+  const prose = deps.given ?? (await proseOf(deps, gone))
   const text = prose && 'text' in prose ? prose.text : undefined
   const summary = ruleSummary(material, {
     maxTokens: layout.summaryTokens - formatTokens,
@@ -111,7 +113,7 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
       ...(summary.ids < material.ids.length ? (['ids'] as const) : []),
       ...(summary.hasAllArchives ? [] : (['archives'] as const)),
     ],
-    by: text === undefined ? 'rule' : 'model',
+    by: text === undefined ? 'rule' : deps.given ? 'provider' : 'model',
     ...(prose && 'refused' in prose && { refused: prose.refused }),
     spent: prose?.spent ?? { tokens: 0, costNanoUsd: 0 },
     results,

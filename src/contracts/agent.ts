@@ -2,6 +2,7 @@ import type { ContextSettings } from './context.ts'
 import type { JsonObject, JsonSchema } from './json.ts'
 import type { Label } from './label.ts'
 import type { Limits, Usage } from './lease.ts'
+import type { KnowledgeSettings } from './knowledge-settings.ts'
 import type { MemorySettings } from './memory-settings.ts'
 import type { ModelParameters } from './model.ts'
 
@@ -38,6 +39,8 @@ export interface AgentSpec {
   readonly context?: ContextSettings
   /** What it is reminded of, and what it keeps; nothing if absent. */
   readonly memory?: MemorySettings
+  /** Whose documents it looks things up in; everybody's and its own if absent. */
+  readonly knowledge?: KnowledgeSettings
   /** Which template and version made the instructions. */
   readonly provenance: { readonly template: string; readonly version: string }
   /** Whose voice is in the instructions. */

@@ -1,9 +1,10 @@
 import * as z from 'zod'
-import type { Json } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 import type { Label } from './label.ts'
 import type { Limits } from './lease.ts'
 import type { Message, TaintLabel } from './message.ts'
 import type { ContextModel, ToolDefinition } from './model.ts'
+import type { ProvidedAnswer } from './provider.ts'
 
 /** When an agent's context is compacted and to what, as shares of what its model takes as input. */
 export const contextSettingsSchema = z
@@ -81,6 +82,8 @@ export interface ContextInput {
    * any other one ends the step. Absent: by rule.
    */
   readonly summarize?: (request: SummaryRequest) => Promise<SummaryReply>
+  /** Asks the plugin that provides the context. Nothing if none does; absent: there are none here. */
+  readonly choose?: (asked: JsonObject) => Promise<ProvidedAnswer | undefined>
   readonly signal: AbortSignal
 }
 
@@ -170,7 +173,11 @@ export interface CompactionReport {
   readonly reason: 'start' | 'budget' | 'context_error' | 'requested'
   readonly stage: 'results' | 'summary'
   /** Of a summary. */
-  readonly by?: 'model' | 'rule'
+  readonly by?: 'model' | 'rule' | 'provider'
+  /** The plugin that chose what leaves. */
+  readonly chosenBy?: string
+  /** Why the choice of the plugin that provides this did not count: it was made as if there were none. */
+  readonly notChosen?: string
   /** Why no model made the summary: the code with which it was refused. */
   readonly refused?: string
   /** Input tokens of the call, tools included. */

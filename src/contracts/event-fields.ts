@@ -235,7 +235,11 @@ export const compaction = {
   stage: z
     .enum(['results', 'summary'])
     .describe('old results of tools behind handles, or a summary of everything old'),
-  by: z.enum(['model', 'rule']).exactOptional().describe('who made the summary'),
+  by: z.enum(['model', 'rule', 'provider']).exactOptional().describe('who made the summary'),
+  chosenBy: text.exactOptional().describe('the plugin that chose what leaves'),
+  notChosen: text
+    .exactOptional()
+    .describe('why what the plugin chose did not count; it was chosen as without one'),
   refused: text.exactOptional().describe('why no model made it'),
   tokensBefore: number.describe('estimated input of the call, tools included'),
   tokensAfter: number,

@@ -4,11 +4,13 @@ import { cronProblem } from './cron.ts'
 import { checkAgentHandoff, checkToolHandoff, handoffSchema } from './handoff.ts'
 import { IsolaError } from './errors.ts'
 import type { JsonSchema } from './json.ts'
+import { knowledgeSettingsSchema } from './knowledge-settings.ts'
 import { grantsSchema } from './manifest-grants.ts'
 import { eventManifests, subscriptionManifests } from './manifest-events.ts'
 import { offerProblems, promptManifests, resourceManifests } from './manifest-offers.ts'
 import { memorySettingsSchema } from './memory-settings.ts'
 import type { Plugin } from './plugin.ts'
+import { providerKinds } from './provider.ts'
 import { sharedParts } from './shared-parts.ts'
 
 const id = z
@@ -118,6 +120,7 @@ const agentManifest = z.strictObject({
   memory: memorySettingsSchema.optional(),
   /** Events that begin a run of it. */
   subscribes: subscriptionManifests,
+  knowledge: knowledgeSettingsSchema.optional(),
 })
 
 /** Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents else. */
@@ -168,6 +171,8 @@ export const manifestSchema = z
         resources: resourceManifests,
         prompts: promptManifests,
         events: eventManifests,
+        /** What it does in the place of what is built in. */
+        providers: z.array(z.enum(providerKinds)).max(providerKinds.length).default([]),
       })
       .prefault({}),
     grants: grantsSchema.prefault({}),
@@ -211,6 +216,7 @@ export const manifestSchema = z
       ...(manifest.contributes.hooks.length > 0 ? ['contributes.hooks is not empty'] : []),
       ...(manifest.contributes.resources.length > 0 ? ['contributes.resources is not empty'] : []),
       ...(manifest.contributes.prompts.length > 0 ? ['contributes.prompts is not empty'] : []),
+      ...(manifest.contributes.providers.length > 0 ? ['contributes.providers is not empty'] : []),
       ...(manifest.schedule === undefined ? [] : ['there is a schedule']),
     ]
     if (needsCode[0] !== undefined && manifest.entrypoint === undefined) {
@@ -218,6 +224,14 @@ export const manifestSchema = z
         code: 'custom',
         path: ['entrypoint'],
         message: `is required when ${needsCode[0]}`,
+      })
+    }
+    if (manifest.contributes.providers.length > 0 && manifest.grants.storage?.scope === 'session') {
+      context.addIssue({
+        code: 'custom',
+        path: ['grants', 'storage', 'scope'],
+        message:
+          'must be principal or deployment beside contributes.providers: those are asked outside of sessions',
       })
     }
     if (manifest.schedule !== undefined && names.has('execute')) {

@@ -1,7 +1,10 @@
+import * as z from 'zod'
 import { number, text } from './event-fields.ts'
 import { deploymentKind as kind } from './event-kind.ts'
+import type { Json } from './json.ts'
+import { providerKinds } from './provider.ts'
 
-/** What becomes of long-term memory outside of runs. */
+/** What becomes of long-term memory and of documents outside of runs. */
 export const memoryEventSchemas = {
   memory_changed: kind(
     'What is remembered was changed by somebody, not by an agent. No note is on the record.',
@@ -13,4 +16,22 @@ export const memoryEventSchemas = {
       request: text.exactOptional().describe('the id of the request; absent if it had none'),
     },
   ),
+  knowledge_changed: kind(
+    'Documents that agents look things up in were put or removed. Neither name nor text is on the record.',
+    {
+      owner: text.describe('the principal whose they are, or who changed those of the deployment'),
+      change: text.describe('`added`, `changed` or `removed`'),
+      scope: text.exactOptional().describe('absent: all of them'),
+      count: number.describe('of documents'),
+      request: text.exactOptional().describe('the id of the request; absent if it had none'),
+    },
+  ),
+  provider_told: kind(
+    'Code of a plugin that stands in for memory, knowledge or context asked or said something. The other fields are those of the event.',
+    {
+      plugin: text,
+      provider: z.enum(providerKinds),
+      event: text.describe('the kind of event, such as `network_requested`'),
+    },
+  ).catchall(z.json() as z.ZodType<Json>),
 } as const

@@ -2,8 +2,8 @@ import { toLimits } from './agent-limits.ts'
 import type { AgentManifest, HookManifest, Manifest, RequestedGrants } from './manifest.ts'
 import { emitTool } from './manifest-events.ts'
 import { getPromptTool, readResourceTool } from './manifest-offers.ts'
-import type { MemorySettings } from './memory-settings.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
+import { providerTexts, type ProviderKind } from './provider.ts'
 import type { SharedPart } from './shared-parts.ts'
 import { slotText } from './secret-slot.ts'
 import { toVisible } from './visible-text.ts'
@@ -17,6 +17,8 @@ export interface Permit {
   /** Tools that its own code may call. */
   readonly usesTools: readonly string[]
   readonly hooks: readonly HookManifest[]
+  /** What it does in the place of what is built in. */
+  readonly providers?: readonly ProviderKind[]
   /** Tools that its agent may call, and what a call of the agent may spend. */
   readonly agent?: {
     readonly model: string
@@ -28,7 +30,7 @@ export interface Permit {
     readonly shares?: readonly SharedPart[]
     readonly emitsSkills?: true
     readonly writesCode?: true
-    /** What of long-term memory it has without asking for it. */
+    /** What of long-term memory and documents it has without asking for it. */
     readonly memory?: readonly string[]
     /** Events that begin a run of it. */
     readonly subscribes?: readonly string[]
@@ -64,6 +66,7 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
     grants,
     usesTools: uses_tools,
     hooks: contributes.hooks,
+    ...(contributes.providers.length > 0 && { providers: contributes.providers }),
     ...(agent && {
       agent: {
         model: agent.model,
@@ -73,7 +76,7 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
         ...(shares.length > 0 && { shares }),
         ...(agent.allow_skill_emission && { emitsSkills: true }),
         ...(agent.code_mode && { writesCode: true }),
-        ...(agent.memory && { memory: memoryOf(agent.memory) }),
+        ...((agent.memory ?? agent.knowledge) && { memory: memoryOf(agent) }),
         ...(agent.subscribes && { subscribes: agent.subscribes.map(({ event }) => event) }),
       },
     }),
@@ -86,9 +89,17 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
   }
 }
 
-const memoryOf = ({ scope, hydrate, write }: MemorySettings): readonly string[] => [
-  ...(hydrate === 'none' ? [] : scope.map((one) => `is reminded of what is remembered (${one})`)),
-  ...(write === 'none' ? [] : ['keeps what is said to it beyond the session']),
+const memoryOf = ({
+  memory,
+  knowledge,
+}: Pick<AgentManifest, 'memory' | 'knowledge'>): readonly string[] => [
+  ...(!memory || memory.hydrate === 'none'
+    ? []
+    : memory.scope.map((one) => `is reminded of what is remembered (${one})`)),
+  ...(!memory || memory.write === 'none' ? [] : ['keeps what is said to it beyond the session']),
+  ...(knowledge && knowledge.hydrate > 0
+    ? knowledge.scope.map((one) => `is shown passages of documents (${one})`)
+    : []),
 ]
 
 const namesOf = (tools: Manifest['contributes']['tools']): readonly string[] =>
@@ -115,6 +126,7 @@ function linesOf({
   grants,
   usesTools,
   hooks,
+  providers,
   agent,
   schedule,
   publishes = [],
@@ -141,6 +153,7 @@ function linesOf({
     ...(isolate ? [one('isolate: runs code that a model wrote')] : []),
     ...usesTools.map((name) => one(`tools: its code calls ${name}`)),
     ...hooks.map(({ on, match }) => one(`hook: ${on} of ${match}`)),
+    ...(providers ?? []).map((kind) => one(`provider: ${providerTexts[kind]} (${kind})`)),
     ...(agent ? [one(`agent: runs on ${agent.model}`)] : []),
     ...(agent?.usesTools ?? []).map((name) => one(`agent: calls ${name}`)),
     ...(agent?.shares ?? []).map((part) => one(`agent: shares ${part} with its caller`)),

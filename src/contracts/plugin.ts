@@ -342,6 +342,16 @@ export type PromptFunction = (
   capabilities: Capabilities,
 ) => Promise<string | readonly PromptMessage[]>
 
+/**
+ * Answers in the place of what is built in. A request is JSON with a `verb` and whose it is (`principal`, `places`); the
+ * verbs and answers of each kind are on the page about plugins. Asked outside of sessions: without tools, model and
+ * isolate, and with storage of a principal or the deployment.
+ */
+export type ProviderFunction<I = Input> = (
+  request: I,
+  capabilities: Capabilities,
+) => Promise<unknown>
+
 /** An agent with code of its own: one method (Y5). */
 export interface AgentCode {
   readonly invoke: (
@@ -402,7 +412,8 @@ export interface PluginParts<Inputs = Readonly<Record<string, Input>>> {
   readonly schedule?: ScheduleCode
   /** By the point each listens at; those of `contributes.hooks`. */
   readonly hooks?: Readonly<Record<string, HookFunction>>
-  readonly providers?: unknown
+  /** By kind; those of `contributes.providers`. */
+  readonly providers?: Readonly<Record<string, ProviderFunction>>
   /** By name; those of `contributes.resources`. */
   readonly resources?: Readonly<Record<string, ResourceFunction>>
   /** By name; those of `contributes.prompts`. */

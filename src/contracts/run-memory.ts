@@ -1,4 +1,5 @@
 import type { AgentResult } from './agent.ts'
+import type { KnowledgeSettings } from './knowledge-settings.ts'
 import type { MemorySettings } from './memory-settings.ts'
 import type { Message } from './message.ts'
 
@@ -12,10 +13,16 @@ export interface RememberedRun {
   readonly asked: readonly Message[]
 }
 
-/** Long-term memory around a run, for agents that have one. */
+/** Long-term memory and documents around a run, for agents that have them. */
 export interface RunMemory {
-  /** What it is reminded of, with the labels of that; nothing where nothing fits. Never rejects: a run goes on without. */
-  readonly recall: (run: RememberedRun, settings: MemorySettings) => Promise<Message | undefined>
+  /** What it is reminded of and shown, with the labels of that; nothing where nothing fits. Never rejects: a run goes on without. */
+  readonly recall: (
+    run: RememberedRun,
+    settings: {
+      readonly memory?: MemorySettings | undefined
+      readonly knowledge?: KnowledgeSettings | undefined
+    },
+  ) => Promise<Message | undefined>
   /** Keeps what was said in it. Never rejects. */
   readonly keep: (
     run: RememberedRun,

@@ -22,7 +22,8 @@ export interface Ids {
       | 'ref'
       | 'sch'
       | 'sub'
-      | 'mem',
+      | 'mem'
+      | 'pas',
   ) => string
   /** 32 lowercase hex characters, W3C trace id. */
   readonly traceId: () => string

@@ -17,6 +17,12 @@ import type {
 import type { EndedCredential, HeldWorkRequest } from '#contracts/held-work.ts'
 import type { PlatformMeter } from '#contracts/platform.ts'
 import type {
+  KnowledgeAnswer,
+  KnowledgeApi,
+  KnowledgeRequest,
+  KnowledgeStore,
+} from '#contracts/knowledge.ts'
+import type {
   LongTermMemory,
   MemoryAnswer,
   MemoryApi,
@@ -52,6 +58,7 @@ export interface PrincipalRuntime {
   readonly createSpace: (storage: DurableObjectStorage) => Space
   /** Its long-term memory, under a key that is bound to `owner`. */
   readonly createNotes: (storage: DurableObjectStorage, owner: string) => LongTermMemory
+  readonly createDocuments: (storage: DurableObjectStorage, owner: string) => KnowledgeStore
   readonly createMeter: (storage: DurableObjectStorage) => PlatformMeter
   readonly createSchedules: CreateScheduleHost<DurableObjectStorage>
 }
@@ -66,7 +73,7 @@ const maxListed = 200
  * only after its rows are durable (the platform's output gate), so a restart forgets nothing it promised.
  */
 export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
-  return class extends DurableObject<Env> implements PrincipalApi, MemoryApi {
+  return class extends DurableObject<Env> implements PrincipalApi, MemoryApi, KnowledgeApi {
     readonly #runtime = runtimeOf()
     // Before anybody else has the storage.
     readonly #meter = this.#runtime.createMeter(this.ctx.storage)
@@ -76,6 +83,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     readonly #incidents = createIncidentLog(this.#storage)
     readonly #space = this.#runtime.createSpace(this.ctx.storage)
     readonly #notes = this.#runtime.createNotes(this.ctx.storage, this.ctx.id.toString())
+    readonly #documents = this.#runtime.createDocuments(this.ctx.storage, this.ctx.id.toString())
     readonly #rates = createRateWindow(this.#storage)
     readonly #failedLogins = createFailedLoginLog(this.#storage)
     readonly #sweep = createSweepJob({
@@ -84,12 +92,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       job: createPlannedJob(this.lifecycle.jobs, sweepJob),
     })
     readonly #heldJob = createPlannedJob(this.lifecycle.jobs, heldJob)
-    readonly #held = createCredentialWatch({
-      ...this.#runtime,
-      rows: createHeldRows(this.#storage),
-      checkEveryMs: this.#runtime.timing.checkHeldEveryMs,
-      wakeAt: this.#heldJob.at,
-    })
+    readonly #held = watchIn(this.#runtime, this.#storage, this.#heldJob.at)
     readonly #schedules = this.#runtime.createSchedules(this.ctx.storage, this.lifecycle)
 
     onStart(): void {
@@ -181,7 +184,21 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       await this.lifecycle.start()
       return toReply(() => this.#notes(request))
     }
+
+    async knowledge(request: KnowledgeRequest): Promise<Reply<KnowledgeAnswer>> {
+      await this.lifecycle.start()
+      return toReply(() => this.#documents(request))
+    }
   }
+}
+
+const watchIn = (
+  runtime: PrincipalRuntime,
+  storage: Parameters<typeof createHeldRows>[0],
+  wakeAt: Parameters<typeof createCredentialWatch>[0]['wakeAt'],
+) => {
+  const { checkHeldEveryMs: checkEveryMs } = runtime.timing
+  return createCredentialWatch({ ...runtime, rows: createHeldRows(storage), checkEveryMs, wakeAt })
 }
 
 const valued = <T>(value: T): Reply<T> => ({ ok: true, value })

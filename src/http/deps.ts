@@ -4,6 +4,7 @@ import type { ApprovalInbox } from '#contracts/approval.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { McpAdministration } from '#contracts/mcp-administration.ts'
 import type { KeyAdministration } from '#contracts/keys.ts'
+import type { KnowledgeGateway, ReadDocument } from '#contracts/knowledge.ts'
 import type { MemoryGateway } from '#contracts/long-term.ts'
 import type { ModelListing, ModelProvider, ModelStatus } from '#contracts/model.ts'
 import type { OAuthService } from '#contracts/oauth.ts'
@@ -108,6 +109,7 @@ export interface HttpDeps {
   readonly usage: UsageReport
   readonly principals: PrincipalReader
   readonly memory: MemoryGateway
+  readonly knowledge: KnowledgeGateway & { readonly read: ReadDocument }
   /** Where the cost of a day is limited, in words for an operator. May throw. */
   readonly costLimits: () => Promise<readonly string[]>
   readonly keys: KeyAdministration

@@ -9,16 +9,11 @@ import { noFields } from '#contracts/api/requests/lists.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
 import { joinLabels, labelFrom } from '#contracts/label.ts'
-import {
-  placeOf,
-  type LongTermMemory,
-  type MemoryScope,
-  type NewNote,
-  type NotePlace,
-} from '#contracts/long-term.ts'
+import { placeOf, type LongTermMemory, type NewNote } from '#contracts/long-term.ts'
 import { readJsonObject } from './body.ts'
 import type { HttpContext, HttpDeps } from './deps.ts'
 import { defaultListLimit } from './list-queries.ts'
+import { placesOf, type Where } from './memory-places.ts'
 import { administrator } from './operator/administrator.ts'
 import { jsonResponse } from './responses.ts'
 import type { AddRoute } from './routes.ts'
@@ -26,11 +21,6 @@ import { parseFields } from './validate.ts'
 
 /** What somebody writes down: the principal's own, whoever said it first. */
 const own = labelFrom('memory', { integrity: 'data' })
-
-interface Where {
-  readonly scope?: MemoryScope | undefined
-  readonly agent?: string | undefined
-}
 
 /** `/api/memory…`: what is remembered for the caller, and for the deployment. Nobody reads another principal's. */
 export function addMemoryRoutes(addRoute: AddRoute, deps: HttpDeps): void {
@@ -149,16 +139,3 @@ const toNote = ({ label, ...note }: Omit<NewNote, 'origin'>, principal: string):
   // Never better than what somebody writes down.
   label: joinLabels([own, ...(label ? [label] : [])]),
 })
-
-/** Without a scope all that is in the object. */
-async function placesOf(
-  { scope, agent }: Where,
-  memory: LongTermMemory,
-): Promise<{ readonly places?: readonly NotePlace[] }> {
-  if (scope === undefined && agent === undefined) return {}
-  if (scope !== undefined && scope !== 'agent') return { places: [placeOf(scope, '')] }
-  if (agent !== undefined) return { places: [placeOf('agent', agent)] }
-  const { stats = [] } = await memory({ verb: 'stats' })
-  const agents = stats.flatMap((one) => one.agent ?? [])
-  return { places: agents.map((one) => placeOf('agent', one)) }
-}

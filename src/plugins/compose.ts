@@ -24,6 +24,7 @@ import { fetchArchive } from './admission/fetch-archive.ts'
 import { createTryOut, type TryOutDeps } from './admission/try-out.ts'
 import { createNetworkNow, type NetworkNowDeps } from './capabilities/open-network.ts'
 import { createScopedStorage } from './capabilities/storage/scoped-storage.ts'
+import { createProviders } from './providers/providers.ts'
 import { createReplyRedactor } from './secrets/reply-redactor.ts'
 import {
   createRevocationWatch,
@@ -81,6 +82,8 @@ export function composePlugins(parts: PluginParts) {
     load: (snapshot: PluginSnapshot) => {
       const { plugins, problems } = pluginsOf(parts.bundled, snapshot)
       const loaded = loadPlugins(plugins, { validator, isolates: host })
+      const told = { ...hookParts, traceId: ids.traceId, log: parts.log }
+      const providers = createProviders(loaded.plugins, told)
       const memoryOf = (agent: string) =>
         loaded.plugins.find(({ manifest }) => manifest.id === agent)?.manifest.agent?.memory
       return {
@@ -90,7 +93,8 @@ export function composePlugins(parts: PluginParts) {
           tools: toToolEntries(plugin, { ...capabilities, memoryOf }),
         })),
         hooks: createHooks(loaded.plugins, { ...hookParts, traceId: ids.traceId, record }),
-        problems: [...problems, ...loaded.problems, ...loaded.warnings],
+        askProvider: providers.ask,
+        problems: [...problems, ...loaded.problems, ...loaded.warnings, ...providers.problems],
       }
     },
     tryOut: (wire: TryOutDeps['wire']) => createTryOut({ wire, isolates: host }),

@@ -26,7 +26,7 @@ import type { GoneClient, HttpDeps } from '../../src/http/deps.ts'
 import { composeEntry } from '../../src/sessions/entry/compose.ts'
 import type { ErrorBody } from '../../src/http/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
-import { createFakeLongTerm } from './long-term.ts'
+import { createFakeKnowledge, createFakeLongTerm } from './long-term.ts'
 import { createMemoryTrust } from './trust.ts'
 import { shelfOf } from './skills.ts'
 import { createMemorySecrets, masterKeyOf, sealingSources } from './secrets.ts'
@@ -361,6 +361,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     limits: { request: async () => {}, visitor: async () => {}, newSession: async () => {} },
     keys: createKeyAdministration({ ...sources, keys: createMemoryKeys() }),
     memory: createFakeLongTerm(),
+    knowledge: createFakeKnowledge(),
     trust: createTrustAdministration({ ...sources, store: createMemoryTrust() }),
     audit: {
       query: async (query) => {

@@ -1,8 +1,16 @@
 import { createHmac } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
+import type {
+  KnowledgeGateway,
+  KnowledgeStore,
+  ReadDocument,
+} from '../../src/contracts/knowledge.ts'
 import type { LongTermMemory, MemoryGateway } from '../../src/contracts/long-term.ts'
 import { createSealing } from '../../src/governance/secrets/sealing.ts'
 import { queryTerms, termsOf } from '../../src/catalog/search/words.ts'
+import { createKnowledgeStore } from '../../src/memory/knowledge/knowledge-store.ts'
+import { readDocument } from '../../src/memory/knowledge/read-document.ts'
+import type { NoteStoreDeps } from '../../src/memory/long-term/note-book.ts'
 import { createNoteStore } from '../../src/memory/long-term/note-store.ts'
 import type { NoteStorage } from '../../src/memory/long-term/note-rows.ts'
 import { masterKeyOf, sealingSources } from './secrets.ts'
@@ -57,15 +65,25 @@ interface NoteStoreOptions {
 }
 
 /** The notes of one object, over SQLite in memory. */
-export function createTestNotes({
-  storage = createNoteStorage(),
-  owner = 'object',
-  masterKeys = [masterKeyOf(1)],
-  nowMs = () => 0,
-}: NoteStoreOptions = {}): LongTermMemory {
+export const createTestNotes = (options: NoteStoreOptions = {}): LongTermMemory =>
+  createTestStore(createNoteStore, options)
+
+/** The documents of one object, in the same way. */
+export const createTestDocuments = (options: NoteStoreOptions = {}): KnowledgeStore =>
+  createTestStore(createKnowledgeStore, options)
+
+function createTestStore<T>(
+  create: (storage: NoteStorage, owner: string, deps: NoteStoreDeps) => T,
+  {
+    storage = createNoteStorage(),
+    owner = 'object',
+    masterKeys = [masterKeyOf(1)],
+    nowMs = () => 0,
+  }: NoteStoreOptions,
+): T {
   let count = 0
   const [current, previous] = masterKeys
-  return createNoteStore(storage, owner, {
+  return create(storage, owner, {
     termsOf,
     queryTerms,
     sealing: createSealing({ current, previous }, sealingSources),
@@ -77,12 +95,23 @@ export function createTestNotes({
 }
 
 /** Objects in memory, made when they are first asked. */
-export function createFakeLongTerm(): MemoryGateway {
-  const objects = new Map<string, LongTermMemory>()
-  const at = (owner: string): LongTermMemory => {
-    const object = objects.get(owner) ?? createTestNotes({ owner })
+export const createFakeLongTerm = (): MemoryGateway => createFakeGateway(createTestNotes)
+
+/** The same of documents, with the way to read one. */
+export const createFakeKnowledge = (): KnowledgeGateway & { readonly read: ReadDocument } => ({
+  ...createFakeGateway(createTestDocuments),
+  read: readDocument,
+})
+
+function createFakeGateway<T>(create: (options: NoteStoreOptions) => T) {
+  const objects = new Map<string, T>()
+  const at = (owner: string): T => {
+    const object = objects.get(owner) ?? create({ owner })
     objects.set(owner, object)
     return object
   }
-  return { ofPrincipal: (principal) => at(`of ${principal}`), ofDeployment: () => at('deployment') }
+  return {
+    ofPrincipal: (principal: string) => at(`of ${principal}`),
+    ofDeployment: () => at('deployment'),
+  }
 }

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { MemoryApi } from '#contracts/long-term.ts'
 import { toSubscriptionSpec } from '#contracts/subscription-spec.ts'
+import type { KnowledgeApi } from '#contracts/knowledge.ts'
 import type { PrincipalApi } from '#contracts/principal.ts'
 import { ownLabel } from '#contracts/label.ts'
 import type { PluginServiceApi } from '#contracts/plugin-service.ts'
@@ -78,7 +79,7 @@ describe('the page about storage', () => {
 
   it('names every table and column of a principal', async () => {
     const stub = (env.PRINCIPAL as unknown as DurableObjectNamespace).getByName('page')
-    const principal = stub as unknown as PrincipalApi & MemoryApi
+    const principal = stub as unknown as PrincipalApi & MemoryApi & KnowledgeApi
     const limits = { tokens: 1_000, costNanoUsd: 1_000 }
     const about = { principal: 'page', session: 'ses_1', run: 'run_1' }
     await principal.reserve({ ...about, asked: limits, step: 1 }, limits)
@@ -96,6 +97,12 @@ describe('the page about storage', () => {
       place: 'principal',
       notes: [{ text: 'A note.' }],
       budget,
+    })
+    await principal.knowledge({
+      verb: 'put',
+      place: 'principal',
+      document: { name: 'a', type: 'text', hash: 'a', chars: 1, label: ownLabel },
+      passages: [{ text: 'A passage.' }],
     })
     expect(await madeIn(stub)).toEqual(toldOf('A principal'))
   })

@@ -1,5 +1,6 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { withData } from '#contracts/event.ts'
+import type { PluginPin } from '#contracts/generation.ts'
 import type { DecidingPart, PartKindEntry } from '#contracts/part-kind.ts'
 import type { PluginChange, PluginQuota, PluginRow } from '#contracts/plugin-catalog.ts'
 import type { BundleStore, ChangeFacts, PluginStore } from '#contracts/plugin-store.ts'
@@ -43,10 +44,14 @@ export const pluginKind = (deps: PluginKindDeps): PartKindEntry<'plugin'> => ({
   sources: ({ hash }) => [hash],
   epoch: ({ grantEpoch }) => grantEpoch,
   // A guard that some do not know of guards nothing there.
-  binds: ({ permit }) => permit.hooks.length > 0,
+  binds: isAlways,
   // What listens in, and what can be asked for by its name as an agent, is there before anything is called.
-  wire: ({ permit }) => (permit.hooks.length > 0 || permit.agent ? 'always' : 'by name'),
+  wire: (pin) => (isAlways(pin) || pin.permit.agent ? 'always' : 'by name'),
 })
+
+/** It listens in, or does something in the place of what is built in. */
+const isAlways = ({ permit: { hooks, providers } }: PluginPin): boolean =>
+  hooks.length > 0 || providers !== undefined
 
 /** Which plugins of the deployment are not as their manifests say. */
 export const bundledKind = ({

@@ -3,6 +3,7 @@ import type { ApiContracts } from './contract.ts'
 import { healthContracts } from './health.ts'
 import { keyContracts } from './keys.ts'
 import { mcpContracts } from './mcp.ts'
+import { knowledgeContracts } from './knowledge.ts'
 import { memoryContracts } from './memory.ts'
 import { openaiContracts } from './openai.ts'
 import { pluginContracts } from './plugins.ts'
@@ -30,6 +31,7 @@ export type ApiRoutes = typeof healthContracts &
   typeof skillDraftContracts &
   typeof pluginContracts &
   typeof mcpContracts &
+  typeof knowledgeContracts &
   typeof memoryContracts
 
 /** Every route that has a contract, by method and path. */
@@ -48,5 +50,6 @@ export const apiContracts: ApiContracts = {
   ...skillDraftContracts,
   ...pluginContracts,
   ...mcpContracts,
+  ...knowledgeContracts,
   ...memoryContracts,
 } satisfies ApiRoutes

@@ -13,7 +13,7 @@ import {
 import { atMs, count, text } from './shapes.ts'
 
 const scope = z.enum(memoryScopes)
-const note = z
+export const note = z
   .object({
     id: text,
     scope,

@@ -3,7 +3,7 @@ import { joinLabels } from '#contracts/label.ts'
 import type { AddedNote, MemoryAnswer, MemoryRequest, NewNote, Note } from '#contracts/long-term.ts'
 import { checkNote } from './check-note.ts'
 import { compareTexts } from './compare-notes.ts'
-import type { NoteBody, NoteBook, NoteStoreDeps } from './note-book.ts'
+import type { NoteBody, NoteBook, NoteStoreDeps, Written } from './note-book.ts'
 import type { IndexedNote } from './indexed-note.ts'
 import { wordsOf } from './note-words.ts'
 
@@ -26,12 +26,21 @@ export async function addNotes(
   const added: AddedNote[] = []
   for (const note of notes) {
     const { at, body, told } = await plan(note, place, { book, deps })
-    if (!dryRun) await book.write(at, body)
+    if (!dryRun) await book.write([toWritten(at, body)])
     added.push(told)
   }
   if (dryRun) return { added }
   if (budget) book.rows.noteWrites(budget.run, used, deps.clock.nowMs())
   return { added, evicted: book.evict(place) }
+}
+
+/** With the sessions that it came from, which it is forgotten by. */
+export const toWritten = (
+  { id, place, conversation }: Planned['at'],
+  body: NoteBody,
+): Written<NoteBody> => {
+  const sessions = [...new Set(body.origins.flatMap(({ session }) => session ?? []))]
+  return { id, place, conversation, sessions, body }
 }
 
 interface Planned {

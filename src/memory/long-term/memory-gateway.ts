@@ -1,14 +1,10 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import type {
-  LongTermMemory,
-  MemoryApi,
-  MemoryGateway,
-  MemoryOwners,
-} from '#contracts/long-term.ts'
+import type { KnowledgeApi, KnowledgeGateway } from '#contracts/knowledge.ts'
+import type { MemoryApi, MemoryGateway, MemoryOwners } from '#contracts/long-term.ts'
 import { lengthPrefixed, principalParts } from '#contracts/naming.ts'
-import { fromReply } from '#contracts/reply.ts'
+import { fromReply, type Reply } from '#contracts/reply.ts'
 
-/** The objects that keep notes: those of principals, and one of the same class that is no principal's. */
+/** The objects that keep notes and documents: those of principals, and one of the same class that is no principal's. */
 export interface MemoryGatewayDeps {
   readonly namespace: { readonly getByName: (name: string) => unknown }
   readonly sha256: (text: string) => string
@@ -17,36 +13,67 @@ export interface MemoryGatewayDeps {
 
 const deploymentParts = ['memory', 'deployment']
 
-/** Asks the object behind a name; each question takes a new stub, since one whose object was reset stays broken. */
-export function createMemoryGateway({
-  namespace,
-  sha256,
-  memoryOwners,
-}: MemoryGatewayDeps): MemoryGateway {
+/** The ways to what is remembered, and to documents. */
+export function createMemoryGateway(deps: MemoryGatewayDeps): {
+  readonly memory: MemoryGateway
+  readonly knowledge: KnowledgeGateway
+} {
   const noted = new Set<string>()
-  /** Before its first note: a key that nobody knows of would not be sealed anew. */
+  /** Before the first of either: a key that nobody knows of would not be sealed anew. */
   const noteOwner = async (principal: string) => {
     if (noted.has(principal)) return
-    await memoryOwners.add(principal)
+    await deps.memoryOwners.add(principal)
     noted.add(principal)
   }
-  const at =
-    (parts: readonly string[]): LongTermMemory =>
-    async (request) => {
-      const object = namespace.getByName(sha256(lengthPrefixed(parts))) as MemoryApi
-      const reply = await object.memory(request).catch((cause: unknown) => {
-        const message = 'What is remembered cannot be looked up. Try again.'
-        const about = { transient: true, detail: errorMessage(cause), cause }
-        throw new IsolaError('request_unavailable', message, about)
-      })
-      return fromReply(reply)
-    }
+  const given = { ...deps, noteOwner }
   return {
-    ofPrincipal: (principal) => {
-      const ask = at(principalParts(principal))
-      return async (request) => {
-        if (request.verb === 'add' && !request.dryRun) await noteOwner(principal)
-        return ask(request)
+    memory: createGateway(given, {
+      ask: (object: MemoryApi, request: Parameters<MemoryApi['memory']>[0]) =>
+        object.memory(request),
+      isFirst: (request) => request.verb === 'add' && !request.dryRun,
+      away: 'What is remembered cannot be looked up. Try again.',
+    }),
+    knowledge: createGateway(given, {
+      ask: (object: KnowledgeApi, request: Parameters<KnowledgeApi['knowledge']>[0]) =>
+        object.knowledge(request),
+      isFirst: (request) => request.verb === 'put',
+      away: 'Documents cannot be looked up. Try again.',
+    }),
+  }
+}
+
+/** Asks the object behind a name; each question takes a new stub, since one whose object was reset stays broken. */
+function createGateway<Api, Request, Answer>(
+  {
+    namespace,
+    sha256,
+    noteOwner,
+  }: MemoryGatewayDeps & { readonly noteOwner: (principal: string) => Promise<void> },
+  {
+    ask,
+    isFirst,
+    away,
+  }: {
+    readonly ask: (object: Api, request: Request) => Promise<Reply<Answer>>
+    /** Whether it may be what makes a key. */
+    readonly isFirst: (request: Request) => boolean
+    readonly away: string
+  },
+) {
+  const at = (parts: readonly string[]) => async (request: Request) => {
+    const object = namespace.getByName(sha256(lengthPrefixed(parts))) as Api
+    const reply = await ask(object, request).catch((cause: unknown) => {
+      const about = { transient: true, detail: errorMessage(cause), cause }
+      throw new IsolaError('request_unavailable', away, about)
+    })
+    return fromReply(reply)
+  }
+  return {
+    ofPrincipal: (principal: string) => {
+      const asked = at(principalParts(principal))
+      return async (request: Request) => {
+        if (isFirst(request)) await noteOwner(principal)
+        return asked(request)
       }
     },
     ofDeployment: () => at(deploymentParts),

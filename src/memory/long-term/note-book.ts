@@ -4,7 +4,7 @@ import type { Clock, Ids } from '#contracts/sources.ts'
 import type { IndexedNote } from './indexed-note.ts'
 import { createNoteIndex, type NoteIndex } from './note-index.ts'
 import { createNoteRows, type NoteRows, type NoteStorage } from './note-rows.ts'
-import { wordsOf, type WordReader } from './note-words.ts'
+import { wordsOf, type Fields, type WordReader } from './note-words.ts'
 import { createTenantKey, type TenantKey, type TenantKeyDeps } from './tenant-key.ts'
 
 /** What a store of notes takes from outside. */
@@ -17,18 +17,39 @@ export interface NoteStoreDeps
 /** What is sealed of a note. */
 export type NoteBody = Omit<Note, 'id' | 'scope' | 'agent'>
 
+/** What is sealed, of whatever is kept so. */
+interface Body {
+  readonly updatedAtMs: number
+}
+type Kept<B> = B & Pick<Note, 'id' | 'scope' | 'agent'>
+
+/** Something to be written. `sessions`: what it is found by beside its words, for whoever takes it away. */
+export interface Written<B> extends Pick<IndexedNote, 'id' | 'place' | 'conversation'> {
+  readonly sessions: readonly string[]
+  readonly body: B
+}
+
+/** What tells one kind of what is kept so from another. */
+export interface BookKind<B> {
+  /** What its tables begin with, and its key is called by. */
+  readonly name: 'memory' | 'knowledge'
+  readonly fieldsOf: (body: B) => Fields
+}
+
 /** Notes as they are kept: rows, the index over them, and the key that opens them. */
-export interface NoteBook {
+export interface NoteBook<B extends Body = NoteBody> {
   readonly rows: NoteRows
   readonly key: TenantKey
   /** Read from the rows once. */
   readonly index: () => NoteIndex
   /** Undefined for one that was forgotten meanwhile. */
-  readonly read: (note: IndexedNote) => Promise<Note | undefined>
-  readonly readAll: (notes: readonly IndexedNote[]) => Promise<readonly Note[]>
+  readonly read: (note: IndexedNote) => Promise<Kept<B> | undefined>
+  readonly readAll: (notes: readonly IndexedNote[]) => Promise<readonly Kept<B>[]>
+  /** All or none, in the place of those that go, and whatever else belongs to the same change. */
   readonly write: (
-    note: Pick<IndexedNote, 'id' | 'place' | 'conversation'>,
-    body: NoteBody,
+    notes: readonly Written<B>[],
+    gone?: readonly string[],
+    also?: () => void,
   ) => Promise<void>
   /** Throws `request_not_found` for one that is not in these places. */
   readonly known: (id: string, places?: readonly NotePlace[]) => IndexedNote
@@ -49,9 +70,14 @@ export const isIn =
     places?.includes(place) ?? true
 
 /** @param owner The object's id, which its key is bound to. */
-export function createNoteBook(storage: NoteStorage, owner: string, deps: NoteStoreDeps): NoteBook {
-  const rows = createNoteRows(storage)
-  const key = createTenantKey({ ...deps, owner, load: rows.key, save: rows.saveKey })
+export function createNoteBook<B extends Body>(
+  storage: NoteStorage,
+  owner: string,
+  { name, fieldsOf, ...deps }: NoteStoreDeps & BookKind<B>,
+): NoteBook<B> {
+  const rows = createNoteRows(storage, name)
+  const sealedAs = { name: `${name} of ${owner}`, load: rows.key, save: rows.saveKey }
+  const key = createTenantKey({ ...deps, ...sealedAs })
   let loaded: NoteIndex | undefined
   const index = (): NoteIndex => {
     if (loaded) return loaded
@@ -60,10 +86,10 @@ export function createNoteBook(storage: NoteStorage, owner: string, deps: NoteSt
     return loaded
   }
 
-  async function read({ id, place }: IndexedNote): Promise<Note | undefined> {
+  async function read({ id, place }: IndexedNote): Promise<Kept<B> | undefined> {
     const sealed = rows.sealed(id)
     if (!sealed) return undefined
-    const body = JSON.parse(await (await key.open()).open([place, id], sealed)) as NoteBody
+    const body = JSON.parse(await (await key.open()).open([place, id], sealed)) as B
     return { id, ...toScope(place), ...body }
   }
 
@@ -81,13 +107,23 @@ export function createNoteBook(storage: NoteStorage, owner: string, deps: NoteSt
     read,
     remove,
     readAll: async (notes) => (await Promise.all(notes.map(read))).flatMap((note) => note ?? []),
-    async write(note, body) {
+    async write(notes, gone = [], also) {
       const { hash, seal } = await key.open()
-      const sealed = await seal([note.place, note.id], JSON.stringify(body))
-      const sessions = [...new Set(body.origins.flatMap(({ session }) => session ?? []))]
-      const { updatedAtMs } = body
-      const words = wordsOf(body, hash, deps)
-      index().put(rows.put({ ...note, words, updatedAtMs, sealed, sessions }))
+      const sealed = await Promise.all(
+        notes.map(async ({ body, ...note }) => ({
+          ...note,
+          words: wordsOf(fieldsOf(body), hash, deps),
+          updatedAtMs: body.updatedAtMs,
+          sealed: await seal([note.place, note.id], JSON.stringify(body)),
+        })),
+      )
+      const put = storage.transactionSync(() => {
+        rows.remove(gone)
+        also?.()
+        return sealed.map(rows.put)
+      })
+      gone.forEach(index().remove)
+      put.forEach(index().put)
     },
     known(id, places) {
       const note = index().get(id)

@@ -45,41 +45,47 @@ export interface NoteRows {
 
 const keepWritesMs = 30 * 86_400_000
 
-const tables = `
-  CREATE TABLE IF NOT EXISTS memory_notes (
+const tablesOf = (name: string) => `
+  CREATE TABLE IF NOT EXISTS ${name}_notes (
     row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, place TEXT NOT NULL, conversation INTEGER NOT NULL,
     at INTEGER NOT NULL, bytes INTEGER NOT NULL, words BLOB NOT NULL, sessions TEXT NOT NULL, sealed BLOB NOT NULL
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS memory_key (
+  CREATE TABLE IF NOT EXISTS ${name}_key (
     one INTEGER PRIMARY KEY CHECK (one = 1), sealed TEXT NOT NULL, key_id TEXT NOT NULL
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS memory_writes (
+  CREATE TABLE IF NOT EXISTS ${name}_writes (
     run TEXT PRIMARY KEY, writes INTEGER NOT NULL, at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;`
 
-/** @param storage Of the object that keeps the notes. */
-export function createNoteRows({ sql }: Pick<NoteStorage, 'sql'>): NoteRows {
+/**
+ * @param storage Of the object that keeps the notes.
+ * @param name What its tables begin with.
+ */
+export function createNoteRows(
+  { sql }: Pick<NoteStorage, 'sql'>,
+  name: 'memory' | 'knowledge' = 'memory',
+): NoteRows {
   let isReady = false
   const exec = (query: string, ...values: Parameters<NoteStorage['sql']['exec']>[1][]) =>
     sql.exec(query, ...values).toArray()
   const exists = () =>
-    (isReady ||= exec(`SELECT 1 FROM sqlite_master WHERE name = 'memory_notes'`).length > 0)
+    (isReady ||= exec(`SELECT 1 FROM sqlite_master WHERE name = '${name}_notes'`).length > 0)
   const read: typeof exec = (query, ...values) => (exists() ? exec(query, ...values) : [])
   const write: typeof exec = (query, ...values) => {
-    if (!exists()) exec(tables)
+    if (!exists()) exec(tablesOf(name))
     return exec(query, ...values)
   }
   const indexed = 'row, id, place, conversation, at, bytes, words'
   return {
-    all: () => read(`SELECT ${indexed} FROM memory_notes ORDER BY row`).map(toIndexed),
+    all: () => read(`SELECT ${indexed} FROM ${name}_notes ORDER BY row`).map(toIndexed),
     sealed(id) {
-      const [row] = read('SELECT sealed FROM memory_notes WHERE id = ?', id)
+      const [row] = read(`SELECT sealed FROM ${name}_notes WHERE id = ?`, id)
       return row && new Uint8Array(row['sealed'] as ArrayBuffer)
     },
     put({ id, place, conversation, words, updatedAtMs, sealed, sessions }) {
       const packed = packWords(words)
       const [row] = write(
-        `INSERT INTO memory_notes (id, place, conversation, at, bytes, words, sessions, sealed)
+        `INSERT INTO ${name}_notes (id, place, conversation, at, bytes, words, sessions, sealed)
           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
           ON CONFLICT (id) DO UPDATE SET at = ?4, bytes = ?5, words = ?6, sessions = ?7, sealed = ?8
           RETURNING ${indexed}`,
@@ -95,30 +101,30 @@ export function createNoteRows({ sql }: Pick<NoteStorage, 'sql'>): NoteRows {
       return toIndexed(row!)
     },
     remove(ids) {
-      for (const id of ids) write('DELETE FROM memory_notes WHERE id = ?', id)
+      for (const id of ids) write(`DELETE FROM ${name}_notes WHERE id = ?`, id)
     },
     ofSession: (session) =>
-      read('SELECT id FROM memory_notes WHERE instr(sessions, ?) > 0', ` ${session} `).map((row) =>
+      read(`SELECT id FROM ${name}_notes WHERE instr(sessions, ?) > 0`, ` ${session} `).map((row) =>
         String(row['id']),
       ),
     key() {
-      const [row] = read('SELECT sealed, key_id FROM memory_key')
+      const [row] = read(`SELECT sealed, key_id FROM ${name}_key`)
       return row && { sealed: String(row['sealed']), keyId: String(row['key_id']) }
     },
     saveKey({ sealed, keyId }) {
-      write('INSERT OR REPLACE INTO memory_key VALUES (1, ?, ?)', sealed, keyId)
+      write(`INSERT OR REPLACE INTO ${name}_key VALUES (1, ?, ?)`, sealed, keyId)
     },
     writes(run) {
-      const [row] = read('SELECT writes FROM memory_writes WHERE run = ?', run)
+      const [row] = read(`SELECT writes FROM ${name}_writes WHERE run = ?`, run)
       return Number(row?.['writes'] ?? 0)
     },
     noteWrites(run, writes, nowMs) {
-      write('INSERT OR REPLACE INTO memory_writes VALUES (?, ?, ?)', run, writes, nowMs)
-      write('DELETE FROM memory_writes WHERE at < ?', nowMs - keepWritesMs)
+      write(`INSERT OR REPLACE INTO ${name}_writes VALUES (?, ?, ?)`, run, writes, nowMs)
+      write(`DELETE FROM ${name}_writes WHERE at < ?`, nowMs - keepWritesMs)
     },
     drop() {
-      exec('DROP TABLE IF EXISTS memory_notes')
-      exec('DROP TABLE IF EXISTS memory_key')
+      exec(`DROP TABLE IF EXISTS ${name}_notes`)
+      exec(`DROP TABLE IF EXISTS ${name}_key`)
       isReady = false
     },
   }

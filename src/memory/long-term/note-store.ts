@@ -1,8 +1,15 @@
 import { joinLabels } from '#contracts/label.ts'
 import type { LongTermMemory, MemoryAnswer, MemoryRequest } from '#contracts/long-term.ts'
-import { addNotes } from './add-notes.ts'
+import { statsOf } from './note-stats.ts'
+import { addNotes, toWritten } from './add-notes.ts'
 import { checkNote } from './check-note.ts'
-import { createNoteBook, isIn, toScope, type NoteBook, type NoteStoreDeps } from './note-book.ts'
+import {
+  createNoteBook,
+  isIn,
+  type NoteBody,
+  type NoteBook,
+  type NoteStoreDeps,
+} from './note-book.ts'
 import type { NoteStorage } from './note-rows.ts'
 
 type Asked<Verb extends MemoryRequest['verb']> = Extract<MemoryRequest, { verb: Verb }>
@@ -13,7 +20,11 @@ export function createNoteStore(
   owner: string,
   deps: NoteStoreDeps,
 ): LongTermMemory {
-  const book = createNoteBook(storage, owner, deps)
+  const book = createNoteBook<NoteBody>(storage, owner, {
+    ...deps,
+    name: 'memory',
+    fieldsOf: (body) => body,
+  })
 
   async function answer(request: MemoryRequest): Promise<MemoryAnswer> {
     switch (request.verb) {
@@ -66,7 +77,7 @@ export function createNoteStore(
     const label = joinLabels([body.label, ...('label' in change ? [change.label] : [])])
     const after = { ...body, ...change, label, updatedAtMs: deps.clock.nowMs() }
     checkNote(after)
-    await book.write(at, after)
+    await book.write([toWritten(at, after)])
     return { notes: await book.readAll([at]) }
   }
 
@@ -95,13 +106,4 @@ function forget({ ids, session, places }: Asked<'forget'>, book: NoteBook): Memo
     book.key.forget()
   }
   return { forgotten }
-}
-
-function statsOf(book: NoteBook): NonNullable<MemoryAnswer['stats']> {
-  const places = Map.groupBy(book.index().all(isIn(undefined)), ({ place }) => place)
-  return [...places].map(([place, notes]) => ({
-    ...toScope(place),
-    notes: notes.length,
-    bytes: notes.reduce((sum, { bytes }) => sum + bytes, 0),
-  }))
 }

@@ -30,18 +30,17 @@ const weightSteps = 2
 const maxWeight = 0xffff / weightSteps
 const high = 0x1_0000_0000
 
-type Fields = Pick<NewNote, 'text' | 'speaker' | 'caption' | 'date'>
+/** What of a note is searched. */
+export type Fields = Pick<NewNote, 'text' | 'speaker' | 'caption' | 'date'>
 
 /** The words of a note. */
 export function wordsOf(note: Fields, hash: HashWord, { termsOf }: WordReader): NoteWords {
-  const found = new Map<number, number>()
+  const found = new Map<string, number>()
   for (const [field, weight] of fields) {
-    for (const term of termsOf(note[field] ?? '')) {
-      const key = hash(term)
-      found.set(key, Math.min((found.get(key) ?? 0) + weight, maxWeight))
-    }
+    for (const term of termsOf(note[field] ?? ''))
+      found.set(term, Math.min((found.get(term) ?? 0) + weight, maxWeight))
   }
-  return toWords([...found.keys()], [...found.values()])
+  return toWords([...found.keys()].map(hash), [...found.values()])
 }
 
 function toWords(hashes: readonly number[], weights: readonly number[]): NoteWords {

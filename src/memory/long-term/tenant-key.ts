@@ -21,8 +21,8 @@ export interface TenantKeyDeps {
   readonly sealing: KeySealing
   readonly keyedHash: KeyedHash
   readonly randomBytes: (count: number) => Uint8Array<ArrayBuffer>
-  /** Of the object: a key that was copied to another opens nothing there. */
-  readonly owner: string
+  /** What it is called as a secret, by what and whose it is: a key that was copied to another place opens nothing there. */
+  readonly name: string
   readonly load: () => SealedKey | undefined
   readonly save: (key: SealedKey) => void
 }
@@ -53,8 +53,7 @@ const high = 0x1_0000
  * and hash stays as it is. Words and texts are under keys that are derived from it.
  */
 export function createTenantKey(deps: TenantKeyDeps): TenantKey {
-  const { sealing, keyedHash, randomBytes, owner, load, save } = deps
-  const name = `memory of ${owner}`
+  const { sealing, keyedHash, randomBytes, name, load, save } = deps
   let opened: Promise<OpenKey> | undefined
 
   async function read(kept: SealedKey): Promise<string> {

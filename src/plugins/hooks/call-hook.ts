@@ -111,7 +111,7 @@ function readOutcomes(given: unknown): readonly HookOutcome[] | undefined {
 }
 
 /** What would set off hooks again, or spend, is not for a hook: a hook never triggers hooks. */
-function toHookCapabilities(capabilities: Capabilities, context: ToolContext): Capabilities {
+export function toHookCapabilities(capabilities: Capabilities, context: ToolContext): Capabilities {
   const refuse = (capability: string) => async (): Promise<never> => {
     context.emit({ type: 'capability_refused', data: { call: context.call, capability } })
     const message = `not in a hook: ${capability}`

@@ -256,11 +256,12 @@ function toHosted(parts: PluginParts): HostedParts {
       runHookBatch(hook, toJson(events) as unknown as readonly HookEvent[], capabilities)
     return [on, run] as const
   })
-  const { tools, resources, prompts, agent, schedule } = parts
+  const { tools, resources, prompts, providers, agent, schedule } = parts
   return {
     ...(tools && { tools }),
     resources: toFunctions(resources),
     prompts: toFunctions(prompts),
+    providers: toFunctions(providers),
     ...(agent && { agent }),
     ...(schedule && { schedule }),
     hooks: Object.fromEntries(hooks),

@@ -69,6 +69,7 @@ export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
       const { manifest, runsOwnAgent = true } = plugin
       const deps = { ...host, idOf: rememberIds(host, plugin) }
       const { tools, resources, prompts } = manifest.contributes
+      const providers = manifest.contributes.providers.map((name) => ({ name }))
       const isAgent =
         manifest.agent !== undefined && manifest.entrypoint !== undefined && runsOwnAgent
       const hooks = manifest.contributes.hooks.map(({ on }) => [on, toHook(deps, plugin, on)])
@@ -78,6 +79,7 @@ export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
         tools: toNamed(deps, plugin, 'tool', tools),
         resources: toNamed(deps, plugin, 'resource', resources),
         prompts: toNamed(deps, plugin, 'prompt', prompts),
+        providers: toNamed(deps, plugin, 'provider', providers),
         hooks: Object.fromEntries(hooks),
         ...(isAgent && { agent: { invoke: toInvoke(deps, plugin) } }),
         ...(isScheduled && { schedule: { execute: toExecute(deps, plugin) } }),
@@ -131,7 +133,7 @@ function rememberIds(
 function toNamed(
   deps: Hosting,
   plugin: IsolatedPlugin,
-  kind: 'tool' | 'resource' | 'prompt',
+  kind: 'tool' | 'resource' | 'prompt' | 'provider',
   declared: readonly { readonly name: string; readonly timeout_ms?: number | undefined }[],
 ): Readonly<Record<string, HostedFunction>> {
   const functions = declared.map(({ name, timeout_ms: timeoutMs = defaultTimeoutMs }) => {
@@ -250,7 +252,7 @@ const noStubs: CallStubs = {
 
 /** What the isolate says it has, in the shape in which the in-process host sees it. */
 function toParts(described: unknown): object {
-  const { members, tools, resources, prompts, hooks, execute, invoke } = Object(
+  const { members, tools, resources, prompts, providers, hooks, execute, invoke } = Object(
     described,
   ) as Record<string, unknown>
   const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
@@ -266,6 +268,7 @@ function toParts(described: unknown): object {
     tools: named(tools),
     resources: named(resources),
     prompts: named(prompts),
+    providers: named(providers),
     hooks: named(hooks),
     ...(execute === true && { schedule: { execute: () => {} } }),
     ...(invoke === true && { agent: { invoke: () => {} } }),

@@ -2,6 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { Manifest } from '#contracts/manifest.ts'
 import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'
 import type { JsonObject } from '#contracts/json.ts'
+import type { ProviderKind } from '#contracts/provider.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { IsolateUse } from './isolate-id.ts'
 
@@ -24,6 +25,8 @@ export interface HostedParts {
   readonly resources?: Readonly<Record<string, HostedFunction>>
   /** By name; given its arguments. */
   readonly prompts?: Readonly<Record<string, HostedFunction>>
+  /** By kind; given a request. */
+  readonly providers?: Readonly<Record<string, HostedFunction>>
   readonly agent?: {
     readonly invoke: (
       request: { readonly task: string; readonly context?: string },
@@ -55,8 +58,17 @@ export type Protocol =
   | 'HookProvider'
   | 'ResourceProvider'
   | 'PromptProvider'
+  | 'MemoryProvider'
+  | 'KnowledgeProvider'
+  | 'ContextProvider'
 
-const laterParts = ['channel', 'service', 'providers'] as const
+const protocolOfKind = {
+  memory: 'MemoryProvider',
+  knowledge: 'KnowledgeProvider',
+  context: 'ContextProvider',
+} as const satisfies Record<ProviderKind, Protocol>
+
+const laterParts = ['channel', 'service'] as const
 const knownParts: ReadonlySet<string> = new Set([
   'tools',
   'agent',
@@ -64,6 +76,7 @@ const knownParts: ReadonlySet<string> = new Set([
   'hooks',
   'resources',
   'prompts',
+  'providers',
   ...laterParts,
 ])
 
@@ -83,6 +96,7 @@ export function detectProtocols(manifest: Manifest, parts: PluginParts): readonl
     manifest.contributes.hooks.map(({ on }) => on),
     parts.hooks,
   )
+  checkNamed('providers', manifest.contributes.providers, parts.providers)
   checkAgent(manifest, parts)
   checkSchedule(manifest, parts)
   return protocolsOf(manifest)
@@ -97,6 +111,7 @@ export function protocolsOf(manifest: Manifest): readonly Protocol[] {
   if (manifest.contributes.hooks.length > 0) protocols.push('HookProvider')
   if (manifest.contributes.resources.length > 0) protocols.push('ResourceProvider')
   if (manifest.contributes.prompts.length > 0) protocols.push('PromptProvider')
+  protocols.push(...manifest.contributes.providers.map((kind) => protocolOfKind[kind]))
   return protocols
 }
 

@@ -106,6 +106,7 @@ describe('the isola command', () => {
     [['skill', 'remove', 'kites'], 'DELETE', { name: 'kites', generation: 1, notes: [] }],
     [['skill', 'discard', 'drf_1'], 'DELETE', { id: 'drf_1', deleted: true }],
     [['memory', 'forget', 'mem_1'], 'DELETE', { forgotten: 1 }],
+    [['knowledge', 'remove', '--all'], 'DELETE', { forgotten: 1 }],
   ]
   it.each(destructive)(
     '%j asks before, and wants --yes where nobody can be asked',

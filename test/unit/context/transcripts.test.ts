@@ -11,6 +11,7 @@ import {
   system,
   user,
 } from '../../fakes/context.ts'
+import { oldestFirst } from '../../fakes/chooser.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 type Random = ReturnType<typeof createRandom>
@@ -88,58 +89,69 @@ const cases = Array.from({ length: 12 }, (_, index) => ({
 /** Enough for archives to be joined many times. */
 const turns = 250
 
-describe('a generated conversation (P29, C6)', () => {
-  it.each(cases)(
-    'stays in its window of $contextTokens and loses nothing (seed $seed, model $withModel)',
-    async ({ seed, contextTokens, withModel }) => {
-      const maxOutputTokens = contextTokens / 8
-      const room = contextTokens - maxOutputTokens
-      const { messages, facts } = conversation(seed, contextTokens > 16_000 ? 120 : 40)
-      const kept = createKept()
-      let last: { at: number; sent: readonly Message[]; after: number } | undefined
-      let compactions = 0
-      const model = { name: 'm', contextTokens, maxOutputTokens }
-      const summarize = async () => ({ text: 'Notes.', tokens: 100, costNanoUsd: 5 })
-      const more = { model, keep: kept.keep, ...(withModel && { summarize }) }
-      for await (const { at, sent, tokens, made } of steps(messages, more)) {
-        expect(unpaired(sent)).toBe(0)
-        expect(tokens).toBeLessThanOrEqual(room)
-        expect(sent[0]).toEqual(messages[0])
-        expect(sent.at(-1)).toMatchObject({ role: messages[at - 1]?.role })
-        if (made) {
-          compactions += 1
-          expect(made.report.tokensAfter).toBeLessThan(made.report.tokensBefore)
-          expect(tokens).toBeLessThanOrEqual(contextTokens / 2)
-          expect(made.report.left.notKept).toBe(0)
-          const turns = last
-            ? messages.slice(last.at, at).filter(({ role }) => role === 'assistant').length
-            : Infinity
-          const came = made.report.tokensBefore - (last?.after ?? 0)
-          expect(turns >= 10 || came >= room * 0.3).toBe(true)
-          last = { at, sent, after: tokens }
-          const { inReach } = reachable(sent, kept.texts)
-          expect(facts.filter((fact) => fact.at < at && !inReach(fact.text))).toEqual([])
-        } else if (last) {
-          const prefix = JSON.stringify(last.sent).slice(0, -1)
-          expect(JSON.stringify(sent).startsWith(prefix)).toBe(true)
-        }
-      }
-      expect(compactions).toBeGreaterThan(0)
-    },
-  )
+/** Who decides what stays: what is built in, and a plugin that has the oldest leave. One suite for both (P17). */
+const deciders = [
+  { who: 'built in', own: cases, more: {} },
+  { who: 'a plugin', own: cases.slice(0, 5), more: { choose: oldestFirst } },
+]
 
-  it('of many turns never fails in 16,000 tokens, with few handles and ever the same size', async () => {
-    const { messages } = conversation(99, turns)
-    const kept = createKept()
-    let most = 0
-    let handles = 0
-    for await (const { sent, tokens, made } of steps(messages, { keep: kept.keep })) {
-      most = Math.max(most, tokens)
-      if (made) expect(tokens).toBeLessThanOrEqual(8_000)
-      if (made) handles = made.archives.flatMap((one) => one.handles).length
-      expect(sent.length).toBeLessThan(200)
-    }
-    expect(most).toBeLessThanOrEqual(12_000)
-    expect(handles).toBeLessThanOrEqual(24)
-  })
-})
+describe.each(deciders)(
+  'a generated conversation, fitted by $who (P29, C6)',
+  ({ who, own, more: by }) => {
+    it.each(own)(
+      'stays in its window of $contextTokens and loses nothing (seed $seed, model $withModel)',
+      async ({ seed, contextTokens, withModel }) => {
+        const maxOutputTokens = contextTokens / 8
+        const room = contextTokens - maxOutputTokens
+        const { messages, facts } = conversation(seed, contextTokens > 16_000 ? 120 : 40)
+        const kept = createKept()
+        let last: { at: number; sent: readonly Message[]; after: number } | undefined
+        let compactions = 0
+        const model = { name: 'm', contextTokens, maxOutputTokens }
+        const summarize = async () => ({ text: 'Notes.', tokens: 100, costNanoUsd: 5 })
+        const more = { ...by, model, keep: kept.keep, ...(withModel && { summarize }) }
+        for await (const { at, sent, tokens, made } of steps(messages, more)) {
+          expect(unpaired(sent)).toBe(0)
+          expect(tokens).toBeLessThanOrEqual(room)
+          expect(sent[0]).toEqual(messages[0])
+          expect(sent.at(-1)).toMatchObject({ role: messages[at - 1]?.role })
+          if (made) {
+            compactions += 1
+            expect(made.report.tokensAfter).toBeLessThan(made.report.tokensBefore)
+            expect(tokens).toBeLessThanOrEqual(contextTokens / 2)
+            expect(made.report.left.notKept).toBe(0)
+            expect(made.report.chosenBy).toBe(who === 'a plugin' ? 'chooser' : undefined)
+            expect(made.report.notChosen).toBeUndefined()
+            const turns = last
+              ? messages.slice(last.at, at).filter(({ role }) => role === 'assistant').length
+              : Infinity
+            const came = made.report.tokensBefore - (last?.after ?? 0)
+            expect(turns >= 10 || came >= room * 0.3).toBe(true)
+            last = { at, sent, after: tokens }
+            const { inReach } = reachable(sent, kept.texts)
+            expect(facts.filter((fact) => fact.at < at && !inReach(fact.text))).toEqual([])
+          } else if (last) {
+            const prefix = JSON.stringify(last.sent).slice(0, -1)
+            expect(JSON.stringify(sent).startsWith(prefix)).toBe(true)
+          }
+        }
+        expect(compactions).toBeGreaterThan(0)
+      },
+    )
+
+    it('of many turns never fails in 16,000 tokens, with few handles and ever the same size', async () => {
+      const { messages } = conversation(99, turns)
+      const kept = createKept()
+      let most = 0
+      let handles = 0
+      for await (const { sent, tokens, made } of steps(messages, { ...by, keep: kept.keep })) {
+        most = Math.max(most, tokens)
+        if (made) expect(tokens).toBeLessThanOrEqual(8_000)
+        if (made) handles = made.archives.flatMap((one) => one.handles).length
+        expect(sent.length).toBeLessThan(200)
+      }
+      expect(most).toBeLessThanOrEqual(12_000)
+      expect(handles).toBeLessThanOrEqual(24)
+    })
+  },
+)

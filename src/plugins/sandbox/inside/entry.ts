@@ -13,7 +13,11 @@ interface Job {
   readonly about: About
   readonly work:
     | { readonly do: 'inspect' }
-    | { readonly do: 'tool'; readonly name: string; readonly input: Record<string, unknown> }
+    | {
+        readonly do: 'tool' | 'provider'
+        readonly name: string
+        readonly input: Record<string, unknown>
+      }
     | {
         readonly do: 'resource'
         readonly name: string
@@ -84,6 +88,10 @@ function toRun(parts: PluginParts, wanted: Exclude<Job['work'], { do: 'inspect' 
     case 'tool': {
       const run = ownFunction(parts.tools, 'tools', wanted.name)
       return (capabilities) => run(wanted.input, capabilities)
+    }
+    case 'provider': {
+      const answer = ownFunction(parts.providers, 'providers', wanted.name)
+      return (capabilities) => answer(wanted.input, capabilities)
     }
     case 'resource': {
       const read = ownFunction(parts.resources, 'resources', wanted.name)

@@ -68,6 +68,7 @@ export function describeParts(parts: PluginParts): unknown {
     tools: functionsOf(parts.tools),
     resources: functionsOf(parts.resources),
     prompts: functionsOf(parts.prompts),
+    providers: functionsOf(parts.providers),
     hooks: functionsOf(parts.hooks),
     execute: typeof parts.schedule?.execute === 'function',
     invoke: typeof parts.agent?.invoke === 'function',

@@ -176,7 +176,7 @@ describe('invariant 7: a broken plugin is listed and the rest load', () => {
       'plugin_contract_mismatch',
       /unknown members: tool/,
     ],
-    ...['channel', 'service', 'providers'].map(
+    ...['channel', 'service'].map(
       (part) =>
         [
           `the part ${part}`,
@@ -227,6 +227,37 @@ describe('invariant 7: a broken plugin is listed and the rest load', () => {
       bundle({ id: 'bad', contributes: { resources: [resource] } }),
       'plugin_manifest_invalid',
       /entrypoint: is required when contributes\.resources/,
+    ],
+    [
+      'a provider without function',
+      bundle({ id: 'bad', contributes: { providers: ['memory'] } }, parts({})),
+      'plugin_contract_mismatch',
+      /providers without a function: memory/,
+    ],
+    [
+      'a provider that is not declared',
+      bundle({ id: 'bad' }, parts({ providers: { memory: async () => ({}) } })),
+      'plugin_contract_mismatch',
+      /not in contributes\.providers/,
+    ],
+    [
+      'a provider of something else',
+      bundle({ id: 'bad', contributes: { providers: ['scheduler'] } }, parts({})),
+      'plugin_manifest_invalid',
+      /contributes\.providers\.0/,
+    ],
+    [
+      'a provider that keeps what it has in a session',
+      bundle(
+        {
+          id: 'bad',
+          contributes: { providers: ['memory'] },
+          grants: { storage: { quota: '1mb', scope: 'session' } },
+        },
+        parts({ providers: { memory: async () => ({}) } }),
+      ),
+      'plugin_manifest_invalid',
+      /grants\.storage\.scope: must be principal or deployment/,
     ],
     [
       'a resource without function',

@@ -1,0 +1,178 @@
+// isola knowledge …: documents that agents look things up in.
+import type { Reply } from '../../src/client/client.ts'
+import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { findDocuments } from './knowledge-files.ts'
+import { isDeployment, ofOne, where, whereOf } from './memory-options.ts'
+import { short, table, time } from './text.ts'
+import { UsageError } from './usage.ts'
+
+type Document = Reply<'GET /api/knowledge'>['documents'][number]
+
+const adding = {
+  ...where,
+  own: { type: 'boolean', about: 'you, or somebody you trust, wrote them: no stranger’s text' },
+  ...dryRun,
+} as const satisfies Options
+
+async function add({
+  args,
+  values,
+  request,
+  print,
+  stdout,
+  stderr,
+  isJson,
+  fetch: send,
+}: Context<ValuesOf<typeof adding>>) {
+  const shared = {
+    ...whereOf(values),
+    integrity: values.own ? ('data' as const) : ('stranger' as const),
+    dryRun: values['dry-run'] ?? false,
+  }
+  const done: (Reply<'POST /api/knowledge'> | { readonly name: string; readonly error: string })[] =
+    []
+  for (const { name, read } of findDocuments(args, send)) {
+    try {
+      const answer = await request('POST /api/knowledge', {
+        body: { ...shared, name, ...(await read()) },
+      })
+      done.push(answer)
+      if (!isJson)
+        stdout.write(`${answer.state.padEnd(8)}${name} (${answer.document.passages} passages)\n`)
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      done.push({ name, error: message })
+      if (!isJson) stderr.write(`${name}: ${message}\n`)
+    }
+  }
+  const of = (state: string) => done.filter((one) => 'state' in one && one.state === state).length
+  const failed = done.filter((one) => 'error' in one).length
+  const counts = `${of('added')} added, ${of('changed')} changed, ${of('same')} as they were`
+  print({ documents: done }, `${counts}${failed > 0 ? `, ${failed} failed` : ''}.`)
+  return failed > 0 ? 1 : 0
+}
+
+/** Page by page. */
+async function allOf({
+  request,
+  values,
+}: Pick<Context<ValuesOf<typeof where>>, 'request' | 'values'>) {
+  const documents: Document[] = []
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const page: Reply<'GET /api/knowledge'> = await request('GET /api/knowledge', {
+      query: { ...whereOf(values), limit: '500', ...(after !== '' && { after }) },
+    })
+    documents.push(...page.documents)
+    after = page.next
+  }
+  return documents.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+async function list(context: Context<ValuesOf<typeof where>>) {
+  const documents = await allOf(context)
+  const rows = documents.map(({ id, scope, agent, passages, updatedAtMs, label, name }) => [
+    id,
+    agent ?? scope,
+    String(passages),
+    label.integrity,
+    time(updatedAtMs),
+    name,
+  ])
+  const heads = ['id', 'scope', 'passages', 'by', 'changed', 'name']
+  context.print({ documents }, rows.length === 0 ? 'No documents.' : table([heads, ...rows]))
+}
+
+async function show({
+  args: [document],
+  values,
+  request,
+  print,
+}: Context<ValuesOf<typeof isDeployment>, [string]>) {
+  const shown = await request('GET /api/knowledge/:document', {
+    params: { document },
+    query: ofOne(values),
+  })
+  const { id, name, title, type, chars, label, updatedAtMs } = shown.document
+  const lines = [
+    `${id} ${name}${title === undefined ? '' : ` (${title})`}`,
+    `${type}, ${chars} characters, ${shown.passages.length} passages; ${label.integrity}, ${label.confidentiality}; changed ${time(updatedAtMs)}`,
+    ...shown.passages.map(({ cite, text }) => `\n[${cite}]\n${text}`),
+  ]
+  print(shown, lines.join('\n'))
+}
+
+async function search({ args, values, request, print }: Context<ValuesOf<typeof searching>>) {
+  const query = { ...whereOf(values), query: args.join(' '), limit: values.limit ?? '5' }
+  const found = await request('GET /api/knowledge/search', { query })
+  const lines = found.passages.map(({ cite, text }) => `[${cite}]\n  ${short(text, 300)}`)
+  print(found, lines.length === 0 ? 'Nothing was found.' : lines.join('\n\n'))
+}
+const searching = {
+  ...where,
+  limit: { type: 'string', value: 'count', about: 'how many passages; 5 if absent' },
+} as const satisfies Options
+
+async function remove({ args, values, request, print }: Context<ValuesOf<typeof removing>>) {
+  const { all = false } = values
+  if (args.length > 0 === all) throw new UsageError('Name documents, or --all.')
+  let forgotten = 0
+  if (all) ({ forgotten } = await request('DELETE /api/knowledge', { query: whereOf(values) }))
+  // By name or by id: nobody knows a document by its id.
+  const known = all ? [] : await allOf({ request, values })
+  for (const wanted of args) {
+    const fitting = known.filter(({ id, name }) => id === wanted || name === wanted)
+    if (fitting.length === 0) throw new UsageError(`${wanted}: there is no such document.`)
+    for (const { id, scope } of fitting) {
+      const query = ofOne({ deployment: scope === 'deployment' })
+      await request('DELETE /api/knowledge/:document', { params: { document: id }, query })
+      forgotten += 1
+    }
+  }
+  print({ forgotten }, `${forgotten} removed.`)
+}
+const removing = {
+  ...where,
+  all: { type: 'boolean', about: 'everything (of the scope)' },
+} as const satisfies Options
+
+export default {
+  noun: 'knowledge',
+  plural: 'knowledge',
+  verbs: defineVerbs({
+    add: {
+      usage:
+        'isola knowledge add <file|folder|address> … [--scope <scope>] [--agent <id>] [--own] [--dry-run]',
+      about:
+        'Text, Markdown, HTML and PDF. What is there as it is, is left; what changed takes its place.',
+      options: adding,
+      run: add,
+    },
+    list: {
+      usage: 'isola knowledge list [--scope <scope>] [--agent <id>]',
+      about: 'Your documents; with --scope deployment, everybody’s.',
+      options: where,
+      run: list,
+    },
+    show: {
+      usage: 'isola knowledge show <document> [--deployment]',
+      about: 'A document with its passages, by its id.',
+      options: isDeployment,
+      run: show,
+    },
+    search: {
+      usage: 'isola knowledge search <words> … [--scope <scope>] [--agent <id>] [--limit <count>]',
+      about: 'The passages that an agent would find.',
+      options: searching,
+      run: search,
+    },
+    remove: {
+      usage:
+        'isola knowledge remove [<document>] … [--all] [--scope <scope>] [--agent <id>] [--yes]',
+      about: 'For good, with all that was made of it; by name or id.',
+      asks: ({ args }: Context<ValuesOf<typeof removing>>) =>
+        `Remove ${args.length > 0 ? args.join(', ') : 'all of them'}, for good?`,
+      options: removing,
+      run: remove,
+    },
+  }),
+}

@@ -1,0 +1,26 @@
+// Whose notes or documents a command is about.
+import type { Reply } from '../../src/client/client.ts'
+import type { Options, ValuesOf } from './command.ts'
+import { UsageError } from './usage.ts'
+
+type Scope = Reply<'GET /api/memory/:note'>['scope']
+
+export const where = {
+  scope: { type: 'string', about: 'principal, agent or deployment' },
+  agent: { type: 'string', value: 'id', about: 'of scope agent: whose' },
+} as const satisfies Options
+export const isDeployment = {
+  deployment: { type: 'boolean', about: "the deployment's, not your own" },
+} as const satisfies Options
+
+const scopes: readonly string[] = ['principal', 'agent', 'deployment'] satisfies readonly Scope[]
+
+/** What the two options say, for a query or a body. */
+export function whereOf({ scope, agent }: ValuesOf<typeof where>) {
+  if (scope !== undefined && !scopes.includes(scope))
+    throw new UsageError(`--scope is principal, agent or deployment, not ${scope}.`)
+  const of = scope ?? (agent === undefined ? undefined : 'agent')
+  return { ...(of !== undefined && { scope: of as Scope }), ...(agent !== undefined && { agent }) }
+}
+export const ofOne = ({ deployment }: ValuesOf<typeof isDeployment>) =>
+  deployment ? ({ scope: 'deployment' } as const) : {}

@@ -1,0 +1,141 @@
+import type { Label } from './label.ts'
+import type { MemoryScope, NotePlace, PlaceStats } from './long-term.ts'
+import type { Reply } from './reply.ts'
+
+/** What a document is read as. `pages`: texts by page, such as the command reads from a PDF. */
+export const documentTypes = ['text', 'markdown', 'html', 'pages'] as const
+export type DocumentType = (typeof documentTypes)[number]
+
+/** A document has so many passages and characters at most. */
+export const maxPassages = 2_000
+export const maxDocumentChars = 2_000_000
+/** Most that a place holds; what would be more is refused, since nobody wants half of what was put there. */
+export const maxDocumentsOfPlace = 1_000
+
+/** Where in its document a passage is: what an answer cites. */
+export interface PassageSpot {
+  /** The headings above it, the outermost first. */
+  readonly headings?: readonly string[]
+  /** From 1. Of a document with pages. */
+  readonly page?: number
+  /** From 1; where it begins in the source. Of text and Markdown. */
+  readonly line?: number
+}
+
+/** A piece of a document that is found by itself. */
+export interface NewPassage extends PassageSpot {
+  /** 1 to 2,400 characters. */
+  readonly text: string
+}
+
+/** A document as it is told: what it is, not what it says. */
+export interface DocumentInfo {
+  readonly id: string
+  readonly scope: MemoryScope
+  /** Of scope `agent`: whose. */
+  readonly agent?: string
+  /** Unique in its place: the path or address that it came from. */
+  readonly name: string
+  readonly title?: string
+  readonly type: DocumentType
+  /** Of what it was made from: the same again changes nothing. */
+  readonly hash: string
+  readonly passages: number
+  readonly chars: number
+  readonly label: Label
+  readonly addedAtMs: number
+  readonly updatedAtMs: number
+}
+
+/** A document as somebody puts it. */
+export type NewDocument = Pick<DocumentInfo, 'name' | 'title' | 'type' | 'hash' | 'chars' | 'label'>
+
+/** A passage that was found. */
+export interface FoundPassage extends NewPassage {
+  readonly document: Pick<DocumentInfo, 'id' | 'scope' | 'agent' | 'name' | 'title'>
+  /** From 1, in its document. */
+  readonly part: number
+  readonly label: Label
+  /** Only comparable within one search. */
+  readonly score: number
+}
+
+/** What is asked of whoever keeps documents. Where `places` is absent, all that are there are meant. */
+export type KnowledgeRequest =
+  | {
+      readonly verb: 'put'
+      readonly place: NotePlace
+      readonly document: NewDocument
+      readonly passages: readonly NewPassage[]
+      /** Answers what would become of it, and changes nothing. */
+      readonly dryRun?: boolean
+    }
+  | {
+      readonly verb: 'search'
+      readonly places?: readonly NotePlace[]
+      readonly query: string
+      readonly limit: number
+    }
+  | {
+      readonly verb: 'list'
+      readonly places?: readonly NotePlace[]
+      readonly limit: number
+      readonly after?: string
+    }
+  | { readonly verb: 'get'; readonly id: string }
+  /** Those of these ids, or all of them. */
+  | {
+      readonly verb: 'forget'
+      readonly places?: readonly NotePlace[]
+      readonly ids?: readonly string[]
+    }
+  | { readonly verb: 'stats' }
+  | { readonly verb: 'reseal' }
+
+/** What is answered; what was asked for is there. */
+export interface KnowledgeAnswer {
+  /** Of a document that was put. `same`: it was there, and nothing was done. */
+  readonly state?: 'added' | 'changed' | 'same'
+  readonly documents?: readonly DocumentInfo[]
+  readonly passages?: readonly FoundPassage[]
+  readonly forgotten?: number
+  readonly next?: string
+  /** `notes` are passages. */
+  readonly stats?: readonly PlaceStats[]
+  readonly key?: 'none' | 'current' | 'rotated'
+}
+
+/** One keeper of documents. May throw `request_invalid`, `request_not_found`, `request_conflict` (a place is full) and `config_…`. */
+export type KnowledgeStore = (request: KnowledgeRequest) => Promise<KnowledgeAnswer>
+
+/** What an object with documents answers over RPC. */
+export interface KnowledgeApi {
+  readonly knowledge: (request: KnowledgeRequest) => Promise<Reply<KnowledgeAnswer>>
+}
+
+/** Reaches the documents of a principal, its agents' included, and of the deployment. */
+export interface KnowledgeGateway {
+  readonly ofPrincipal: (principal: string) => KnowledgeStore
+  readonly ofDeployment: () => KnowledgeStore
+}
+
+/** Makes passages of what somebody sends. Throws `request_invalid` that names the field. */
+export type ReadDocument = (given: {
+  readonly type: DocumentType
+  readonly text?: string
+  readonly pages?: readonly string[]
+}) => Promise<{ readonly title?: string; readonly passages: readonly NewPassage[] }>
+
+/** Where a passage is, in the words of whoever cites it: `docs/memory.md, “Memory › Yours”, line 33`. */
+export function citationOf({
+  document,
+  headings = [],
+  page,
+  line,
+  part,
+}: Omit<FoundPassage, 'text' | 'label' | 'score'>): string {
+  const under = headings.length === 0 ? '' : `, “${headings.join(' › ')}”`
+  const at =
+    page !== undefined ? `page ${page}` : line !== undefined ? `line ${line}` : `part ${part}`
+  return `${document.name}${under}, ${at}`
+}

@@ -1,0 +1,30 @@
+import type { Json, JsonObject } from './json.ts'
+
+/** What a plugin can do in the place of what is built in: one plugin each. Models are served by many, and are settings. */
+export const providerKinds = ['memory', 'knowledge', 'context'] as const
+export type ProviderKind = (typeof providerKinds)[number]
+
+/** In words, for whoever allows it and whoever reads its error. */
+export const providerTexts: Readonly<Record<ProviderKind, string>> = {
+  memory: 'keeps what agents remember',
+  knowledge: 'keeps the documents that agents look things up in',
+  context: 'chooses what of a long conversation a model reads',
+}
+
+/** What a plugin answered: JSON that nobody checked. */
+export interface ProvidedAnswer {
+  /** The plugin that answers. */
+  readonly from: string
+  /** It ships with the deployment, or somebody vouches for it: labels that it gives back are believed. */
+  readonly isBelieved: boolean
+  readonly answer: Json
+}
+
+/**
+ * Asks the plugin that provides this; nothing where none does. Whose it is, is part of the question. Throws
+ * `request_unavailable` that names the plugin: nothing else is done in its place.
+ */
+export type AskProvider = (
+  kind: ProviderKind,
+  asked: { readonly principal: string; readonly request: JsonObject },
+) => Promise<ProvidedAnswer | undefined>

@@ -1,0 +1,83 @@
+import type { DocumentInfo, NewPassage } from '#contracts/knowledge.ts'
+import type { NotePlace } from '#contracts/long-term.ts'
+import type { IndexedNote } from '../long-term/indexed-note.ts'
+import {
+  createNoteBook,
+  isIn,
+  toScope,
+  type NoteBook,
+  type NoteStoreDeps,
+} from '../long-term/note-book.ts'
+import type { NoteStorage } from '../long-term/note-rows.ts'
+import { createDocumentRows, type DocumentRow, type DocumentRows } from './document-rows.ts'
+
+/** A passage as it is sealed; what its document is called and who wrote it is said once, in the document's own row. */
+export interface PassageBody extends NewPassage {
+  readonly document: string
+  readonly part: number
+  /** What the document is called: its words count for each of its passages. */
+  readonly called: string
+  readonly updatedAtMs: number
+}
+
+/** What is sealed of a document. */
+export type DocumentBody = Omit<DocumentInfo, 'id' | 'scope' | 'agent'>
+
+/** Documents as they are kept, with their passages. */
+export interface DocumentBook {
+  readonly book: NoteBook<PassageBody>
+  readonly rows: DocumentRows
+  readonly passagesOf: (id: string) => readonly IndexedNote[]
+  readonly open: (row: DocumentRow) => Promise<DocumentInfo>
+  readonly seal: (at: Pick<DocumentRow, 'id' | 'place'>, body: DocumentBody) => Promise<DocumentRow>
+  /** Of a name in its place: the same name is the same document. */
+  readonly numberOf: (place: NotePlace, name: string) => Promise<number>
+  readonly drop: () => void
+}
+
+/** The id says nothing of the name: it is a keyed hash. */
+export const toId = (number: number): string => `doc_${number.toString(36)}`
+
+/** Passages are notes of a book of their own, under tables and a key of their own; a document is their conversation. */
+export function createDocumentBook(
+  storage: NoteStorage,
+  owner: string,
+  deps: NoteStoreDeps,
+): DocumentBook {
+  const book = createNoteBook<PassageBody>(storage, owner, {
+    ...deps,
+    name: 'knowledge',
+    fieldsOf: ({ text, headings = [], called }) => ({
+      text,
+      speaker: headings.join(' '),
+      caption: called,
+    }),
+  })
+  const rows = createDocumentRows(storage)
+  return {
+    book,
+    rows,
+    passagesOf: (id) =>
+      book
+        .index()
+        .all(isIn(undefined))
+        .filter((note) => toId(note.conversation) === id),
+    async open({ id, place, sealed }) {
+      const text = await (await book.key.open()).open([place, 'document', id], sealed)
+      return { id, ...toScope(place), ...(JSON.parse(text) as DocumentBody) }
+    },
+    async seal({ id, place }, body) {
+      const { seal } = await book.key.open()
+      return { id, place, sealed: await seal([place, 'document', id], JSON.stringify(body)) }
+    },
+    async numberOf(place, name) {
+      return (await book.key.open()).hash(`document ${place} ${name}`)
+    },
+    drop() {
+      // With the last document goes the key: what a copy of the rows still has, nobody can open.
+      rows.drop()
+      book.rows.drop()
+      book.key.forget()
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import type { NewPassage } from '#contracts/knowledge.ts'
+import type { Block } from './blocks.ts'
+
+/** Where a passage is full, what no passage is longer than, and what it says again of the one before. Characters. */
+const wantedChars = 1_200
+const mostChars = 2_000
+const overlapChars = 200
+
+/**
+ * Passages of at most 2,200 characters: paragraphs under the same headings and on the same page together, until one is
+ * full. Each begins with the end of the one before, so that no sentence is found on one side of a border only.
+ */
+export function toPassages(blocks: readonly Block[]): readonly NewPassage[] {
+  const passages: NewPassage[] = []
+  let held: Block[] = []
+  let heldChars = 0
+  let before = ''
+  const flush = () => {
+    const [first] = held
+    if (!first) return
+    const { text: _text, ...spot } = first
+    const own = held.map(({ text }) => text).join('\n\n')
+    passages.push({ ...spot, text: before === '' ? own : `${before}\n\n${own}` })
+    before = endOf(own)
+    held = []
+    heldChars = 0
+  }
+  for (const block of blocks.flatMap(split)) {
+    const isElsewhere = held[0] !== undefined && !isBeside(held[0], block)
+    if (isElsewhere || heldChars + block.text.length > mostChars) flush()
+    if (isElsewhere) before = ''
+    held.push(block)
+    heldChars += block.text.length + 2
+    if (heldChars >= wantedChars) flush()
+  }
+  flush()
+  return passages
+}
+
+const isBeside = (one: Block, other: Block): boolean =>
+  one.page === other.page && one.headings?.join('\n') === other.headings?.join('\n')
+
+/** What is too long for one passage, in pieces that end with a line or a sentence where there is one. */
+function split(block: Block): readonly Block[] {
+  const pieces: Block[] = []
+  let { text } = block
+  let line = block.line
+  while (text.length > mostChars) {
+    const end = endWithin(text, mostChars)
+    const piece = text.slice(0, end)
+    pieces.push({ ...block, text: piece.trim(), ...(line !== undefined && { line }) })
+    if (line !== undefined) line += piece.split('\n').length - 1
+    text = text.slice(end)
+  }
+  return [...pieces, { ...block, text: text.trim(), ...(line !== undefined && { line }) }].filter(
+    (one) => one.text !== '',
+  )
+}
+
+/** Behind the last line, sentence or word that ends in the second half; else in the middle of a word, never of a character. */
+function endWithin(text: string, most: number): number {
+  for (const mark of ['\n', '. ', '? ', '! ', '。', ' ']) {
+    const at = text.lastIndexOf(mark, most - mark.length)
+    if (at > most / 2) return at + mark.length
+  }
+  const isSplit = /[\uD800-\uDBFF]/.test(text[most - 1]!)
+  return isSplit ? most - 1 : most
+}
+
+/** Its last sentences, as far as they are short. */
+function endOf(text: string): string {
+  const tail = text.slice(-overlapChars)
+  const at = tail.length < text.length ? tail.search(/(?<=[.!?。\n])\s*\S/) : 0
+  return at < 0 ? '' : tail.slice(at).trim().toWellFormed()
+}

@@ -1,0 +1,100 @@
+import { IsolaError } from '#contracts/errors.ts'
+import {
+  maxDocumentsOfPlace,
+  type DocumentInfo,
+  type KnowledgeAnswer,
+  type KnowledgeRequest,
+  type NewPassage,
+} from '#contracts/knowledge.ts'
+import type { NotePlace } from '#contracts/long-term.ts'
+import type { IndexedNote } from '../long-term/indexed-note.ts'
+import { isIn, toScope, type NoteStoreDeps } from '../long-term/note-book.ts'
+import { toId, type DocumentBody, type DocumentBook } from './document-book.ts'
+
+const maxBytesOfPlace = 8 * 1024 * 1024
+/** Of all places of an object together: it loads their words into its memory. */
+const mostPlaces = 2
+
+/** Puts a document in the place of the one of its name, all or nothing; the same again changes nothing. */
+export async function putDocument(
+  {
+    place,
+    document,
+    passages,
+    dryRun = false,
+  }: Extract<KnowledgeRequest, { readonly verb: 'put' }>,
+  documents: DocumentBook,
+  deps: Pick<NoteStoreDeps, 'clock' | 'ids'>,
+): Promise<KnowledgeAnswer> {
+  const { book, rows } = documents
+  const number = await documents.numberOf(place, document.name)
+  const id = toId(number)
+  const row = rows.get(id)
+  const there = row && (await documents.open(row))
+  if (there && isSame(there, document)) return { state: 'same', documents: [there] }
+  const gone = documents.passagesOf(id).map((note) => note.id)
+  checkRoom(documents, { place, gone, isNew: !there, passages })
+  const nowMs = deps.clock.nowMs()
+  const body: DocumentBody = {
+    ...document,
+    passages: passages.length,
+    addedAtMs: there?.addedAtMs ?? nowMs,
+    updatedAtMs: nowMs,
+  }
+  const answer = {
+    state: there ? 'changed' : 'added',
+    documents: [{ id, ...toScope(place), ...body }],
+  } as const
+  if (dryRun) return answer
+  const called = [document.title, document.name].filter(Boolean).join(' ')
+  const written = passages.map((passage, at) => ({
+    id: deps.ids.next('pas'),
+    place,
+    conversation: number,
+    sessions: [],
+    body: { ...passage, document: id, part: at + 1, called, updatedAtMs: nowMs },
+  }))
+  const sealed = await documents.seal({ id, place }, body)
+  await book.write(written, gone, () => rows.put(sealed))
+  return answer
+}
+
+type Compared = Pick<DocumentInfo, 'hash' | 'label'>
+
+const isSame = (one: Compared, other: Compared): boolean =>
+  one.hash === other.hash &&
+  one.label.integrity === other.label.integrity &&
+  one.label.confidentiality === other.label.confidentiality
+
+/** Refuses what there is no room for, before anything is written. What is replaced makes room. */
+function checkRoom(
+  { book, rows }: DocumentBook,
+  {
+    place,
+    gone,
+    isNew,
+    passages,
+  }: {
+    readonly place: NotePlace
+    readonly gone: readonly string[]
+    readonly isNew: boolean
+    readonly passages: readonly NewPassage[]
+  },
+): void {
+  const own = rows.all().filter((one) => one.place === place).length
+  if (isNew && own >= maxDocumentsOfPlace)
+    throw full(`there are ${own} documents, and ${maxDocumentsOfPlace} is the most`)
+  const going = new Set(gone)
+  // Sealed, and its words beside it: as much again, at most.
+  const more = passages.reduce((sum, { text }) => sum + 2 * text.length, 0)
+  const bytesOf = (all: readonly IndexedNote[]) =>
+    all.reduce((sum, { id, bytes }) => sum + (going.has(id) ? 0 : bytes), more)
+  if (bytesOf(book.index().all(isIn([place]))) > maxBytesOfPlace)
+    throw full(`${mib(maxBytesOfPlace)} is the most`)
+  if (bytesOf(book.index().all(isIn(undefined))) > mostPlaces * maxBytesOfPlace)
+    throw full(`${mib(mostPlaces * maxBytesOfPlace)} is the most for you and all your agents`)
+}
+
+const mib = (bytes: number) => `${bytes / 1024 / 1024} MiB`
+const full = (why: string) =>
+  new IsolaError('request_conflict', `There is no room for this document: ${why}. Remove some.`)

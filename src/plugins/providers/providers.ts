@@ -1,0 +1,131 @@
+import { headOf } from '#contracts/cut.ts'
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import { deploymentEvent, type DeploymentLog, type EventDraft } from '#contracts/event.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { PluginProblem } from '#contracts/operations.ts'
+import {
+  providerKinds,
+  providerTexts,
+  type AskProvider,
+  type ProviderKind,
+} from '#contracts/provider.ts'
+import type { Clock } from '#contracts/sources.ts'
+import { openCapabilities } from '../capabilities/capabilities.ts'
+import type { CapabilityDeps } from '../capabilities/capability-deps.ts'
+import { toHookCapabilities } from '../hooks/call-hook.ts'
+import { toHookContext } from '../hooks/hook-context.ts'
+import type { LoadedPlugin } from '../loading/in-process-host.ts'
+import { defaultTimeoutMs, maxOutputBytes } from '../sandbox/call-limits.ts'
+import { jsonSizeBytes, toJson } from '../sandbox/json-border.ts'
+import { OutputError } from '../sandbox/output-error.ts'
+
+export interface ProvidersDeps {
+  readonly capabilities: CapabilityDeps
+  readonly clock: Clock
+  readonly traceId: () => string
+  readonly log: Pick<DeploymentLog, 'append'>
+}
+
+const timeoutMs = defaultTimeoutMs
+
+/** Which of these plugins provides what, and what is wrong where several would. */
+export function createProviders(
+  plugins: readonly LoadedPlugin[],
+  deps: ProvidersDeps,
+): { readonly ask: AskProvider; readonly problems: readonly PluginProblem[] } {
+  const of = (kind: ProviderKind) =>
+    plugins.filter(({ manifest }) => manifest.contributes.providers.includes(kind))
+  return {
+    problems: providerKinds.flatMap((kind) => taken(kind, of(kind))),
+    async ask(kind, { principal, request }) {
+      const [plugin] = of(kind)
+      if (!plugin) return undefined
+      const { manifest, tier } = plugin
+      const answer = await call(plugin, { kind, principal, request }, deps)
+      return { from: manifest.id, isBelieved: tier !== 'community', answer }
+    },
+  }
+}
+
+/** One is in force at a time: whichever is switched on beside another is refused, and told which that is. */
+const taken = (kind: ProviderKind, plugins: readonly LoadedPlugin[]): readonly PluginProblem[] =>
+  plugins.length < 2
+    ? []
+    : plugins.map(({ manifest: { id } }) => {
+        const other = plugins.find(({ manifest }) => manifest.id !== id)!.manifest.id
+        const message = `contributes.providers: ${kind} is provided by the plugin "${other}" already, and one may. Switch that off first: isola plugin disable ${other}`
+        return { plugin: id, code: 'plugin_name_collision', message }
+      })
+
+interface ProviderCall {
+  readonly kind: ProviderKind
+  readonly principal: string
+  readonly request: JsonObject
+}
+
+/** One call, with nothing to spend: it is asked for a run, and for nobody's run. */
+async function call(
+  plugin: LoadedPlugin,
+  { kind, principal, request }: ProviderCall,
+  deps: ProvidersDeps,
+): Promise<Json> {
+  const { capabilities: given, clock } = deps
+  const { id } = plugin.manifest
+  const over = new AbortController()
+  const trace = deps.traceId()
+  const events: EventDraft[] = []
+  const context = toHookContext({
+    call: kind,
+    run: '',
+    session: '',
+    rootSession: '',
+    principal,
+    agent: '',
+    trace,
+    depth: 0,
+    ancestry: [],
+    signal: over.signal,
+    label: undefined,
+    emit: (event) => void events.push(event),
+  })
+  try {
+    const run = plugin.parts.providers?.[kind]
+    // Rejects if the plugin was switched off, or what it was allowed was taken back.
+    const watch = await given.watchRevocation?.(plugin)
+    const { capabilities, close } = openCapabilities(plugin, context, given, {
+      check: watch?.check,
+    })
+    try {
+      if (!run) throw new OutputError('has no code for it.')
+      const late = clock.sleep(timeoutMs, over.signal).then(() => {
+        throw new OutputError(`did not answer within ${timeoutMs / 1_000} seconds.`)
+      })
+      const work = run(request, toHookCapabilities(capabilities, context), context)
+      const answer = toJson(await Promise.race([work, late]))
+      if (jsonSizeBytes(answer) > maxOutputBytes) throw new OutputError('answered more than 1 MiB.')
+      given.faults?.wentWell(plugin, principal)
+      return answer
+    } finally {
+      close()
+      watch?.end()
+    }
+  } catch (error) {
+    if (errorCode(error) !== 'tool_denied') given.faults?.failed(plugin, error, context)
+    throw toUnavailable(id, kind, error)
+  } finally {
+    over.abort()
+    for (const { type, data } of events) {
+      const place = { principal, trace, atMs: clock.nowMs() }
+      const about = { ...(data as JsonObject), plugin: id, provider: kind, event: type }
+      await deps.log.append(deploymentEvent('provider_told', place, about)).catch(() => undefined)
+    }
+  }
+}
+
+/** Of what was thrown only what a plugin says to others is told, and that the host says of it. */
+function toUnavailable(plugin: string, kind: ProviderKind, cause: unknown): IsolaError {
+  const isTold = cause instanceof OutputError || errorCode(cause) === 'tool_failed'
+  const why = isTold ? ` ${headOf(errorMessage(cause), 500)}` : ' failed.'
+  const message = `The plugin "${plugin}", which ${providerTexts[kind]},${why}`
+  return new IsolaError('request_unavailable', message, { transient: true, cause })
+}
