@@ -123,6 +123,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     schedules: { ...storage.schedules, ...rooms.schedules, ...rooms.schedules.gateway },
     memory: rooms.memory.longTerm,
     agents: agents.directory,
+    storedAgents: agents.administration,
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
       ...agents.current().problems,
@@ -221,6 +222,7 @@ function composeWork(parts: WorkParts) {
     load: plugins.load,
     wireServers: mcp.wire,
     own: [parts.schedules.tools],
+    stored: { ...common, store: storage.storedAgents, people: common.config.oidc?.people ?? [] },
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)

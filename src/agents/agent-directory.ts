@@ -22,6 +22,7 @@ import { orchestratorDescriptor, orchestratorId, registerOrchestrator } from './
 import { offersOf } from './offers.ts'
 import { createLoader, type LoadAgent, type PinningDeps } from './pinned-agent.ts'
 import { personaFor, type PersonaDeps } from './personas.ts'
+import { createStoredWiring, type StoredWiring } from './stored/prepare.ts'
 import { agentToolName, createSubAgentEntry } from './sub-agent-tool.ts'
 import { resolveUsesTools, type ToolOwner } from './tool-reach.ts'
 import { wireOrchestrator } from './wire-orchestrator.ts'
@@ -65,6 +66,8 @@ export interface AgentDirectoryDeps extends PinningDeps, PersonaDeps {
   /** Full names of what the orchestrator's model sees from the start, the most wanted first. */
   readonly pinned: readonly string[]
   readonly count: TokenCounter
+  /** Tools that destroy and that the deployment lets anybody call without being asked. */
+  readonly free?: readonly string[] | undefined
   /** What the orchestrator reaches; everything if left out. */
   readonly orchestratorUsesTools?: readonly string[]
 }
@@ -90,6 +93,8 @@ export interface AgentCatalog {
   readonly ownerOf: (id: string) => WiredOwner | undefined
   readonly problems: readonly PluginProblem[]
   readonly prompt: OrchestratorPrompt
+  /** Agents without a plugin, among these tools. */
+  readonly stored: StoredWiring
 }
 
 type Given = AgentDirectoryDeps & { readonly codeOf: CodeOf }
@@ -131,6 +136,7 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
   return {
     problems,
     prompt: orchestrator.prompt,
+    stored: createStoredWiring(withServers(owners, deps), given),
     ownerOf: (id) => {
       const owner = withServers(owners, deps).find((one) => one.id === id)
       const isHidden = deps.servers?.some((one) => one.id === id && one.isExclusive) ?? false

@@ -7,6 +7,8 @@ import { withCompaction } from './compaction-run.ts'
 import { directPlanner, directReflector } from './direct-call.ts'
 import { createLiveDirectory, type LiveDirectoryDeps } from './live-directory.ts'
 import { createFinishReflector, modelPlanner } from './model-planner.ts'
+import { createAgentAdministration, type AgentAdministrationDeps } from './stored/administration.ts'
+import { createRunnable } from './stored/runnable.ts'
 
 type DirectoryParts = Omit<
   AgentDirectoryDeps,
@@ -38,6 +40,7 @@ export interface AgentParts<T extends Loaded> extends DirectoryParts {
   >
   readonly initial: PluginSnapshot
   readonly onFault: (error: unknown) => void
+  readonly stored: Omit<AgentAdministrationDeps, 'prepare' | 'isTaken' | 'forget'>
   /** Owners of tools that are no part of what is installed, and always there. */
   readonly own: Remote['servers']
   readonly createPrompts: () => AgentDirectoryDeps['prompts']
@@ -49,7 +52,8 @@ export interface AgentParts<T extends Loaded> extends DirectoryParts {
 
 /** The agents of whatever is enabled, wired anew with each generation. */
 export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
-  const { installed, initial, onFault, load, wireServers, own, createPrompts, ...rest } = parts
+  const { installed, initial, onFault, load, wireServers, own, createPrompts, stored, ...rest } =
+    parts
   const wire = (snapshot: PluginSnapshot, beyond?: MoreTools) => {
     const loaded = load(snapshot)
     const remote = wireServers(
@@ -64,6 +68,7 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
       code_mode: code,
       allow_skill_emission: emitsSkills,
       pinned,
+      allow_destructive: free,
     } = policyOf(snapshot)
     const [readsNarrowly, writesCode] = [narrow, code].map(
       (agents = []) =>
@@ -71,13 +76,19 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
           agents.includes(agent) || agents.includes('*'),
     )
     const modes = { readsNarrowly, writesCode, emitsSkills }
-    const given = { plugins, servers, prompts, beyond, ...modes, pinned }
+    const given = { plugins, servers, prompts, beyond, ...modes, pinned, free }
     const catalog = createAgentDirectory({ ...rest, ...given })
-    const { directory, ownerOf, prompt } = catalog
+    const { directory, ownerOf, prompt, stored } = catalog
     const problems = [...loaded.problems, ...remote.problems, ...catalog.problems]
-    return { ...loaded, directory, ownerOf, prompt, problems }
+    return { ...loaded, directory, ownerOf, prompt, stored, problems }
   }
-  return { wire, ...createLiveDirectory({ ...installed, initial, onFault, build: wire }) }
+  const { runnable, forget } = createRunnable(stored)
+  const live = createLiveDirectory({ ...installed, initial, onFault, runnable, build: wire })
+  const { prepare, directory } = live
+  const isTaken = async (id: string) =>
+    live.current().ownerOf(id) !== undefined || (await directory.toolNames([`${id}__*`])).length > 0
+  const administration = createAgentAdministration({ ...stored, prepare, isTaken, forget })
+  return { wire, administration, ...live }
 }
 
 /** Who plans and reflects. */

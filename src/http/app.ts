@@ -64,6 +64,7 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
     '/api/approval-rules',
     async () => (await import('./approval-rules.ts')).addApprovalRuleRoutes,
   )
+  addLater('/api/agents', async () => (await import('./agents/agents.ts')).addAgentRoutes)
   addLater('/api/memory', async () => (await import('./memory.ts')).addMemoryRoutes)
   addLater('/api/personas', async () => (await import('./personas.ts')).addPersonaRoute)
   const schedules = () => import('./schedules/schedules.ts')

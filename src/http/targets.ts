@@ -1,5 +1,6 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { Rights } from '#contracts/keys.ts'
+import type { Principal } from '#contracts/operations.ts'
 import type { HttpDeps, HttpModels } from './deps.ts'
 
 /** The one agent the kernel itself creates. */
@@ -13,11 +14,15 @@ export interface Target {
 
 /** What somebody may talk to. What is not in it is answered like what is not there. */
 export type Reach = Pick<Rights, 'agents' | 'models'>
+/** The same with who that is. */
+export type Asker = Reach & Pick<Principal, 'id'>
 
 /** What `model` means on `/v1`: an agent, else a model that this deployment serves, run by the orchestrator. */
-export async function resolveTarget(deps: HttpDeps, reach: Reach, model: string): Promise<Target> {
-  if (!isServed(deps.models, model)) await lookForAgent(deps, reach, model)
-  if (hasAgent(deps, reach, model)) return { agent: model }
+export async function resolveTarget(deps: HttpDeps, reach: Asker, model: string): Promise<Target> {
+  const isAgent = isServed(deps.models, model)
+    ? hasAgent(deps, reach, model)
+    : await lookForAgent(deps, reach, model)
+  if (isAgent) return { agent: model }
   if (!hasAgent(deps, reach, orchestrator)) throw noSuchModel()
   return { agent: orchestrator, model: checkModel(deps, reach, model) }
 }
@@ -29,10 +34,17 @@ export function agentNames(deps: HttpDeps, { agents }: Reach): readonly string[]
   return agents ? all.filter((name) => agents.includes(name)) : all
 }
 
-/** One that is not known may have come a moment ago. */
-export async function lookForAgent(deps: HttpDeps, reach: Reach, agent: string): Promise<void> {
-  if (!hasAgent(deps, reach, agent)) await deps.refreshAgents?.(agent)
+/** Whether this agent is there: also one without a plugin, and one that is not known yet, since it may have come a moment ago. */
+export async function lookForAgent(deps: HttpDeps, reach: Asker, agent: string): Promise<boolean> {
+  if (hasAgent(deps, reach, agent)) return true
+  const { id, agents } = reach
+  if (agents && !agents.includes(agent)) return false
+  if (isOwnerId(agent) && (await deps.agents.runnable?.(id, agent))?.length) return true
+  await deps.refreshAgents?.(agent)
+  return hasAgent(deps, reach, agent)
 }
+
+const isOwnerId = (name: string) => /^[a-z][a-z0-9-]{0,23}$/.test(name)
 
 /** Whether this agent is there, and the caller may talk to it. */
 export function hasAgent(deps: HttpDeps, reach: Reach, agent: string): boolean {

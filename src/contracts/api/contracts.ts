@@ -1,3 +1,4 @@
+import { agentContracts } from './agents.ts'
 import { approvalContracts } from './approvals.ts'
 import type { ApiContracts } from './contract.ts'
 import { healthContracts } from './health.ts'
@@ -20,6 +21,7 @@ export type ApiRoutes = typeof healthContracts &
   typeof sessionContracts &
   typeof runContracts &
   typeof recordContracts &
+  typeof agentContracts &
   typeof approvalContracts &
   typeof keyContracts &
   typeof settingContracts &
@@ -37,6 +39,7 @@ export const apiContracts: ApiContracts = {
   ...sessionContracts,
   ...runContracts,
   ...recordContracts,
+  ...agentContracts,
   ...approvalContracts,
   ...keyContracts,
   ...settingContracts,
