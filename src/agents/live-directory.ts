@@ -116,8 +116,13 @@ export function createLiveDirectory<T extends AgentCatalog>(
   return {
     directory: {
       async load(agent, options, use) {
-        const found = await (await now()).directory.load(agent, options, use)
         const { principal } = use ?? {}
+        const { onDemand } = options
+        if (onDemand && principal !== undefined) {
+          await now()
+          return (await built().stored.prepare(onDemand, principal)).load(options, use ?? {})
+        }
+        const found = await (await now()).directory.load(agent, options, use)
         if (principal === undefined) return found ?? later(agent, options, use)
         const { stored } = built()
         if (found) return { ...found, toolset: stored.around(found.toolset, principal) }

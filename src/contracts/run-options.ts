@@ -1,5 +1,6 @@
 import type { JsonObject } from './json.ts'
 import type { Limits } from './lease.ts'
+import type { OnDemandAgent } from './stored-agent.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
 
 /** What a run may wait for: anybody outside, only the tools its client runs, or nothing (then such a call fails and says so). */
@@ -45,6 +46,8 @@ export interface RunOptions {
   readonly compact?: CompactFor
   /** Its messages are kept, and it is over: nobody answers them. */
   readonly isNote?: boolean
+  /** The agent itself, where it lives for this request only. */
+  readonly onDemand?: OnDemandAgent
   /** The surface it came in by, for the record alone: nothing decides by it. Absent in what an older version accepted. */
   readonly origin?: string
   /** The id of the key it was asked with, also below; absent for the operator key. */
@@ -87,6 +90,7 @@ export const runOptionFields: {
   directCall: own,
   compact: own,
   isNote: own,
+  onDemand: own,
   // Where a retry comes in by is no part of what it asks; what is begun below came in there too.
   origin: { isHashed: false, inherit: whole },
   // Any of its principal's keys may repeat a request; what is begun below ends with the same one.

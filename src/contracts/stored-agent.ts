@@ -1,4 +1,9 @@
-import type { AgentDefinition, AgentNeed, AgentPermission } from './agent-definition.ts'
+import type {
+  AgentDefinition,
+  AgentNeed,
+  AgentPermission,
+  OnDemandDefinition,
+} from './agent-definition.ts'
 import type { DeploymentEvent } from './event.ts'
 import type { Administrator, Rights } from './keys.ts'
 import type { Role } from './role.ts'
@@ -111,6 +116,14 @@ export interface RunnableAgent {
   readonly granted: readonly string[]
 }
 
+/** What an agent is called that lives for one request: no other has this id. */
+export const onDemandId = 'on-demand'
+
+/** One that lives for one request, and where: its session deletes itself so long after it was begun. */
+export interface OnDemandAgent extends RunnableAgent {
+  readonly keepMs: number
+}
+
 /** Whoever asks, with what they may. */
 export interface AgentAdministrator extends Administrator, Pick<Rights, 'role' | 'agents'> {}
 
@@ -133,6 +146,14 @@ export interface AgentAdministration {
     by: AgentAdministrator,
     how?: { readonly isDryRun?: boolean; readonly from?: string },
   ) => Promise<AppliedAgent>
+  /**
+   * Makes a definition ready to run for one request. What it names that destroys or goes out is refused, but to operators,
+   * who name each of it.
+   */
+  readonly onDemand: (
+    definition: OnDemandDefinition,
+    by: AgentAdministrator,
+  ) => Promise<RunnableAgent>
   readonly list: (by: AgentAdministrator) => Promise<readonly StoredAgent[]>
   readonly show: (id: string, by: AgentAdministrator) => Promise<StoredAgent>
   /** Newest first. */

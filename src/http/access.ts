@@ -71,6 +71,9 @@ export const access = {
   '/api/sessions/:id/runs/:run/decisions': { POST: talkers },
   '/api/sessions/:id/runs/:run/limits': { POST: talkers },
   '/api/agents': { GET: sessionReaders, POST: talkers },
+  // Before the one with a parameter, which would take them for ids.
+  '/api/agents/on-demand': { POST: talkers },
+  '/api/agents/promote': { POST: talkers },
   '/api/agents/:agent': { GET: sessionReaders, DELETE: talkers },
   '/api/agents/:agent/diff': { GET: sessionReaders },
   '/api/agents/:agent/rollback': { POST: talkers },

@@ -60,6 +60,7 @@ const noAgent = async () => {
 }
 const noAgents: HttpDeps['storedAgents'] = {
   apply: noAgent,
+  onDemand: noAgent,
   list: async () => [],
   show: noAgent,
   versions: noAgent,

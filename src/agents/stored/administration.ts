@@ -9,6 +9,7 @@ import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 import {
+  onDemandId,
   permissionsOn,
   type AgentAdministration,
   type AgentAdministrator,
@@ -38,7 +39,7 @@ const maxListed = 500
 /** Of one owner; an operator's are not counted. */
 const maxOwned = 50
 /** Names that no plugin has, and nobody else. */
-const reserved = new Set(['orchestrator', 'isola', 'default', 'agent', 'none', 'on-demand'])
+const reserved = new Set(['orchestrator', 'isola', 'default', 'agent', 'none', onDemandId])
 
 /** Agents that need no plugin, as people make and change them. */
 export function createAgentAdministration(deps: AgentAdministrationDeps): AgentAdministration {
@@ -124,6 +125,27 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
       forget()
       if (isDone) return { agent: made, version, isNew: true }
       throw found ? changedMeanwhile(id) : taken(id)
+    },
+    async onDemand(about, by) {
+      if (by.agents && !by.agents.includes(onDemandId))
+        throw forbidden(`agent: this principal may talk to ${by.agents.join(', ')} alone.`)
+      const definition = { id: onDemandId, ...about }
+      const hash = sha256(JSON.stringify(definition))
+      const withNone = { ...definition, acl: { roles: {}, principals: {} } }
+      const needs = [...needsOf(withNone), ...(await toolsNeeded(withNone, hash, by, deps))]
+      const { uses_tools: named } = definition.agent
+      const granted = needs.flatMap(({ kind, what }) =>
+        kind === 'tool' && by.role === 'operator' && named.includes(what) ? [what] : [],
+      )
+      const refused = needs.find(
+        ({ kind, what }) => (kind === 'tool' || by.role !== 'operator') && !granted.includes(what),
+      )
+      if (!refused) return { definition, version: 0, hash, granted }
+      const how =
+        by.role === 'operator'
+          ? 'name it by its full name in agent.uses_tools'
+          : 'leave it out, or have an operator approve a persistent agent (POST /api/agents)'
+      throw forbidden(`agent: one on demand may not have ${needText(refused)}: ${how}.`)
     },
     async list(by) {
       const all = await store.list(seerOf(by), maxListed)

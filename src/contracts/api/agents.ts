@@ -4,6 +4,8 @@ import {
   agentDiffQuery,
   agentRequest,
   approveAgentRequest,
+  onDemandRequest,
+  promoteAgentRequest,
   rollBackAgentRequest,
 } from './requests/agents.ts'
 import { noFields } from './requests/lists.ts'
@@ -47,6 +49,24 @@ const applied = z
   })
   .meta({ id: 'AppliedAgent' })
 
+const onDemandHandle = z
+  .object({ session: text, run: text, expiresAtMs: atMs, tempId: text.optional() })
+  .meta({ id: 'OnDemandHandle' })
+const onDemandResult = z
+  .object({
+    session: text,
+    run: text,
+    state: text,
+    result: text,
+    output: object.optional(),
+    error: z.object({ code: text, message: text }).optional(),
+    usage: object,
+    costEstimateUsd: z.number(),
+    expiresAtMs: atMs.optional().describe('Absent: it is gone.'),
+    tempId: text.optional(),
+  })
+  .meta({ id: 'OnDemandResult' })
+
 const params = { agent: 'The agent’s id.' }
 const asItIs = { 200: { is: 'The agent as it then is.', json: listed } }
 
@@ -65,6 +85,25 @@ export const agentContracts = {
       201: { is: 'The agent with the version.', headers: ['location'], json: applied },
     },
     errors: [403, 409, 503],
+  },
+  'POST /api/agents/on-demand': {
+    summary: 'Has an agent work that lives for this request: nothing that destroys or goes out.',
+    headers: ['traceparent'],
+    body: onDemandRequest,
+    replies: {
+      200: { is: 'What it came to.', json: onDemandResult },
+      202: { is: 'With `background`: where it works.', json: onDemandHandle },
+    },
+    errors: [403, 503],
+  },
+  'POST /api/agents/promote': {
+    summary: 'Proposes to keep an agent that was on demand. An operator approves it.',
+    body: promoteAgentRequest,
+    replies: {
+      200: { is: 'With `dryRun`, or where nothing is new.', json: applied },
+      201: { is: 'The agent, whose version waits.', headers: ['location'], json: applied },
+    },
+    errors: [403, 404, 409, 503],
   },
   'GET /api/agents/:agent': {
     summary: 'An agent with its versions, the newest first.',

@@ -3,19 +3,24 @@ import {
   agentDiffQuery,
   agentRequest,
   approveAgentRequest,
+  promoteAgentRequest,
   rollBackAgentRequest,
 } from '#contracts/api/requests/agents.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
 import { definitionDiff } from '#contracts/agent-diff.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { AgentAdministrator, AgentVersion, StoredAgent } from '#contracts/stored-agent.ts'
+import type {
+  AgentVersion,
+  AppliedAgent,
+  StoredAgent,
+} from '#contracts/stored-agent.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { administrator } from '../operator/administrator.ts'
 import { jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
-import { checkModel } from '../targets.ts'
 import { parseFields } from '../validate.ts'
+import { askerOf, checkAgentModel } from './asker.ts'
+import { runOnDemand, wasOnDemand } from './on-demand.ts'
 
 /** `/api/agents…`: agents that need no plugin. */
 export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
@@ -33,6 +38,8 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
       jsonResponse({ agents: (await agents.list(by(context))).map(toListing) }),
     POST: (context) => applyAgent(deps, context),
   })
+  addRoute('/api/agents/on-demand', { POST: (context) => runOnDemand(deps, context) })
+  addRoute('/api/agents/promote', { POST: (context) => promoteAgent(deps, context) })
   addRoute('/api/agents/:agent', {
     async GET(context) {
       const [id, asker] = [idIn(context), by(context)]
@@ -81,33 +88,36 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   })
 }
 
-/** Who asks, with what they may. */
-export function askerOf(deps: HttpDeps, context: HttpContext): AgentAdministrator {
-  const { role, agents } = context.get('principal')
-  return { ...administrator(deps, context), role, ...(agents && { agents }) }
-}
-
 async function applyAgent(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const body = await readJsonObject(context.req.raw)
   const { dryRun: isDryRun = false, ...definition } = parseFields(agentRequest, body)
   checkAgentModel(deps, context, definition.agent.model)
-  const made = await deps.storedAgents.apply(definition, askerOf(deps, context), { isDryRun })
+  return applied(await deps.storedAgents.apply(definition, askerOf(deps, context), { isDryRun }), {
+    isDryRun,
+  })
+}
+
+/** What it was with what it lacks; it is not in force before an operator has looked at it. */
+async function promoteAgent(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const asked = parseFields(promoteAgentRequest, await readJsonObject(context.req.raw))
+  const { session, run, limits, dryRun: isDryRun = false, ...about } = asked
+  const { agent } = await wasOnDemand(deps, context, { session, run })
+  const definition = parseFields(agentRequest, {
+    ...about,
+    agent: { ...agent, ...(limits && { limits }) },
+  })
+  checkAgentModel(deps, context, definition.agent.model)
+  const by = askerOf(deps, context)
+  const made = await deps.storedAgents.apply(definition, by, { isDryRun, from: session })
+  return applied(made, { isDryRun })
+}
+
+function applied(made: AppliedAgent, { isDryRun }: { readonly isDryRun: boolean }): Response {
   const { agent, version, isNew } = made
   const shown = { ...toListing(agent), isNew, applied: toVersion(version, agent) }
   if (isDryRun || !isNew) return jsonResponse(shown)
   const headers = { location: `/api/agents/${agent.id}` }
   return jsonResponse(shown, { status: 201, headers })
-}
-
-/** An agent's model is named by whoever writes it: what they may not name, it may not have. */
-export function checkAgentModel(deps: HttpDeps, context: HttpContext, model: string): void {
-  if (model === 'default') return
-  try {
-    for (const one of model.split(',')) checkModel(deps, context.get('principal'), one.trim())
-  } catch {
-    const message = `agent.model: there is no model "${model}" here for you. GET /v1/models lists them; "default" is the deployment's own.`
-    throw new IsolaError('request_invalid', message, { param: 'agent.model' })
-  }
 }
 
 function toListing({ id, owner, state, inForce, newest, createdAtMs }: StoredAgent): AgentListing {
