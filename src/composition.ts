@@ -208,7 +208,10 @@ function composeWork(parts: WorkParts) {
     secret: () => sources.ids.next('login'),
     watchRevocation: plugins.watchServer,
   })
-  const hooks = plugins.liveHooks(() => agents.now())
+  const hooks = plugins.liveHooks(
+    () => agents.now(),
+    (...of) => agents.mayRun(...of),
+  )
   const agents = composeAgents({
     ...common,
     ...catalog,

@@ -2,6 +2,7 @@
 import type { Reply } from '../../src/client/client.ts'
 import { readAgentFolder, type AgentBody } from './agent-folder.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { confirm } from './confirm.ts'
 import { short, shown, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
@@ -99,9 +100,9 @@ async function diff({
   print(lines, shown(diffText(lines)))
 }
 
-function toVersion(text: string): number {
+function toNumber(name: string, text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new UsageError(`A version is a whole number, not ${short(text, 40)}.`)
+  throw new UsageError(`${name} is a whole number, not ${short(text, 40)}.`)
 }
 
 async function rollback({
@@ -109,21 +110,75 @@ async function rollback({
   request,
   print,
 }: Context<object, [string, string]>) {
-  const body = { version: toVersion(version) }
+  const body = { version: toNumber('version', version) }
   const now = await request('POST /api/agents/:agent/rollback', { params: { agent }, body })
   print(now, headOf(now))
 }
 
-async function approve({ args: [agent], request, print }: Context<object, [string]>) {
-  const { versions } = await request('GET /api/agents/:agent', { params: { agent } })
-  const waiting = versions.find(({ state }) => state === 'waiting')
+/** Shown first: whoever says yes has seen what to. Exactly that text is approved, whatever comes meanwhile. */
+async function approve({
+  args: [agent],
+  values,
+  request,
+  print,
+  stdin,
+  stderr,
+}: Context<ValuesOf<typeof yes>, [string]>) {
+  const found = await request('GET /api/agents/:agent', { params: { agent } })
+  const waiting = found.versions.find(({ state }) => state === 'waiting')
   if (!waiting) throw new Error(`No version of ${short(agent)} waits for an operator.`)
   const { version, hash } = waiting
-  const now = await request('POST /api/agents/:agent/approve', {
-    params: { agent },
-    body: { version, hash },
-  })
-  print(now, `${headOf(now)}\n${versionLine({ ...waiting, state: 'in force', approvedBy: 'you' })}`)
+  const query = { from: String(found.version), to: String(version) }
+  const text =
+    found.version === undefined
+      ? JSON.stringify(waiting.definition, undefined, 2)
+      : diffText(await request('GET /api/agents/:agent/diff', { params: { agent }, query }))
+  stderr.write(`${shown(text)}\n${headOf(found)}\n${shown(versionLine(waiting))}\n`)
+  if (!values.yes && !stdin.isTTY)
+    throw new UsageError('Say --yes to approve it without being asked: nobody is at a terminal.')
+  if (!values.yes && !(await confirm('Allow this and have it run?', { stdin, stderr })))
+    throw new Error('Nothing was approved.')
+  const body = { version, hash }
+  const now = await request('POST /api/agents/:agent/approve', { params: { agent }, body })
+  print(now, headOf(now))
+}
+
+async function once({
+  args: [path, task],
+  values: { ttl, 'temp-id': tempId, background },
+  request,
+  print,
+}: Context<ValuesOf<typeof onceOptions>, [string, string]>) {
+  const { name, description, agent } = readAgentFolder(path) as AgentBody
+  const body = {
+    agent,
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    task,
+    ...(ttl !== undefined && { ttlSeconds: toNumber('ttl', ttl) }),
+    ...(tempId !== undefined && { tempId }),
+    ...(background && { background }),
+  }
+  const done = await request('POST /api/agents/on-demand', { body })
+  if (!('state' in done)) {
+    const { session, run, expiresAtMs } = done
+    return print(done, `It works: session ${session}, run ${run}, until ${time(expiresAtMs)}`)
+  }
+  print(done, shown(done.error ? `${done.error.code}: ${done.error.message}` : done.result))
+  return done.state === 'completed' ? 0 : 1
+}
+
+async function promote({
+  args: [session, run],
+  values: { id, name, description, 'dry-run': dry },
+  request,
+  print,
+}: Context<ValuesOf<typeof promoteOptions>, [string, string]>) {
+  if (id === undefined || name === undefined || description === undefined)
+    throw new UsageError('promote needs --id, --name and --description.')
+  const body = { session, run, id, name, description, ...(dry && { dryRun: true }) }
+  const made = await request('POST /api/agents/promote', { body })
+  print(made, addedText(made))
 }
 
 async function archive({ args: [agent], request, print }: Context<object, [string]>) {
@@ -166,7 +221,20 @@ async function run({ args: [agent, task], request, print }: Context<object, [str
 
 const asksDelete = ({ args: [id] }: Context<object, [string]>) =>
   `Delete ${short(id)} and its versions?`
-const noOptions = {} as const satisfies Options
+const yes = {
+  yes: { type: 'boolean', short: 'y', about: 'do not ask' },
+} as const satisfies Options
+const onceOptions = {
+  ttl: { type: 'string', value: 'seconds', about: 'kept so long; else gone with its answer' },
+  'temp-id': { type: 'string', value: 'name', about: 'for your own lists and the record' },
+  background: { type: 'boolean', about: 'answers with where it works, and does not wait' },
+} as const satisfies Options
+const promoteOptions = {
+  id: { type: 'string', value: 'id', about: 'what it will be named by' },
+  name: { type: 'string', value: 'name' },
+  description: { type: 'string', value: 'text', about: 'by which it is found' },
+  ...dryRun,
+} as const satisfies Options
 
 export default {
   noun: 'agent',
@@ -196,12 +264,27 @@ export default {
     run: {
       usage: 'isola agent run <agent> <task>',
       about: 'Has an agent do a task, and waits for what it answers.',
-      options: noOptions,
       run,
     },
+    once: {
+      usage: 'isola agent once <folder|file> <task> [options]',
+      about: 'Has an agent work that lives for this task only: nothing that destroys or goes out.',
+      options: onceOptions,
+      run: once,
+    },
+    promote: {
+      usage:
+        'isola agent promote <session> <run> --id <id> --name <name> --description <text> [--dry-run]',
+      about:
+        'Proposes to keep an agent that worked with --background or --ttl; an operator approves it.',
+      options: promoteOptions,
+      run: promote,
+    },
     approve: {
-      usage: 'isola agent approve <agent>',
-      about: 'Allows what the waiting version needs; it is in force then. For operators.',
+      usage: 'isola agent approve <agent> [--yes]',
+      about:
+        'Shows what is new in the version that waits and what it needs, and allows that. For operators.',
+      options: yes,
       run: approve,
     },
     rollback: {

@@ -1,6 +1,7 @@
 import type { Planner, Reflector } from '#contracts/plan.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import { policyOf, type PluginSnapshot } from '#contracts/generation.ts'
+import { onDemandId } from '#contracts/stored-agent.ts'
 import type { MoreTools, SchemaValidator } from '#contracts/tool.ts'
 import { createAgentDirectory, type AgentDirectoryDeps } from './agent-directory.ts'
 import { withCompaction } from './compaction-run.ts'
@@ -88,7 +89,13 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
   const isTaken = async (id: string) =>
     live.current().ownerOf(id) !== undefined || (await directory.toolNames([`${id}__*`])).length > 0
   const administration = createAgentAdministration({ ...stored, prepare, isTaken, forget })
-  return { wire, administration, ...live }
+  /** Whether one that is at work may go on. A database that is away stops nothing that was let begin. */
+  const mayRun = async (id: string, principal: string): Promise<boolean> =>
+    id === onDemandId ||
+    (await runnable(principal, id)
+      .then((found) => found.length > 0)
+      .catch(() => true))
+  return { wire, administration, mayRun, ...live }
 }
 
 /** Who plans and reflects. */

@@ -19,9 +19,11 @@ export type Asker = Reach & Pick<Principal, 'id'>
 
 /** What `model` means on `/v1`: an agent, else a model that this deployment serves, run by the orchestrator. */
 export async function resolveTarget(deps: HttpDeps, reach: Asker, model: string): Promise<Target> {
-  const isAgent = isServed(deps.models, model)
-    ? hasAgent(deps, reach, model)
-    : await lookForAgent(deps, reach, model)
+  const isAgent = !isServed(deps.models, model)
+    ? await lookForAgent(deps, reach, model)
+    : hasAgent(deps, reach, model) ||
+      // A server that takes any name says nothing of this one: an agent's comes first, and who names a model asks nobody.
+      (!isListed(deps.models, model) && (await isStored(deps, reach, model)))
   if (isAgent) return { agent: model }
   if (!hasAgent(deps, reach, orchestrator)) throw noSuchModel()
   return { agent: orchestrator, model: checkModel(deps, reach, model) }
@@ -37,14 +39,20 @@ export function agentNames(deps: HttpDeps, { agents }: Reach): readonly string[]
 /** Whether this agent is there: also one without a plugin, and one that is not known yet, since it may have come a moment ago. */
 export async function lookForAgent(deps: HttpDeps, reach: Asker, agent: string): Promise<boolean> {
   if (hasAgent(deps, reach, agent)) return true
-  const { id, agents } = reach
-  if (agents && !agents.includes(agent)) return false
-  if (isOwnerId(agent) && (await deps.agents.runnable?.(id, agent))?.length) return true
+  if (await isStored(deps, reach, agent)) return true
   await deps.refreshAgents?.(agent)
   return hasAgent(deps, reach, agent)
 }
 
-const isOwnerId = (name: string) => /^[a-z][a-z0-9-]{0,23}$/.test(name)
+/** Whether it is an agent without a plugin that the caller may run. */
+async function isStored(deps: HttpDeps, { id, agents }: Asker, agent: string): Promise<boolean> {
+  if (agents?.includes(agent) === false || !/^[a-z][a-z0-9-]{0,23}$/.test(agent)) return false
+  const found = await deps.agents.runnable?.(id, agent)
+  return found !== undefined && found.length > 0
+}
+
+const isListed = (models: HttpModels, model: string): boolean =>
+  models.list().some(({ id }) => id === model || id.endsWith(`/${model}`))
 
 /** Whether this agent is there, and the caller may talk to it. */
 export function hasAgent(deps: HttpDeps, reach: Reach, agent: string): boolean {

@@ -9,11 +9,7 @@ import {
 import { noFields } from '#contracts/api/requests/lists.ts'
 import { definitionDiff } from '#contracts/agent-diff.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type {
-  AgentVersion,
-  AppliedAgent,
-  StoredAgent,
-} from '#contracts/stored-agent.ts'
+import type { AgentVersion, AppliedAgent, StoredAgent } from '#contracts/stored-agent.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'

@@ -20,4 +20,3 @@ export function checkAgentModel(deps: HttpDeps, context: HttpContext, model: str
     throw new IsolaError('request_invalid', message, { param: 'agent.model' })
   }
 }
-
