@@ -1,35 +1,13 @@
 // isola agent …: whom a session, or `model` of a request, may name; and agents that need no plugin.
 import type { Reply } from '../../src/client/client.ts'
+import { addedText, diffText, headOf, versionLine } from './agent-text.ts'
 import { readAgentFolder, type AgentBody } from './agent-folder.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
 import { confirm } from './confirm.ts'
-import { short, shown, table, time } from './text.ts'
+import { short, shown, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
 type Agent = Reply<'GET /api/agents'>['agents'][number]
-type Version = Reply<'GET /api/agents/:agent'>['versions'][number]
-type Applied = Reply<'POST /api/agents'>
-
-const headOf = ({ id, state, owner, version }: Agent) =>
-  `${id}: ${version === undefined ? 'no version in force' : `version ${version}`}, ${state}, of ${short(owner)}`
-
-const versionLine = ({
-  version,
-  state,
-  hash,
-  createdBy,
-  createdAtMs,
-  needs,
-  approvedBy,
-}: Version) =>
-  [
-    `  version ${version} (${state}) ${hash.slice(0, 12)}, ${time(createdAtMs)} by ${short(createdBy)}`,
-    ...(needs.length > 0
-      ? [
-          `    ${approvedBy === undefined ? 'waits for an operator, who allows' : `${short(approvedBy)} allowed`}: ${needs.map((one) => short(one)).join('; ')}`,
-        ]
-      : []),
-  ].join('\n')
 
 async function list({ request, print }: Context) {
   const [{ data }, stored] = await Promise.all([
@@ -58,16 +36,6 @@ async function add({
   print(made, values['dry-run'] ? `Would be made:\n${addedText(made)}` : addedText(made))
 }
 
-function addedText(made: Applied): string {
-  const { id, isNew, applied } = made
-  if (!isNew) return `${id} has this text already: version ${applied.version}.`
-  const next =
-    applied.state === 'waiting'
-      ? `An operator reads and allows it: isola agent diff ${id}, isola agent approve ${id}`
-      : `Next: isola agent run ${id} "<task>"`
-  return [headOf(made), versionLine(applied), next].join('\n')
-}
-
 async function show({ args: [agent], request, print }: Context<object, [string]>) {
   const found = await request('GET /api/agents/:agent', { params: { agent } })
   const newest = found.versions[0]
@@ -78,13 +46,6 @@ async function show({ args: [agent], request, print }: Context<object, [string]>
   ]
   print(found, shown(text.join('\n')))
 }
-
-const diffText = ({ from, to, added, removed }: Reply<'GET /api/agents/:agent/diff'>): string =>
-  [
-    `version ${from} → ${to}`,
-    ...removed.map((line) => `- ${line}`),
-    ...added.map((line) => `+ ${line}`),
-  ].join('\n')
 
 async function diff({
   args: [agent, older, newer],

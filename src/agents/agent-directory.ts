@@ -22,7 +22,7 @@ import { orchestratorDescriptor, orchestratorId, registerOrchestrator } from './
 import { offersOf } from './offers.ts'
 import { createLoader, type LoadAgent, type PinningDeps } from './pinned-agent.ts'
 import { personaFor, type PersonaDeps } from './personas.ts'
-import { createStoredWiring, type StoredWiring } from './stored/prepare.ts'
+import { createStoredWiring, type StoredWiring, type StoredWiringDeps } from './stored/prepare.ts'
 import { agentToolName, createSubAgentEntry } from './sub-agent-tool.ts'
 import { resolveUsesTools, type ToolOwner } from './tool-reach.ts'
 import { wireOrchestrator } from './wire-orchestrator.ts'
@@ -39,7 +39,8 @@ export interface InstalledPlugin {
 }
 
 /** What a directory of agents is made from: plugins, servers, and the core tools. */
-export interface AgentDirectoryDeps extends PinningDeps, PersonaDeps {
+export interface AgentDirectoryDeps
+  extends PinningDeps, PersonaDeps, Pick<StoredWiringDeps, 'free'> {
   readonly plugins: readonly InstalledPlugin[]
   /** Owners of tools that are no plugins. An exclusive one's are not the orchestrator's. */
   readonly servers?: readonly (ToolOwner & {
@@ -66,8 +67,6 @@ export interface AgentDirectoryDeps extends PinningDeps, PersonaDeps {
   /** Full names of what the orchestrator's model sees from the start, the most wanted first. */
   readonly pinned: readonly string[]
   readonly count: TokenCounter
-  /** Tools that destroy and that the deployment lets anybody call without being asked. */
-  readonly free?: readonly string[] | undefined
   /** What the orchestrator reaches; everything if left out. */
   readonly orchestratorUsesTools?: readonly string[]
 }
