@@ -8,8 +8,9 @@ import { withCompaction } from './compaction-run.ts'
 import { directPlanner, directReflector } from './direct-call.ts'
 import { createLiveDirectory, type LiveDirectoryDeps } from './live-directory.ts'
 import { createFinishReflector, modelPlanner } from './model-planner.ts'
-import { createAgentAdministration, type AgentAdministrationDeps } from './stored/administration.ts'
+import { createAgentAdministration } from './stored/administration.ts'
 import { createRunnable } from './stored/runnable.ts'
+import type { AgentAdministrationDeps } from './stored/taking.ts'
 
 type DirectoryParts = Omit<
   AgentDirectoryDeps,

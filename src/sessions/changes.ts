@@ -49,7 +49,7 @@ export function createChanges(scope: Scope, { ending, onCreated }: ChangesOption
 
   return {
     async create(about) {
-      const { agent, principal, persona } = about
+      const { agent, principal } = about
       const isKnown = isMade(about)
       if (!isKnown && agent !== undefined) await refuseAbsent(agent, about)
       // Others may have asked for the same while the agent was looked for: the first one made it.

@@ -28,7 +28,14 @@ const everything = {
   agent: 'orchestrator',
 } as unknown as Submission
 /** With what came later. */
-const today = { ...everything, compact: 'session', persona: 'concise', isNote: true } as const
+const onDemand = { keepMs: 1 } as NonNullable<Submission['onDemand']>
+const today = {
+  ...everything,
+  onDemand,
+  compact: 'session',
+  persona: 'concise',
+  isNote: true,
+} as const
 const child = {
   pauses: 'refuse',
   requireApproval: ['mail'],
