@@ -62,7 +62,8 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
         const message = `${param}: there is no version ${wanted}. isola agent show lists them.`
         throw new IsolaError('request_invalid', message, { param })
       }
-      const [older, newer] = [find(from, 'from'), find(to, 'to')]
+      const newer = find(to, 'to')
+      const older = find(from ?? Math.max(1, newer.version - 1), 'from')
       const lines = definitionDiff(older.definition, newer.definition)
       return jsonResponse({ from: older.version, to: newer.version, ...lines })
     },

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { agentDefinition, onDemandDefinition } from '../../agent-definition.ts'
+import { digits } from './lists.ts'
 
 /** `POST /api/agents`: a definition, as in `agent.yaml`. */
 export const agentRequest = agentDefinition.extend({
@@ -54,14 +55,6 @@ export const approveAgentRequest = z.strictObject({
 
 /** `GET /api/agents/:agent/diff`. */
 export const agentDiffQuery = z.strictObject({
-  from: z
-    .string()
-    .regex(/^\d{1,9}$/, 'must be the number of a version')
-    .transform(Number),
-  to: z
-    .string()
-    .regex(/^\d{1,9}$/, 'must be the number of a version')
-    .transform(Number)
-    .optional()
-    .describe('The newest if absent.'),
+  from: digits(1e9).optional().describe('The one before `to` if absent.'),
+  to: digits(1e9).optional().describe('The newest if absent.'),
 })
