@@ -137,6 +137,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     memory: rooms.memory.longTerm,
     knowledge: rooms.memory.knowledge,
     agents: agents.directory,
+    storedAgents: agents.administration,
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
       ...agents.current().problems,
@@ -239,7 +240,10 @@ function composeWork(parts: WorkParts) {
     secret: () => sources.ids.next('login'),
     watchRevocation: plugins.watchServer,
   })
-  const hooks = plugins.liveHooks(() => agents.now())
+  const hooks = plugins.liveHooks(
+    () => agents.now(),
+    (...of) => agents.mayRun(...of),
+  )
   const agents = composeAgents({
     ...common,
     installed,
@@ -256,6 +260,7 @@ function composeWork(parts: WorkParts) {
     load: plugins.load,
     wireServers: mcp.wire,
     own: [parts.schedules.tools, knowledgeTools],
+    stored: { ...common, store: storage.storedAgents, people: common.config.oidc?.people ?? [] },
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)

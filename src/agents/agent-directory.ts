@@ -22,6 +22,7 @@ import { orchestratorDescriptor, orchestratorId, registerOrchestrator } from './
 import { offersOf } from './offers.ts'
 import { createLoader, type LoadAgent, type PinningDeps } from './pinned-agent.ts'
 import { personaFor, type PersonaDeps } from './personas.ts'
+import { createStoredWiring, type StoredWiring, type StoredWiringDeps } from './stored/prepare.ts'
 import { agentToolName, createSubAgentEntry } from './sub-agent-tool.ts'
 import { resolveUsesTools, type ToolOwner } from './tool-reach.ts'
 import { wireOrchestrator } from './wire-orchestrator.ts'
@@ -38,7 +39,8 @@ export interface InstalledPlugin {
 }
 
 /** What a directory of agents is made from: plugins, servers, and the core tools. */
-export interface AgentDirectoryDeps extends PinningDeps, Omit<PersonaDeps, 'isThere'> {
+export interface AgentDirectoryDeps
+  extends PinningDeps, Omit<PersonaDeps, 'isThere'>, Pick<StoredWiringDeps, 'free'> {
   /** Whether somebody who reaches these has what a skill requires. */
   readonly presence: (reach: readonly ToolEntry[], beyond: MoreTools | undefined) => IsThere
   readonly plugins: readonly InstalledPlugin[]
@@ -92,6 +94,8 @@ export interface AgentCatalog {
   readonly ownerOf: (id: string) => WiredOwner | undefined
   readonly problems: readonly PluginProblem[]
   readonly prompt: OrchestratorPrompt
+  /** Agents without a plugin, among these tools. */
+  readonly stored: StoredWiring
 }
 
 type Given = AgentDirectoryDeps & { readonly codeOf: CodeOf }
@@ -133,6 +137,7 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
   return {
     problems,
     prompt: orchestrator.prompt,
+    stored: createStoredWiring(withServers(owners, deps), { ...given, ...orchestrator }),
     ownerOf: (id) => {
       const owner = withServers(owners, deps).find((one) => one.id === id)
       const isHidden = deps.servers?.some((one) => one.id === id && one.isExclusive) ?? false

@@ -1,6 +1,7 @@
 import type { Planner, Reflector } from '#contracts/plan.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import { policyOf, type PluginSnapshot } from '#contracts/generation.ts'
+import { onDemandId } from '#contracts/stored-agent.ts'
 import type { MoreTools, SchemaValidator } from '#contracts/tool.ts'
 import { createAgentDirectory, type AgentDirectoryDeps } from './agent-directory.ts'
 import { withCompaction } from './compaction-run.ts'
@@ -8,6 +9,9 @@ import { directPlanner, directReflector } from './direct-call.ts'
 import { withMonitor } from './floor-monitor.ts'
 import { createLiveDirectory, type LiveDirectoryDeps } from './live-directory.ts'
 import { createFinishReflector, modelPlanner } from './model-planner.ts'
+import { createAgentAdministration } from './stored/administration.ts'
+import { createRunnable } from './stored/runnable.ts'
+import type { AgentAdministrationDeps } from './stored/taking.ts'
 
 type DirectoryParts = Omit<
   AgentDirectoryDeps,
@@ -39,6 +43,7 @@ export interface AgentParts<T extends Loaded> extends DirectoryParts {
   >
   readonly initial: PluginSnapshot
   readonly onFault: (error: unknown) => void
+  readonly stored: Omit<AgentAdministrationDeps, 'prepare' | 'isTaken' | 'forget'>
   /** Owners of tools that are no part of what is installed, and always there. */
   readonly own: Remote['servers']
   readonly createPrompts: () => AgentDirectoryDeps['prompts']
@@ -50,7 +55,8 @@ export interface AgentParts<T extends Loaded> extends DirectoryParts {
 
 /** The agents of whatever is enabled, wired anew with each generation. */
 export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
-  const { installed, initial, onFault, load, wireServers, own, createPrompts, ...rest } = parts
+  const { installed, initial, onFault, load, wireServers, own, createPrompts, stored, ...rest } =
+    parts
   const wire = (snapshot: PluginSnapshot, beyond?: MoreTools) => {
     const loaded = load(snapshot)
     const remote = wireServers(
@@ -65,6 +71,7 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
       code_mode: code,
       allow_skill_emission: emitsSkills,
       pinned,
+      allow_destructive: free,
     } = policyOf(snapshot)
     const [readsNarrowly, writesCode] = [narrow, code].map(
       (agents = []) =>
@@ -72,21 +79,29 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
           agents.includes(agent) || agents.includes('*'),
     )
     const modes = { readsNarrowly, writesCode, emitsSkills }
-    const given = { plugins, servers, prompts, beyond, ...modes, pinned }
+    const given = { plugins, servers, prompts, beyond, ...modes, pinned, free }
     const catalog = createAgentDirectory({ ...rest, ...given })
-    const { directory, ownerOf, prompt } = catalog
+    const { directory, ownerOf, prompt, stored } = catalog
     const problems = [...loaded.problems, ...remote.problems, ...catalog.problems]
-    return { ...loaded, directory, ownerOf, prompt, problems }
+    return { ...loaded, directory, ownerOf, prompt, stored, problems }
   }
-  const live = createLiveDirectory({ ...installed, initial, onFault, build: wire })
-  return {
-    wire,
-    ...live,
-    /** What an agent's manifest says of documents. */
-    knowledgeOf: async (agent: string) =>
-      (await live.now()).plugins.find(({ manifest }) => manifest.id === agent)?.manifest.agent
-        ?.knowledge,
-  }
+  const { runnable, forget } = createRunnable(stored)
+  const live = createLiveDirectory({ ...installed, initial, onFault, runnable, build: wire })
+  const { prepare, directory } = live
+  const isTaken = async (id: string) =>
+    live.current().ownerOf(id) !== undefined || (await directory.toolNames([`${id}__*`])).length > 0
+  const administration = createAgentAdministration({ ...stored, prepare, isTaken, forget })
+  /** Whether one that is at work may go on. A database that is away stops nothing that was let begin. */
+  const mayRun = async (id: string, principal: string): Promise<boolean> =>
+    id === onDemandId ||
+    (await runnable(principal, id)
+      .then((found) => found.length > 0)
+      .catch(() => true))
+  /** What an agent's manifest says of documents. */
+  const knowledgeOf = async (agent: string) =>
+    (await live.now()).plugins.find(({ manifest }) => manifest.id === agent)?.manifest.agent
+      ?.knowledge
+  return { wire, administration, mayRun, knowledgeOf, ...live }
 }
 
 /** Who plans and reflects. */

@@ -1,10 +1,13 @@
 import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { AgentDirectory, ListedTool } from '#contracts/runtime.ts'
+import type { RunnableAgent } from '#contracts/stored-agent.ts'
 import type { MoreTools } from '#contracts/tool.ts'
 import { ownerOf } from '#contracts/tool-name.ts'
 import { isMatchOfAny } from '#contracts/tool-policy.ts'
 import type { AgentCatalog } from './agent-directory.ts'
 import { createNamedParts, type MoreToolsDeps } from './more-tools.ts'
+import { createLiveStored } from './stored/live-stored.ts'
+import type { PreparedAgent } from './stored/prepare.ts'
 
 /** Where the generation in force is read, and how one is wired. */
 export interface LiveDirectoryDeps<T extends AgentCatalog> extends Pick<
@@ -24,6 +27,8 @@ export interface LiveDirectoryDeps<T extends AgentCatalog> extends Pick<
   /** What there is before anything was heard: for lists only. */
   readonly initial: PluginSnapshot
   readonly onFault: (error: unknown) => void
+  /** Agents without a plugin; there are none if absent. */
+  readonly runnable?: AgentDirectory['runnable'] | undefined
   /** Wires some parts, with more behind their names. Runs no code of an installed plugin. */
   readonly build: (snapshot: PluginSnapshot, beyond?: MoreTools) => T
 }
@@ -40,6 +45,11 @@ export interface LiveDirectory<T extends AgentCatalog> {
   readonly refresh: (agent?: string) => Promise<void>
   /** The generation that was used last, as it was wired. */
   readonly current: () => T
+  /** What a definition of an agent without a plugin would have of its tools, for somebody. May throw. */
+  readonly prepare: (
+    agent: RunnableAgent,
+    principal: string,
+  ) => Promise<Pick<PreparedAgent, 'withheld' | 'unknown'>>
 }
 
 /**
@@ -56,8 +66,10 @@ export function createLiveDirectory<T extends AgentCatalog>(
   /** What was wired last. Nothing is before somebody asks: an isolate that starts for a database row wires no plugin. */
   const built = (): Built => (last ??= wire(initial))
   function wire(given: PluginSnapshot) {
-    const named = createNamedParts(deps)
-    return { number: given.number, version: versionOf(given), catalog: build(given, named), named }
+    const named = createNamedParts({ ...deps, own: (by) => stored.entries(by) })
+    const catalog = build(given, named)
+    const stored = createLiveStored(catalog, deps)
+    return { number: given.number, version: versionOf(given), catalog, named, stored }
   }
   /** What cannot be wired at all leaves the generation before in its place. */
   function rewire(given: PluginSnapshot): void {
@@ -98,13 +110,26 @@ export function createLiveDirectory<T extends AgentCatalog>(
       ...more.filter(({ name }) => !names.has(name)),
     ]
   }
+  /** An agent that came a moment ago is waited for by nobody but who names it. */
+  const later: AgentDirectory['load'] = async (...asked) =>
+    (await now(deps.latest)).directory.load(...asked)
   return {
     directory: {
       async load(agent, options, use) {
+        const { principal } = use ?? {}
+        const { onDemand } = options
+        if (onDemand && principal !== undefined) {
+          await now()
+          return (await built().stored.prepare(onDemand, principal)).load(options, use ?? {})
+        }
         const found = await (await now()).directory.load(agent, options, use)
-        // An agent that came a moment ago is waited for by nobody but who names it.
-        return found ?? (await now(deps.latest)).directory.load(agent, options, use)
+        if (principal === undefined) return found ?? later(agent, options, use)
+        const { stored } = built()
+        if (found) return { ...found, toolset: stored.around(found.toolset, principal) }
+        const own = await stored.load(agent, principal)
+        return own ? own.load(options, use ?? {}) : later(agent, options, use)
       },
+      ...(deps.runnable && { runnable: deps.runnable }),
       list: () => built().catalog.directory.list(),
       tools,
       async toolNames(wanted) {
@@ -144,6 +169,10 @@ export function createLiveDirectory<T extends AgentCatalog>(
       if (isMissing) await now(deps.latest).catch(() => {})
     },
     current: () => built().catalog,
+    async prepare(agent, principal) {
+      await now()
+      return built().stored.prepare(agent, principal)
+    },
   }
 }
 

@@ -9,6 +9,7 @@ export interface MoreToolsDeps {
   /** What every run has, and the parts of these ids with all that they need. */
   readonly around: (ids: readonly string[]) => Promise<PluginSnapshot>
   readonly search: MoreTools['search']
+  readonly own?: MoreTools['own']
   readonly build: (snapshot: PluginSnapshot) => AgentCatalog
 }
 
@@ -21,7 +22,7 @@ export interface NamedParts extends MoreTools {
  * Looks parts up when somebody names them: a part is wired with what it needs, once in a generation. What was not there
  * is looked for again the next time, since it may have come.
  */
-export function createNamedParts({ around, search, build }: MoreToolsDeps): NamedParts {
+export function createNamedParts({ around, search, own, build }: MoreToolsDeps): NamedParts {
   const entries = new Map<string, ToolEntry>()
   const wired = new Set<string>()
   const load = async (ids: readonly string[]): Promise<void> => {
@@ -38,6 +39,7 @@ export function createNamedParts({ around, search, build }: MoreToolsDeps): Name
   }
   return {
     search,
+    ...(own && { own }),
     ready: (names) => load([...new Set(names.map(ownerOf))]),
     entry: (name) => entries.get(name),
     owns: (id) => [...entries.keys()].some((name) => ownerOf(name) === id),

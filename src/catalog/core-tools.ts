@@ -21,6 +21,8 @@ export const callName = `${corePrefix}call`
 const maxDescriptionChars = 160
 const defaultFound = 8
 const maxFound = 20
+/** Of what is somebody's own, beside those. */
+const maxOwn = 3
 const maxQueries = 8
 /** Words of a query that the record has of one tool. */
 const maxMatched = 8
@@ -70,17 +72,27 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
   }
 }
 
+/** The best of what is somebody's own, beside everybody's: what cannot be looked up keeps nobody from the rest. */
+async function findOwn(
+  queries: readonly string[],
+  principal: string,
+  { beyond, buildIndex }: CoreToolsDeps,
+) {
+  const entries = (await beyond?.own?.(principal).catch(() => [])) ?? []
+  if (entries.length === 0) return []
+  const byName = new Map(entries.map((entry) => [entry.tool.name, entry]))
+  const hits = buildIndex(entries.map(({ tool }) => toToolDocument(tool))).search(queries, maxOwn)
+  return hits.flatMap((hit) => {
+    const entry = byName.get(hit.id)
+    return entry ? [{ hit, entry }] : []
+  })
+}
+
 function createFind(
   reach: readonly ToolEntry[],
-  {
-    buildIndex,
-    beyond,
-    skills,
-    deniedOf,
-    code,
-    isThere,
-  }: CoreToolsDeps & { readonly isThere: IsThere },
+  deps: CoreToolsDeps & { readonly isThere: IsThere },
 ): Tool {
+  const { buildIndex, beyond, skills, deniedOf, code, isThere } = deps
   const entries = new Map(reach.map((entry) => [entry.tool.name, entry]))
   let index: SearchIndex | undefined
   /** Of what is here: where nothing else is, or nobody can be asked about it. */
@@ -127,9 +139,11 @@ function createFind(
       // Skills are a help: that they cannot be read keeps nobody from the tools.
       const fitting = skills?.find(queries, isThere).catch(() => [])
       const { hits, ...how } = await searchAll(queries, limit)
+      const own = await findOwn(queries, context.principal, deps)
       const there = hits
         .filter(({ id }) => id !== code?.tool.name)
         .flatMap(({ id }) => entries.get(id) ?? beyond?.entry(id) ?? [])
+        .concat(own.map(({ entry }) => entry))
       const withheld = new Set(await deniedOf?.(there, context))
       const found = there.filter(({ tool }) => !withheld.has(tool.name))
       const shows = found.map(({ tool, definitionHash }) => [tool.name, definitionHash] as const)
@@ -144,7 +158,9 @@ function createFind(
         type: 'tools_found',
         data: {
           call: context.call,
-          found: hits.filter(({ id }) => named.has(id)).map(toReason),
+          found: [...hits, ...own.map(({ hit }) => hit)]
+            .filter(({ id }) => named.has(id))
+            .map(toReason),
           ...(fit.length > 0 && { skills: fit.map(({ name }) => name) }),
           ...(withheld.size > 0 && { withheld: [...withheld] }),
           ...how,

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { agentEventSchemas } from './agent-event-schemas.ts'
 import { approvalScope } from './approval.ts'
 import { draftEventSchemas } from './draft-event-schemas.ts'
 import { deploymentKind as kind } from './event-kind.ts'
@@ -252,6 +253,7 @@ export const deploymentEventSchemas = {
       .readonly(),
     ...request,
   }),
+  ...agentEventSchemas,
   ...scheduleEventSchemas,
   run_cancelled: kind('An operator cancelled somebody’s run.', { ...session, run: text }),
   call_decided: kind('An operator decided about a call in somebody’s session.', {

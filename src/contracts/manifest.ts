@@ -13,7 +13,8 @@ import type { Plugin } from './plugin.ts'
 import { providerKinds } from './provider.ts'
 import { sharedParts } from './shared-parts.ts'
 
-const id = z
+/** The id of a plugin, or of whoever else has tools by that name before them. */
+export const ownerId = z
   .string()
   .max(24)
   .regex(
@@ -86,7 +87,8 @@ const limits = z.strictObject({
     .optional(),
 })
 
-const agentManifest = z.strictObject({
+/** The `agent` section. */
+export const agentManifest = z.strictObject({
   integration_mode: z.enum(['tool', 'handoff']),
   /** `default`: whatever the deployment's default is. */
   model: z.string().min(1),
@@ -153,7 +155,7 @@ const hookManifest = z.strictObject({
  */
 export const manifestSchema = z
   .strictObject({
-    id,
+    id: ownerId,
     name: z.string().min(1).max(80),
     version: z
       .string()
@@ -176,7 +178,7 @@ export const manifestSchema = z
       })
       .prefault({}),
     grants: grantsSchema.prefault({}),
-    depends_on: z.array(id).default([]),
+    depends_on: z.array(ownerId).default([]),
     uses_tools: z.array(z.string()).default([]),
     agent: agentManifest.superRefine(checkAgentHandoff).optional(),
     schedule: z

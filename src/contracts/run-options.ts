@@ -2,6 +2,7 @@ import type { EventChain } from './event-bus.ts'
 import type { FloorTerms, FloorTicket } from './floor.ts'
 import type { JsonObject } from './json.ts'
 import type { Limits } from './lease.ts'
+import type { OnDemandAgent } from './stored-agent.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
 
 /** What a run may wait for: anybody outside, only the tools its client runs, or nothing (then such a call fails and says so). */
@@ -55,6 +56,8 @@ export interface RunOptions {
   readonly mayHandOff?: boolean
   /** It answers for a tool that has the conversation, or takes it with this answer, on these terms. */
   readonly holds?: FloorTerms
+  /** The agent itself, where it lives for this request only. */
+  readonly onDemand?: OnDemandAgent
   /** The surface it came in by, for the record alone: nothing decides by it. Absent in what an older version accepted. */
   readonly origin?: string
   /** The id of the key it was asked with, also below; absent for the operator key. */
@@ -102,6 +105,7 @@ export const runOptionFields: {
   mayHandOff: { isHashed: false, inherit: nothing },
   // Who calls says it anew with each message.
   holds: { isHashed: false, inherit: nothing },
+  onDemand: own,
   // Where a retry comes in by is no part of what it asks; what is begun below came in there too.
   origin: { isHashed: false, inherit: whole },
   // Any of its principal's keys may repeat a request; what is begun below ends with the same one.

@@ -16,6 +16,7 @@ import type { PrincipalLedger } from './principal.ts'
 import type { AuditSink } from './audit-sink.ts'
 import type { SessionGateway } from './session-api.ts'
 import type { EndedSession } from './session-view.ts'
+import type { RunnableAgent } from './stored-agent.ts'
 import type { Submission } from './submission.ts'
 import type { Sources } from './sources.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -40,6 +41,8 @@ export interface AgentUse {
   readonly pinned?: PinnedAgent | undefined
   /** The persona of its session or key. One that is not there, or for another agent, changes nothing. */
   readonly persona?: string | undefined
+  /** On whose behalf: who may run which of the agents that need no plugin. */
+  readonly principal?: string | undefined
 }
 
 /** What is installed and enabled, as a session sees it. */
@@ -51,6 +54,11 @@ export interface AgentDirectory {
     use?: AgentUse,
   ) => Promise<ReadyAgent | undefined>
   readonly list: () => readonly AgentDescriptor[]
+  /**
+   * Of the agents that need no plugin those that a principal may run now, in the version that it would: the one of this
+   * id, or all. Absent where there are none. May throw `request_unavailable`.
+   */
+  readonly runnable?: (principal: string, id?: string) => Promise<readonly RunnableAgent[]>
   /** Of these names and patterns (`kv__*`) the full names of the tools that there are; while the Catalog does not answer, of those that every run has. */
   readonly toolNames: (wanted: readonly string[]) => Promise<readonly string[]>
   /** The same with what they are. May throw `request_unavailable`. */

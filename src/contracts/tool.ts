@@ -246,6 +246,8 @@ export interface MoreTools {
   readonly owns: (id: string) => boolean
   /** The best of all there are, those of the set included. Rejects if nobody can be asked. */
   readonly search: (queries: readonly string[], limit: number) => Promise<readonly SearchHit[]>
+  /** What is somebody's own, in no search of everybody's. Rejects if nobody can be asked. */
+  readonly own?: ((principal: string) => Promise<readonly ToolEntry[]>) | undefined
 }
 
 /** The tool behind a name, and the input it gets. */

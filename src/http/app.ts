@@ -65,6 +65,7 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
     '/api/approval-rules',
     async () => (await import('./approval-rules.ts')).addApprovalRuleRoutes,
   )
+  addLater('/api/agents', async () => (await import('./agents/agents.ts')).addAgentRoutes)
   addLater('/api/knowledge', async () => (await import('./knowledge.ts')).addKnowledgeRoutes)
   addLater('/api/memory', async () => (await import('./memory.ts')).addMemoryRoutes)
   addLater('/api/personas', async () => (await import('./personas.ts')).addPersonaRoute)

@@ -30,6 +30,7 @@ import type { ReadImage } from '#contracts/read-image.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { AgentSchedules } from '#contracts/agent-schedules.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
+import type { AgentAdministration } from '#contracts/stored-agent.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SessionEntry } from '#contracts/session-entry.ts'
@@ -64,6 +65,7 @@ export interface HttpDeps {
   /** How a surface has work done. */
   readonly entry: SessionEntry
   readonly agents: AgentDirectory
+  readonly storedAgents: AgentAdministration
   /** Brings `agents` up to date; with one that is not there then, to this very moment. Never throws. */
   readonly refreshAgents?: (agent?: string) => Promise<void>
   readonly plugins: PluginAdministration

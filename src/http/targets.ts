@@ -1,5 +1,6 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { Rights } from '#contracts/keys.ts'
+import type { Principal } from '#contracts/operations.ts'
 import type { HttpDeps, HttpModels } from './deps.ts'
 
 /** The one agent the kernel itself creates. */
@@ -13,11 +14,17 @@ export interface Target {
 
 /** What somebody may talk to. What is not in it is answered like what is not there. */
 export type Reach = Pick<Rights, 'agents' | 'models'>
+/** The same with who that is. */
+export type Asker = Reach & Pick<Principal, 'id'>
 
 /** What `model` means on `/v1`: an agent, else a model that this deployment serves, run by the orchestrator. */
-export async function resolveTarget(deps: HttpDeps, reach: Reach, model: string): Promise<Target> {
-  if (!isServed(deps.models, model)) await lookForAgent(deps, reach, model)
-  if (hasAgent(deps, reach, model)) return { agent: model }
+export async function resolveTarget(deps: HttpDeps, reach: Asker, model: string): Promise<Target> {
+  const isAgent = !isServed(deps.models, model)
+    ? await lookForAgent(deps, reach, model)
+    : hasAgent(deps, reach, model) ||
+      // A server that takes any name says nothing of this one: an agent's comes first, and who names a model asks nobody.
+      (!isListed(deps.models, model) && (await isStored(deps, reach, model)))
+  if (isAgent) return { agent: model }
   if (!hasAgent(deps, reach, orchestrator)) throw noSuchModel()
   return { agent: orchestrator, model: checkModel(deps, reach, model) }
 }
@@ -29,10 +36,23 @@ export function agentNames(deps: HttpDeps, { agents }: Reach): readonly string[]
   return agents ? all.filter((name) => agents.includes(name)) : all
 }
 
-/** One that is not known may have come a moment ago. */
-export async function lookForAgent(deps: HttpDeps, reach: Reach, agent: string): Promise<void> {
-  if (!hasAgent(deps, reach, agent)) await deps.refreshAgents?.(agent)
+/** Whether this agent is there: also one without a plugin, and one that is not known yet, since it may have come a moment ago. */
+export async function lookForAgent(deps: HttpDeps, reach: Asker, agent: string): Promise<boolean> {
+  if (hasAgent(deps, reach, agent)) return true
+  if (await isStored(deps, reach, agent)) return true
+  await deps.refreshAgents?.(agent)
+  return hasAgent(deps, reach, agent)
 }
+
+/** Whether it is an agent without a plugin that the caller may run. */
+async function isStored(deps: HttpDeps, { id, agents }: Asker, agent: string): Promise<boolean> {
+  if (agents?.includes(agent) === false || !/^[a-z][a-z0-9-]{0,23}$/.test(agent)) return false
+  const found = await deps.agents.runnable?.(id, agent)
+  return found !== undefined && found.length > 0
+}
+
+const isListed = (models: HttpModels, model: string): boolean =>
+  models.list().some(({ id }) => id === model || id.endsWith(`/${model}`))
 
 /** Whether this agent is there, and the caller may talk to it. */
 export function hasAgent(deps: HttpDeps, reach: Reach, agent: string): boolean {

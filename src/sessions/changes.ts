@@ -39,16 +39,19 @@ export function createChanges(scope: Scope, { ending, onCreated }: ChangesOption
   }
 
   /** Throws `request_invalid` for a persona that is not there, or that this agent does not take. */
-  const refuseAbsent = async (agent: string, persona: string | undefined): Promise<void> => {
+  const refuseAbsent = async (
+    agent: string,
+    { persona, principal }: Pick<CreateRequest, 'persona' | 'principal'>,
+  ): Promise<void> => {
     const asked = persona === undefined ? {} : { persona }
-    if (!(await runtime.agents.load(agent, asked))) throw unknownAgent(agent)
+    if (!(await runtime.agents.load(agent, asked, { principal }))) throw unknownAgent(agent)
   }
 
   return {
     async create(about) {
-      const { agent, principal, persona } = about
+      const { agent, principal } = about
       const isKnown = isMade(about)
-      if (!isKnown && agent !== undefined) await refuseAbsent(agent, persona)
+      if (!isKnown && agent !== undefined) await refuseAbsent(agent, about)
       // Others may have asked for the same while the agent was looked for: the first one made it.
       if (isKnown || isMade(about)) return aboutOf(own(principal))
       onCreated(about.session)
@@ -60,7 +63,7 @@ export function createChanges(scope: Scope, { ending, onCreated }: ChangesOption
     },
     async amend(principal, change) {
       const { agent = orchestrator } = own(principal)
-      if (change.persona) await refuseAbsent(agent, change.persona)
+      if (change.persona) await refuseAbsent(agent, { principal, persona: change.persona })
       refuseWhileDeleting()
       const { store, runs } = parts()
       amendSession({ store, isIdle: runs.isIdle }, own(principal), change)

@@ -29,7 +29,9 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
   /** The session as a run with these options would find it. */
   async function read(agent: string, options: Options): Promise<ReadContext> {
     const { session } = parts().store
-    const ready = await loadAgent({ ...options, agent }, runtime, { session: session() })
+    const row = session()
+    const asked = { ...options, agent, principal: row?.principal ?? '' }
+    const ready = await loadAgent(asked, runtime, { session: row })
     if (!ready) throw unknownAgent(agent)
     const { transcript, store } = parts()
     const { added } = lastRun() ?? {}

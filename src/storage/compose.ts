@@ -20,6 +20,7 @@ import { createScheduleIndex } from './schedules.ts'
 import { createSecretStore } from './secrets.ts'
 import { createSkillDrafts } from './skill-drafts.ts'
 import { createSkillStore } from './skills.ts'
+import { createAgentStore } from './stored-agents.ts'
 import { createSessionIndex } from './session-index.ts'
 import { createUsageReport } from './usage-report.ts'
 import { createTrustStore } from './trusted-keys.ts'
@@ -54,6 +55,7 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     secrets: createSecretStore(database),
     skillDrafts: createSkillDrafts(database, clock),
     skills: createSkillStore(database),
+    storedAgents: createAgentStore(database),
     trust: createTrustStore(database),
     approvalRules: createApprovalRules(database, clock),
     /** What an operator reads. */

@@ -55,6 +55,21 @@ const noDrafts: HttpDeps['skillDrafts'] = {
   remove: async () => false,
 }
 
+const noAgent = async () => {
+  throw new IsolaError('request_not_found', 'There is no such agent.')
+}
+const noAgents: HttpDeps['storedAgents'] = {
+  apply: noAgent,
+  onDemand: noAgent,
+  list: async () => [],
+  show: noAgent,
+  versions: noAgent,
+  approve: noAgent,
+  rollBack: noAgent,
+  setState: noAgent,
+  remove: noAgent,
+}
+
 export const testKey = 'isk_test'
 export const testSession = `ses_${'S'.repeat(22)}`
 export const testRun = `run_${'R'.repeat(22)}`
@@ -406,6 +421,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     tryPolicy: createTryPolicy([]),
     skills: shelfOf([]),
     skillDrafts: noDrafts,
+    storedAgents: noAgents,
     skillAdmission: {
       read: async () => ({ skills: [], refused: [] }),
       changes: async () => undefined,

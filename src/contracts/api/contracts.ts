@@ -1,3 +1,4 @@
+import { agentContracts } from './agents.ts'
 import { approvalContracts } from './approvals.ts'
 import type { ApiContracts } from './contract.ts'
 import { healthContracts } from './health.ts'
@@ -22,6 +23,7 @@ export type ApiRoutes = typeof healthContracts &
   typeof sessionContracts &
   typeof runContracts &
   typeof recordContracts &
+  typeof agentContracts &
   typeof approvalContracts &
   typeof keyContracts &
   typeof settingContracts &
@@ -41,6 +43,7 @@ export const apiContracts: ApiContracts = {
   ...sessionContracts,
   ...runContracts,
   ...recordContracts,
+  ...agentContracts,
   ...approvalContracts,
   ...keyContracts,
   ...settingContracts,

@@ -1,25 +1,32 @@
 import type { HttpDeps, HttpHandler } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
-import { agentNames, modelListings, noSuchModel, type Reach } from '../targets.ts'
+import { agentNames, modelListings, noSuchModel, type Asker } from '../targets.ts'
 
 /** `GET /v1/models`: what `model` may name for whoever asks, agents first. */
 export function createListModels(deps: HttpDeps): HttpHandler {
-  return (context) =>
-    jsonResponse({ object: 'list', data: listModels(deps, context.get('principal')) })
+  return async (context) =>
+    jsonResponse({ object: 'list', data: await listModels(deps, context.get('principal')) })
 }
 
 /** `GET /v1/models/:id`; ids may hold slashes. */
 export function createShowModel(deps: HttpDeps): HttpHandler {
-  return (context) => {
+  return async (context) => {
     const id = context.req.param('id')
-    const model = listModels(deps, context.get('principal')).find((known) => known.id === id)
+    const models = await listModels(deps, context.get('principal'))
+    const model = models.find((known) => known.id === id)
     if (model) return jsonResponse(model)
     throw noSuchModel()
   }
 }
 
-function listModels(deps: HttpDeps, reach: Reach) {
-  const agents = agentNames(deps, reach).map((id) => toModel(id, 'isola'))
+async function listModels(deps: HttpDeps, reach: Asker) {
+  // Those without a plugin are a help to whoever looks: a database that is away keeps nobody from the rest.
+  const stored = (await deps.agents.runnable?.(reach.id).catch(() => [])) ?? []
+  const own = stored
+    .map(({ definition: { id } }) => id)
+    .filter((id) => reach.agents?.includes(id) !== false)
+  const names = [...new Set([...agentNames(deps, reach), ...own])]
+  const agents = names.map((id) => toModel(id, 'isola'))
   const taken = new Set(agents.map((agent) => agent.id))
   const models = modelListings(deps, reach).filter((listing) => !taken.has(listing.id))
   return [...agents, ...models.map((listing) => toModel(listing.id, listing.provider))]

@@ -11,7 +11,7 @@ import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readIdempotencyKey } from '../headers.ts'
 import { jsonResponse } from '../responses.ts'
 import { toLimits } from '../sessions/limits.ts'
-import { checkModel, hasAgent, lookForAgent, orchestrator } from '../targets.ts'
+import { checkModel, lookForAgent, orchestrator } from '../targets.ts'
 import { parseFields } from '../validate.ts'
 import { toListing } from './listing.ts'
 import { askerOf, changer, ownerOf } from './own.ts'
@@ -111,8 +111,7 @@ export async function toWork(
   { task, tool, input, model, agent = orchestrator }: AskedWork,
 ): Promise<ScheduledWork> {
   const rights = context.get('principal')
-  await lookForAgent(deps, rights, agent)
-  if (!hasAgent(deps, rights, agent)) {
+  if (!(await lookForAgent(deps, rights, agent))) {
     const message = 'agent: there is no such agent. GET /v1/models lists them.'
     throw new IsolaError('request_not_found', message, { param: 'agent' })
   }

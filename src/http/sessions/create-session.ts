@@ -6,7 +6,7 @@ import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readIdempotencyKey } from '../headers.ts'
 import { jsonResponse } from '../responses.ts'
-import { hasAgent, lookForAgent, orchestrator } from '../targets.ts'
+import { lookForAgent, orchestrator } from '../targets.ts'
 import { toLimits } from './limits.ts'
 import { parseCreateRequest } from './requests.ts'
 
@@ -16,9 +16,8 @@ export async function createSession(deps: HttpDeps, context: HttpContext): Promi
   const request = parseCreateRequest(await readJsonObject(context.req.raw, { whenEmpty: {} }))
   const { agent = orchestrator, persona } = request
   const asking = context.get('principal')
-  const { id: principal, ...rights } = asking
-  await lookForAgent(deps, rights, agent)
-  if (!hasAgent(deps, rights, agent)) {
+  const { id: principal } = asking
+  if (!(await lookForAgent(deps, asking, agent))) {
     throw new IsolaError(
       'request_not_found',
       'agent: there is no such agent. GET /v1/models lists them.',

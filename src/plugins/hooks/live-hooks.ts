@@ -1,4 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
+import type { PlannerState } from '#contracts/plan.ts'
 import type { HookSubject, HookVerdict, ToolHooks } from '#contracts/policy.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import { createCollector } from './collector.ts'
@@ -14,19 +15,23 @@ export interface WiredNow {
  * The hooks of whatever is enabled at the moment: what is switched on or off holds for runs under way too. So it does
  * for their agent: one that was switched off asks no model and calls no tool any more, wherever it runs.
  */
-export function createLiveHooks(now: () => Promise<WiredNow>): Required<Hooks> {
-  const hooksFor = async (agent: string): Promise<Hooks> => {
+export function createLiveHooks(
+  now: () => Promise<WiredNow>,
+  mayRun: MayRun = async () => false,
+): Required<Hooks> {
+  const hooksFor = async ({ agent, caller }: Planning): Promise<Hooks> => {
     const wired = await now()
-    if (!isThere(wired, agent)) throw new IsolaError('model_denied', switchedOff)
+    if (!(await isThere(wired, agent.id, caller.principal, mayRun)))
+      throw new IsolaError('model_denied', switchedOff)
     return wired.hooks
   }
   return {
-    tools: createLiveToolHooks(now),
+    tools: createLiveToolHooks(now, mayRun),
     around: (planner) => ({
-      plan: async (state) => (await hooksFor(state.agent.id)).around(planner).plan(state),
+      plan: async (state) => (await hooksFor(state)).around(planner).plan(state),
     }),
     aroundSummary: (state) => async (request) =>
-      (await hooksFor(state.agent.id)).aroundSummary(state)(request),
+      (await hooksFor(state)).aroundSummary(state)(request),
     // Those two only hear, and break nothing.
     subAgentStopped: async (...told) =>
       now()
@@ -41,8 +46,17 @@ export function createLiveHooks(now: () => Promise<WiredNow>): Required<Hooks> {
 
 const switchedOff = 'This agent was switched off.'
 
-const isThere = ({ directory }: WiredNow, agent: string): boolean =>
-  directory.list().some(({ name }) => name === agent)
+type Planning = Pick<PlannerState, 'agent' | 'caller'>
+/** Whether an agent that no plugin has may run for somebody, now. */
+type MayRun = (agent: string, principal: string) => Promise<boolean>
+
+const isThere = async (
+  { directory }: WiredNow,
+  agent: string,
+  principal: string,
+  mayRun: MayRun,
+): Promise<boolean> =>
+  directory.list().some(({ name }) => name === agent) || mayRun(agent, principal)
 
 interface Finished {
   readonly subject: HookSubject
@@ -50,12 +64,13 @@ interface Finished {
 }
 
 /** Looked up once for the calls of a turn, so that they still come to a plugin together. */
-function createLiveToolHooks(now: () => Promise<WiredNow>): ToolHooks {
+function createLiveToolHooks(now: () => Promise<WiredNow>, mayRun: MayRun): ToolHooks {
   const before = createCollector<HookSubject, HookVerdict>(async (subjects) => {
     const wired = await now()
     return Promise.all(
       subjects.map(async (subject): Promise<HookVerdict> => {
-        if (!isThere(wired, subject.agent)) return { veto: true, message: switchedOff }
+        if (!(await isThere(wired, subject.agent, subject.principal, mayRun)))
+          return { veto: true, message: switchedOff }
         return wired.hooks.tools.before(subject)
       }),
     )

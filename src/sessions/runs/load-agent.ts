@@ -12,7 +12,7 @@ import type { SessionRow } from '../storage/stored-rows.ts'
  * @param from.pin What its run was begun with, if it was begun before.
  */
 export async function loadAgent(
-  submission: Pick<Submission, 'agent' | 'lineage' | 'keyPersona'> & RunOptions,
+  submission: Pick<Submission, 'agent' | 'lineage' | 'keyPersona' | 'principal'> & RunOptions,
   { agents }: Pick<SessionRuntime, 'agents'>,
   {
     session,
@@ -22,7 +22,8 @@ export async function loadAgent(
   // Where no model answers, nobody speaks.
   const isSilent = submission.directCall !== undefined || submission.compact !== undefined
   const persona = isSilent ? undefined : ((session && personaOf(session)) ?? submission.keyPersona)
-  const use = { lease: submission.lineage?.lease, pinned: pin?.agent, persona }
+  const { lineage, principal } = submission
+  const use = { lease: lineage?.lease, pinned: pin?.agent, persona, principal }
   const ready = await agents.load(submission.agent, toRunOptions(submission), use)
   return ready && pin ? { ...ready, pin } : ready
 }

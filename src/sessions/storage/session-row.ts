@@ -26,7 +26,7 @@ export function created({ session: id, messages, ...about }: About, nowMs: numbe
 /** The session as it is from this submission on; `undefined` if that changes nothing. */
 export function begun(
   existing: SessionRow | undefined,
-  { agent, principal, lineage, isStateless }: Submission,
+  { agent, principal, lineage, isStateless, onDemand }: Submission,
   now: { readonly id: string; readonly nowMs: number },
 ): SessionRow | undefined {
   if (!existing) {
@@ -35,6 +35,7 @@ export function begun(
       principal,
       ...(lineage && { lineage }),
       ...(isStateless && { isStateless }),
+      ...(onDemand && { keepMs: onDemand.keepMs }),
     }
     return { id: now.id, ...about, createdAtMs: now.nowMs, hasChildrenInTurns: true }
   }

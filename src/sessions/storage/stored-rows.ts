@@ -30,6 +30,8 @@ export interface SessionRow {
   readonly metadata?: JsonObject
   /** Nobody named it. */
   readonly isStateless?: boolean
+  /** It is kept for so long from its beginning, whatever its kind. */
+  readonly keepMs?: number
   readonly lineage?: Lineage
   /** It was deleted, and its rows are being removed: it looks absent. */
   readonly isDeleted?: true

@@ -45,8 +45,10 @@ export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOp
   let isKept = false
   const nextLookMs = (dueMs: number) => Math.min(dueMs, clock.nowMs() + lookEveryMs)
   const expiresAtMs = (session: SessionRow) =>
-    lastUsedMs(parts().store, session) +
-    (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
+    session.keepMs === undefined
+      ? lastUsedMs(parts().store, session) +
+        (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
+      : session.createdAtMs + session.keepMs
   /** A session that is there and has the run of the call knows its child. */
   const isKnownAbove = async ({ lineage }: SessionRow): Promise<boolean> => {
     if (!lineage) return false

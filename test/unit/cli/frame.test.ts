@@ -76,7 +76,7 @@ describe('the isola command', () => {
       { id: 'orchestrator', owned_by: 'isola' },
       { id: 'openai/gpt-4o-mini', owned_by: 'openai' },
     ]
-    const { asked, fetch } = answering(200, { object: 'list', data })
+    const { asked, fetch } = answering(200, { object: 'list', data, agents: [] })
     const { stdout } = await isola(['agents', 'list'], { env: server, fetch })
     expect(stdout).toBe('orchestrator\n')
     expect(asked[0]?.url).toBe('https://isola.example/v1/models')
@@ -91,6 +91,7 @@ describe('the isola command', () => {
   })
 
   const destructive: readonly (readonly [readonly string[], string, unknown])[] = [
+    [['agent', 'delete', 'notes'], 'DELETE', { id: 'notes', deleted: true }],
     [['session', 'delete', 'ses_1'], 'DELETE', { id: 'ses_1', deleted: true }],
     [['secret', 'remove', 'A'], 'DELETE', { name: 'A', removed: true }],
     [['trust', 'remove', 'ci'], 'DELETE', { name: 'ci' }],

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { OnDemandAgent } from '#contracts/stored-agent.ts'
 import { runOptionFields, toInherited, toRunOptions } from '#contracts/run-options.ts'
 
 const source = readFileSync(
@@ -10,6 +11,7 @@ const source = readFileSync(
 const [, fields = ''] = /export interface RunOptions \{\n([^]*?)\n\}/.exec(source) ?? []
 const declared = [...fields.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name]) => name)
 
+const onDemandDefinition = {} as OnDemandAgent['definition']
 const everything = {
   model: 'openai/gpt',
   parameters: { temperature: 0 },
@@ -34,6 +36,12 @@ const everything = {
     timeoutMs: 1,
     monitor: 'rule',
     input: 'task',
+  onDemand: {
+    definition: onDemandDefinition,
+    version: 0,
+    hash: 'a',
+    granted: [],
+    keepMs: 1,
   },
   origin: 'api',
   key: 'key_1',

@@ -29,7 +29,8 @@ const everything = {
 } as unknown as Submission
 /** With what came later. */
 const chain = { cause: 'ses_1:3', depth: 1, via: [], maxDepth: 4, expiresAtMs: 9 }
-const later = { compact: 'session', persona: 'concise', isNote: true, chain } as const
+const onDemand = { keepMs: 1 } as NonNullable<Submission['onDemand']>
+const later = { compact: 'session', persona: 'concise', isNote: true, chain, onDemand } as const
 const today = { ...everything, ...later }
 const child = {
   pauses: 'refuse',

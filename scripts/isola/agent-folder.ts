@@ -1,0 +1,36 @@
+// An agent's folder (agent.yaml and the file of its instructions), or a JSON file, as the API takes it.
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { readYaml } from '../../src/plugins/admission/read-yaml.ts'
+import type { Request } from '../../src/client/client.ts'
+import { UsageError } from './usage.ts'
+
+/** A definition as it is sent; the server says what is wrong with it. */
+export type AgentBody = Request<'POST /api/agents'>['body']
+
+/** npm runs us in the clone's folder: what is relative is so to where its user stands. */
+const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
+const isFileName = (text: string) => /^[\w./-]+\.(md|txt|jinja|j2)$/.test(text)
+
+/** Reads `agent.yaml` of a folder, or a file of JSON or YAML; instructions that name a file beside it become its text. */
+export function readAgentFolder(given: string): Record<string, unknown> {
+  const path = at(given)
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found) throw new UsageError(`${given}: there is no such folder or file.`)
+  const file = found.isDirectory() ? join(path, 'agent.yaml') : path
+  if (!existsSync(file)) throw new UsageError(`${given}: there is no agent.yaml in it.`)
+  const value = readYaml(readFileSync(file, 'utf8'), basename(file))
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new UsageError(`${basename(file)}: must be fields such as id, name and agent.`)
+  const { agent } = value as { readonly agent?: unknown }
+  const { instructions } = Object(agent) as { readonly instructions?: unknown }
+  if (typeof instructions !== 'string' || !isFileName(instructions.trim())) return { ...value }
+  const prompt = resolve(dirname(file), instructions.trim())
+  if (!prompt.startsWith(`${dirname(file)}/`))
+    throw new UsageError(`agent.instructions: ${instructions} is not in the folder of ${file}.`)
+  if (!existsSync(prompt))
+    throw new UsageError(
+      `agent.instructions: there is no file ${instructions} beside ${basename(file)}.`,
+    )
+  return { ...value, agent: { ...Object(agent), instructions: readFileSync(prompt, 'utf8') } }
+}

@@ -1,0 +1,184 @@
+import { needsOf, type AgentPermission } from '#contracts/agent-definition.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import { deploymentEvent } from '#contracts/event.ts'
+import type { Clock } from '#contracts/sources.ts'
+import {
+  permissionsOn,
+  type AgentAdministration,
+  type AgentAdministrator,
+  type AgentVersion,
+  type SeenAgent,
+} from '#contracts/stored-agent.ts'
+import {
+  forbidden,
+  maxListed,
+  needText,
+  refuseMany,
+  refuseOthers,
+  taken,
+  toOnDemand,
+  toolsNeeded,
+  type AgentAdministrationDeps,
+} from './taking.ts'
+
+/** Agents that need no plugin, as people make and change them. */
+export function createAgentAdministration(deps: AgentAdministrationDeps): AgentAdministration {
+  const { store, clock, sha256, forget } = deps
+  const seerOf = seeing(clock)
+  const find = async (
+    id: string,
+    by: AgentAdministrator,
+    permission: AgentPermission,
+  ): Promise<SeenAgent> => {
+    const found = await store.find(id, seerOf(by))
+    const may: ReadonlySet<AgentPermission> = found ? permissionsOn(found, by) : new Set()
+    if (!found || !may.has('see')) throw noSuchAgent()
+    if (may.has(permission)) return found
+    throw forbidden(`You may see ${id} and not ${permission} it.`)
+  }
+  const eventOf = createEvents(clock)
+  const versionOf = async (id: string, version: number, by: AgentAdministrator) => {
+    await find(id, by, 'edit')
+    const wanted = (await store.versions(id)).find((one) => one.version === version)
+    if (wanted) return wanted
+    throw noVersion(id, version)
+  }
+  const changed = async (
+    done: Promise<boolean>,
+    { id, by, problem }: Changing,
+  ): Promise<SeenAgent> => {
+    const isDone = await done
+    forget()
+    if (!isDone) throw new IsolaError('request_conflict', problem)
+    return find(id, by, 'see')
+  }
+
+  return {
+    async apply(definition, by, { isDryRun = false, from } = {}) {
+      const { id } = definition
+      const found = await store.find(id, seerOf(by))
+      await refuseOthers(definition, { by, found, deps })
+      const hash = sha256(JSON.stringify(definition))
+      const [newest] = found ? await store.versions(id) : []
+      if (found && newest?.hash === hash) return { agent: found, version: newest, isNew: false }
+      const needs = [...needsOf(definition), ...(await toolsNeeded(definition, hash, by, deps))]
+      const nowMs = clock.nowMs()
+      const isApproved = by.role === 'operator' || (needs.length === 0 && from === undefined)
+      const version: AgentVersion = {
+        version: (found?.newest ?? 0) + 1,
+        hash,
+        definition,
+        needs,
+        createdBy: by.principal,
+        createdAtMs: nowMs,
+        ...(isApproved && { approvedBy: by.principal, approvedAtMs: nowMs }),
+        ...(from !== undefined && { from }),
+      }
+      const agent = found ?? { id, owner: by.principal, createdAtMs: nowMs }
+      const made = {
+        ...agent,
+        state: found?.state ?? ('active' as const),
+        newest: version.version,
+        ...(isApproved && { inForce: version }),
+      }
+      if (isDryRun) return { agent: made, version, isNew: true }
+      if (!found) await refuseMany(by, deps)
+      const about = {
+        agent: id,
+        version: version.version,
+        hash,
+        needs: needs.map(needText),
+        isInForce: isApproved,
+        ...(from !== undefined && { from }),
+      }
+      const done = found
+        ? store.addVersion(id, version, eventOf('agent_changed', by, about))
+        : store.add(agent, version, eventOf('agent_added', by, about))
+      const isDone = await done
+      forget()
+      if (isDone) return { agent: made, version, isNew: true }
+      throw found ? changedMeanwhile(id) : taken(id)
+    },
+    onDemand: (about, by) => toOnDemand(about, by, deps),
+    async list(by) {
+      const all = await store.list(seerOf(by), maxListed)
+      return all.filter((one) => permissionsOn(one, by).has('see'))
+    },
+    show: (id, by) => find(id, by, 'see'),
+    async versions(id, by) {
+      await find(id, by, 'see')
+      return store.versions(id)
+    },
+    async approve(id, { version, hash }, by) {
+      const wanted = await versionOf(id, version, by)
+      if (wanted.hash !== hash) throw changedMeanwhile(id)
+      const approved = { ...wanted, approvedBy: by.principal, approvedAtMs: clock.nowMs() }
+      const needs = wanted.needs.map(needText)
+      const event = eventOf('agent_approved', by, { agent: id, version, hash, needs })
+      const problem = `version: ${version} of ${id} does not wait for anybody. isola agent rollback takes an earlier one.`
+      return changed(store.approve(id, approved, event), { id, by, problem })
+    },
+    async rollBack(id, version, by) {
+      const wanted = await versionOf(id, version, by)
+      const event = eventOf('agent_rolled_back', by, { agent: id, version, hash: wanted.hash })
+      const problem = `version: ${version} of ${id} is in force already, or waits for an operator.`
+      return changed(store.rollBack(id, wanted, event), { id, by, problem })
+    },
+    async setState(id, state, by) {
+      await find(id, by, 'edit')
+      const type = state === 'archived' ? 'agent_archived' : 'agent_restored'
+      const problem = `${id} is ${state} already.`
+      const event = eventOf(type, by, { agent: id })
+      return changed(store.setState(id, state, event), { id, by, problem })
+    },
+    async remove(id, by) {
+      const { owner } = await find(id, by, 'edit')
+      if (owner !== by.principal && by.role !== 'operator')
+        throw forbidden(`${id} is taken away by its owner or an operator.`)
+      await store.remove(id, eventOf('agent_deleted', by, { agent: id }))
+      forget()
+    },
+  }
+}
+
+interface Changing {
+  readonly id: string
+  readonly by: AgentAdministrator
+  readonly problem: string
+}
+
+const seeing =
+  ({ nowMs }: Pick<Clock, 'nowMs'>) =>
+  ({ principal }: AgentAdministrator) => ({ principal, nowMs: nowMs() })
+
+type AgentEventType =
+  | 'agent_added'
+  | 'agent_changed'
+  | 'agent_approved'
+  | 'agent_rolled_back'
+  | 'agent_archived'
+  | 'agent_restored'
+  | 'agent_deleted'
+
+/** What is told of a change, and by whom. */
+const createEvents =
+  ({ nowMs }: Pick<Clock, 'nowMs'>) =>
+  <Type extends AgentEventType>(
+    type: Type,
+    by: AgentAdministrator,
+    data: Parameters<typeof deploymentEvent<Type>>[2],
+  ) => {
+    const place = { principal: by.principal, trace: by.trace, atMs: nowMs() }
+    return deploymentEvent(type, place, { ...data, request: by.requestId })
+  }
+
+const noSuchAgent = () => new IsolaError('request_not_found', 'There is no such agent.')
+const noVersion = (id: string, version: number) =>
+  new IsolaError('request_invalid', `version: ${id} has no version ${version}.`, {
+    param: 'version',
+  })
+const changedMeanwhile = (id: string) =>
+  new IsolaError(
+    'request_conflict',
+    `${id} is another by now. Look again (isola agent show ${id}).`,
+  )

@@ -1,0 +1,150 @@
+import * as z from 'zod'
+import { scheduleRequest } from './api/requests/schedules.ts'
+import { toLimits } from './agent-limits.ts'
+import { defaultAgentLimits } from './default-limits.ts'
+import { agentManifest, ownerId, parseManifest, type Manifest } from './manifest.ts'
+import { roles } from './role.ts'
+
+const maxInstructionChars = 64_000
+const permission = z.enum(['see', 'run', 'edit'])
+const permissions = z.array(permission).min(1).max(3)
+/** What somebody may do with an agent that is not theirs; `run` and `edit` are `see`, too. */
+export type AgentPermission = z.infer<typeof permission>
+
+const isFileName = (text: string) => /^[\w./-]+\.(md|txt|jinja|j2)$/.test(text)
+
+/** As in a manifest; the instructions are the text itself, which the command line reads from their file. */
+const section = agentManifest.extend({
+  integration_mode: agentManifest.shape.integration_mode.default('tool'),
+  model: agentManifest.shape.model.default('default'),
+  instructions: z
+    .string()
+    .trim()
+    .min(1)
+    .max(maxInstructionChars)
+    .refine(
+      (text) => !isFileName(text),
+      'is the text itself here, not the name of a file: isola agent add reads a folder with its files',
+    ),
+})
+
+/** What its firings do, as of any schedule; who works is the agent itself. */
+const { when, task, check, catchUp, overlap, daily, deliver, ...others } = scheduleRequest.shape
+const { notAfterMinutes, jitterSeconds, stopAfterFailures } = others
+const schedule = z.strictObject({
+  when: when.unwrap(),
+  task: task.unwrap(),
+  check,
+  catchUp,
+  notAfterMinutes,
+  overlap,
+  jitterSeconds,
+  daily,
+  stopAfterFailures,
+  deliver,
+})
+
+const about = {
+  name: z.string().min(1).max(80),
+  description: z.string().min(1).max(2_000),
+  natural_language_description: z.string().max(4_000).optional(),
+}
+
+/** An agent that lives for one request. Unknown keys are refused. */
+export const onDemandDefinition = z.strictObject({
+  name: about.name.default('On demand'),
+  description: about.description.default('An agent on demand.'),
+  agent: section,
+})
+
+/** `agent.yaml`, or the same as JSON: an agent that needs no plugin. Unknown keys are refused; an error names the path. */
+export const agentDefinition = z.strictObject({
+  id: ownerId,
+  ...about,
+  agent: section,
+  /** Who besides its owner and the operators. */
+  acl: z
+    .strictObject({
+      roles: z.partialRecord(z.enum(roles), permissions).default({}),
+      principals: z.record(z.string().min(1).max(64), permissions).default({}),
+    })
+    .prefault({}),
+  schedule: schedule.optional(),
+})
+
+/** A definition that was checked, with its defaults filled in. */
+export type AgentDefinition = z.infer<typeof agentDefinition>
+export type OnDemandDefinition = z.infer<typeof onDemandDefinition>
+
+/** The file that the instructions of a definition would be in. */
+export const instructionsFile = 'instructions'
+
+/** A definition as a manifest of its own, so that what runs agents of plugins runs it. */
+export function toManifest(
+  {
+    id,
+    name,
+    description,
+    natural_language_description: natural,
+    agent,
+  }: Omit<AgentDefinition, 'acl' | 'schedule'>,
+  hash: string,
+): Manifest {
+  return parseManifest(
+    {
+      id,
+      name,
+      description,
+      ...(natural !== undefined && { natural_language_description: natural }),
+      version: `1.0.0-${hash.slice(0, 12)}`,
+      agent: { ...agent, instructions: instructionsFile },
+    },
+    `agent ${id}`,
+  )
+}
+
+/** What an operator has to have said yes to. */
+export interface AgentNeed {
+  readonly kind: 'tool' | 'limit' | 'share' | 'memory' | 'skills'
+  /** `http__get`, `time_budget_ms`, `role user: run`. */
+  readonly what: string
+}
+
+/** Limits beyond those that an agent has who says nothing of them. */
+function longerLimits({ limits }: AgentDefinition['agent']): readonly string[] {
+  const asked = toLimits(limits)
+  const names = {
+    max_turns: 'maxTurns',
+    max_tokens_per_invocation: 'maxTokens',
+    time_budget_ms: 'maxTimeMs',
+    max_tool_calls: 'maxToolCalls',
+    max_depth: 'maxDepth',
+    max_concurrency: 'maxConcurrency',
+    max_children: 'maxChildren',
+  } as const
+  return Object.entries(names).flatMap(([name, ours]) =>
+    asked[ours] > defaultAgentLimits[ours] ? [`${name} ${asked[ours]}`] : [],
+  )
+}
+
+/** The lines of an ACL, one for each who is in it. */
+export const sharedWith = ({
+  roles: byRole,
+  principals,
+}: AgentDefinition['acl']): readonly string[] => [
+  ...Object.entries(byRole).map(([role, may]) => `role ${role}: ${may.join(', ')}`),
+  ...Object.entries(principals).map(([name, may]) => `${name}: ${may.join(', ')}`),
+]
+
+/** What a definition asks for that an operator has to allow, its tools apart: those are known where tools are. */
+export function needsOf({ agent, acl }: AgentDefinition): readonly AgentNeed[] {
+  const { memory, allow_skill_emission: emits } = agent
+  return [
+    ...longerLimits(agent).map((what) => ({ kind: 'limit', what }) as const),
+    ...sharedWith(acl).map((what) => ({ kind: 'share', what }) as const),
+    ...(memory?.scope.includes('deployment')
+      ? [{ kind: 'memory', what: 'deployment' } as const]
+      : []),
+    ...(emits ? [{ kind: 'skills', what: 'allow_skill_emission' } as const] : []),
+  ]
+}

@@ -1,0 +1,173 @@
+import type {
+  AgentDefinition,
+  AgentNeed,
+  AgentPermission,
+  OnDemandDefinition,
+} from './agent-definition.ts'
+import type { DeploymentEvent } from './event.ts'
+import type { Administrator, Rights } from './keys.ts'
+import type { Role } from './role.ts'
+
+/** One text of an agent. It never changes; what it was allowed may be added once. */
+export interface AgentVersion {
+  /** From 1. */
+  readonly version: number
+  /** sha-256 of the definition. */
+  readonly hash: string
+  readonly definition: AgentDefinition
+  readonly createdBy: string
+  readonly createdAtMs: number
+  /** What an operator has to allow before it is in force. */
+  readonly needs: readonly AgentNeed[]
+  /** Who allowed that, or needed nobody's leave: absent while it waits. */
+  readonly approvedBy?: string
+  readonly approvedAtMs?: number
+  /** The session of the agent on demand that it was. */
+  readonly from?: string
+}
+
+/** An agent that needs no plugin. */
+export interface StoredAgent {
+  readonly id: string
+  readonly owner: string
+  /** `archived` is kept and does not run. */
+  readonly state: 'active' | 'archived'
+  /** What runs; absent while its first version waits. */
+  readonly inForce?: AgentVersion
+  /** The newest version, in force or not. */
+  readonly newest: number
+  readonly createdAtMs: number
+}
+
+/** The same as it is for somebody, by one look at the tables. */
+export interface SeenAgent extends StoredAgent {
+  /** The role of whoever asks; absent where the table knows none. */
+  readonly askerRole?: Role
+  /** Whether its owner still has a key that holds. */
+  readonly isOwnerHeld: boolean
+}
+
+export interface AgentSeer {
+  readonly principal: string
+  readonly nowMs: number
+}
+
+/**
+ * The tables of agents. Each change lands with its event, both or neither; what is not as it is said to be then changes
+ * nothing and answers false. Every verb may throw `request_unavailable`.
+ */
+export interface AgentStore {
+  readonly find: (id: string, by: AgentSeer) => Promise<SeenAgent | undefined>
+  /** Those in the order of their ids. */
+  readonly list: (by: AgentSeer, limit: number) => Promise<readonly SeenAgent[]>
+  /** Newest first. */
+  readonly versions: (id: string) => Promise<readonly AgentVersion[]>
+  /** A new agent with its first version. False if the id is somebody's: also one that was deleted and was another's. */
+  readonly add: (agent: NewAgent, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
+  /** The version after the newest, which runs from now on if it has been approved. */
+  readonly addVersion: (
+    id: string,
+    version: AgentVersion,
+    event: DeploymentEvent,
+  ) => Promise<boolean>
+  /** What was waiting is in force. */
+  readonly approve: (id: string, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
+  /** A version that was in force is so again. */
+  readonly rollBack: (id: string, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
+  readonly setState: (
+    id: string,
+    state: StoredAgent['state'],
+    event: DeploymentEvent,
+  ) => Promise<boolean>
+  /** Takes it away with its versions; its id stays its owner's. */
+  readonly remove: (id: string, event: DeploymentEvent) => Promise<boolean>
+}
+
+export type NewAgent = Pick<StoredAgent, 'id' | 'owner' | 'createdAtMs'>
+
+/** Who wants to do something with an agent. */
+export interface AgentAsker {
+  readonly principal: string
+  readonly role: Role | undefined
+}
+
+/** What somebody may do with an agent, by its version in force: its owner and operators everything, auditors look. */
+export function permissionsOn(
+  { owner, inForce }: Pick<StoredAgent, 'owner' | 'inForce'>,
+  { principal, role }: AgentAsker,
+): ReadonlySet<AgentPermission> {
+  if (role === undefined) return new Set()
+  if (principal === owner || role === 'operator') return new Set(['see', 'run', 'edit'])
+  const { roles = {}, principals = {} } = inForce?.definition.acl ?? {}
+  const byName = Object.hasOwn(principals, principal) ? (principals[principal] ?? []) : []
+  const given = [...(roles[role] ?? []), ...byName]
+  const isSeen = given.length > 0 || role === 'auditor'
+  // An auditor talks to nobody.
+  const may = role === 'auditor' ? [] : given
+  return new Set([...may, ...(isSeen ? (['see'] as const) : [])])
+}
+
+/** An agent that may run, in the text that does. */
+export interface RunnableAgent {
+  readonly definition: Omit<AgentDefinition, 'acl' | 'schedule'>
+  readonly version: number
+  readonly hash: string
+  /** Full names of what it may use that destroys or goes out. */
+  readonly granted: readonly string[]
+}
+
+/** What an agent is called that lives for one request: no other has this id. */
+export const onDemandId = 'on-demand'
+
+/** One that lives for one request, and where: its session deletes itself so long after it was begun. */
+export interface OnDemandAgent extends RunnableAgent {
+  readonly keepMs: number
+}
+
+/** Whoever asks, with what they may. */
+export interface AgentAdministrator extends Administrator, Pick<Rights, 'role' | 'agents'> {}
+
+/** A definition as it was taken, or would be. */
+export interface AppliedAgent {
+  readonly agent: StoredAgent
+  readonly version: AgentVersion
+  /** False: the newest version has the same text, and nothing was done. */
+  readonly isNew: boolean
+}
+
+/**
+ * What people do with agents. Throws `request_invalid`, `request_forbidden`, `request_conflict`, `request_unavailable`
+ * or `request_not_found`, the same for one that is not there and for one that whoever asks may not see.
+ */
+export interface AgentAdministration {
+  /** Makes the agent or its next version. It runs at once unless it needs what an operator has not allowed. */
+  readonly apply: (
+    definition: AgentDefinition,
+    by: AgentAdministrator,
+    how?: { readonly isDryRun?: boolean; readonly from?: string },
+  ) => Promise<AppliedAgent>
+  /**
+   * Makes a definition ready to run for one request. What it names that destroys or goes out is refused, but to operators,
+   * who name each of it.
+   */
+  readonly onDemand: (
+    definition: OnDemandDefinition,
+    by: AgentAdministrator,
+  ) => Promise<RunnableAgent>
+  readonly list: (by: AgentAdministrator) => Promise<readonly StoredAgent[]>
+  readonly show: (id: string, by: AgentAdministrator) => Promise<StoredAgent>
+  /** Newest first. */
+  readonly versions: (id: string, by: AgentAdministrator) => Promise<readonly AgentVersion[]>
+  readonly approve: (
+    id: string,
+    version: Pick<AgentVersion, 'version' | 'hash'>,
+    by: AgentAdministrator,
+  ) => Promise<StoredAgent>
+  readonly rollBack: (id: string, version: number, by: AgentAdministrator) => Promise<StoredAgent>
+  readonly setState: (
+    id: string,
+    state: StoredAgent['state'],
+    by: AgentAdministrator,
+  ) => Promise<StoredAgent>
+  readonly remove: (id: string, by: AgentAdministrator) => Promise<void>
+}

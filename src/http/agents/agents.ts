@@ -1,0 +1,143 @@
+import type { AgentListing, AgentVersionView } from '#contracts/api/agents.ts'
+import {
+  agentDiffQuery,
+  agentRequest,
+  approveAgentRequest,
+  promoteAgentRequest,
+  rollBackAgentRequest,
+} from '#contracts/api/requests/agents.ts'
+import { noFields } from '#contracts/api/requests/lists.ts'
+import { definitionDiff } from '#contracts/agent-diff.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { AgentVersion, AppliedAgent, StoredAgent } from '#contracts/stored-agent.ts'
+import { readJsonObject } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { jsonResponse } from '../responses.ts'
+import type { AddRoute } from '../routes.ts'
+import { parseFields } from '../validate.ts'
+import { askerOf, checkAgentModel } from './asker.ts'
+import { runOnDemand, wasOnDemand } from './on-demand.ts'
+
+/** `/api/agents…`: agents that need no plugin. */
+export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
+  const { storedAgents: agents } = deps
+  const by = (context: HttpContext) => askerOf(deps, context)
+  const idIn = (context: HttpContext) => context.req.param('agent') ?? ''
+  const nothingIn = async (context: HttpContext) =>
+    void parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
+  const setState = (state: StoredAgent['state']) => async (context: HttpContext) => {
+    await nothingIn(context)
+    return jsonResponse(toListing(await agents.setState(idIn(context), state, by(context))))
+  }
+  addRoute('/api/agents', {
+    GET: async (context) =>
+      jsonResponse({ agents: (await agents.list(by(context))).map(toListing) }),
+    POST: (context) => applyAgent(deps, context),
+  })
+  addRoute('/api/agents/on-demand', { POST: (context) => runOnDemand(deps, context) })
+  addRoute('/api/agents/promote', { POST: (context) => promoteAgent(deps, context) })
+  addRoute('/api/agents/:agent', {
+    async GET(context) {
+      const [id, asker] = [idIn(context), by(context)]
+      const agent = await agents.show(id, asker)
+      const versions = await agents.versions(id, asker)
+      return jsonResponse({
+        ...toListing(agent),
+        versions: versions.map((one) => toVersion(one, agent)),
+      })
+    },
+    async DELETE(context) {
+      const id = idIn(context)
+      await agents.remove(id, by(context))
+      return jsonResponse({ id, deleted: true })
+    },
+  })
+  addRoute('/api/agents/:agent/diff', {
+    async GET(context) {
+      const { from, to } = parseFields(agentDiffQuery, context.req.query())
+      const versions = await agents.versions(idIn(context), by(context))
+      const find = (wanted: number | undefined, param: string) => {
+        const found = versions.find(({ version }) => version === (wanted ?? versions[0]?.version))
+        if (found) return found
+        const message = `${param}: there is no version ${wanted}. isola agent show lists them.`
+        throw new IsolaError('request_invalid', message, { param })
+      }
+      const newer = find(to, 'to')
+      const older = find(from ?? Math.max(1, newer.version - 1), 'from')
+      const lines = definitionDiff(older.definition, newer.definition)
+      return jsonResponse({ from: older.version, to: newer.version, ...lines })
+    },
+  })
+  addRoute('/api/agents/:agent/rollback', {
+    async POST(context) {
+      const asked = parseFields(rollBackAgentRequest, await readJsonObject(context.req.raw))
+      const agent = await agents.rollBack(idIn(context), asked.version, by(context))
+      return jsonResponse(toListing(agent))
+    },
+  })
+  addRoute('/api/agents/:agent/archive', { POST: setState('archived') })
+  addRoute('/api/agents/:agent/restore', { POST: setState('active') })
+  addRoute('/api/agents/:agent/approve', {
+    async POST(context) {
+      const asked = parseFields(approveAgentRequest, await readJsonObject(context.req.raw))
+      return jsonResponse(toListing(await agents.approve(idIn(context), asked, by(context))))
+    },
+  })
+}
+
+async function applyAgent(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const body = await readJsonObject(context.req.raw)
+  const { dryRun: isDryRun = false, ...definition } = parseFields(agentRequest, body)
+  checkAgentModel(deps, context, definition.agent.model)
+  return applied(await deps.storedAgents.apply(definition, askerOf(deps, context), { isDryRun }), {
+    isDryRun,
+  })
+}
+
+/** What it was with what it lacks; it is not in force before an operator has looked at it. */
+async function promoteAgent(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const asked = parseFields(promoteAgentRequest, await readJsonObject(context.req.raw))
+  const { session, run, limits, dryRun: isDryRun = false, ...about } = asked
+  const { agent } = await wasOnDemand(deps, context, { session, run })
+  const definition = parseFields(agentRequest, {
+    ...about,
+    agent: { ...agent, ...(limits && { limits }) },
+  })
+  checkAgentModel(deps, context, definition.agent.model)
+  const by = askerOf(deps, context)
+  const made = await deps.storedAgents.apply(definition, by, { isDryRun, from: session })
+  return applied(made, { isDryRun })
+}
+
+function applied(made: AppliedAgent, { isDryRun }: { readonly isDryRun: boolean }): Response {
+  const { agent, version, isNew } = made
+  const shown = { ...toListing(agent), isNew, applied: toVersion(version, agent) }
+  if (isDryRun || !isNew) return jsonResponse(shown)
+  const headers = { location: `/api/agents/${agent.id}` }
+  return jsonResponse(shown, { status: 201, headers })
+}
+
+function toListing({ id, owner, state, inForce, newest, createdAtMs }: StoredAgent): AgentListing {
+  const { name, description } = inForce?.definition ?? {}
+  return {
+    id,
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    owner,
+    state: state === 'active' && !inForce ? 'waiting' : state,
+    ...(inForce && { version: inForce.version }),
+    newest,
+    createdAtMs,
+  }
+}
+
+function toVersion(version: AgentVersion, { inForce }: StoredAgent): AgentVersionView {
+  const { approvedBy, needs, definition } = version
+  const isNow = inForce?.version === version.version
+  return {
+    ...version,
+    state: isNow ? 'in force' : approvedBy === undefined ? 'waiting' : 'earlier',
+    needs: needs.map(({ kind, what }) => `${kind} ${what}`),
+    definition: { ...definition },
+  }
+}

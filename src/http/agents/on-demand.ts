@@ -1,0 +1,101 @@
+import { onDemandRequest } from '#contracts/api/requests/agents.ts'
+import { onDemandDefinition, type OnDemandDefinition } from '#contracts/agent-definition.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import { deploymentEvent } from '#contracts/event.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { unwrap } from '#contracts/reply.ts'
+import { onDemandId } from '#contracts/stored-agent.ts'
+import { readJsonObject } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { readTrace } from '../headers.ts'
+import { jsonResponse } from '../responses.ts'
+import { toTaskMessage } from '../sessions/requests.ts'
+import { parseFields } from '../validate.ts'
+import { askerOf, checkAgentModel } from './asker.ts'
+
+const defaultTtlSeconds = 3_600
+
+/** `POST /api/agents/on-demand`: a session of its own, which ends with the answer or deletes itself when its time is over. */
+export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const asked = parseFields(onDemandRequest, await readJsonObject(context.req.raw))
+  const { task, context: material, ttlSeconds, tempId, background, ...definition } = asked
+  checkAgentModel(deps, context, definition.agent.model)
+  const by = askerOf(deps, context)
+  const agent = await deps.storedAgents.onDemand(definition, by)
+  const asking = context.get('principal')
+  const { clock, ids } = deps.sources
+  const session = ids.next('ses')
+  await deps.limits.newSession(asking, session)
+  const trace = readTrace(context, deps.sources)
+  const nowMs = clock.nowMs()
+  const told = {
+    session,
+    hash: agent.hash,
+    name: definition.name,
+    tools: definition.agent.uses_tools,
+    ...(tempId !== undefined && { tempId }),
+    request: by.requestId,
+  }
+  // Before it begins: of one that is gone nothing else is left that says what it was.
+  await deps.deploymentLog.append(
+    deploymentEvent('agent_begun_on_demand', { ...trace, principal: asking.id, atMs: nowMs }, told),
+  )
+  const keepMs = (ttlSeconds ?? defaultTtlSeconds) * 1_000
+  const work = deps.entry.submitAs(
+    asking,
+    {
+      session,
+      agent: onDemandId,
+      messages: [toTaskMessage({ task, ...(material !== undefined && { context: material }) })],
+      onDemand: { ...agent, keepMs },
+      // Its maker may have it kept: what it was is looked up then.
+      echo: { onDemand: definition as unknown as JsonObject },
+      // Nobody is asked, so that nothing of it waits for days.
+      pauses: 'refuse',
+      ...trace,
+    },
+    { origin: 'api' },
+  )
+  const handle = { session, ...(tempId !== undefined && { tempId }) }
+  const kept = { expiresAtMs: nowMs + keepMs }
+  if (background === true) {
+    const { run } = unwrap(await work.submit())
+    return jsonResponse({ ...handle, run, ...kept }, { status: 202 })
+  }
+  const { id: run } = unwrap(await work.run())
+  const { result } = unwrap(await deps.sessions.at(session).result(asking.id, run))
+  if (!result) throw new IsolaError('request_unavailable', 'It has not ended. Try again.')
+  // What could not be deleted now deletes itself.
+  if (ttlSeconds === undefined)
+    await deps.sessions
+      .at(session)
+      .delete(asking.id)
+      .catch((error: unknown) => deps.onFault?.(error, by.requestId))
+  const { state, result: text, output, error, usage, costEstimateUsd } = result
+  return jsonResponse({
+    ...handle,
+    run,
+    state,
+    result: text,
+    ...(output && { output }),
+    ...(error && { error }),
+    usage,
+    costEstimateUsd,
+    ...(ttlSeconds !== undefined && kept),
+  })
+}
+
+/** What an agent was that lived for one request of the caller's own. Throws `request_not_found` if it is gone. */
+export async function wasOnDemand(
+  deps: HttpDeps,
+  context: HttpContext,
+  { session, run }: { readonly session: string; readonly run: string },
+): Promise<OnDemandDefinition> {
+  const memo = unwrap(await deps.sessions.at(session).recall(context.get('principal').id, run))
+  const { onDemand } = Object.values(memo.echoes)[0] ?? {}
+  const parsed = onDemandDefinition.safeParse(onDemand)
+  if (parsed.success) return parsed.data
+  throw new IsolaError('request_not_found', 'session: there was no agent on demand in it.', {
+    param: 'session',
+  })
+}
