@@ -14,6 +14,7 @@ import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contrac
 import type { Sources } from '#contracts/sources.ts'
 import { createToldAnswers } from './governance/answers/told-answers.ts'
 import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
+import { composeErasures } from './governance/erasure/compose.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
 import { composeHttp } from './http/compose.ts'
 import type { HttpDeps } from './http/deps.ts'
@@ -97,6 +98,7 @@ export function composeRuntime(
       timing: { ...defaultPrincipalTiming, ...(keepUsageDays && { keepUsageDays }), ...timing },
       report: governance.principals.report,
       stateOf: governance.credentialState,
+      erase: rooms.erasures.work,
     },
     http: composeSurfaces(rooms, sources),
   }
@@ -122,6 +124,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     principals,
     schedules: { ...storage.schedules, ...rooms.schedules, ...rooms.schedules.gateway },
     memory: rooms.memory.longTerm,
+    erasures: rooms.erasures,
     agents: agents.directory,
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
@@ -157,7 +160,16 @@ function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platfor
     rotateOthers: () => work.memory.rotate(work.mcp.rotate),
   })
   const work = composeWork({ env, sources, runner, ...base })
-  return { ...base, ...work }
+  const erasures = composeErasures({
+    ...base.common,
+    ...base.governance,
+    rows: base.storage.erasure,
+    sessions: base.sessions.gateway,
+    memory: work.memory.longTerm,
+    forgetLogins: work.mcp.forgetLogins,
+    kv: env.OAUTH_KV,
+  })
+  return { ...base, ...work, erasures }
 }
 
 interface WorkParts extends ReturnType<typeof composeBase> {

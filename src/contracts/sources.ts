@@ -21,7 +21,8 @@ export interface Ids {
       | 'isk'
       | 'ref'
       | 'sch'
-      | 'mem',
+      | 'mem'
+      | 'erased',
   ) => string
   /** 32 lowercase hex characters, W3C trace id. */
   readonly traceId: () => string

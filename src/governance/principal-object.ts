@@ -33,6 +33,7 @@ import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createCredentialWatch, type CredentialWatchOptions } from './credential-watch.ts'
+import { emptyTables } from './erasure/empty-tables.ts'
 import { createDayLedger } from './day-ledger.ts'
 import { createFailedLoginLog } from './failed-logins.ts'
 import { createIncidentLog } from './incident-log.ts'
@@ -54,10 +55,13 @@ export interface PrincipalRuntime {
   readonly createNotes: (storage: DurableObjectStorage, owner: string) => LongTermMemory
   readonly createMeter: (storage: DurableObjectStorage) => PlatformMeter
   readonly createSchedules: CreateScheduleHost<DurableObjectStorage>
+  /** Erases persons, in the operator's object. @returns When there is more to do. */
+  readonly erase: () => Promise<number | undefined>
 }
 
 const sweepJob = 'sweep'
 const heldJob = 'held'
+const erasureJob = 'erasure'
 const lookAgainMs = 1_000
 const maxListed = 200
 
@@ -84,6 +88,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       job: createPlannedJob(this.lifecycle.jobs, sweepJob),
     })
     readonly #heldJob = createPlannedJob(this.lifecycle.jobs, heldJob)
+    readonly #erasure = createPlannedJob(this.lifecycle.jobs, erasureJob)
     readonly #held = createCredentialWatch({
       ...this.#runtime,
       rows: createHeldRows(this.#storage),
@@ -116,6 +121,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       this.#meter.count({ requests: 1 })
       if (job.fn === heldJob) return this.#heldJob.run(this.#held.look)
       if (job.fn === sweepJob) return this.#sweep.run()
+      if (job.fn === erasureJob) return this.#erasure.run(this.#runtime.erase)
       if (job.fn === scheduleJob) return this.#schedules.run()
     }
 
@@ -165,6 +171,18 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
         if (!this.#held.isNeeded()) return
         this.#heldJob.at(nowMs + lookAgainMs)
         this.ctx.waitUntil(this.#held.look())
+      })
+    }
+
+    erase(): Promise<Reply<null>> {
+      return this.#noted((nowMs) => this.#erasure.at(nowMs))
+    }
+
+    async empty(): Promise<Reply<number>> {
+      await this.lifecycle.start()
+      return toReply(async () => {
+        const { forgotten = 0 } = await this.#notes({ verb: 'forget' })
+        return forgotten + emptyTables(this.#storage)
       })
     }
 

@@ -350,6 +350,11 @@ export function createFakeApp(options: FakeOptions = {}) {
     limits: { request: async () => {}, newSession: async () => {} },
     keys: createKeyAdministration({ ...sources, keys: createMemoryKeys() }),
     memory: createFakeLongTerm(),
+    erasures: {
+      begin: async () => Promise.reject(new Error('not in this test')),
+      find: async () => Promise.reject(new Error('not in this test')),
+      list: async () => [],
+    },
     trust: createTrustAdministration({ ...sources, store: createMemoryTrust() }),
     audit: {
       query: async (query) => {

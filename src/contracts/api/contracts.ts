@@ -1,5 +1,6 @@
 import { approvalContracts } from './approvals.ts'
 import type { ApiContracts } from './contract.ts'
+import { erasureContracts } from './erasures.ts'
 import { healthContracts } from './health.ts'
 import { keyContracts } from './keys.ts'
 import { mcpContracts } from './mcp.ts'
@@ -28,7 +29,8 @@ export type ApiRoutes = typeof healthContracts &
   typeof skillDraftContracts &
   typeof pluginContracts &
   typeof mcpContracts &
-  typeof memoryContracts
+  typeof memoryContracts &
+  typeof erasureContracts
 
 /** Every route that has a contract, by method and path. */
 export const apiContracts: ApiContracts = {
@@ -46,4 +48,5 @@ export const apiContracts: ApiContracts = {
   ...pluginContracts,
   ...mcpContracts,
   ...memoryContracts,
+  ...erasureContracts,
 } satisfies ApiRoutes
