@@ -89,6 +89,10 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     })
     readonly #heldJob = createPlannedJob(this.lifecycle.jobs, heldJob)
     readonly #erasure = createPlannedJob(this.lifecycle.jobs, erasureJob)
+    #erasing: ReturnType<PrincipalRuntime['erase']> | undefined
+    /** Two at a time would count over each other. */
+    readonly #eraseOnce = () =>
+      (this.#erasing ??= this.#runtime.erase().finally(() => (this.#erasing = undefined)))
     readonly #held = createCredentialWatch({
       ...this.#runtime,
       rows: createHeldRows(this.#storage),
@@ -121,7 +125,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       this.#meter.count({ requests: 1 })
       if (job.fn === heldJob) return this.#heldJob.run(this.#held.look)
       if (job.fn === sweepJob) return this.#sweep.run()
-      if (job.fn === erasureJob) return this.#erasure.run(this.#runtime.erase)
+      if (job.fn === erasureJob) return this.#erasure.run(this.#eraseOnce)
       if (job.fn === scheduleJob) return this.#schedules.run()
     }
 
