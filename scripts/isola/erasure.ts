@@ -68,6 +68,10 @@ export default {
       run: start,
     },
     list: { usage: 'isola erasure list', run: list },
-    show: { usage: 'isola erasure show <id>', about: 'How far it is, or what came of it.', run: show },
+    show: {
+      usage: 'isola erasure show <id>',
+      about: 'How far it is, or what came of it.',
+      run: show,
+    },
   }),
 }

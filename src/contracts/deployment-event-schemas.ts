@@ -233,11 +233,6 @@ export const deploymentEventSchemas = {
   secret_removed: kind('A secret was taken away.', { name: text, ...request }),
   secrets_rotated: kind('Secrets were sealed under another key.', { count: number, ...request }),
   ...memoryEventSchemas,
-  person_erased: kind('Somebody is erased from everywhere. Who it was is not told.', {
-    owner: text.describe('the pseudonym that the record has for them'),
-    step: z.enum(['asked', 'done']),
-    ...request,
-  }),
   images_fetched: kind('Images that a request named by their addresses were fetched, or not.', {
     images: z
       .array(

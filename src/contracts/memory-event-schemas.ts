@@ -1,7 +1,8 @@
+import * as z from 'zod'
 import { number, text } from './event-fields.ts'
 import { deploymentKind as kind } from './event-kind.ts'
 
-/** What becomes of long-term memory outside of runs. */
+/** What becomes of long-term memory outside of runs, and of somebody who is erased from everything. */
 export const memoryEventSchemas = {
   memory_changed: kind(
     'What is remembered was changed by somebody, not by an agent. No note is on the record.',
@@ -13,4 +14,9 @@ export const memoryEventSchemas = {
       request: text.exactOptional().describe('the id of the request; absent if it had none'),
     },
   ),
+  person_erased: kind('Somebody is erased from everywhere. Who it was is not told.', {
+    owner: text.describe('the pseudonym that the record has for them'),
+    step: z.enum(['asked', 'done']),
+    request: text.exactOptional().describe('the id of the request; absent if it had none'),
+  }),
 } as const

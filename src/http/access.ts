@@ -73,7 +73,7 @@ export const access = {
   '/api/personas': { GET: talkers },
   '/api/memory': { GET: talkers, POST: talkers, DELETE: talkers },
   '/api/memory/:note': { GET: talkers, POST: talkers, DELETE: talkers },
-  '/api/erasure': { POST: everybody },
+  '/api/erasure': { POST: talkers },
   '/api/approval-rules': { GET: sessionReaders },
   '/api/approval-rules/:rule': { DELETE: talkers },
   '/api/schedules': { GET: sessionReaders, POST: talkers },

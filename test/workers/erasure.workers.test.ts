@@ -185,7 +185,8 @@ describe('I21: erasing a person', () => {
       },
       { timeout: 60_000, interval: 200 },
     )
-    const tables = 'approvals audit audit_runs generations keys memory_owners oauth_grants principals'
+    const tables =
+      'approvals audit audit_runs generations keys memory_owners oauth_grants principals'
     const more = 'schedules secrets sessions skill_draft_writings skill_drafts'
     expect(await placesOf(person, secret)).toEqual(
       expect.arrayContaining([

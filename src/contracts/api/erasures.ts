@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { ApiContracts } from './contract.ts'
-import { erasuresQuery, startErasureRequest } from './requests/erasures.ts'
+import { eraseMyselfRequest, erasuresQuery, startErasureRequest } from './requests/erasures.ts'
 import { atMs, count, text } from './shapes.ts'
 
 const erasure = z
@@ -22,7 +22,7 @@ const begun = { 202: { is: 'It is under way.', json: erasure } }
 export const erasureContracts = {
   'POST /api/erasure': {
     summary: 'Erases the caller from everywhere, for good.',
-    body: startErasureRequest.omit({ principal: true }),
+    body: eraseMyselfRequest,
     replies: begun,
   },
   'GET /api/operator/erasures': {

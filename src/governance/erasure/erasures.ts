@@ -1,3 +1,4 @@
+import { headOf } from '#contracts/cut.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type {
   Erasure,
@@ -32,6 +33,7 @@ interface ErasureTiming {
 const defaultTiming: ErasureTiming = { quietMs: 60_000, workMs: 15_000 }
 const maxRunning = 20
 const maxTries = 6
+const maxProblemChars = 300
 const begun: ErasureProgress = {
   pass: 1,
   place: 0,
@@ -145,7 +147,8 @@ async function step(
     }
   } catch (error) {
     // The other places need not wait for this one.
-    const problem = errorMessage(error).replaceAll(erasure.principal, erasure.id).slice(0, 300)
+    const message = errorMessage(error).replaceAll(erasure.principal, erasure.id)
+    const problem = headOf(message, maxProblemChars)
     const at = { place: progress.place + 1, after: 0 }
     return {
       ...erasure,

@@ -1,4 +1,8 @@
-import { erasuresQuery, startErasureRequest } from '#contracts/api/requests/erasures.ts'
+import {
+  eraseMyselfRequest,
+  erasuresQuery,
+  startErasureRequest,
+} from '#contracts/api/requests/erasures.ts'
 import type { Erasure } from '#contracts/erasure.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { readJsonObject } from '../body.ts'
@@ -37,11 +41,12 @@ export function addOwnErasureRoute(addRoute: AddRoute, deps: HttpDeps): void {
     POST: async (context) => {
       const { id, token } = context.get('principal')
       if (token) {
-        const message = 'An access token was given to a program for work: erase yourself with a key.'
+        const message =
+          'An access token was given to a program for work: erase yourself with a key.'
         throw new IsolaError('request_forbidden', message)
       }
       const body = await readJsonObject(context.req.raw)
-      const { confirm } = parseFields(startErasureRequest.omit({ principal: true }), body)
+      const { confirm } = parseFields(eraseMyselfRequest, body)
       requireSame(confirm, id)
       const erasure = await deps.erasures.begin(id, administrator(deps, context), true)
       return jsonResponse(shown(erasure), { status: 202 })
@@ -60,4 +65,3 @@ function shown({ progress, ...about }: Erasure) {
   const { pass, erased, problems } = progress
   return { ...about, pass, erased, problems }
 }
-

@@ -17,7 +17,11 @@ export function createErasureStore(database: Database): ErasureStore {
   const told = (
     { id }: Erasure,
     step: 'asked' | 'done',
-    { principal, trace, requestId: request }: Pick<Administrator, 'principal' | 'trace'> & {
+    {
+      principal,
+      trace,
+      requestId: request,
+    }: Pick<Administrator, 'principal' | 'trace'> & {
       readonly requestId?: string
     },
     atMs: number,
@@ -26,8 +30,11 @@ export function createErasureStore(database: Database): ErasureStore {
     return eventRow(database, deploymentEvent('person_erased', { principal, trace, atMs }, about))
   }
   const changed = ({ id, state, principal, nextMs, progress }: Erasure) => {
-    const sql = 'UPDATE erasures SET (state, principal, next_ms, progress) = (?2, ?3, ?4, ?5) WHERE id = ?1'
-    return database.prepare(sql).bind(id, state, principal, nextMs ?? null, JSON.stringify(progress))
+    const sql =
+      'UPDATE erasures SET (state, principal, next_ms, progress) = (?2, ?3, ?4, ?5) WHERE id = ?1'
+    return database
+      .prepare(sql)
+      .bind(id, state, principal, nextMs ?? null, JSON.stringify(progress))
   }
 
   return {
@@ -35,10 +42,20 @@ export function createErasureStore(database: Database): ErasureStore {
       const { id, principal, state, askedBy, askedAtMs, nextMs, progress } = erasure
       const end = (table: string) =>
         database
-          .prepare(`UPDATE ${table} SET revoked_at_ms = coalesce(revoked_at_ms, ?2), followed_by = NULL WHERE principal = ?1`)
+          .prepare(
+            `UPDATE ${table} SET revoked_at_ms = coalesce(revoked_at_ms, ?2), followed_by = NULL WHERE principal = ?1`,
+          )
           .bind(principal, askedAtMs)
       const insert = `INSERT INTO erasures (${columns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`
-      const values = [id, principal, state, askedBy, askedAtMs, nextMs ?? null, JSON.stringify(progress)]
+      const values = [
+        id,
+        principal,
+        state,
+        askedBy,
+        askedAtMs,
+        nextMs ?? null,
+        JSON.stringify(progress),
+      ]
       const statements = [
         database.prepare(insert).bind(...values),
         end('keys'),

@@ -20,6 +20,8 @@ export function createSessionRows(database: Database): SessionRows {
       return roots.length > 0 ? roots : read(principal, `= 'child'`, limit)
     },
     remove: async (id) =>
-      void (await reached(() => database.prepare('DELETE FROM sessions WHERE id = ?1').bind(id).run())),
+      void (await reached(() =>
+        database.prepare('DELETE FROM sessions WHERE id = ?1').bind(id).run(),
+      )),
   }
 }

@@ -28,14 +28,16 @@ describe('I21: what becomes of a person in D1', () => {
     const missing = tables.flatMap((table) => {
       const { rows, names = [], not } = erasedTables[table]!
       const columns = sqlite.prepare(`PRAGMA table_info("${table}")`).all()
-      return columns
-        .map(({ name }) => String(name))
-        .filter((name) => isSomebody.test(name) && not === undefined)
-        // Whose whole row goes takes its owner with it.
-        .filter((name) => name !== rows && !names.includes(name))
-        .filter((name) => !(rows !== undefined && ['owner', 'followed_by'].includes(name)))
-        .filter((name) => !(table === 'erasures' && name === 'principal'))
-        .map((name) => `${table}.${name}`)
+      return (
+        columns
+          .map(({ name }) => String(name))
+          .filter((name) => isSomebody.test(name) && not === undefined)
+          // Whose whole row goes takes its owner with it.
+          .filter((name) => name !== rows && !names.includes(name))
+          .filter((name) => !(rows !== undefined && ['owner', 'followed_by'].includes(name)))
+          .filter((name) => !(table === 'erasures' && name === 'principal'))
+          .map((name) => `${table}.${name}`)
+      )
     })
     expect(missing).toEqual([])
   })
@@ -103,7 +105,9 @@ describe('the record of somebody who was erased', () => {
       let after: number | undefined = 0
       while (after !== undefined) after = (await place.erase(person, after)).next
     }
-    const rows = sqlite.prepare('SELECT principal, type, at_ms, data FROM audit_events ORDER BY id').all()
+    const rows = sqlite
+      .prepare('SELECT principal, type, at_ms, data FROM audit_events ORDER BY id')
+      .all()
     const text = JSON.stringify(rows)
     expect(text).not.toMatch(/secret word|ann\.example|cactus|[\\]"ann[\\]"|principal:ann"/)
     expect(rows.map(({ principal, type }) => `${principal} ${type}`)).toEqual([
@@ -130,9 +134,9 @@ describe('the record of somebody who was erased', () => {
   })
 
   it('a text of a field that nobody has looked at goes: only what is listed is kept', () => {
-    expect(withoutTexts({ novel: 'a word', tool: 'kv__set', count: 3, deep: { any: 'x' } })).toEqual(
-      { novel: '[erased]', tool: 'kv__set', count: 3, deep: {} },
-    )
+    expect(
+      withoutTexts({ novel: 'a word', tool: 'kv__set', count: 3, deep: { any: 'x' } }),
+    ).toEqual({ novel: '[erased]', tool: 'kv__set', count: 3, deep: {} })
     // Also in a field that is listed, where it is no id, name or code.
     expect(withoutTexts({ reason: 'since Ann said so' })).toEqual({ reason: '[erased]' })
   })
