@@ -33,6 +33,7 @@ import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createCredentialWatch, type CredentialWatchOptions } from './credential-watch.ts'
+import { createErasureJob, erasureJob } from './erasure/erasure-job.ts'
 import { emptyTables } from './erasure/empty-tables.ts'
 import { createDayLedger } from './day-ledger.ts'
 import { createFailedLoginLog } from './failed-logins.ts'
@@ -61,7 +62,6 @@ export interface PrincipalRuntime {
 
 const sweepJob = 'sweep'
 const heldJob = 'held'
-const erasureJob = 'erasure'
 const lookAgainMs = 1_000
 const maxListed = 200
 
@@ -88,11 +88,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       job: createPlannedJob(this.lifecycle.jobs, sweepJob),
     })
     readonly #heldJob = createPlannedJob(this.lifecycle.jobs, heldJob)
-    readonly #erasure = createPlannedJob(this.lifecycle.jobs, erasureJob)
-    #erasing: ReturnType<PrincipalRuntime['erase']> | undefined
-    /** Two at a time would count over each other. */
-    readonly #eraseOnce = () =>
-      (this.#erasing ??= this.#runtime.erase().finally(() => (this.#erasing = undefined)))
+    readonly #erasure = createErasureJob(this.lifecycle.jobs, this.#runtime)
     readonly #held = createCredentialWatch({
       ...this.#runtime,
       rows: createHeldRows(this.#storage),
@@ -109,23 +105,15 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       this.#schedules.restore()
     }
 
-    readonly #billed = billedBy(this.#meter, async () => {
-      await this.lifecycle.start()
-      return this.#runtime.clock.nowMs()
-    })
+    readonly #billed = billedBy(this.#meter, this.#runtime.clock, () => this.lifecycle.start())
 
-    #noted(work: (nowMs: number) => void): Promise<Reply<null>> {
-      return this.#billed((nowMs) => {
-        work(nowMs)
-        return { ok: true, value: null }
-      })
-    }
+    readonly #noted = notedBy(this.#billed)
 
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
       this.#meter.count({ requests: 1 })
       if (job.fn === heldJob) return this.#heldJob.run(this.#held.look)
       if (job.fn === sweepJob) return this.#sweep.run()
-      if (job.fn === erasureJob) return this.#erasure.run(this.#eraseOnce)
+      if (job.fn === erasureJob) return this.#erasure.run()
       if (job.fn === scheduleJob) return this.#schedules.run()
     }
 
@@ -179,15 +167,11 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     }
 
     erase(): Promise<Reply<null>> {
-      return this.#noted((nowMs) => this.#erasure.at(nowMs))
+      return this.#noted(this.#erasure.at)
     }
 
-    async empty(): Promise<Reply<number>> {
-      await this.lifecycle.start()
-      return toReply(async () => {
-        const { forgotten = 0 } = await this.#notes({ verb: 'forget' })
-        return forgotten + emptyTables(this.#storage)
-      })
+    empty(): Promise<Reply<number>> {
+      return this.#billed(() => valued(emptyTables(this.#storage)))
     }
 
     schedules(request: ScheduleRequest): Promise<Reply<ScheduleAnswer>> {
@@ -210,14 +194,23 @@ const valued = <T>(value: T): Reply<T> => ({ ok: true, value })
 
 /** With what it cost: who asked books that with the run it asked for, and the rest with the deployment. */
 const billedBy =
-  (meter: PlatformMeter, start: () => Promise<number>) =>
+  (meter: PlatformMeter, clock: Clock, start: () => Promise<unknown>) =>
   async <T>(work: (nowMs: number) => Reply<T>): Promise<Reply<T>> => {
-    const nowMs = await start()
+    await start()
+    const nowMs = clock.nowMs()
     const others = meter.take()
     const reply = work(nowMs)
     meter.count({ requests: 1 })
     return { ...reply, billed: { own: meter.take(), others } }
   }
+
+const notedBy =
+  (billed: ReturnType<typeof billedBy>) =>
+  (work: (nowMs: number) => void): Promise<Reply<null>> =>
+    billed((nowMs) => {
+      work(nowMs)
+      return valued(null)
+    })
 
 const storageOf = (storage: DurableObjectStorage) => ({
   sql: storage.sql,

@@ -12,7 +12,7 @@ export interface PlaceParts {
     readonly remove: (id: string) => Promise<void>
   }
   readonly memory: MemoryGateway
-  /** Empties the object of a principal, long-term memory included. @returns How many rows there were. */
+  /** Empties the object of a principal. @returns How many rows there were. */
   readonly emptyObject: (principal: string) => Promise<number>
   /** Signs out at every MCP server. @returns At which. */
   readonly forgetLogins: (principal: string) => Promise<readonly string[]>
@@ -70,7 +70,11 @@ export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
     },
     {
       name: 'memory, schedules and settings',
-      erase: async ({ principal }) => ({ erased: await emptyObject(principal) }),
+      async erase({ principal }) {
+        // What the object has of notes in its memory goes with their rows.
+        const { forgotten = 0 } = await memory.ofPrincipal(principal)({ verb: 'forget' })
+        return { erased: forgotten + (await emptyObject(principal)) }
+      },
     },
   ]
 }
