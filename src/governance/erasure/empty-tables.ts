@@ -9,7 +9,7 @@ import type { PrincipalStorage } from '../principal-rows.ts'
 export const emptyTables = (storage: PrincipalStorage): number =>
   storage.transactionSync(() => {
     const all = `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-      AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' AND name NOT LIKE 'cf\\_%' ESCAPE '\\'`
+      AND name NOT LIKE '\\_%' ESCAPE '\\' AND name NOT LIKE 'cf\\_%' ESCAPE '\\'`
     return storage.sql
       .exec(all)
       .toArray()
