@@ -16,6 +16,7 @@ import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contrac
 import type { Sources } from '#contracts/sources.ts'
 import { createToldAnswers } from './governance/answers/told-answers.ts'
 import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
+import { composeErasures } from './governance/erasure/compose.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
 import { composeHttp } from './http/compose.ts'
 import type { HttpDeps } from './http/deps.ts'
@@ -103,6 +104,7 @@ export function composeRuntime(
       timing: { ...defaultPrincipalTiming, ...(keepUsageDays && { keepUsageDays }), ...timing },
       report: governance.principals.report,
       stateOf: governance.credentialState,
+      erase: rooms.erasures.work,
     },
     http: composeSurfaces(rooms, sources),
   }
@@ -136,6 +138,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     },
     memory: rooms.memory.longTerm,
     knowledge: rooms.memory.knowledge,
+    erasures: rooms.erasures,
     agents: agents.directory,
     storedAgents: agents.administration,
     refreshAgents: agents.refresh,
@@ -172,7 +175,16 @@ function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platfor
     rotateOthers: () => work.memory.rotate(work.mcp.rotate),
   })
   const work = composeWork({ env, sources, runner, ...base })
-  return { ...base, ...work }
+  const erasures = composeErasures({
+    ...base.common,
+    ...base.governance,
+    rows: base.storage.erasure,
+    sessions: base.sessions.gateway,
+    memory: work.memory.longTerm,
+    forgetLogins: work.mcp.forgetLogins,
+    kv: env.OAUTH_KV,
+  })
+  return { ...base, ...work, erasures }
 }
 
 interface WorkParts extends ReturnType<typeof composeBase> {

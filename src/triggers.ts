@@ -1,4 +1,5 @@
 import { inTurn } from './in-turn.ts'
+import type { composeErasures } from './governance/erasure/compose.ts'
 import type { composeGovernance } from './governance/compose.ts'
 import type { composeCatalog } from './catalog/compose.ts'
 import type { composeSchedules } from './schedules/compose.ts'
@@ -21,13 +22,14 @@ interface TriggerParts {
   readonly catalog: Pick<Of<typeof composeCatalog>, 'installed'>
   readonly governance: Pick<Of<typeof composeGovernance>, 'logins' | 'principals'>
   readonly schedules: Pick<Of<typeof composeSchedules>, 'watch' | 'syncPlugins'>
+  readonly erasures: Pick<Of<typeof composeErasures>, 'watch'>
 }
 
 /** The trigger of `wrangler.toml` by which it is watched whether an alarm was lost. */
 const everyMinute = '* * * * *'
 
 export function composeTriggers(
-  { config, storage, catalog, governance, schedules }: TriggerParts,
+  { config, storage, catalog, governance, schedules, erasures }: TriggerParts,
   keep: Parameters<Of<typeof composeStorage>['retention']>[0]['keep'],
 ): Triggers {
   const { keepAuditMs } = config
@@ -43,5 +45,6 @@ export function composeTriggers(
     // Again, should a change of what is enabled have been cut before its end.
     schedules.syncPlugins,
   )
-  return { daily, scheduled: (cron) => (cron === everyMinute ? schedules.watch() : daily()) }
+  const minutely = inTurn(schedules.watch, erasures.watch)
+  return { daily, scheduled: (cron) => (cron === everyMinute ? minutely() : daily()) }
 }

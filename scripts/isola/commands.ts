@@ -6,6 +6,7 @@ import audit from './audit.ts'
 import chat from './chat.ts'
 import deploy from './deploy.ts'
 import doctor from './doctor.ts'
+import erasure from './erasure.ts'
 import expose from './expose.ts'
 import http from './http.ts'
 import key from './key.ts'
@@ -47,6 +48,7 @@ export const commands: readonly Module[] = [
   expose,
   memory,
   knowledge,
+  erasure,
   skill,
   trust,
   secret,

@@ -137,7 +137,10 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
   return {
     problems,
     prompt: orchestrator.prompt,
-    stored: createStoredWiring(withServers(owners, deps), { ...given, ...orchestrator }),
+    stored: createStoredWiring(withServers(owners, deps), {
+      ...given,
+      isThere: orchestrator.isThere,
+    }),
     ownerOf: (id) => {
       const owner = withServers(owners, deps).find((one) => one.id === id)
       const isHidden = deps.servers?.some((one) => one.id === id && one.isExclusive) ?? false

@@ -110,6 +110,8 @@ export type MemoryRequest =
       readonly ids?: readonly string[]
       readonly session?: string
     }
+  /** Those with any origin in this principal. */
+  | { readonly verb: 'forgetWriter'; readonly principal: string }
   | { readonly verb: 'stats' }
   /** Seals the key anew where it is sealed under another than today's master key. */
   | { readonly verb: 'reseal' }

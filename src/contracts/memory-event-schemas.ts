@@ -4,7 +4,7 @@ import { deploymentKind as kind } from './event-kind.ts'
 import type { Json } from './json.ts'
 import { providerKinds } from './provider.ts'
 
-/** What becomes of long-term memory and of documents outside of runs. */
+/** What becomes of long-term memory and of documents outside of runs, and of somebody who is erased from everything. */
 export const memoryEventSchemas = {
   memory_changed: kind(
     'What is remembered was changed by somebody, not by an agent. No note is on the record.',
@@ -34,4 +34,9 @@ export const memoryEventSchemas = {
       event: text.describe('the kind of event, such as `network_requested`'),
     },
   ).catchall(z.json() as z.ZodType<Json>),
+  person_erased: kind('Somebody is erased from everywhere. Who it was is not told.', {
+    owner: text.describe('the pseudonym that the record has for them'),
+    step: z.enum(['asked', 'done']),
+    request: text.exactOptional().describe('the id of the request; absent if it had none'),
+  }),
 } as const

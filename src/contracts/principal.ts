@@ -159,6 +159,10 @@ export interface PrincipalApi extends ScheduleApi {
   readonly release: (request: HeldWorkRequest) => Promise<Reply<null>>
   /** A key or a sign-in of this principal may have ended: whoever works with it is told. */
   readonly lookHeld: () => Promise<Reply<null>>
+  /** The principal is erased: all of its rows go. Answers how many there were. */
+  readonly empty: () => Promise<Reply<number>>
+  /** Of the operator's object: there are persons to be erased. */
+  readonly erase: () => Promise<Reply<null>>
   /** What plugins keep for this principal, each in its own space. */
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
 }

@@ -23,7 +23,8 @@ export interface Ids {
       | 'sch'
       | 'sub'
       | 'mem'
-      | 'pas',
+      | 'pas'
+      | 'erased',
   ) => string
   /** 32 lowercase hex characters, W3C trace id. */
   readonly traceId: () => string

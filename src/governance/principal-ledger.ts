@@ -42,6 +42,10 @@ export interface PrincipalObjects
   extends PrincipalLedger, PrincipalReader, PrincipalRates, IncidentTeller, HeldWork {
   /** A key or a sign-in of a principal may have ended. May throw `request_unavailable`. */
   readonly lookHeld: (principal: string) => Promise<void>
+  /** How many rows the object of a principal had; they are gone. May throw `request_unavailable`. */
+  readonly empty: (principal: string) => Promise<number>
+  /** Persons are to be erased. May throw `request_unavailable`. */
+  readonly erase: () => Promise<void>
 }
 
 /** Incidents of every session are kept by the operator's object. */
@@ -108,6 +112,8 @@ export function createPrincipalLedger({
     async lookHeld(principal) {
       await ask(principal, (api) => api.lookHeld())
     },
+    empty: (principal) => ask(principal, (api) => api.empty()),
+    erase: async () => void (await ask(operator, (api) => api.erase())),
     async usage(principal, run) {
       const limits = await limitsFor(limitsOf, principal)
       return ask(principal, (api) => api.usage(limits, run))

@@ -39,6 +39,8 @@ import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createCredentialWatch, type CredentialWatchOptions } from './credential-watch.ts'
+import { createErasureJob, erasureJob } from './erasure/erasure-job.ts'
+import { emptyTables } from './erasure/empty-tables.ts'
 import { createDayLedger } from './day-ledger.ts'
 import { createFailedLoginLog } from './failed-logins.ts'
 import { createIncidentLog } from './incident-log.ts'
@@ -61,6 +63,8 @@ export interface PrincipalRuntime {
   readonly createDocuments: (storage: DurableObjectStorage, owner: string) => KnowledgeStore
   readonly createMeter: (storage: DurableObjectStorage) => PlatformMeter
   readonly createSchedules: CreateScheduleHost<DurableObjectStorage>
+  /** Erases persons, in the operator's object. @returns When there is more to do. */
+  readonly erase: () => Promise<number | undefined>
 }
 
 const sweepJob = 'sweep'
@@ -93,6 +97,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     })
     readonly #heldJob = createPlannedJob(this.lifecycle.jobs, heldJob)
     readonly #held = watchIn(this.#runtime, this.#storage, this.#heldJob.at)
+    readonly #erasure = createErasureJob(this.lifecycle.jobs, this.#runtime)
     readonly #schedules = this.#runtime.createSchedules(this.ctx.storage, this.lifecycle)
 
     onStart(): void {
@@ -103,22 +108,15 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       this.#schedules.restore()
     }
 
-    readonly #billed = billedBy(this.#meter, async () => {
-      await this.lifecycle.start()
-      return this.#runtime.clock.nowMs()
-    })
+    readonly #billed = billedBy(this.#meter, this.#runtime.clock, () => this.lifecycle.start())
 
-    #noted(work: (nowMs: number) => void): Promise<Reply<null>> {
-      return this.#billed((nowMs) => {
-        work(nowMs)
-        return { ok: true, value: null }
-      })
-    }
+    readonly #noted = notedBy(this.#billed)
 
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
       this.#meter.count({ requests: 1 })
       if (job.fn === heldJob) return this.#heldJob.run(this.#held.look)
       if (job.fn === sweepJob) return this.#sweep.run()
+      if (job.fn === erasureJob) return this.#erasure.run()
       if (job.fn === scheduleJob) return this.#schedules.run()
     }
 
@@ -171,6 +169,14 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       })
     }
 
+    erase(): Promise<Reply<null>> {
+      return this.#noted(this.#erasure.at)
+    }
+
+    empty(): Promise<Reply<number>> {
+      return this.#billed(() => valued(emptyTables(this.#storage)))
+    }
+
     schedules(request: ScheduleRequest): Promise<Reply<ScheduleAnswer>> {
       return this.#schedules.answer(request)
     }
@@ -205,14 +211,23 @@ const valued = <T>(value: T): Reply<T> => ({ ok: true, value })
 
 /** With what it cost: who asked books that with the run it asked for, and the rest with the deployment. */
 const billedBy =
-  (meter: PlatformMeter, start: () => Promise<number>) =>
+  (meter: PlatformMeter, clock: Clock, start: () => Promise<unknown>) =>
   async <T>(work: (nowMs: number) => Reply<T>): Promise<Reply<T>> => {
-    const nowMs = await start()
+    await start()
+    const nowMs = clock.nowMs()
     const others = meter.take()
     const reply = work(nowMs)
     meter.count({ requests: 1 })
     return { ...reply, billed: { own: meter.take(), others } }
   }
+
+const notedBy =
+  (billed: ReturnType<typeof billedBy>) =>
+  (work: (nowMs: number) => void): Promise<Reply<null>> =>
+    billed((nowMs) => {
+      work(nowMs)
+      return valued(null)
+    })
 
 const storageOf = (storage: DurableObjectStorage) => ({
   sql: storage.sql,

@@ -68,6 +68,8 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addLater('/api/agents', async () => (await import('./agents/agents.ts')).addAgentRoutes)
   addLater('/api/knowledge', async () => (await import('./knowledge.ts')).addKnowledgeRoutes)
   addLater('/api/memory', async () => (await import('./memory.ts')).addMemoryRoutes)
+  const erasures = () => import('./operator/erasures.ts')
+  addLater('/api/erasure', async () => (await erasures()).addOwnErasureRoute)
   addLater('/api/personas', async () => (await import('./personas.ts')).addPersonaRoute)
   const schedules = () => import('./schedules/schedules.ts')
   addLater('/api/schedules', async () => (await schedules()).addScheduleRoutes)

@@ -2,6 +2,7 @@ import type { Context, Handler, Hono } from 'hono'
 import type { ApprovalRules } from '#contracts/approval-rules.ts'
 import type { ApprovalInbox } from '#contracts/approval.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
+import type { ErasureAdministration } from '#contracts/erasure.ts'
 import type { McpAdministration } from '#contracts/mcp-administration.ts'
 import type { KeyAdministration } from '#contracts/keys.ts'
 import type { KnowledgeGateway, ReadDocument } from '#contracts/knowledge.ts'
@@ -112,6 +113,7 @@ export interface HttpDeps {
   readonly principals: PrincipalReader
   readonly memory: MemoryGateway
   readonly knowledge: KnowledgeGateway & { readonly read: ReadDocument }
+  readonly erasures: ErasureAdministration
   /** Where the cost of a day is limited, in words for an operator. May throw. */
   readonly costLimits: () => Promise<readonly string[]>
   readonly keys: KeyAdministration

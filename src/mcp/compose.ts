@@ -7,6 +7,7 @@ import type { Clock } from '#contracts/sources.ts'
 import { createMcpAdministration } from './administration.ts'
 import { wireServers } from './approved.ts'
 import { createMcpDecisions } from './change-server.ts'
+import { forgetPrincipal } from './forget.ts'
 import { createMcpGateway } from './gateway.ts'
 import type { McpServerRuntime } from './server-parts.ts'
 import { rotateServers } from './rotate.ts'
@@ -50,6 +51,7 @@ export function composeMcp(deps: McpParts) {
     runtime,
     rotate: () => rotateServers(deps, at),
     sessionEnded: createSessionEnded(deps, at),
+    forgetLogins: (principal: string) => forgetPrincipal(principal, { store, at }),
     decisions: createMcpDecisions({ store, bundles, nowMs: clock.nowMs, checkUrl, isTaken }),
     wire: (snapshot: PluginSnapshot, taken: readonly string[]) =>
       wireServers(snapshot, {

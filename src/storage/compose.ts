@@ -6,6 +6,10 @@ import { createAuditReader } from './audit-reader.ts'
 import { createBundleStore, type BundlesDeps } from './bundles.ts'
 import { createDeploymentCount, watchDatabase, watchNamespace } from './deployment-count.ts'
 import { createDeploymentLog } from './deployment-log.ts'
+import { createErasureStore } from './erasure/erasures.ts'
+import { createRecordPlaces } from './erasure/record.ts'
+import { createSessionRows } from './erasure/session-rows.ts'
+import { createTablePlaces } from './erasure/table-places.ts'
 import { createGivenUpRuns } from './given-up-runs.ts'
 import { createKeyStore } from './keys.ts'
 import { createMemoryOwners } from './memory-owners.ts'
@@ -45,6 +49,13 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     deployment,
     bundles: createBundleStore({ database, namespace, sha256, clock }),
     deploymentLog: createDeploymentLog(database),
+    /** Persons who are erased: the rows of them, and how far that came. */
+    erasure: {
+      store: createErasureStore(database),
+      sessionRows: createSessionRows(database),
+      tables: createTablePlaces(database),
+      record: createRecordPlaces(database, sha256),
+    },
     grants: createGrantStore(database),
     keys: createKeyStore(database),
     memoryOwners: createMemoryOwners(database),

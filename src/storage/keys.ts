@@ -51,6 +51,7 @@ export function createKeyStore(database: Database): KeyStore {
       }
       await reached(() => database.batch(statements)).catch((error: unknown) => {
         if (/principals\.id/.test(errorMessage(error))) throw taken(key.principal)
+        if (/being erased/.test(errorMessage(error))) throw beingErased()
         throw error
       })
     },
@@ -166,6 +167,11 @@ const valuesOf = ({ id, principal, hash, hint, createdAtMs, expiresAtMs, persona
   expiresAtMs ?? null,
   persona ?? null,
 ]
+
+function beingErased(): IsolaError {
+  const message = 'principal: is being erased; nobody is let in by this name until that is done.'
+  return new IsolaError('request_conflict', message, { param: 'principal' })
+}
 
 function taken(principal: string): IsolaError {
   const message = `principal: there is a principal "${principal}" already. For another key of it leave out role, agents, models and limits.`

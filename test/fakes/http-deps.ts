@@ -377,6 +377,11 @@ export function createFakeApp(options: FakeOptions = {}) {
     keys: createKeyAdministration({ ...sources, keys: createMemoryKeys() }),
     memory: createFakeLongTerm(),
     knowledge: createFakeKnowledge(),
+    erasures: {
+      begin: async () => Promise.reject(new Error('not in this test')),
+      find: async () => Promise.reject(new Error('not in this test')),
+      list: async () => [],
+    },
     trust: createTrustAdministration({ ...sources, store: createMemoryTrust() }),
     audit: {
       query: async (query) => {

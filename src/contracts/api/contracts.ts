@@ -1,6 +1,7 @@
 import { agentContracts } from './agents.ts'
 import { approvalContracts } from './approvals.ts'
 import type { ApiContracts } from './contract.ts'
+import { erasureContracts } from './erasures.ts'
 import { healthContracts } from './health.ts'
 import { keyContracts } from './keys.ts'
 import { mcpContracts } from './mcp.ts'
@@ -34,7 +35,8 @@ export type ApiRoutes = typeof healthContracts &
   typeof pluginContracts &
   typeof mcpContracts &
   typeof knowledgeContracts &
-  typeof memoryContracts
+  typeof memoryContracts &
+  typeof erasureContracts
 
 /** Every route that has a contract, by method and path. */
 export const apiContracts: ApiContracts = {
@@ -55,4 +57,5 @@ export const apiContracts: ApiContracts = {
   ...mcpContracts,
   ...knowledgeContracts,
   ...memoryContracts,
+  ...erasureContracts,
 } satisfies ApiRoutes

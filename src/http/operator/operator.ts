@@ -11,6 +11,7 @@ import { addKey, changePrincipal, listKeys, revokeKey, rotateKey } from './keys.
 import { addTrust, listTrust, removeTrust } from './trust.ts'
 import { addMcpRoutes } from './mcp.ts'
 import { addPluginRoutes } from './plugins.ts'
+import { findErasure, listErasures, startErasure } from './erasures.ts'
 import { readExposed, setExposed } from './exposed.ts'
 import { changeNetwork, readNetwork } from './network.ts'
 import { readPolicy, setPolicy, testPolicy } from './policy.ts'
@@ -49,6 +50,8 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     GET: memoryOfPrincipal(deps),
     DELETE: forgetPrincipal(deps),
   })
+  addRoute('/api/operator/erasures', { GET: listErasures(deps), POST: startErasure(deps) })
+  addRoute('/api/operator/erasures/:erasure', { GET: findErasure(deps) })
   addRoute('/api/operator/secrets', { GET: listSecrets(deps), POST: setSecret(deps) })
   addRoute('/api/operator/secrets/rotate', { POST: rotateSecrets(deps) })
   addRoute('/api/operator/secrets/:name', { DELETE: removeSecret(deps) })

@@ -12,6 +12,14 @@ import {
 } from './note-book.ts'
 import type { NoteStorage } from './note-rows.ts'
 
+const changing: readonly MemoryRequest['verb'][] = [
+  'add',
+  'edit',
+  'forget',
+  'forgetWriter',
+  'reseal',
+]
+
 type Asked<Verb extends MemoryRequest['verb']> = Extract<MemoryRequest, { verb: Verb }>
 
 /** The notes of one object, sealed under a key of its own; what they are found by is keyed hashes of their words. */
@@ -40,6 +48,8 @@ export function createNoteStore(
         return edit(request)
       case 'forget':
         return forget(request, book)
+      case 'forgetWriter':
+        return forgetWriter(request)
       case 'stats':
         return { stats: statsOf(book) }
       case 'reseal':
@@ -81,10 +91,16 @@ export function createNoteStore(
     return { notes: await book.readAll([at]) }
   }
 
+  async function forgetWriter({ principal }: Asked<'forgetWriter'>): Promise<MemoryAnswer> {
+    const notes = await book.readAll(book.index().all(isIn(undefined)))
+    const theirs = notes.filter(({ origins }) => origins.some((one) => one.principal === principal))
+    return { forgotten: book.remove(theirs.map(({ id }) => id)) }
+  }
+
   // One change after the other: between looking for a note like it and writing there are waits.
   let changes: Promise<unknown> = Promise.resolve()
   return (request) => {
-    if (!['add', 'edit', 'forget', 'reseal'].includes(request.verb)) return answer(request)
+    if (!changing.includes(request.verb)) return answer(request)
     const next = changes.then(() => answer(request))
     changes = next.catch(() => undefined)
     return next

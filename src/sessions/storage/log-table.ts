@@ -164,7 +164,7 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
     drop() {
       storage.transactionSync(() => {
         // `children` is an older version's: what stood in it is in the rows of turns.
-        for (const name of ['log', 'items', 'run_index', 'children'])
+        for (const name of ['log', 'items', 'labels', 'run_index', 'children'])
           exec(`DROP TABLE IF EXISTS ${name}`)
       })
       forget()

@@ -108,6 +108,11 @@ describe('the isola command', () => {
     [['skill', 'discard', 'drf_1'], 'DELETE', { id: 'drf_1', deleted: true }],
     [['memory', 'forget', 'mem_1'], 'DELETE', { forgotten: 1 }],
     [['knowledge', 'remove', '--all'], 'DELETE', { forgotten: 1 }],
+    [
+      ['erasure', 'start', 'ada'],
+      'POST',
+      { id: 'erased_1', principal: 'ada', state: 'running', pass: 1, erased: {}, problems: {} },
+    ],
   ]
   it.each(destructive)(
     '%j asks before, and wants --yes where nobody can be asked',

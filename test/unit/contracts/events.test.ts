@@ -169,10 +169,13 @@ describe('readers and pages of events', () => {
       'withMs', // of a tally, which stands for several events
       'maxMs',
     ])
-    const asked = readdirSync(join(root, 'src/storage')).flatMap((file) => {
-      const text = readFileSync(join(root, 'src/storage', file), 'utf8')
-      return [...text.matchAll(/\bdata\}?->>?'(\w+)'/g)].map(([, name]) => name!)
-    })
+    const asked = readdirSync(join(root, 'src/storage'), { recursive: true })
+      .map(String)
+      .filter((file) => file.endsWith('.ts'))
+      .flatMap((file) => {
+        const text = readFileSync(join(root, 'src/storage', file), 'utf8')
+        return [...text.matchAll(/\bdata\}?->>?'(\w+)'/g)].map(([, name]) => name!)
+      })
     expect(asked.length).toBeGreaterThan(10)
     expect(asked.filter((name) => !fields.has(name))).toEqual([])
   })

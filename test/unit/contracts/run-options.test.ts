@@ -36,6 +36,7 @@ const everything = {
     timeoutMs: 1,
     monitor: 'rule',
     input: 'task',
+  },
   onDemand: {
     definition: onDemandDefinition,
     version: 0,

@@ -1,0 +1,33 @@
+import { createErasures, type ErasureParts } from './erasures.ts'
+import { createPlaces, type PlaceParts } from './places.ts'
+
+/** What erasing a person is made from: each place is an entry of one list. */
+export interface ErasureRoomParts
+  extends Omit<ErasureParts, 'places'>, Omit<PlaceParts, 'sessionRows' | 'emptyObject'> {
+  readonly rows: {
+    readonly store: ErasureParts['store']
+    readonly sessionRows: PlaceParts['sessionRows']
+    readonly tables: ErasureParts['places']
+    readonly record: ErasureParts['places']
+  }
+  readonly principals: Pick<ErasureParts, 'lookHeld'> & {
+    readonly empty: PlaceParts['emptyObject']
+    readonly erase: ErasureParts['wake']
+  }
+}
+
+/** Sessions first, since they still tell the record and the principal's object; the record last. */
+export const composeErasures = ({
+  rows,
+  principals,
+  ...parts
+}: Omit<ErasureRoomParts, 'store' | 'lookHeld' | 'wake'>) => {
+  const elsewhere = createPlaces({ ...parts, ...rows, emptyObject: principals.empty })
+  return createErasures({
+    ...parts,
+    store: rows.store,
+    lookHeld: principals.lookHeld,
+    wake: principals.erase,
+    places: [...elsewhere, ...rows.tables, ...rows.record],
+  })
+}

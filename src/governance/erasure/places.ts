@@ -1,0 +1,80 @@
+import { errorCode } from '#contracts/errors.ts'
+import type { ErasurePlace } from '#contracts/erasure.ts'
+import type { MemoryGateway } from '#contracts/long-term.ts'
+import { unwrap } from '#contracts/reply.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
+
+/** What the places outside of D1 are made from. */
+export interface PlaceParts {
+  readonly sessions: Pick<SessionGateway, 'at'>
+  readonly sessionRows: {
+    readonly of: (principal: string, limit: number) => Promise<readonly string[]>
+    readonly remove: (id: string) => Promise<void>
+  }
+  readonly memory: MemoryGateway
+  /** Empties the object of a principal. @returns How many rows there were. */
+  readonly emptyObject: (principal: string) => Promise<number>
+  /** Signs out at every MCP server. @returns At which. */
+  readonly forgetLogins: (principal: string) => Promise<readonly string[]>
+  readonly kv: Pick<KVNamespace, 'list' | 'delete'>
+}
+
+const sessionsAtOnce = 8
+
+/** Where things of a person are that are no rows of D1. */
+export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
+  const { sessions, sessionRows, memory, emptyObject, forgetLogins, kv } = parts
+
+  async function deleteSession(id: string, principal: string): Promise<void> {
+    try {
+      unwrap(await sessions.at(id).delete(principal))
+    } catch (error) {
+      if (errorCode(error) !== 'request_not_found') throw error
+      await sessionRows.remove(id)
+    }
+  }
+  return [
+    {
+      name: 'sessions',
+      async erase({ principal }, after) {
+        const ids = await sessionRows.of(principal, sessionsAtOnce)
+        const done = await Promise.allSettled(ids.map((id) => deleteSession(id, principal)))
+        const failed = done.find((one) => one.status === 'rejected')
+        if (failed) throw failed.reason
+        return { erased: ids.length, ...(ids.length > 0 && { next: after + 1 }) }
+      },
+    },
+    {
+      name: 'notes of the deployment',
+      async erase({ principal }) {
+        const { forgotten = 0 } = await memory.ofDeployment()({
+          verb: 'forgetWriter',
+          principal,
+        })
+        return { erased: forgotten }
+      },
+    },
+    {
+      name: 'sign-ins at MCP servers',
+      erase: async ({ principal }) => ({ erased: (await forgetLogins(principal)).length }),
+    },
+    {
+      name: 'tokens',
+      async erase({ principal }) {
+        const names = ['grant', 'token'].map((kind) => `${kind}:${encodeURIComponent(principal)}:`)
+        const pages = await Promise.all(names.map((prefix) => kv.list({ prefix })))
+        const keys = pages.flatMap((page) => page.keys.map(({ name }) => name)).slice(0, 500)
+        await Promise.all(keys.map((key) => kv.delete(key)))
+        return { erased: keys.length }
+      },
+    },
+    {
+      name: 'memory, schedules and settings',
+      async erase({ principal }) {
+        // What the object has of notes in its memory goes with their rows.
+        const { forgotten = 0 } = await memory.ofPrincipal(principal)({ verb: 'forget' })
+        return { erased: forgotten + (await emptyObject(principal)) }
+      },
+    },
+  ]
+}

@@ -1,0 +1,67 @@
+import {
+  eraseMyselfRequest,
+  erasuresQuery,
+  startErasureRequest,
+} from '#contracts/api/requests/erasures.ts'
+import type { Erasure } from '#contracts/erasure.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import { readJsonObject } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { defaultListLimit } from '../list-queries.ts'
+import { jsonResponse } from '../responses.ts'
+import type { AddRoute } from '../routes.ts'
+import { parseFields } from '../validate.ts'
+import { administrator } from './administrator.ts'
+
+type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
+
+/** `POST /api/operator/erasures`: erases somebody, for good. It goes on by itself. */
+export const startErasure: Handle = (deps) => async (context) => {
+  const body = await readJsonObject(context.req.raw)
+  const { principal, confirm } = parseFields(startErasureRequest, body)
+  requireSame(confirm, principal)
+  const by = administrator(deps, context)
+  const erasure = await deps.erasures.begin(principal, by, by.principal === principal)
+  return jsonResponse(shown(erasure), { status: 202 })
+}
+
+/** `GET /api/operator/erasures`: the newest first. */
+export const listErasures: Handle = (deps) => async (context) => {
+  const { limit = defaultListLimit } = parseFields(erasuresQuery, context.req.query())
+  return jsonResponse({ erasures: (await deps.erasures.list(limit)).map(shown) })
+}
+
+/** `GET /api/operator/erasures/:erasure`: how far it is, or what came of it. */
+export const findErasure: Handle = (deps) => async (context) =>
+  jsonResponse(shown(await deps.erasures.find(context.req.param('erasure') ?? '')))
+
+/** `POST /api/erasure`: erases the caller. Nobody is let in with this key any more, so this is the last answer to it. */
+export function addOwnErasureRoute(addRoute: AddRoute, deps: HttpDeps): void {
+  addRoute('/api/erasure', {
+    POST: async (context) => {
+      const { id, token } = context.get('principal')
+      if (token) {
+        const message =
+          'An access token was given to a program for work: erase yourself with a key.'
+        throw new IsolaError('request_forbidden', message)
+      }
+      const body = await readJsonObject(context.req.raw)
+      const { confirm } = parseFields(eraseMyselfRequest, body)
+      requireSame(confirm, id)
+      const erasure = await deps.erasures.begin(id, administrator(deps, context), true)
+      return jsonResponse(shown(erasure), { status: 202 })
+    },
+  })
+}
+
+/** Typed once more: nothing brings back what is gone. */
+function requireSame(confirm: string, principal: string): void {
+  if (confirm === principal) return
+  const message = `confirm: must be the name of whoever is erased ("${principal}"): it cannot be taken back.`
+  throw new IsolaError('request_invalid', message, { param: 'confirm' })
+}
+
+function shown({ progress, ...about }: Erasure) {
+  const { pass, erased, problems } = progress
+  return { ...about, pass, erased, problems }
+}

@@ -1,0 +1,44 @@
+/** What becomes of a person in a table of D1. A test holds the list to the tables that there are. */
+export interface ErasedTable {
+  /** Rows with the person in this column go. */
+  readonly rows?: string
+  /** The person becomes a pseudonym in these, whether it is the whole value or a text in JSON. */
+  readonly names?: readonly string[]
+  /** Or why nothing is done about it in here. */
+  readonly not?: string
+}
+
+const record = 'what happened stays, without who: record.ts'
+
+/** Every table of D1. Those that others refer to come after them. */
+export const erasedTables: Readonly<Record<string, ErasedTable>> = {
+  keys: { rows: 'principal' },
+  oauth_grants: { rows: 'principal' },
+  approvals: { rows: 'principal', names: ['decided_by'] },
+  approval_rules: { rows: 'principal', names: ['decided_by'] },
+  given_up_runs: { rows: 'principal' },
+  schedules: { rows: 'principal' },
+  skill_draft_writings: { rows: 'principal' },
+  skill_drafts: { rows: 'principal', names: ['promoted_by'] },
+  memory_owners: { rows: 'principal' },
+  principals: { rows: 'id' },
+  // What somebody brought or decided for everybody stays.
+  plugin_versions: { names: ['installed_by'] },
+  skill_versions: { names: ['installed_by'] },
+  manifests: { names: ['owner'] },
+  skills: { names: ['owner'] },
+  plugin_usage: { names: ['principal'] },
+  generations: { names: ['made_by', 'plugins'] },
+  generation_parts: { names: ['pin'] },
+  policies: { names: ['made_by'] },
+  exposures: { names: ['made_by'] },
+  secrets: { names: ['set_by'] },
+  trusted_keys: { names: ['added_by'] },
+  mcp_servers: { names: ['added_by', 'confirmed'] },
+  erasures: { names: ['asked_by'] },
+  sessions: { not: 'each takes its own row with it: sessions.ts' },
+  audit: { not: record },
+  audit_runs: { not: record },
+  plugin_bundles: { not: 'what was uploaded for everybody, under its hash' },
+  d1_migrations: { not: 'names of files' },
+}

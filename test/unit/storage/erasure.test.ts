@@ -1,0 +1,157 @@
+import * as z from 'zod'
+import { describe, expect, it } from 'vitest'
+import { deploymentEventSchemas } from '#contracts/deployment-event-schemas.ts'
+import { eventSchemas } from '#contracts/event-schemas.ts'
+import { createAuditSink } from '../../../src/storage/audit-log.ts'
+import { createDeploymentLog } from '../../../src/storage/deployment-log.ts'
+import { createRecordPlaces } from '../../../src/storage/erasure/record.ts'
+import { createTablePlaces } from '../../../src/storage/erasure/table-places.ts'
+import { erasedTables } from '../../../src/storage/erasure/tables.ts'
+import { withoutTexts } from '../../../src/storage/erasure/without-texts.ts'
+import { batchOf } from '../../fakes/audit-batch.ts'
+import { deploymentEventOf, storedEvent } from '../../fakes/events.ts'
+import { sha256 } from '../../fakes/kernel.ts'
+import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+
+const person = { principal: 'ann', pseudonym: 'erased_1' }
+/** Columns whose names say that somebody is in them. */
+const isSomebody = /principal|owner|_by$/
+
+describe('I21: what becomes of a person in D1', () => {
+  it('every table of D1 is an entry, and every column with somebody in it is named there', () => {
+    const { sqlite } = createSqliteDatabase()
+    const tables = sqlite
+      .prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+      .all()
+      .map(({ name }) => String(name))
+    expect(new Set(Object.keys(erasedTables))).toEqual(new Set([...tables, 'd1_migrations']))
+    const missing = tables.flatMap((table) => {
+      const { rows, names = [], not } = erasedTables[table]!
+      const columns = sqlite.prepare(`PRAGMA table_info("${table}")`).all()
+      return (
+        columns
+          .map(({ name }) => String(name))
+          .filter((name) => isSomebody.test(name) && not === undefined)
+          // Whose whole row goes takes its owner with it.
+          .filter((name) => name !== rows && !names.includes(name))
+          .filter((name) => !(rows !== undefined && ['owner', 'followed_by'].includes(name)))
+          .filter((name) => !(table === 'erasures' && name === 'principal'))
+          .map((name) => `${table}.${name}`)
+      )
+    })
+    expect(missing).toEqual([])
+  })
+
+  it('rows go, names become the pseudonym, and a second time nothing is found', async () => {
+    const { database, sqlite } = createSqliteDatabase()
+    sqlite.exec(`
+      INSERT INTO principals (id, role, created_at_ms) VALUES ('ann', 'user', 1), ('anna', 'user', 1);
+      INSERT INTO keys (id, principal, hash, hint, created_at_ms) VALUES ('k1', 'ann', 'h', 'h', 1), ('k2', 'anna', 'i', 'h', 1);
+      INSERT INTO secrets VALUES ('S', 'x', 'k', 'ann', 1);
+      INSERT INTO generation_parts VALUES ('plugin', 'p', 1, NULL, '{"by":"ann","to":"anna"}');`)
+    const once = async () => {
+      let sum = 0
+      for (const place of createTablePlaces(database)) sum += (await place.erase(person, 0)).erased
+      return sum
+    }
+    expect(await once()).toBe(4)
+    const all = ['principals', 'keys', 'secrets', 'generation_parts'].flatMap((table) =>
+      sqlite.prepare(`SELECT * FROM ${table}`).all(),
+    )
+    expect(JSON.stringify(all)).not.toMatch(/ann\b/)
+    expect(all).toHaveLength(4)
+    expect(JSON.stringify(all)).toContain('erased_1')
+    expect(await once()).toBe(0)
+  })
+
+  it('nobody is let in as somebody who is being erased', async () => {
+    const { sqlite } = createSqliteDatabase()
+    sqlite.exec(`
+      INSERT INTO principals (id, role, created_at_ms) VALUES ('ann', 'user', 1);
+      INSERT INTO erasures VALUES ('e1', 'ann', 'running', 'operator', 1, 1, '{}');`)
+    const add = `INSERT INTO keys (id, principal, hash, hint, created_at_ms) VALUES ('k', 'ann', 'h', 'h', 1)`
+    expect(() => sqlite.exec(add)).toThrow(/being erased/)
+    sqlite.exec(`UPDATE erasures SET state = 'done'`)
+    expect(() => sqlite.exec(add)).not.toThrow()
+  })
+})
+
+describe('the record of somebody who was erased', () => {
+  it('keeps what happened and when, and who others are; not who they were, nor a text', async () => {
+    const { database, sqlite } = createSqliteDatabase()
+    const log = createDeploymentLog(database)
+    const event = (seq: number, type: string, data: object) =>
+      storedEvent({ seq, run: 'run_1', agent: 'a', trace: 't', atMs: 5, type, data })
+    await createAuditSink(database).append(
+      { session: 's', principal: 'ann', sinceMs: 1 },
+      batchOf([
+        event(1, 'tool_finished', { call: 'c1', tool: 'kv__set', ok: true, durationMs: 3 }),
+        event(2, 'tool_log', { call: 'c1', message: 'My secret word', detail: 'word' }),
+        event(3, 'network_requested', { host: 'ann.example', method: 'GET', status: 200 }),
+      ]),
+    )
+    await createAuditSink(database).append(
+      { session: 'o', principal: 'bob', sinceMs: 1 },
+      batchOf([event(1, 'tool_log', { call: 'c2', message: 'of "ann" and anna' })]),
+    )
+    const told = (data: object) =>
+      log.append(
+        deploymentEventOf({ type: 'key_added', principal: 'bob', trace: '', atMs: 1, data }),
+      )
+    await told({ key: 'key_1', owner: 'ann', expiresAtMs: null, role: 'user' })
+    await told({ key: 'key_2', owner: 'anna', expiresAtMs: null, role: 'user' })
+    await told({ schedule: 'sch_1', owner: 'principal:ann', name: 'Water the cactus' })
+    for (const place of createRecordPlaces(database, sha256)) {
+      let after: number | undefined = 0
+      while (after !== undefined) after = (await place.erase(person, after)).next
+    }
+    const rows = sqlite
+      .prepare('SELECT principal, type, at_ms, data FROM audit_events ORDER BY id')
+      .all()
+    const text = JSON.stringify(rows)
+    expect(text).not.toMatch(/secret word|ann\.example|cactus|[\\]"ann[\\]"|principal:ann"/)
+    expect(rows.map(({ principal, type }) => `${principal} ${type}`)).toEqual([
+      'erased_1 tool_finished',
+      'erased_1 tool_log',
+      'erased_1 network_requested',
+      'bob tool_log',
+      'bob key_added',
+      'bob key_added',
+      'bob key_added',
+    ])
+    expect(JSON.parse(String(rows[0]!['data']))).toEqual({
+      call: 'c1',
+      tool: 'kv__set',
+      ok: true,
+      durationMs: 3,
+    })
+    expect(JSON.parse(String(rows[4]!['data']))).toMatchObject({ owner: 'erased_1', role: 'user' })
+    expect(JSON.parse(String(rows[5]!['data']))).toMatchObject({ owner: 'anna' })
+    // What a row told is provable to whoever has a copy of it; the row says nothing of it.
+    const hashes = sqlite.prepare('SELECT erased FROM audit_runs ORDER BY id').all()
+    expect(hashes[0]!['erased']).toMatch(/^[0-9a-f]{64}$/)
+    expect(hashes[1]!['erased']).toBeNull()
+  })
+
+  it('a text of a field that nobody has looked at goes: only what is listed is kept', () => {
+    expect(
+      withoutTexts({ novel: 'a word', tool: 'kv__set', count: 3, deep: { any: 'x' } }),
+    ).toEqual({ novel: '[erased]', tool: 'kv__set', count: 3, deep: {} })
+    // Also in a field that is listed, where it is no id, name or code.
+    expect(withoutTexts({ reason: 'since Ann said so' })).toEqual({ reason: '[erased]' })
+  })
+
+  it('keeps no text of an event that people write', () => {
+    const written = ['message', 'detail', 'file', 'address', 'who', 'why', 'host', 'name']
+    const kinds = { ...eventSchemas, ...deploymentEventSchemas }
+    const fields = new Set(
+      Object.values(kinds).flatMap((kind) => {
+        const schema = 'data' in kind ? kind.data : kind
+        return Object.keys((schema as z.ZodObject).shape)
+      }),
+    )
+    expect(written.filter((field) => !fields.has(field))).toEqual([])
+    for (const field of written)
+      expect(withoutTexts({ [field]: 'word' })).toEqual({ [field]: '[erased]' })
+  })
+})
