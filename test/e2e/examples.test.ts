@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Answer } from '../fakes/client.ts'
+import type { Conversation } from '../fakes/examples/conversation.ts'
+import { exampleScript } from '../fakes/examples/models.ts'
+import { incidentTriage } from '../fakes/examples/work.ts'
+import { startExamples } from './examples-world.ts'
+
+/** Those that others call come first. */
+const folders = [
+  'chat-agent',
+  'retrieval-qa',
+  'data-cleanup',
+  'briefing-facts',
+  'briefing-draft',
+  'briefing-check',
+  'workflow-orchestrator',
+  'incident-triage',
+  'incident-drill',
+  'support-billing',
+  'support-technical',
+  'support-copilot',
+  'release-notes',
+  'bug-search',
+  'bug-reproduce',
+  'bug-reporter',
+]
+let world: Awaited<ReturnType<typeof startExamples>>
+beforeAll(async () => {
+  world = await startExamples()
+  await world.done(['http', 'allow', world.sites.host])
+  await world.done(['plugin', 'enable', 'code'])
+  await world.done(['knowledge', 'add', 'examples/knowledge', '--scope', 'deployment', '--own'])
+  for (const folder of folders) await world.done(['agent', 'add', `examples/agents/${folder}`])
+})
+afterAll(() => world?.stop())
+
+const run = (agent: string, task: string) => world.done(['agent', 'run', agent, task])
+const newSession = async (agent: string): Promise<string> =>
+  (await world.api('/api/sessions', { agent })).id
+const say = (session: string, task: string, more: object = {}): Promise<Answer> =>
+  world.api(`/api/sessions/${session}/runs`, { task, wait: true, ...more })
+/** The calls of a session, as its transcript has them. */
+async function callsOf(session: string): Promise<{ name: string; input: Answer }[]> {
+  const { messages } = await world.api(`/api/sessions/${session}/transcript`)
+  return messages.flatMap(({ toolCalls = [] }: Answer) => toolCalls)
+}
+describe('I23: agents on demand', () => {
+  it('chat-agent goes on from what was said in its conversation, without a tool', async () => {
+    const lines = 'My name is Ada.\nWhat is my name?\n'
+    const said = await world.isola(['chat', '--agent', 'chat-agent'], lines)
+    expect(said).toMatchObject({ code: 0 })
+    expect(said.stdout).toContain('It is Ada.')
+    // Somebody is there who can be asked; else it has none.
+    const { tools = [] } = world.model.requests.at(-1)!.body
+    expect(tools.map((one) => one.function.name)).toEqual(['isola__ask'])
+    expect(await run('chat-agent', 'What is my name?')).toContain('It is unknown to me.')
+  })
+
+  it('retrieval-qa answers with the passage and where it stands, or says that there is none', async () => {
+    const answer = await run('retrieval-qa', 'How many days of holiday are there?')
+    expect(answer).toContain('28 days of holiday a year')
+    expect(answer).toMatch(/\[.*handbook\.md.*Holidays.*\]/)
+    expect(await run('retrieval-qa', 'Zeppelin')).toContain('The documents do not say.')
+  })
+
+  const rows = Array.from({ length: 12 }, (_, at) => ` Row  ${at + 1} ,R${at + 1}@Example.COM`)
+  const task = `Clean these.\nname,email\n${rows.join('\n')}`
+  const written = async (session: string) =>
+    (await callsOf(session)).filter(({ name }) => name === 'files__write').map(({ input }) => input)
+  const batches = ['cleaned/1-5.csv', 'cleaned/6-10.csv', 'cleaned/11-12.csv']
+
+  it('I10: data-cleanup goes on after a power cut in the middle, and does no row twice', async () => {
+    const session = await newSession('data-cleanup')
+    const { promise: never } = Promise.withResolvers<never>()
+    // The second batch is written, and its checkpoint is not.
+    const isSecond = ({ done }: Conversation) =>
+      done.filter(({ name }) => name === 'files__write').length === 2
+    let isHeld = false
+    world.model.script(
+      exampleScript((conversation) => {
+        isHeld ||= isSecond(conversation)
+        return isHeld ? () => never : undefined
+      }),
+    )
+    // Begun and left: what is kept is the id of the run.
+    const receipt = await world.api(`/api/sessions/${session}/runs`, { task })
+    await vi.waitFor(() => expect(isHeld).toBe(true))
+    world.model.script(exampleScript())
+    await world.cut()
+    const view = await vi.waitFor(async () => {
+      const shown = await world.api(`/api/sessions/${session}/runs/${receipt.run}`)
+      expect(shown.state).toBe('completed')
+      return shown
+    })
+    expect(view.result.result).toBe('12 rows are clean.')
+    const files = await written(session)
+    expect(files.map(({ path }) => path)).toEqual(batches)
+    expect(files.flatMap(({ text }) => text.split('\n').slice(1))).toEqual(
+      rows.map((_, at) => `Row ${at + 1},r${at + 1}@example.com`),
+    )
+  })
+
+  it('data-cleanup that was stopped by its limit goes on from its checkpoint when it is told to', async () => {
+    const session = await newSession('data-cleanup')
+    const first = await say(session, task, { limits: { maxTurns: 5 } })
+    expect(first).toMatchObject({ state: 'parked', pauses: [{ kind: 'budget' }] })
+    await world.done(['approval', 'deny', session, first.pauses[0].call])
+    expect((await written(session)).map(({ path }) => path)).toEqual(batches.slice(0, 2))
+    const second = await say(session, 'Go on.')
+    expect(second.result.result).toBe('12 rows are clean.')
+    expect((await written(session)).map(({ path }) => path)).toEqual(batches)
+  })
+})
+
+describe('I23: persistent agents', () => {
+  const steps = ['briefing-facts__run', 'briefing-draft__run', 'briefing-check__run']
+
+  it('I10: workflow-orchestrator has each step done by an agent that runs for it, in their order', async () => {
+    const session = await newSession('workflow-orchestrator')
+    const { result } = await say(session, 'Working from another country')
+    expect(result.result).toContain('at most 20 days a year')
+    expect(result.result).toContain('facts: done, draft: done, check: done')
+    expect((await callsOf(session)).map(({ name }) => name)).toEqual(steps)
+    const { children } = await world.api(`/api/sessions/${session}`)
+    expect(children.map(({ runs }: Answer) => runs.map(({ state }: Answer) => state))).toEqual(
+      steps.map(() => ['completed']),
+    )
+  })
+
+  it('workflow-orchestrator hands over the draft when its check fails, and says that nobody checked it', async () => {
+    const isCheck = ({ agent }: Conversation) => agent === 'Briefing, step 3: check'
+    world.model.script(exampleScript((one) => (isCheck(one) ? () => ({ status: 400 }) : undefined)))
+    const { result } = await say(await newSession('workflow-orchestrator'), 'Holidays')
+    world.model.script(exampleScript())
+    expect(result).toMatchObject({ state: 'completed' })
+    expect(result.result).toMatch(/^Nobody checked this\.[^]*28 days[^]*check: failed$/)
+  })
+
+  it('incident-triage says how bad it is, with the runbook, and the record has each step as the session has it', async () => {
+    const session = await newSession('incident-triage')
+    const alert = 'Checkout answers 500 to every customer since 08:12.'
+    const { result } = await say(session, alert)
+    const said = JSON.parse(result.result)
+    expect(said).toMatchObject({ severity: 'sev1' })
+    expect(said.runbook).toMatch(/runbooks\.md.*Checkout answers 500/)
+    const lines = async (args: readonly string[]): Promise<Answer[]> =>
+      (await world.done(args)).trim().split('\n').map((line) => JSON.parse(line))
+    const recorded = () => lines(['audit', 'list', '--session', session, '--json'])
+    const records = await vi.waitFor(async () => {
+      const found = await recorded()
+      expect(found.map(({ type }) => type)).toContain('run_finished')
+      return found
+    })
+    // Each step that the session tells of is on the record as it was, numbered without a gap.
+    const told = (await lines(['session', 'export', session])).filter(({ kind }) => kind === 'event')
+    expect(records.map(({ seq }) => seq).sort((one, other) => one - other)).toEqual(
+      told.map((_, at) => at + 1),
+    )
+    for (const { value } of told) {
+      const { seq, type } = value
+      // What a tool was given and what it gave are the session's: the record has the hash of the one, the size of the other.
+      const { input: _input, output: _output, ...data } = value.data
+      expect(records.find((one) => one.seq === seq)).toMatchObject({ type, data })
+    }
+    // No route changes a record or takes it away, and it outlives its session.
+    await world.done(['session', 'delete', session, '--yes'])
+    expect(await recorded()).toEqual(expect.arrayContaining(records))
+  })
+
+  it('incident-drill stands by on a schedule, and its notice says whether triage still answers as it should', async () => {
+    const { schedules } = await world.json(['schedule', 'list'])
+    const drill = schedules.find((one: Answer) => one.name === 'incident-drill')
+    const told = async (count: number): Promise<string[]> =>
+      vi.waitFor(async () => {
+        const { notices } = await world.json(['schedule', 'notices'])
+        const texts = notices.filter((one: Answer) => one.name === drill.name).map((one: Answer) => one.text)
+        expect(texts).toHaveLength(count)
+        return texts
+      })
+    await world.done(['schedule', 'run', drill.id])
+    expect(await told(1)).toEqual([expect.stringContaining('Drill passed.')])
+    // A model that does what the alert tells it to.
+    const isTriage = ({ agent }: Conversation) => agent === 'Incident triage'
+    world.model.script(exampleScript((one) => (isTriage(one) ? incidentTriage(true) : undefined)))
+    await world.done(['schedule', 'run', drill.id])
+    expect((await told(2)).join()).toContain('Drill FAILED: 3')
+    world.model.script(exampleScript())
+  })
+
+  it('support-copilot hands the conversation to billing, to a technician, and has it back each time', async () => {
+    const session = await newSession('support-copilot')
+    const answer = async (task: string): Promise<string> => (await say(session, task)).result.result
+    expect(await answer('When are you open?')).toMatch(/^Support:/)
+    expect(await answer('My invoice was paid twice.')).toMatch(/^Billing: .*refunded in full/)
+    expect((await world.api(`/api/sessions/${session}`)).floor).toMatchObject({
+      holder: 'support-billing__run',
+      state: 'held',
+    })
+    expect(await answer('It is R-17.')).toContain('R-17 was paid twice')
+    expect(await answer('Now I cannot sign in.')).toMatch(/^Technician: .*new link/)
+    expect(await answer('It works now.')).toContain('Signs in again')
+    expect(await answer('Thank you.')).toBe('Support: Thank you.')
+    const last = JSON.stringify(world.model.requests.at(-1)!.body.messages)
+    expect(last).toContain('R-17 was paid twice')
+    expect(last).toContain('Signs in again')
+    const { messages } = await world.api(`/api/sessions/${session}/transcript`)
+    expect(messages.flatMap(({ by = [] }: Answer) => by)).toEqual(
+      expect.arrayContaining(['support-billing__run', 'support-technical__run']),
+    )
+  })
+})
+
+describe('I24: flows', () => {
+  it('release-notes fetches, stores and sums up, and tells next time only what is new since', async () => {
+    const task = `What is new at ${world.sites.url}/releases?`
+    const session = await newSession('release-notes')
+    const { result } = await say(session, task)
+    expect(result.result).toBe(
+      world.sites.releases.map(({ tag_name, body }) => `${tag_name}: ${body}`).join('\n'),
+    )
+    const stored = (await callsOf(session)).filter(({ name }) => name === 'files__write')
+    expect(stored.map(({ input }) => [input.path, input.text])).toEqual(
+      world.sites.releases.map(({ tag_name, body }) => [`releases/${tag_name}.md`, body]),
+    )
+    world.sites.releases.unshift({ tag_name: 'v1.2.0', body: 'Faster.' })
+    expect(await run('release-notes', task)).toBe('v1.2.0: Faster.\n')
+    expect(await run('release-notes', task)).toBe('Nothing new.\n')
+    const { schedules } = await world.json(['schedule', 'list'])
+    expect(schedules.map(({ name }: Answer) => name)).toContain('release-notes')
+  })
+
+  it('bug-reporter searches, reproduces in the sandbox, and opens an issue once somebody allowed exactly that', async () => {
+    const { issues, url } = world.sites
+    const bug = `parseSize("1.5 KiB") is 1024 in acme/parse; the API is ${url}.`
+    const waiting = async () => {
+      const session = await newSession('bug-reporter')
+      const view = await say(session, bug)
+      expect(view).toMatchObject({ state: 'parked', pauses: [{ tool: 'http__request' }] })
+      expect(JSON.parse(view.pauses[0].input.body).body).toContain('{"expected":1536,"actual":1024}')
+      return { session, run: view.id, call: view.pauses[0].call, hash: view.pauses[0].argsHash }
+    }
+    const ended = ({ session, run: id }: { session: string; run: string }) =>
+      vi.waitFor(async () => {
+        const view = await world.api(`/api/sessions/${session}/runs/${id}`)
+        expect(view.state).toBe('completed')
+        return view.result.result as string
+      })
+    const denied = await waiting()
+    await world.done(['approval', 'deny', denied.session, denied.call, '--message', 'Not yet.'])
+    expect(await ended(denied)).toContain('Not yet.')
+    expect(issues).toEqual([])
+    const allowed = await waiting()
+    await world.done(['approval', 'approve', allowed.session, allowed.call, '--hash', allowed.hash])
+    expect(await ended(allowed)).toContain('/acme/parse/issues/1')
+    expect(issues).toMatchObject([{ title: 'parseSize loses the fraction' }])
+    expect(issues[0]!.body).toContain('Reproduced.')
+    // The next one finds it, and opens none.
+    expect(await run('bug-reporter', bug)).toMatch(/^Known: .*\/acme\/parse\/issues\/1 parseSize/)
+    expect(issues).toHaveLength(1)
+  })
+})
