@@ -44,60 +44,68 @@ async function callsOf(session: string): Promise<{ name: string; input: Answer }
   const { messages } = await world.api(`/api/sessions/${session}/transcript`)
   return messages.flatMap(({ toolCalls = [] }: Answer) => toolCalls)
 }
+const once = (folder: string, task: string, ...options: string[]) =>
+  world.done(['agent', 'once', `examples/agents/${folder}`, task, ...options])
+const isKnown = async (session: string): Promise<boolean> =>
+  (await world.isola(['session', 'show', session])).code === 0
+
 describe('I23: agents on demand', () => {
-  it('chat-agent goes on from what was said in its conversation, without a tool', async () => {
+  it('I10: chat-agent answers once and is gone, or goes on in a conversation, without a tool', async () => {
+    const { session, result } = JSON.parse(await once('chat-agent', 'My name is Ada.', '--json'))
+    expect(result).toBe('Hello Ada.')
+    expect(world.model.requests.at(-1)!.body.tools ?? []).toEqual([])
+    expect(await isKnown(session)).toBe(false)
     const lines = 'My name is Ada.\nWhat is my name?\n'
     const said = await world.isola(['chat', '--agent', 'chat-agent'], lines)
     expect(said).toMatchObject({ code: 0 })
     expect(said.stdout).toContain('It is Ada.')
-    // Somebody is there who can be asked; else it has none.
-    const { tools = [] } = world.model.requests.at(-1)!.body
-    expect(tools.map((one) => one.function.name)).toEqual(['isola__ask'])
     expect(await run('chat-agent', 'What is my name?')).toContain('It is unknown to me.')
   })
 
   it('retrieval-qa answers with the passage and where it stands, or says that there is none', async () => {
-    const answer = await run('retrieval-qa', 'How many days of holiday are there?')
+    const answer = await once('retrieval-qa', 'How many days of holiday are there?')
     expect(answer).toContain('28 days of holiday a year')
     expect(answer).toMatch(/\[.*handbook\.md.*Holidays.*\]/)
-    expect(await run('retrieval-qa', 'Zeppelin')).toContain('The documents do not say.')
+    expect(await once('retrieval-qa', 'Zeppelin')).toContain('The documents do not say.')
   })
 
-  const rows = Array.from({ length: 12 }, (_, at) => ` Row  ${at + 1} ,R${at + 1}@Example.COM`)
+  const rows = Array.from({ length: 60 }, (_, at) => ` Row  ${at + 1} ,R${at + 1}@Example.COM`)
   const task = `Clean these.\nname,email\n${rows.join('\n')}`
+  const batches = ['cleaned/1-25.csv', 'cleaned/26-50.csv', 'cleaned/51-60.csv']
   const written = async (session: string) =>
     (await callsOf(session)).filter(({ name }) => name === 'files__write').map(({ input }) => input)
-  const batches = ['cleaned/1-5.csv', 'cleaned/6-10.csv', 'cleaned/11-12.csv']
-
-  it('I10: data-cleanup goes on after a power cut in the middle, and does no row twice', async () => {
-    const session = await newSession('data-cleanup')
-    const { promise: never } = Promise.withResolvers<never>()
-    // The second batch is written, and its checkpoint is not.
-    const isSecond = ({ done }: Conversation) =>
-      done.filter(({ name }) => name === 'files__write').length === 2
-    let isHeld = false
-    world.model.script(
-      exampleScript((conversation) => {
-        isHeld ||= isSecond(conversation)
-        return isHeld ? () => never : undefined
-      }),
-    )
-    // Begun and left: what is kept is the id of the run.
-    const receipt = await world.api(`/api/sessions/${session}/runs`, { task })
-    await vi.waitFor(() => expect(isHeld).toBe(true))
-    world.model.script(exampleScript())
-    await world.cut()
-    const view = await vi.waitFor(async () => {
-      const shown = await world.api(`/api/sessions/${session}/runs/${receipt.run}`)
-      expect(shown.state).toBe('completed')
-      return shown
-    })
-    expect(view.result.result).toBe('12 rows are clean.')
+  /** Each row once, clean, over all batches that were written. */
+  const expectOnce = async (session: string) => {
     const files = await written(session)
     expect(files.map(({ path }) => path)).toEqual(batches)
     expect(files.flatMap(({ text }) => text.split('\n').slice(1))).toEqual(
       rows.map((_, at) => `Row ${at + 1},r${at + 1}@example.com`),
     )
+  }
+
+  it('I10: data-cleanup works on after a power cut in the middle, and does no row twice', async () => {
+    const { promise: never } = Promise.withResolvers<never>()
+    let isHeld = false
+    world.model.script(
+      exampleScript(({ done }) => {
+        // The second batch is written, and its checkpoint is not.
+        isHeld ||= done.filter(({ name }) => name === 'files__write').length === 2
+        return isHeld ? () => never : undefined
+      }),
+    )
+    // Begun and left: all that is kept are two ids.
+    const options = ['--background', '--json']
+    const { session, run: id } = JSON.parse(await once('data-cleanup', task, ...options))
+    await vi.waitFor(() => expect(isHeld).toBe(true))
+    world.model.script(exampleScript())
+    await world.cut()
+    const view = await vi.waitFor(async () => {
+      const shown = await world.api(`/api/sessions/${session}/runs/${id}`)
+      expect(shown.state).toBe('completed')
+      return shown
+    })
+    expect(view.result.result).toBe('60 rows are clean.')
+    await expectOnce(session)
   })
 
   it('data-cleanup that was stopped by its limit goes on from its checkpoint when it is told to', async () => {
@@ -105,10 +113,10 @@ describe('I23: agents on demand', () => {
     const first = await say(session, task, { limits: { maxTurns: 5 } })
     expect(first).toMatchObject({ state: 'parked', pauses: [{ kind: 'budget' }] })
     await world.done(['approval', 'deny', session, first.pauses[0].call])
-    expect((await written(session)).map(({ path }) => path)).toEqual(batches.slice(0, 2))
+    expect(await written(session)).toHaveLength(2)
     const second = await say(session, 'Go on.')
-    expect(second.result.result).toBe('12 rows are clean.')
-    expect((await written(session)).map(({ path }) => path)).toEqual(batches)
+    expect(second.result.result).toBe('60 rows are clean.')
+    await expectOnce(session)
   })
 })
 
@@ -157,10 +165,12 @@ describe('I23: persistent agents', () => {
       told.map((_, at) => at + 1),
     )
     for (const { value } of told) {
-      const { seq, type } = value
-      // What a tool was given and what it gave are the session's: the record has the hash of the one, the size of the other.
-      const { input: _input, output: _output, ...data } = value.data
-      expect(records.find((one) => one.seq === seq)).toMatchObject({ type, data })
+      const record = records.find(({ seq }) => seq === value.seq)
+      const { type, run: ofRun, trace, atMs } = value
+      expect(record).toMatchObject({ type, run: ofRun, trace, atMs })
+      // Words are the session's alone; the record has the hash of what a tool was given.
+      const shared = Object.entries<Answer>(value.data).filter(([name]) => name in record.data)
+      expect(record.data).toMatchObject(Object.fromEntries(shared))
     }
     // No route changes a record or takes it away, and it outlives its session.
     await world.done(['session', 'delete', session, '--yes'])
@@ -170,20 +180,27 @@ describe('I23: persistent agents', () => {
   it('incident-drill stands by on a schedule, and its notice says whether triage still answers as it should', async () => {
     const { schedules } = await world.json(['schedule', 'list'])
     const drill = schedules.find((one: Answer) => one.name === 'incident-drill')
-    const told = async (count: number): Promise<string[]> =>
-      vi.waitFor(async () => {
-        const { notices } = await world.json(['schedule', 'notices'])
-        const texts = notices.filter((one: Answer) => one.name === drill.name).map((one: Answer) => one.text)
-        expect(texts).toHaveLength(count)
-        return texts
+    /** Fires it, and what it told when it was over. */
+    const fire = async (): Promise<string> => {
+      await world.done(['schedule', 'run', drill.id])
+      const slot = await vi.waitFor(async () => {
+        const { slots } = await world.api(`/api/schedules/${drill.id}/history`)
+        expect(slots[0].endedAtMs).toBeDefined()
+                return slots[0]
       })
-    await world.done(['schedule', 'run', drill.id])
-    expect(await told(1)).toEqual([expect.stringContaining('Drill passed.')])
+      expect(slot).toMatchObject({ state: 'done' })
+      return vi.waitFor(async () => {
+        const { notices } = await world.api('/api/notices')
+        const [text] = notices.flatMap((one: Answer) => (one.session === slot.session ? one.text : []))
+        expect(text).toBeDefined()
+        return text
+      })
+    }
+    expect(await fire()).toContain('Drill passed.')
     // A model that does what the alert tells it to.
     const isTriage = ({ agent }: Conversation) => agent === 'Incident triage'
     world.model.script(exampleScript((one) => (isTriage(one) ? incidentTriage(true) : undefined)))
-    await world.done(['schedule', 'run', drill.id])
-    expect((await told(2)).join()).toContain('Drill FAILED: 3')
+    expect(await fire()).toContain('Drill FAILED: 3')
     world.model.script(exampleScript())
   })
 

@@ -1,6 +1,6 @@
 import { call, type Play } from './conversation.ts'
 
-const batch = 5
+const batch = 25
 const clean = (row: string) =>
   row
     .split(',')
