@@ -43,6 +43,14 @@ describe('I23, I24: an example agent', () => {
     // Who calls nobody has no children; who has no tools calls none.
     expect(agent.limits.max_children).toBeGreaterThanOrEqual(called.length)
     if (called.length === 0) expect(agent.limits.max_children).toBe(0)
+    // What they take counts as its own: it has room for the largest of them beside its own turn.
+    for (const name of called) {
+      const { limits } = definitionOf(name.replace('__run', '')).agent
+      expect(agent.limits.max_turns).toBeGreaterThan(limits.max_turns)
+      expect(agent.limits.max_tokens_per_invocation).toBeGreaterThan(limits.max_tokens_per_invocation)
+      expect(agent.limits.max_tool_calls).toBeGreaterThan(limits.max_tool_calls!)
+      expect(agent.limits.time_budget_ms).toBeGreaterThan(limits.time_budget_ms)
+    }
     if (agent.uses_tools.length === 0) expect(agent.limits.max_tool_calls).toBe(0)
     expect(existsSync(join(root, folder, 'prompt.md'))).toBe(true)
   })
