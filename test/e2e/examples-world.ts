@@ -27,9 +27,15 @@ export async function startExamples() {
   let server: RunningServer = await start()
 
   /** One command line in a process of its own. */
-  async function isola(args: readonly string[], input = '') {
+  async function isola(args: readonly string[], input = '', key?: string) {
     const child = spawn(process.execPath, ['scripts/isola.mjs', ...args], {
-      env: { ...process.env, ISOLA_URL: '', ISOLA_KEY: undefined, PORT: String(port), ISOLA_STATE: state },
+      env: {
+        ...process.env,
+        ISOLA_URL: '',
+        ISOLA_KEY: key,
+        PORT: String(port),
+        ISOLA_STATE: state,
+      },
     })
     const said = { stdout: '', stderr: '' }
     child.stdout.on('data', (chunk: Buffer) => (said.stdout += chunk.toString()))
@@ -42,7 +48,8 @@ export async function startExamples() {
   /** The same, which must succeed. */
   async function done(args: readonly string[], input = ''): Promise<string> {
     const { code, stdout, stderr } = await isola(args, input)
-    if (code !== 0) throw new Error(`isola ${args.join(' ')} ended with ${code}:\n${stderr}${stdout}`)
+    if (code !== 0)
+      throw new Error(`isola ${args.join(' ')} ended with ${code}:\n${stderr}${stdout}`)
     return stdout
   }
 

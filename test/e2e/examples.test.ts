@@ -69,6 +69,22 @@ describe('I23: agents on demand', () => {
     expect(await once('retrieval-qa', 'Zeppelin')).toContain('The documents do not say.')
   })
 
+  it('runs for anybody what reaches nothing outside, and for nobody but an operator what does', async () => {
+    const key = (await world.done(['key', 'add', 'anna', '--role', 'user'])).trim()
+    const asAnna = (folder: string, task: string) =>
+      world.isola(['agent', 'once', `examples/agents/${folder}`, task], '', key)
+    expect(await asAnna('chat-agent', 'My name is Anna.')).toMatchObject({ code: 0 })
+    expect(await asAnna('data-cleanup', 'name,email\n A ,A@example.com')).toMatchObject({
+      code: 0,
+      stdout: '1 rows are clean.\n',
+    })
+    const answer = await asAnna('retrieval-qa', 'How many days of holiday are there?')
+    expect(answer.stdout, answer.stderr).toContain('28 days of holiday a year')
+    const refused = await asAnna('bug-search', 'Anything')
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toContain('http__get')
+  })
+
   const rows = Array.from({ length: 60 }, (_, at) => ` Row  ${at + 1} ,R${at + 1}@Example.COM`)
   const task = `Clean these.\nname,email\n${rows.join('\n')}`
   const batches = ['cleaned/1-25.csv', 'cleaned/26-50.csv', 'cleaned/51-60.csv']
@@ -152,7 +168,10 @@ describe('I23: persistent agents', () => {
     expect(said).toMatchObject({ severity: 'sev1' })
     expect(said.runbook).toMatch(/runbooks\.md.*Checkout answers 500/)
     const lines = async (args: readonly string[]): Promise<Answer[]> =>
-      (await world.done(args)).trim().split('\n').map((line) => JSON.parse(line))
+      (await world.done(args))
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
     const recorded = () => lines(['audit', 'list', '--session', session, '--json'])
     const records = await vi.waitFor(async () => {
       const found = await recorded()
@@ -160,7 +179,9 @@ describe('I23: persistent agents', () => {
       return found
     })
     // Each step that the session tells of is on the record as it was, numbered without a gap.
-    const told = (await lines(['session', 'export', session])).filter(({ kind }) => kind === 'event')
+    const told = (await lines(['session', 'export', session])).filter(
+      ({ kind }) => kind === 'event',
+    )
     expect(records.map(({ seq }) => seq).sort((one, other) => one - other)).toEqual(
       told.map((_, at) => at + 1),
     )
@@ -186,12 +207,14 @@ describe('I23: persistent agents', () => {
       const slot = await vi.waitFor(async () => {
         const { slots } = await world.api(`/api/schedules/${drill.id}/history`)
         expect(slots[0].endedAtMs).toBeDefined()
-                return slots[0]
+        return slots[0]
       })
       expect(slot.reason ?? slot.state).toBe('done')
       return vi.waitFor(async () => {
         const { notices } = await world.api('/api/notices')
-        const [text] = notices.flatMap((one: Answer) => (one.session === slot.session ? one.text : []))
+        const [text] = notices.flatMap((one: Answer) =>
+          one.session === slot.session ? one.text : [],
+        )
         expect(text).toBeDefined()
         return text
       })
@@ -253,7 +276,9 @@ describe('I24: flows', () => {
       const session = await newSession('bug-reporter')
       const view = await say(session, bug)
       expect(view).toMatchObject({ state: 'parked', pauses: [{ tool: 'http__request' }] })
-      expect(JSON.parse(view.pauses[0].input.body).body).toContain('{"expected":1536,"actual":1024}')
+      expect(JSON.parse(view.pauses[0].input.body).body).toContain(
+        '{"expected":1536,"actual":1024}',
+      )
       return { session, run: view.id, call: view.pauses[0].call, hash: view.pauses[0].argsHash }
     }
     const ended = ({ session, run: id }: { session: string; run: string }) =>

@@ -1,11 +1,12 @@
+import type { Answer } from '../client.ts'
 import type { ChatMessage, ChatRequestBody, Reply } from '../model-server.mjs'
 
 /** A call of a tool with what came back. */
 export interface Done {
   readonly name: string
-  readonly input: Record<string, any>
+  readonly input: Answer
   /** As the model reads it: JSON if it is some, else the text. */
-  readonly output: any
+  readonly output: Answer
 }
 
 /** What a model was sent, as the scripts of the examples look at it. */
@@ -50,7 +51,7 @@ export function conversationOf({ messages }: ChatRequestBody): Conversation {
   }
 }
 
-function parsed(text: string): any {
+function parsed(text: string): Answer {
   try {
     return JSON.parse(text)
   } catch {

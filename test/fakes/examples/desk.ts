@@ -5,7 +5,9 @@ const lastOf = (texts: readonly string[]) => texts.at(-1) ?? ''
 /** Remembers what was said in its conversation, and no more. */
 export const chat: Play = ({ said }) => {
   const name = said.map((text) => /my name is (\w+)/i.exec(text)?.[1]).findLast(Boolean)
-  return { text: lastOf(said).endsWith('?') ? `It is ${name ?? 'unknown to me'}.` : `Hello ${name}.` }
+  return {
+    text: lastOf(said).endsWith('?') ? `It is ${name ?? 'unknown to me'}.` : `Hello ${name}.`,
+  }
 }
 
 /** Does as its prompt says: searches, quotes the passage that has the words, or says that there is none. */
@@ -13,7 +15,7 @@ export const retrievalQa: Play = ({ said, done }) => {
   const found = done.at(-1)
   if (!found) return call('knowledge__search', { query: lastOf(said) })
   const [passage] = found.output.passages
-  if (!passage) return { text: `The documents do not say. I looked for: ${found.input['query']}` }
+  if (!passage) return { text: `The documents do not say. I looked for: ${found.input.query}` }
   return { text: `${passage.text} [${passage.cite}]` }
 }
 

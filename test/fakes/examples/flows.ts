@@ -15,8 +15,7 @@ export const releaseNotes: Play = ({ said, prompt, done }) => {
   if (fresh.length === 0) return { text: 'Nothing new.' }
   const stored = done.filter(({ name }) => name === 'files__write')
   const next = fresh[stored.length]
-  if (next)
-    return call('files__write', { path: `releases/${next.tag_name}.md`, text: next.body })
+  if (next) return call('files__write', { path: `releases/${next.tag_name}.md`, text: next.body })
   if (!of('memory__remember'))
     return call('memory__remember', {
       scope: 'agent',
@@ -34,8 +33,7 @@ export const bugReporter: Play = ({ said, done }) => {
   const words = (step: typeof search) => String(step?.output.result ?? step?.output)
   if (!search) return call('bug-search__run', { task: `${api}, repository ${repo}, ${said[0]}` })
   if (words(search).startsWith('Known:')) return { text: words(search) }
-  if (!reproduction)
-    return call('bug-reproduce__run', { task: said[0]!, context: words(search) })
+  if (!reproduction) return call('bug-reproduce__run', { task: said[0]!, context: words(search) })
   if (!words(reproduction).startsWith('Reproduced.')) return { text: words(reproduction) }
   if (opened) return { text: `Reproduced. ${JSON.stringify(opened.output)}` }
   return call('http__request', {

@@ -25,7 +25,9 @@ export async function startSites() {
     if (url.pathname === '/releases') return json(200, releases)
     if (url.pathname === '/search/issues') return json(200, { items: issues })
     if (url.pathname === '/search/code')
-      return json(200, { items: [{ path: 'src/parse-size.js', url: `${address}/raw/parse-size.js` }] })
+      return json(200, {
+        items: [{ path: 'src/parse-size.js', url: `${address}/raw/parse-size.js` }],
+      })
     if (url.pathname === '/raw/parse-size.js') {
       response.writeHead(200, { 'content-type': 'text/plain' })
       return response.end(source)

@@ -1,3 +1,4 @@
+import type { Answer } from '../client.ts'
 import { call, type Play } from './conversation.ts'
 
 const batch = 25
@@ -19,10 +20,10 @@ export const dataCleanup: Play = ({ said, done }) => {
   if (!there) return call('files__list', { prefix: 'cleaned/' })
   const last = done.at(-1)!
   if (last.name === 'files__write') {
-    const next = endOf(last.input['path']) + 1
+    const next = endOf(last.input.path) + 1
     return call('kv__set', { key: 'cleanup', value: { next, rows: rows.length, doubtful: [] } })
   }
-  const noted = last.name === 'kv__set' ? last.input['value'].next : checkpoint.output.value?.next
+  const noted = last.name === 'kv__set' ? last.input.value.next : checkpoint.output.value?.next
   const next = Math.max(noted ?? 1, ...there.output.paths.map((path: string) => endOf(path) + 1))
   if (next > rows.length) return { text: `${rows.length} rows are clean.` }
   const end = Math.min(next + batch - 1, rows.length)
@@ -44,13 +45,15 @@ export const workflow: Play = ({ said, done }) => {
   }
   const isFailed = /model_|failed/.test(JSON.stringify(check.output))
   const head = isFailed ? 'Nobody checked this.\n' : ''
-  return { text: `${head}${wasSaid(draft)}\nfacts: done, draft: done, check: ${isFailed ? 'failed' : 'done'}` }
+  return {
+    text: `${head}${wasSaid(draft)}\nfacts: done, draft: done, check: ${isFailed ? 'failed' : 'done'}`,
+  }
 }
 
 export const briefingFacts: Play = ({ said, done }) => {
   const [found] = done
   if (!found) return call('knowledge__search', { query: said[0]! })
-  const facts = found.output.passages.map((one: any) => `- ${one.text} [${one.cite}]`)
+  const facts = found.output.passages.map((one: Answer) => `- ${one.text} [${one.cite}]`)
   return { text: facts.join('\n') || 'No document says anything of this.' }
 }
 export const briefingDraft: Play = ({ said }) => ({ text: `Briefing: ${said.join(' ')}` })
