@@ -9,7 +9,6 @@ import type { CatalogRuntime } from './catalog/catalog-object.ts'
 import { createContextBuilder } from './context/context-builder.ts'
 import { createContextFitter } from './context/context-fitter.ts'
 import { createContextReader } from './context/context-reader.ts'
-import type { KnowledgeSettings } from '#contracts/knowledge-settings.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import type { AskProvider } from '#contracts/provider.ts'
 import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contracts/runtime.ts'
@@ -204,8 +203,8 @@ function composeWork(parts: WorkParts) {
   const askProvider: AskProvider = async (...asked) => (await agents.now()).askProvider(...asked)
   const stored = { ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL }
   const memory = composeMemory({ ...stored, askProvider })
-  const settingsOf = (agent: string): Promise<KnowledgeSettings | undefined> =>
-    agents.knowledgeOf(agent)
+  const settingsOf: Parameters<typeof memory.knowledgeTools>[0] = (...of) =>
+    agents.knowledgeOf(...of)
   const knowledgeTools = memory.knowledgeTools(settingsOf)
   const plugins = composePlugins({
     ...common,

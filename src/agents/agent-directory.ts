@@ -19,7 +19,7 @@ import type { BuildToolset } from './build-toolset.ts'
 import { createCodeMode, type CodeOf } from './code-mode.ts'
 import { connectCode } from './code-reach.ts'
 import { orchestratorDescriptor, orchestratorId, registerOrchestrator } from './orchestrator.ts'
-import { offersOf } from './offers.ts'
+import { offersOf, toListed } from './offers.ts'
 import { createLoader, type LoadAgent, type PinningDeps } from './pinned-agent.ts'
 import { personaFor, type PersonaDeps } from './personas.ts'
 import { createStoredWiring, type StoredWiring, type StoredWiringDeps } from './stored/prepare.ts'
@@ -175,11 +175,6 @@ const withServers = (
   owners: readonly Owner[],
   { servers = [] }: Pick<AgentDirectoryDeps, 'servers'>,
 ): readonly ToolOwner[] => [...owners, ...servers]
-function toListed({ tool, isReadOnly, isIdempotent, isDestructive }: ToolEntry): ListedTool {
-  const { name, description, inputSchema } = tool
-  const hints = { isReadOnly, isIdempotent, isDestructive: isDestructive ?? false }
-  return { name, description, inputSchema, ...hints }
-}
 
 function toDescriptor({ manifest, agent }: AgentSource): AgentDescriptor {
   return {

@@ -2,12 +2,14 @@ import type { Planner, Reflector } from '#contracts/plan.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import { policyOf, type PluginSnapshot } from '#contracts/generation.ts'
 import { onDemandId } from '#contracts/stored-agent.ts'
-import type { MoreTools, SchemaValidator } from '#contracts/tool.ts'
+import type { KnowledgeSettings } from '#contracts/knowledge-settings.ts'
+import type { MoreTools, SchemaValidator, ToolContext } from '#contracts/tool.ts'
 import { createAgentDirectory, type AgentDirectoryDeps } from './agent-directory.ts'
 import { withCompaction } from './compaction-run.ts'
 import { directPlanner, directReflector } from './direct-call.ts'
 import { withMonitor } from './floor-monitor.ts'
 import { createLiveDirectory, type LiveDirectoryDeps } from './live-directory.ts'
+import { orchestratorId } from './orchestrator.ts'
 import { createFinishReflector, modelPlanner } from './model-planner.ts'
 import { createAgentAdministration } from './stored/administration.ts'
 import { createRunnable } from './stored/runnable.ts'
@@ -97,10 +99,18 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
     (await runnable(principal, id)
       .then((found) => found.length > 0)
       .catch(() => true))
-  /** What an agent's manifest says of documents. */
-  const knowledgeOf = async (agent: string) =>
-    (await live.now()).plugins.find(({ manifest }) => manifest.id === agent)?.manifest.agent
-      ?.knowledge
+  /** What an agent says of documents, in whose run it is. */
+  const knowledgeOf = async (
+    agent: string,
+    { principal, options }: Pick<ToolContext, 'principal' | 'options'>,
+  ): Promise<KnowledgeSettings | undefined> => {
+    if (agent === onDemandId) return options.onDemand?.definition.agent.knowledge
+    if (agent === orchestratorId) return undefined
+    const plugin = (await live.now()).plugins.find(({ manifest }) => manifest.id === agent)
+    if (plugin) return plugin.manifest.agent?.knowledge
+    const [stored] = await runnable(principal, agent)
+    return stored?.definition.agent.knowledge
+  }
   return { wire, administration, mayRun, knowledgeOf, ...live }
 }
 

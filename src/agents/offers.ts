@@ -1,5 +1,7 @@
 import type { Manifest } from '#contracts/manifest.ts'
 import type { Offers, PromptListing, ResourceListing } from '#contracts/offer.ts'
+import type { ListedTool } from '#contracts/runtime.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
 
 /** The resources and prompts of these plugins, by their manifests alone (P14). */
 export function offersOf(
@@ -56,4 +58,11 @@ function toPrompt(
       ...(argument.suggestions !== undefined && { suggestions: argument.suggestions }),
     })),
   }
+}
+
+/** A tool as lists have it. */
+export function toListed({ tool, isReadOnly, isIdempotent, isDestructive }: ToolEntry): ListedTool {
+  const { name, description, inputSchema } = tool
+  const hints = { isReadOnly, isIdempotent, isDestructive: isDestructive ?? false }
+  return { name, description, inputSchema, ...hints }
 }

@@ -2,7 +2,9 @@ import * as z from 'zod'
 import { scheduleRequest } from './api/requests/schedules.ts'
 import { toLimits } from './agent-limits.ts'
 import { defaultAgentLimits } from './default-limits.ts'
-import { agentManifest, ownerId, parseManifest, type Manifest } from './manifest.ts'
+import { agentManifest } from './agent-manifest.ts'
+import { checkAgentHandoff } from './handoff.ts'
+import { ownerId, parseManifest, type Manifest } from './manifest.ts'
 import { roles } from './role.ts'
 
 const maxInstructionChars = 64_000
@@ -14,19 +16,21 @@ export type AgentPermission = z.infer<typeof permission>
 const isFileName = (text: string) => /^[\w./-]+\.(md|txt|jinja|j2)$/.test(text)
 
 /** As in a manifest; the instructions are the text itself, which the command line reads from their file. */
-const section = agentManifest.extend({
-  integration_mode: agentManifest.shape.integration_mode.default('tool'),
-  model: agentManifest.shape.model.default('default'),
-  instructions: z
-    .string()
-    .trim()
-    .min(1)
-    .max(maxInstructionChars)
-    .refine(
-      (text) => !isFileName(text),
-      'is the text itself here, not the name of a file: isola agent add reads a folder with its files',
-    ),
-})
+const section = agentManifest
+  .extend({
+    integration_mode: agentManifest.shape.integration_mode.default('tool'),
+    model: agentManifest.shape.model.default('default'),
+    instructions: z
+      .string()
+      .trim()
+      .min(1)
+      .max(maxInstructionChars)
+      .refine(
+        (text) => !isFileName(text),
+        'is the text itself here, not the name of a file: isola agent add reads a folder with its files',
+      ),
+  })
+  .superRefine(checkAgentHandoff)
 
 /** What its firings do, as of any schedule; who works is the agent itself. */
 const { when, task, check, catchUp, overlap, daily, deliver, ...others } = scheduleRequest.shape

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { agentEventSchemas } from './agent-event-schemas.ts'
-import { approvalScope } from './approval.ts'
 import { draftEventSchemas } from './draft-event-schemas.ts'
 import { deploymentKind as kind } from './event-kind.ts'
 import type { Json } from './json.ts'
 import { memoryEventSchemas } from './memory-event-schemas.ts'
+import { operatorEventSchemas } from './operator-event-schemas.ts'
 import { scheduleEventSchemas } from './schedule-event-schemas.ts'
 
 const text = z.string()
@@ -45,8 +45,6 @@ const unexposed = { unexposed: texts.exactOptional().describe('what is no longer
 const server = { server: text }
 const lowered = { plugins: texts.exactOptional(), skills: texts.exactOptional() }
 const problem = { code: text, message: text }
-const session = { session: text, owner, ...request }
-
 /**
  * What each kind of event of the deployment says: what an operator did, or somebody tried. Like those of sessions
  * (`event-schemas.ts`) they are the source of the types and of docs/events.md, and no part of the Worker.
@@ -255,43 +253,7 @@ export const deploymentEventSchemas = {
   }),
   ...agentEventSchemas,
   ...scheduleEventSchemas,
-  run_cancelled: kind('An operator cancelled somebody’s run.', { ...session, run: text }),
-  call_decided: kind('An operator decided about a call in somebody’s session.', {
-    ...session,
-    run: text,
-    call: text,
-    tool: text,
-    kind: text,
-    argsHash: text,
-    decision: text,
-    scope: approvalScope.exactOptional().describe('of a yes: how far it goes'),
-    rule: text.exactOptional().describe('the id of the rule that it made'),
-  }),
-  approval_rule_revoked: kind(
-    'A rule of an earlier approval was taken back: what it covered asks again.',
-    {
-      rule: text,
-      owner,
-      agent: text,
-      tool: text,
-      scope: approvalScope.describe('`session` or `rule`: where it held'),
-      ...request,
-    },
-  ),
-  limits_changed: kind('An operator changed the limits of somebody’s run.', {
-    ...session,
-    run: text,
-    limits: text.describe('those that were changed, as JSON'),
-  }),
-  floor_reclaimed: kind('An operator took a conversation back.', { ...session, holder: text }),
-  session_compacted: kind('An operator compacted what was said in somebody’s session.', {
-    ...session,
-    run: text.describe('the run that did'),
-  }),
-  session_deleted: kind('An operator deleted somebody’s session.', {
-    ...session,
-    step: z.enum(['asked', 'done']),
-  }),
+  ...operatorEventSchemas,
   hook_called: kind(
     'A plugin was told of the end of a session, or its code said something there. The other fields are those of the event.',
     {

@@ -109,7 +109,6 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     }
 
     readonly #billed = billedBy(this.#meter, this.#runtime.clock, () => this.lifecycle.start())
-
     readonly #noted = notedBy(this.#billed)
 
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {

@@ -64,7 +64,7 @@ export function composeSchedules({ sessions, governance, installed, ...parts }: 
     },
     /** For the room that keeps agents without a plugin. */
     ofAgents: createAgentSchedules({ ...parts, gateway }),
-    async syncPlugins(plugin?: string) {
+    syncPlugins: async (plugin?: string) => {
       await syncSchedules(plugin)
       await syncSubscriptions(plugin)
     },

@@ -15,6 +15,7 @@ import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
+import { askerOf as scheduleAsker, changer } from '../schedules/own.ts'
 import { askerOf, checkAgentModel } from './asker.ts'
 import { runOnDemand, wasOnDemand } from './on-demand.ts'
 
@@ -27,7 +28,9 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     void parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
   const setState = (state: StoredAgent['state']) => async (context: HttpContext) => {
     await nothingIn(context)
-    return jsonResponse(toListing(await agents.setState(idIn(context), state, by(context))))
+    const agent = await agents.setState(idIn(context), state, by(context))
+    await syncSchedule(deps, context, agent)
+    return jsonResponse(toListing(agent))
   }
   addRoute('/api/agents', {
     GET: async (context) =>
@@ -48,7 +51,9 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     },
     async DELETE(context) {
       const id = idIn(context)
+      const { owner } = await agents.show(id, by(context))
       await agents.remove(id, by(context))
+      await deps.schedules.ofAgents.removed({ id, owner }, changer(deps, context))
       return jsonResponse({ id, deleted: true })
     },
   })
@@ -72,6 +77,7 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     async POST(context) {
       const asked = parseFields(rollBackAgentRequest, await readJsonObject(context.req.raw))
       const agent = await agents.rollBack(idIn(context), asked.version, by(context))
+      await syncSchedule(deps, context, agent)
       return jsonResponse(toListing(agent))
     },
   })
@@ -80,18 +86,39 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/agents/:agent/approve', {
     async POST(context) {
       const asked = parseFields(approveAgentRequest, await readJsonObject(context.req.raw))
-      return jsonResponse(toListing(await agents.approve(idIn(context), asked, by(context))))
+      const agent = await agents.approve(idIn(context), asked, by(context))
+      await syncSchedule(deps, context, agent)
+      return jsonResponse(toListing(agent))
     },
   })
+}
+
+/** What the version in force schedules, in the owner's name: by the key the owner asks with now, else by the one it had. */
+async function syncSchedule(
+  deps: HttpDeps,
+  context: HttpContext,
+  { id, owner, state, inForce }: StoredAgent,
+): Promise<void> {
+  const { schedule } = inForce?.definition ?? {}
+  await deps.schedules.ofAgents.sync(
+    {
+      id,
+      owner,
+      isActive: state === 'active' && inForce !== undefined,
+      ...(schedule && { schedule }),
+      ...(context.get('principal').id === owner && { asker: scheduleAsker(context) }),
+    },
+    changer(deps, context),
+  )
 }
 
 async function applyAgent(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const body = await readJsonObject(context.req.raw)
   const { dryRun: isDryRun = false, ...definition } = parseFields(agentRequest, body)
   checkAgentModel(deps, context, definition.agent.model)
-  return applied(await deps.storedAgents.apply(definition, askerOf(deps, context), { isDryRun }), {
-    isDryRun,
-  })
+  const made = await deps.storedAgents.apply(definition, askerOf(deps, context), { isDryRun })
+  if (!isDryRun) await syncSchedule(deps, context, made.agent)
+  return applied(made, { isDryRun })
 }
 
 /** What it was with what it lacks; it is not in force before an operator has looked at it. */

@@ -9,8 +9,11 @@ import { labelOfPassages, searchPassages } from './search-passages.ts'
 
 export interface KnowledgeToolDeps {
   readonly gateway: KnowledgeGateway
-  /** What an agent's manifest says; nothing for one that says nothing, and for the orchestrator. */
-  readonly settingsOf: (agent: string) => Promise<KnowledgeSettings | undefined>
+  /** What an agent's manifest or text says; nothing for one that says nothing, and for the orchestrator. */
+  readonly settingsOf: (
+    agent: string,
+    context: ToolContext,
+  ) => Promise<KnowledgeSettings | undefined>
 }
 
 /** Its name begins so. */
@@ -44,6 +47,7 @@ export function createKnowledgeTools(deps: KnowledgeToolDeps) {
   const entry: ToolEntry = {
     tool,
     isReadOnly: true,
+    sinks: [],
     isIdempotent: true,
     // Each document has a label of its own; at worst a stranger wrote it.
     yields: labelFrom('knowledge'),
@@ -57,11 +61,12 @@ export function createKnowledgeTools(deps: KnowledgeToolDeps) {
 
 async function search(
   { query, scope, limit = defaultLimit }: JsonObject,
-  { principal, agent }: ToolContext,
+  context: ToolContext,
   { gateway, settingsOf }: KnowledgeToolDeps,
 ): Promise<ToolResult> {
   try {
-    const { scope: reached } = (await settingsOf(agent)) ?? { scope: memoryScopes }
+    const { principal, agent } = context
+    const { scope: reached } = (await settingsOf(agent, context)) ?? { scope: memoryScopes }
     const scopes = scope === undefined ? reached : [scope as MemoryScope]
     const missed = scopes.find((one) => !reached.includes(one))
     if (missed !== undefined) return failed(`scope: this agent has ${reached.join(', ')}.`)
