@@ -6,8 +6,8 @@ export default [
     test: 'memory.workers.test.ts',
     only: 'nothing that a stranger can have written',
     file: 'src/memory/long-term/run-memory.ts',
-    find: ".filter(({ label }) => label.integrity !== 'stranger')",
-    replace: '',
+    find: "return notes\n      .filter(({ label }) => label.integrity !== 'stranger')",
+    replace: 'return notes',
   },
   {
     name: 'memory-of-deployment',
@@ -95,8 +95,8 @@ export default [
     test: 'schedules.workers.test.ts',
     only: 'found by the watchdog',
     file: 'src/triggers.ts',
-    find: 'cron === everyMinute ? schedules.watch() : daily()',
-    replace: 'cron === "" ? schedules.watch() : daily()',
+    find: 'cron === everyMinute ? minutely() : daily()',
+    replace: 'cron === "" ? minutely() : daily()',
   },
   {
     name: 'schedule-glance',
@@ -113,7 +113,7 @@ export default [
     test: 'schedules.workers.test.ts',
     only: 'ends with the key',
     file: 'src/schedules/step.ts',
-    find: 'if (!(await deps.mayBegin({ ...schedule.asker, agent, ...model })))',
+    find: 'if (!(await deps.mayBegin({ ...asked, ...(isOthers && { seesEverybody: true }) })))',
     replace: 'if (agent === undefined)',
   },
   {
@@ -167,8 +167,8 @@ export default [
     test: 'schedules.workers.test.ts',
     only: 'is not moved by being listed',
     file: 'src/schedules/verbs.ts',
-    find: 'list: ({ limit }) => rows.schedules().slice(0, limit).map(toView),',
+    find: '.slice(0, limit)\n        .map(toView),',
     replace:
-      'list: ({ limit }) => rows.schedules().slice(0, limit).map((one) => toView(rows.put({ ...one, nextMs: nextSlots(one.spec.when, one.nextMs ?? 0, 1)[0] ?? 0 }))),',
+      '.slice(0, limit).map((one) => toView(rows.put({ ...one, nextMs: nextSlots(one.spec.when, one.nextMs ?? 0, 1)[0] ?? 0 }))),',
   },
 ]

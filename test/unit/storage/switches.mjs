@@ -29,7 +29,7 @@ export default [
     what: 'F11: what is told late changes nothing of the list of all schedules',
     test: 'schedules.test.ts',
     file: 'src/storage/schedules.ts',
-    find: '(?4, ?5, ?6) WHERE version < ?5',
-    replace: '(?4, ?5, ?6)',
+    find: '(?4, ?5, ?6, ?7, ?8) WHERE version < ?5',
+    replace: '(?4, ?5, ?6, ?7, ?8)',
   },
 ]
