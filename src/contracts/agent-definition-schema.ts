@@ -12,10 +12,11 @@ const permissions = z.array(permission).min(1).max(3)
 const isFileName = (text: string) => /^[\w./-]+\.(md|txt|jinja|j2)$/.test(text)
 
 /** As in a manifest; the instructions are the text itself, which the command line reads from their file. */
-const section = agentManifest
+const base = agentManifest.unwrap()
+const section = base
   .extend({
-    integration_mode: agentManifest.shape.integration_mode.default('tool'),
-    model: agentManifest.shape.model.default('default'),
+    integration_mode: base.shape.integration_mode.default('tool'),
+    model: base.shape.model.default('default'),
     instructions: z
       .string()
       .trim()
