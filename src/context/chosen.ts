@@ -4,7 +4,6 @@ import { errorMessage } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { labelFrom } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
-import { contextChoice } from '#contracts/provider-answers.ts'
 import type { LayoutDeps, Layout } from './layout.ts'
 import { wordsOf } from './identifiers.ts'
 import type { Prose } from './model-summary.ts'
@@ -43,6 +42,7 @@ export async function chosenLayout(deps: ChosenDeps): Promise<Chosen | undefined
     })
     if (!given) return undefined
     const { from, isBelieved, answer } = given
+    const { contextChoice } = await import('#contracts/provider-answers.ts')
     const read = contextChoice.safeParse(answer)
     if (!read.success) {
       const { path, message } = read.error.issues[0]!

@@ -1,81 +1,11 @@
-import * as z from 'zod'
-import { scheduleRequest } from './api/requests/schedules.ts'
+import type * as z from 'zod'
+import type { agentDefinition, onDemandDefinition, permission } from './agent-definition-schema.ts'
 import { toLimits } from './agent-limits.ts'
 import { defaultAgentLimits } from './default-limits.ts'
-import { agentManifest } from './agent-manifest.ts'
-import { checkAgentHandoff } from './handoff.ts'
-import { ownerId, parseManifest, type Manifest } from './manifest.ts'
-import { roles } from './role.ts'
+import { parseManifest, type Manifest } from './manifest.ts'
 
-const maxInstructionChars = 64_000
-const permission = z.enum(['see', 'run', 'edit'])
-const permissions = z.array(permission).min(1).max(3)
 /** What somebody may do with an agent that is not theirs; `run` and `edit` are `see`, too. */
 export type AgentPermission = z.infer<typeof permission>
-
-const isFileName = (text: string) => /^[\w./-]+\.(md|txt|jinja|j2)$/.test(text)
-
-/** As in a manifest; the instructions are the text itself, which the command line reads from their file. */
-const section = agentManifest
-  .extend({
-    integration_mode: agentManifest.shape.integration_mode.default('tool'),
-    model: agentManifest.shape.model.default('default'),
-    instructions: z
-      .string()
-      .trim()
-      .min(1)
-      .max(maxInstructionChars)
-      .refine(
-        (text) => !isFileName(text),
-        'is the text itself here, not the name of a file: isola agent add reads a folder with its files',
-      ),
-  })
-  .superRefine(checkAgentHandoff)
-
-/** What its firings do, as of any schedule; who works is the agent itself. */
-const { when, task, check, catchUp, overlap, daily, deliver, ...others } = scheduleRequest.shape
-const { notAfterMinutes, jitterSeconds, stopAfterFailures } = others
-const schedule = z.strictObject({
-  when: when.unwrap(),
-  task: task.unwrap(),
-  check,
-  catchUp,
-  notAfterMinutes,
-  overlap,
-  jitterSeconds,
-  daily,
-  stopAfterFailures,
-  deliver,
-})
-
-const about = {
-  name: z.string().min(1).max(80),
-  description: z.string().min(1).max(2_000),
-  natural_language_description: z.string().max(4_000).optional(),
-}
-
-/** An agent that lives for one request. Unknown keys are refused. */
-export const onDemandDefinition = z.strictObject({
-  name: about.name.default('On demand'),
-  description: about.description.default('An agent on demand.'),
-  agent: section,
-})
-
-/** `agent.yaml`, or the same as JSON: an agent that needs no plugin. Unknown keys are refused; an error names the path. */
-export const agentDefinition = z.strictObject({
-  id: ownerId,
-  ...about,
-  agent: section,
-  /** Who besides its owner and the operators. */
-  acl: z
-    .strictObject({
-      roles: z.partialRecord(z.enum(roles), permissions).default({}),
-      principals: z.record(z.string().min(1).max(64), permissions).default({}),
-    })
-    .prefault({}),
-  schedule: schedule.optional(),
-})
-
 /** A definition that was checked, with its defaults filled in. */
 export type AgentDefinition = z.infer<typeof agentDefinition>
 export type OnDemandDefinition = z.infer<typeof onDemandDefinition>

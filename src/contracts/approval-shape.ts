@@ -1,4 +1,5 @@
-import { mayApprove, type ApprovalRule, type Approver } from './approval.ts'
+import type { Approver } from './approval-words.ts'
+import { mayApprove, type ApprovalRule } from './approval.ts'
 import type { AskedCall, AskedFor, FreeFields } from './approval.ts'
 import type { Json, JsonObject } from './json.ts'
 import { joinLabels, labelFrom, type Label } from './label.ts'

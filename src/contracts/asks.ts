@@ -11,39 +11,42 @@ export const askName = 'isola__ask'
 const maxTries = 5
 
 const optional = z.boolean().optional()
-const block = z.union([
-  z.string().transform((text) => ({ type: 'text' as const, text })),
-  contentBlockSchema,
-])
+const block = z.lazy(() =>
+  z.union([z.string().transform((text) => ({ type: 'text' as const, text })), contentBlockSchema]),
+)
 /** What a call may ask whoever is outside, in the words of MCP. */
-export const askSchema = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('elicit'),
-    message: z.string().min(1).max(4_000),
-    schema: z.looseObject({ type: z.literal('object') }),
-    optional,
-  }),
-  z.strictObject({
-    kind: z.literal('sample'),
-    messages: z
-      .array(z.strictObject({ role: z.enum(['user', 'assistant']), content: block }))
-      .min(1)
-      .max(100),
-    maxTokens: z.int().min(1).max(1_000_000),
-    system: z.string().max(16_000).optional(),
-    temperature: z.number().min(0).max(2).optional(),
-    optional,
-  }),
-  z.strictObject({ kind: z.literal('roots'), optional }),
-])
+export const askSchema = z.lazy(() =>
+  z.discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('elicit'),
+      message: z.string().min(1).max(4_000),
+      schema: z.looseObject({ type: z.literal('object') }),
+      optional,
+    }),
+    z.strictObject({
+      kind: z.literal('sample'),
+      messages: z
+        .array(z.strictObject({ role: z.enum(['user', 'assistant']), content: block }))
+        .min(1)
+        .max(100),
+      maxTokens: z.int().min(1).max(1_000_000),
+      system: z.string().max(16_000).optional(),
+      temperature: z.number().min(0).max(2).optional(),
+      optional,
+    }),
+    z.strictObject({ kind: z.literal('roots'), optional }),
+  ]),
+)
 /** One thing that a call asks: a form, the client's model, or where the client works. */
 export type AskRequest = z.infer<typeof askSchema>
 
 const answerSchemas = {
-  elicit: z.object({
-    action: z.enum(['accept', 'decline', 'cancel']),
-    content: z.record(z.string(), z.json()).optional(),
-  }),
+  elicit: z.lazy(() =>
+    z.object({
+      action: z.enum(['accept', 'decline', 'cancel']),
+      content: z.record(z.string(), z.json()).optional(),
+    }),
+  ),
   sample: z.object({
     role: z.enum(['user', 'assistant']),
     content: z.union([

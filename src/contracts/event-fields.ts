@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { approvalRequestSchema, approvalScope, decidedBySchema } from './approval.ts'
+import { approvalRequestSchema, approvalScope, decidedBySchema } from './approval-schemas.ts'
 import type { Json, JsonObject } from './json.ts'
 import { labelSchema } from './label.ts'
 import type { Message } from './message.ts'

@@ -8,20 +8,22 @@ const schema = z.custom<JsonSchema>(
 )
 
 /** What a plugin may say happened: `<plugin>.<name>`, for those who subscribe to it. */
-const eventManifest = z.strictObject({
-  name: z
-    .string()
-    .max(48)
-    .regex(
-      /^[a-z][a-z0-9_]*$/,
-      'must be lowercase letters, digits and underscores, starting with a letter',
-    ),
-  description: z.string().min(1).max(500).optional(),
-  /** Of the payload, an object; any object if absent. */
-  schema: schema.default({ type: 'object' }),
-  /** Everybody may subscribe to it, whoever's session it is of. */
-  public: z.boolean().optional(),
-})
+const eventManifest = z.lazy(() =>
+  z.strictObject({
+    name: z
+      .string()
+      .max(48)
+      .regex(
+        /^[a-z][a-z0-9_]*$/,
+        'must be lowercase letters, digits and underscores, starting with a letter',
+      ),
+    description: z.string().min(1).max(500).optional(),
+    /** Of the payload, an object; any object if absent. */
+    schema: schema.default({ type: 'object' }),
+    /** Everybody may subscribe to it, whoever's session it is of. */
+    public: z.boolean().optional(),
+  }),
+)
 export type EventManifest = z.infer<typeof eventManifest>
 
 /** At most 32 events a plugin. */
@@ -43,20 +45,22 @@ export const eventManifests = z
 export const emitTool = 'emit'
 
 /** What may be asked of a subscription, in a manifest's spelling. */
-const subscriptionManifest = z.strictObject({
-  event: z.string().regex(eventPattern, eventPatternProblem),
-  where: z
-    .record(z.string().min(1).max(64), z.union([z.string().max(200), z.number(), z.boolean()]))
-    .optional(),
-  task: z.string().min(1).max(20_000),
-  max_depth: z.int().min(1).max(16).optional(),
-  ttl_minutes: z
-    .int()
-    .min(1)
-    .max(maxTtlMs / 60_000)
-    .optional(),
-  runs_a_day: z.int().min(1).max(1_440).optional(),
-})
+const subscriptionManifest = z.lazy(() =>
+  z.strictObject({
+    event: z.string().regex(eventPattern, eventPatternProblem),
+    where: z
+      .record(z.string().min(1).max(64), z.union([z.string().max(200), z.number(), z.boolean()]))
+      .optional(),
+    task: z.string().min(1).max(20_000),
+    max_depth: z.int().min(1).max(16).optional(),
+    ttl_minutes: z
+      .int()
+      .min(1)
+      .max(maxTtlMs / 60_000)
+      .optional(),
+    runs_a_day: z.int().min(1).max(1_440).optional(),
+  }),
+)
 export type SubscriptionManifest = z.infer<typeof subscriptionManifest>
 
 /** At most 16 subscriptions an agent. */

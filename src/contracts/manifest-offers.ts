@@ -12,50 +12,54 @@ const title = z.string().min(1).max(200).optional()
 const description = z.string().min(1).max(2_000).optional()
 
 /** Listed by this alone; read by the function of the same name in the module. */
-const resourceManifest = z
-  .strictObject({
-    name,
-    /** One of the two. */
-    uri: z
-      .string()
-      .max(2_048)
-      .regex(/^[a-z][a-z0-9+.-]*:[^\s{}]+$/i, 'must be an absolute URI without blanks and braces')
-      .optional(),
-    /** Text and `{variables}`: `note://{id}/text`. */
-    uriTemplate: z
-      .string()
-      .regex(/^[a-z][a-z0-9+.-]*:\S+$/i, 'must begin with a scheme, and have no blanks')
-      .optional(),
-    title,
-    description,
-    mimeType: z.string().min(1).max(200).optional(),
-  })
-  .superRefine(({ uri, uriTemplate }, context) => {
-    if ((uri === undefined) === (uriTemplate === undefined))
-      context.addIssue({ code: 'custom', message: 'has either a uri or a uriTemplate' })
-    const problem = uriTemplate === undefined ? undefined : parseUriTemplate(uriTemplate)
-    if (typeof problem === 'string')
-      context.addIssue({ code: 'custom', path: ['uriTemplate'], message: problem })
-  })
+const resourceManifest = z.lazy(() =>
+  z
+    .strictObject({
+      name,
+      /** One of the two. */
+      uri: z
+        .string()
+        .max(2_048)
+        .regex(/^[a-z][a-z0-9+.-]*:[^\s{}]+$/i, 'must be an absolute URI without blanks and braces')
+        .optional(),
+      /** Text and `{variables}`: `note://{id}/text`. */
+      uriTemplate: z
+        .string()
+        .regex(/^[a-z][a-z0-9+.-]*:\S+$/i, 'must begin with a scheme, and have no blanks')
+        .optional(),
+      title,
+      description,
+      mimeType: z.string().min(1).max(200).optional(),
+    })
+    .superRefine(({ uri, uriTemplate }, context) => {
+      if ((uri === undefined) === (uriTemplate === undefined))
+        context.addIssue({ code: 'custom', message: 'has either a uri or a uriTemplate' })
+      const problem = uriTemplate === undefined ? undefined : parseUriTemplate(uriTemplate)
+      if (typeof problem === 'string')
+        context.addIssue({ code: 'custom', path: ['uriTemplate'], message: problem })
+    }),
+)
 
 /** Listed by this alone; made by the function of the same name in the module. */
-const promptManifest = z.strictObject({
-  name,
-  title,
-  description,
-  arguments: z
-    .array(
-      z.strictObject({
-        name,
-        description,
-        required: z.boolean().optional(),
-        /** What a client may suggest while the person types. Any other value is as good. */
-        suggestions: z.array(z.string().min(1).max(200)).max(100).optional(),
-      }),
-    )
-    .max(32)
-    .default([]),
-})
+const promptManifest = z.lazy(() =>
+  z.strictObject({
+    name,
+    title,
+    description,
+    arguments: z
+      .array(
+        z.strictObject({
+          name,
+          description,
+          required: z.boolean().optional(),
+          /** What a client may suggest while the person types. Any other value is as good. */
+          suggestions: z.array(z.string().min(1).max(200)).max(100).optional(),
+        }),
+      )
+      .max(32)
+      .default([]),
+  }),
+)
 
 /** At most 200 resources a plugin. */
 export const resourceManifests = z.array(resourceManifest).max(200).default([])

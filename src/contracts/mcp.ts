@@ -19,43 +19,45 @@ const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must 
 const headerValue = z.string().max(4_096)
 
 /** A remote MCP server as an operator adds it. */
-export const mcpServerSchema = z.strictObject({
-  id: z
-    .string()
-    .regex(serverIdForm, 'must be 1 to 24 of a-z, 0-9 and "-", beginning with a letter'),
-  url: z.string().min(1).max(2_048),
-  headers: z
-    .record(headerName, headerValue)
-    .refine((all) => Object.keys(all).length <= 16, 'must be 16 headers at most')
-    .default({}),
-  /** `oauth`: the deployment signs in; `principal`: each principal for itself. Otherwise the headers are all there is. */
-  auth: z.enum(['headers', 'oauth', 'principal']).default('headers'),
-  /** Other hosts that its sign-in may use; those of the same site need no mention. */
-  authHosts: z.array(z.string().max(253)).max(8).default([]),
-  /** Of a client that the operator registered at the authorization server by hand. */
-  clientId: z.string().min(1).max(2_048).exactOptional(),
-  clientSecret: z
-    .string()
-    .regex(/^\$\{secret:[A-Z][A-Z0-9_]{0,63}\}$/, 'must be ${secret:NAME}')
-    .exactOptional(),
-  /** The authorization server of that client; the first that is used if absent. */
-  issuer: z.string().min(1).max(2_048).exactOptional(),
-  /** Its tools are not the orchestrator's: only agents that name it have them. */
-  exclusive: z.boolean().default(false),
-  /** What it may ask for in the middle of a call: nothing, unless the operator says so (docs/security.md T18). */
-  allow: z
-    .strictObject({
-      /** To ask the person of the run, through forms. */
-      elicitation: z.boolean().default(false),
-      /** To ask a model of this deployment: so many tokens for each call of its tools, out of the run's lease. */
-      sampling: z
-        .strictObject({ maxTokens: z.number().int().min(1).max(1_000_000) })
-        .exactOptional(),
-    })
-    .prefault({}),
-  /** Of one call, in milliseconds. */
-  timeoutMs: z.number().int().min(1_000).max(600_000).default(60_000),
-})
+export const mcpServerSchema = z.lazy(() =>
+  z.strictObject({
+    id: z
+      .string()
+      .regex(serverIdForm, 'must be 1 to 24 of a-z, 0-9 and "-", beginning with a letter'),
+    url: z.string().min(1).max(2_048),
+    headers: z
+      .record(headerName, headerValue)
+      .refine((all) => Object.keys(all).length <= 16, 'must be 16 headers at most')
+      .default({}),
+    /** `oauth`: the deployment signs in; `principal`: each principal for itself. Otherwise the headers are all there is. */
+    auth: z.enum(['headers', 'oauth', 'principal']).default('headers'),
+    /** Other hosts that its sign-in may use; those of the same site need no mention. */
+    authHosts: z.array(z.string().max(253)).max(8).default([]),
+    /** Of a client that the operator registered at the authorization server by hand. */
+    clientId: z.string().min(1).max(2_048).exactOptional(),
+    clientSecret: z
+      .string()
+      .regex(/^\$\{secret:[A-Z][A-Z0-9_]{0,63}\}$/, 'must be ${secret:NAME}')
+      .exactOptional(),
+    /** The authorization server of that client; the first that is used if absent. */
+    issuer: z.string().min(1).max(2_048).exactOptional(),
+    /** Its tools are not the orchestrator's: only agents that name it have them. */
+    exclusive: z.boolean().default(false),
+    /** What it may ask for in the middle of a call: nothing, unless the operator says so (docs/security.md T18). */
+    allow: z
+      .strictObject({
+        /** To ask the person of the run, through forms. */
+        elicitation: z.boolean().default(false),
+        /** To ask a model of this deployment: so many tokens for each call of its tools, out of the run's lease. */
+        sampling: z
+          .strictObject({ maxTokens: z.number().int().min(1).max(1_000_000) })
+          .exactOptional(),
+      })
+      .prefault({}),
+    /** Of one call, in milliseconds. */
+    timeoutMs: z.number().int().min(1_000).max(600_000).default(60_000),
+  }),
+)
 /** A remote server as an operator adds it. Headers name secrets (`${secret:NAME}`) and hold none. */
 export type McpServerConfig = Readonly<z.infer<typeof mcpServerSchema>>
 
@@ -102,19 +104,21 @@ export interface McpApproval {
   readonly items: readonly McpItem[]
 }
 
-const approvalSchema = z.object({
-  items: z.array(
-    z.object({
-      kind: z.enum(['tool', 'resource', 'template', 'prompt', 'instructions']),
-      key: z.string(),
-      tool: z.string().exactOptional(),
-      definition: z.custom<JsonObject>((value) => typeof value === 'object' && value !== null),
-      hash: z.string(),
-      isHarmless: z.boolean().exactOptional(),
-      isClosedWorld: z.boolean().exactOptional(),
-    }),
-  ),
-})
+const approvalSchema = z.lazy(() =>
+  z.object({
+    items: z.array(
+      z.object({
+        kind: z.enum(['tool', 'resource', 'template', 'prompt', 'instructions']),
+        key: z.string(),
+        tool: z.string().exactOptional(),
+        definition: z.custom<JsonObject>((value) => typeof value === 'object' && value !== null),
+        hash: z.string(),
+        isHarmless: z.boolean().exactOptional(),
+        isClosedWorld: z.boolean().exactOptional(),
+      }),
+    ),
+  }),
+)
 
 /** What was approved, as its bundle has it; nothing of one that cannot be read. */
 export function parseApproval(manifest: unknown): McpApproval['items'] {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { approvalScope } from './approval.ts'
+import { approvalScope } from './approval-schemas.ts'
 import { deploymentKind as kind } from './event-kind.ts'
 
 const text = z.string()

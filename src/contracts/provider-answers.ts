@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { document, passage } from './api/knowledge.ts'
-import { note } from './api/memory.ts'
 import { memoryScopes } from './long-term.ts'
+import { document, note, passage } from './provided-shapes.ts'
 
 const count = z.int().min(0)
 const text = z.string().max(4_000)

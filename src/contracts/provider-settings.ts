@@ -9,39 +9,44 @@ const id = z
   .regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/, 'must be lowercase words joined by single hyphens')
   .refine((name) => name !== 'offline' && name !== 'workers-ai', 'is built in; choose another id')
 
-const model = z
-  .strictObject({
-    name: z.string().min(1).max(200),
-    context_tokens: z.int().min(1).optional(),
-    images: z.boolean().optional(),
-    tools: z.boolean().optional(),
-    structured_output: z.boolean().optional(),
-    input_usd_per_million: z.number().min(0).optional(),
-    output_usd_per_million: z.number().min(0).optional(),
-  })
-  .refine(
-    (price) =>
-      (price.input_usd_per_million === undefined) === (price.output_usd_per_million === undefined),
-    'needs both prices, or neither',
-  )
+const model = z.lazy(() =>
+  z
+    .strictObject({
+      name: z.string().min(1).max(200),
+      context_tokens: z.int().min(1).optional(),
+      images: z.boolean().optional(),
+      tools: z.boolean().optional(),
+      structured_output: z.boolean().optional(),
+      input_usd_per_million: z.number().min(0).optional(),
+      output_usd_per_million: z.number().min(0).optional(),
+    })
+    .refine(
+      (price) =>
+        (price.input_usd_per_million === undefined) ===
+        (price.output_usd_per_million === undefined),
+      'needs both prices, or neither',
+    ),
+)
 
 const providers = z
   .array(
-    z.strictObject({
-      id,
-      base_url: z.url({ protocol: /^https?$/ }),
-      /** The name of a secret, never its value. Ours are nobody's key to a model. */
-      api_key_secret_name: z
-        .string()
-        .regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be the name of a secret, such as BACKUP_API_KEY')
-        .refine((name) => !name.startsWith('ISOLA_'), 'may not be one of the ISOLA_ settings')
-        .optional(),
-      /** Which field the server takes the output cap in, where that cannot be told by the model's name. */
-      output_cap_field: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
-      /** It may be given addresses of images, and fetches them where it is: for servers in nobody's private network. */
-      public: z.boolean().optional(),
-      models: z.array(model).max(100).default([]),
-    }),
+    z.lazy(() =>
+      z.strictObject({
+        id,
+        base_url: z.url({ protocol: /^https?$/ }),
+        /** The name of a secret, never its value. Ours are nobody's key to a model. */
+        api_key_secret_name: z
+          .string()
+          .regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be the name of a secret, such as BACKUP_API_KEY')
+          .refine((name) => !name.startsWith('ISOLA_'), 'may not be one of the ISOLA_ settings')
+          .optional(),
+        /** Which field the server takes the output cap in, where that cannot be told by the model's name. */
+        output_cap_field: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+        /** It may be given addresses of images, and fetches them where it is: for servers in nobody's private network. */
+        public: z.boolean().optional(),
+        models: z.array(model).max(100).default([]),
+      }),
+    ),
   )
   .max(16)
   .superRefine((list, context) => {
@@ -74,15 +79,17 @@ export const priceSettings = jsonText({}).pipe(
   z
     .record(
       z.string().min(1).max(300),
-      z
-        .strictObject({
-          input_usd_per_million: z.number().min(0),
-          output_usd_per_million: z.number().min(0),
-        })
-        .transform(({ input_usd_per_million, output_usd_per_million }): TokenPrice => ({
-          inputUsdPerMillion: input_usd_per_million,
-          outputUsdPerMillion: output_usd_per_million,
-        })),
+      z.lazy(() =>
+        z
+          .strictObject({
+            input_usd_per_million: z.number().min(0),
+            output_usd_per_million: z.number().min(0),
+          })
+          .transform(({ input_usd_per_million, output_usd_per_million }): TokenPrice => ({
+            inputUsdPerMillion: input_usd_per_million,
+            outputUsdPerMillion: output_usd_per_million,
+          })),
+      ),
     )
     .refine((prices) => Object.keys(prices).length <= 500, 'has more than 500 prices'),
 )

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { approverSchema, type Approver } from './approval.ts'
+import { approverSchema, type Approver } from './approval-words.ts'
 import type { Destination } from './destination.ts'
 import { sink, type Label, type Sink } from './label.ts'
 import { defaultLabelRules, labelRuleLine, labelRuleSchema } from './label-rules.ts'

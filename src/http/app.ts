@@ -10,7 +10,6 @@ import { addFrontRoutes } from './front/front.ts'
 import { keepAlive } from './keep-alive.ts'
 import { lazily } from './lazily.ts'
 import { allowedHosts } from './mcp/hosts.ts'
-import { createChatCompletions } from './openai/chat-completions.ts'
 import { createListModels, createShowModel } from './openai/models.ts'
 import { addOAuthRoutes, clientOf } from './oauth/oauth.ts'
 import { finishMcpLogin, showMcpClient } from './operator/mcp-login.ts'
@@ -47,7 +46,10 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addMcpCors(app, deps)
   addGuards(app, deps)
 
-  addRoute('/v1/chat/completions', { POST: createChatCompletions(deps) })
+  addLater(
+    '/v1/chat/completions',
+    async () => (await import('./openai/chat-completions.ts')).addChatRoute,
+  )
   addLater(
     '/v1/responses',
     async () => (await import('./openai/responses/routes.ts')).addResponseRoutes,

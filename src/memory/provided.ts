@@ -11,7 +11,7 @@ import {
   type NotePlace,
 } from '#contracts/long-term.ts'
 import type { AskProvider, ProvidedAnswer } from '#contracts/provider.ts'
-import { providedAnswers } from '#contracts/provider-answers.ts'
+import type { providedAnswers } from '#contracts/provider-answers.ts'
 import { checkNote } from './long-term/check-note.ts'
 
 type Kind = keyof typeof providedAnswers
@@ -49,7 +49,7 @@ function provided<Request extends Asked, Answer extends { readonly forgotten?: n
     const asked = { ...request, principal } as unknown as JsonObject
     const answered = await ask(kind, { principal, request: asked })
     if (!answered) return own(given)
-    const answer = toAnswer<Answer>(kind, answered, request)
+    const answer = await toAnswer<Answer>(kind, answered, request)
     if (given.verb !== 'forget' || given.ids) return answer
     // What was kept before it was switched on goes with the rest.
     const { forgotten = 0 } = await own(given)
@@ -79,8 +79,14 @@ interface Kept {
 }
 
 /** Of what a plugin answers only what was asked for, of the places that were asked, with labels that it may give. */
-function toAnswer<Answer>(kind: Kind, given: ProvidedAnswer, request: Asked): Answer {
-  const read = providedAnswers[kind].safeParse(given.answer)
+async function toAnswer<Answer>(
+  kind: Kind,
+  given: ProvidedAnswer,
+  request: Asked,
+): Promise<Answer> {
+  // Read when a plugin first provides something.
+  const { providedAnswers: kinds } = await import('#contracts/provider-answers.ts')
+  const read = kinds[kind].safeParse(given.answer)
   const first = read.error?.issues[0]
   if (!read.success) throw odd(given, `${first?.path.join('.')}: ${first?.message}`)
   const answer = read.data as Readonly<Record<string, unknown>>

@@ -1,4 +1,3 @@
-import { scheduleRequest } from '#contracts/api/requests/schedules.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { labelFrom, ownLabel } from '#contracts/label.ts'
@@ -115,6 +114,8 @@ async function proposed(
         ? { at }
         : { everyMinutes }
   const asked = { ...rest, when, ...(check !== undefined && { check: { tool: check } }) }
+  // Read with the first proposal: it is much, and few runs make one.
+  const { scheduleRequest } = await import('#contracts/api/requests/schedules.ts')
   const parsed = scheduleRequest.safeParse(asked)
   if (!parsed.success) {
     const { path, message } = parsed.error.issues[0] ?? { path: [], message: 'it is not valid' }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { approvalEntrySchema, approvalRuleSchema } from '../approval.ts'
+import { approvalEntrySchema, approvalRuleSchema } from '../approval-schemas.ts'
 import type { ApiContracts } from './contract.ts'
 import {
   approvalRulesQuery,

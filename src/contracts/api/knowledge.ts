@@ -1,7 +1,5 @@
 import * as z from 'zod'
-import { documentTypes } from '../knowledge.ts'
-import { labelSchema } from '../label.ts'
-import { memoryScopes } from '../long-term.ts'
+import { document, passage } from '../provided-shapes.ts'
 import type { ApiContracts } from './contract.ts'
 import {
   documentQuery,
@@ -11,32 +9,8 @@ import {
   putDocumentRequest,
 } from './requests/knowledge.ts'
 import { noFields } from './requests/lists.ts'
-import { atMs, count, text } from './shapes.ts'
+import { count, text } from './shapes.ts'
 
-const scope = z.enum(memoryScopes)
-const named = { id: text, scope, agent: text.optional(), name: text, title: text.optional() }
-export const document = z
-  .object({
-    ...named,
-    type: z.enum(documentTypes),
-    hash: text.describe('Of what was sent.'),
-    passages: count,
-    chars: count,
-    label: labelSchema,
-    addedAtMs: atMs,
-    updatedAtMs: atMs,
-  })
-  .meta({ id: 'KnowledgeDocument' })
-export const passage = z.object({
-  text,
-  headings: z.array(text).optional(),
-  page: count.optional(),
-  line: count.optional(),
-  document: z.object(named),
-  part: count.describe('From 1, in its document.'),
-  label: labelSchema,
-  score: z.number(),
-})
 const cited = passage
   .extend({ cite: text.describe('Where it is, in words.') })
   .meta({ id: 'KnowledgePassage' })

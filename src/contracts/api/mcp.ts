@@ -40,7 +40,7 @@ const listing = z.object({
 const server = z
   .object({
     ...row,
-    config: mcpServerSchema.meta({ id: 'McpServerConfig' }),
+    config: mcpServerSchema.unwrap().meta({ id: 'McpServerConfig' }),
     listing: listing.optional().describe('What it offered when it was looked at last.'),
     login: z
       .enum(['none', 'signed_out', 'signed_in'])
@@ -88,7 +88,7 @@ export const mcpContracts = {
       200: {
         is: 'The servers.',
         json: z.object({
-          servers: z.array(mcpServerSchema.extend(row).meta({ id: 'McpServerListing' })),
+          servers: z.array(mcpServerSchema.unwrap().extend(row).meta({ id: 'McpServerListing' })),
         }),
       },
     },

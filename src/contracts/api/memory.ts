@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { labelSchema } from '../label.ts'
-import { memoryScopes, noteKinds } from '../long-term.ts'
+import { memoryScopes } from '../long-term.ts'
+import { note } from '../provided-shapes.ts'
 import type { ApiContracts } from './contract.ts'
 import { noFields } from './requests/lists.ts'
 import {
@@ -10,39 +10,9 @@ import {
   memoryQuery,
   noteQuery,
 } from './requests/memory.ts'
-import { atMs, count, text } from './shapes.ts'
+import { count, text } from './shapes.ts'
 
 const scope = z.enum(memoryScopes)
-export const note = z
-  .object({
-    id: text,
-    scope,
-    agent: text.optional(),
-    text,
-    kind: z.enum(noteKinds),
-    speaker: text.optional(),
-    caption: text.optional(),
-    date: text.optional(),
-    conversation: text.optional(),
-    label: labelSchema,
-    origins: z.array(
-      z.object({
-        principal: text.optional(),
-        session: text.optional(),
-        run: text.optional(),
-        agent: text.optional(),
-        tool: text.optional(),
-      }),
-    ),
-    createdAtMs: atMs,
-    updatedAtMs: atMs,
-    differsFrom: z
-      .array(text)
-      .optional()
-      .describe('Notes that were there and say something else of much the same.'),
-    score: z.number().optional().describe('Of a search; comparable within it.'),
-  })
-  .meta({ id: 'Note' })
 const params = { note: 'Its id.' }
 const one = { 200: { is: 'The note.', json: note } }
 const forgotten = {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { label, limitReached, pauseKind, runResult } from '../event-fields.ts'
-import { approvalRequestSchema } from '../approval.ts'
+import { approvalRequestSchema } from '../approval-schemas.ts'
 import { atMs, count, flag, object, text } from './shapes.ts'
 
 /** `parked` waits for somebody outside; the last four are final. */

@@ -1,4 +1,4 @@
-import { approverSchema } from '../approval.ts'
+import { approverSchema } from '../approval-words.ts'
 import * as z from 'zod'
 import { exposureSchema } from '../exposure.ts'
 import { networkRuleSchema } from '../network-rule.ts'

@@ -5,7 +5,7 @@ import {
   worse,
   type RuledCall,
 } from '#contracts/label-rules.ts'
-import type { Approver } from '#contracts/approval.ts'
+import type { Approver } from '#contracts/approval-words.ts'
 import { addressOf, type Destination } from '#contracts/destination.ts'
 import { isOpen, namedHosts } from '#contracts/network-rule.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Approver } from '#contracts/approval.ts'
+import type { Approver } from '#contracts/approval-words.ts'
 import { policyOf, type PluginSnapshot } from '#contracts/generation.ts'
 import type {
   Approvals,

@@ -1,5 +1,6 @@
 import { onDemandRequest } from '#contracts/api/requests/agents.ts'
-import { onDemandDefinition, type OnDemandDefinition } from '#contracts/agent-definition.ts'
+import type { OnDemandDefinition } from '#contracts/agent-definition.ts'
+import { onDemandDefinition } from '#contracts/agent-definition-schema.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'

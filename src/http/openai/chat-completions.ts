@@ -1,4 +1,5 @@
 import type { HttpContext, HttpDeps, HttpHandler } from '../deps.ts'
+import type { AddRoute } from '../routes.ts'
 import { readJsonObject } from '../body.ts'
 import { brokenOff } from '../event-stream.ts'
 import { errorResponse, jsonResponse } from '../responses.ts'
@@ -19,6 +20,11 @@ import { createInlineImages } from './inline-images.ts'
 import { foldResponse, headersFor, streamRun } from './run-response.ts'
 import type { PlaceInSession } from './wire-ids.ts'
 import { toWork, type Work } from './work.ts'
+
+/** The route of chat completions. */
+export function addChatRoute(addRoute: AddRoute, deps: HttpDeps): void {
+  addRoute('/v1/chat/completions', { POST: createChatCompletions(deps) })
+}
 
 /** `POST /v1/chat/completions` (M6). A run that is not streamed finishes, whoever still listens. */
 export function createChatCompletions(deps: HttpDeps): HttpHandler {

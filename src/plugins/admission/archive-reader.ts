@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { bundleCaps } from '#contracts/plugin-bundle.ts'
-import { readSkillsAnswer } from '#contracts/api/requests/skills.ts'
 import { skillCaps, type SentSkill } from '#contracts/skill-catalog.ts'
 import type { ArchiveIsolate, Isolates } from '../sandbox/worker-code.ts'
 import { parseBundle, type CheckedBundle } from './parse-bundle.ts'
@@ -71,7 +70,7 @@ export function createSkillArchiveReader(deps: ArchiveReaderDeps): ReadSkillArch
   const inIsolate = createIsolateReader(deps)
   return async (archive, only) => {
     const answer = await inIsolate(archive, (isolate) => isolate.readSkills(archive, only), {
-      schema: readSkillsAnswer,
+      schema: (await import('#contracts/api/requests/skills.ts')).readSkillsAnswer,
       maxChars: 6 * skillCaps.maxCollectionChars,
     })
     return answer.skills

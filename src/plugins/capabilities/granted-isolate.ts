@@ -44,21 +44,23 @@ const line = z
   .max(1_000)
   .transform((text) => text.toWellFormed())
 const logs = z.array(line).max(100).default([])
-const answerSchema = z.union([
-  z.strictObject({ value: z.strictObject({ result: z.unknown(), logs }) }),
-  z.object({
-    error: z.object({
-      code: z.string().max(64),
-      message: z
-        .string()
-        .transform((text) => headOf(text, 1_500))
-        .default(''),
-      // Out of a stack that the code may have forged.
-      line: z.int().min(1).max(100_000).optional().catch(undefined),
-      logs,
+const answerSchema = z.lazy(() =>
+  z.union([
+    z.strictObject({ value: z.strictObject({ result: z.unknown(), logs }) }),
+    z.object({
+      error: z.object({
+        code: z.string().max(64),
+        message: z
+          .string()
+          .transform((text) => headOf(text, 1_500))
+          .default(''),
+        // Out of a stack that the code may have forged.
+        line: z.int().min(1).max(100_000).optional().catch(undefined),
+        logs,
+      }),
     }),
-  }),
-])
+  ]),
+)
 
 /**
  * Code that a model wrote, each run in an isolate of its own that has nothing but the call's own `tools`. The id says

@@ -5,10 +5,20 @@ import type { Json } from '#contracts/json.ts'
 import { NotJsonError, toJson } from '../sandbox/json-border.ts'
 import { OutputError } from '../sandbox/output-error.ts'
 
-const content = z.union([
-  z.strictObject({ text: z.string(), mimeType: z.string().optional(), uri: z.string().optional() }),
-  z.strictObject({ blob: z.base64(), mimeType: z.string().optional(), uri: z.string().optional() }),
-])
+const content = z.lazy(() =>
+  z.union([
+    z.strictObject({
+      text: z.string(),
+      mimeType: z.string().optional(),
+      uri: z.string().optional(),
+    }),
+    z.strictObject({
+      blob: z.base64(),
+      mimeType: z.string().optional(),
+      uri: z.string().optional(),
+    }),
+  ]),
+)
 const resourceAnswer = z.union([
   z.string().transform((text) => [{ text }]),
   content.transform((one) => [one]),
@@ -39,17 +49,23 @@ function toBlock(
     : { type: 'resource', resource: { ...where, blob: rest.blob } }
 }
 
-const block = z.union([
-  z.string().transform((text): ContentBlock => ({ type: 'text', text })),
-  contentBlockSchema,
-])
-const message = z.strictObject({ role: z.enum(['user', 'assistant']), content: block })
-const promptAnswer = z.union([
-  z
-    .string()
-    .transform((text) => [{ role: 'user' as const, content: { type: 'text' as const, text } }]),
-  z.array(message).min(1).max(1_000),
-])
+const block = z.lazy(() =>
+  z.union([
+    z.string().transform((text): ContentBlock => ({ type: 'text', text })),
+    contentBlockSchema,
+  ]),
+)
+const message = z.lazy(() =>
+  z.strictObject({ role: z.enum(['user', 'assistant']), content: block }),
+)
+const promptAnswer = z.lazy(() =>
+  z.union([
+    z
+      .string()
+      .transform((text) => [{ role: 'user' as const, content: { type: 'text' as const, text } }]),
+    z.array(message).min(1).max(1_000),
+  ]),
+)
 
 /**
  * What a prompt function answered, as a rich answer: the messages under `structured` alone, since a long

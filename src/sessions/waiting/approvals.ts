@@ -1,11 +1,6 @@
 import { freeFields, ruleIdOf, shapeOf } from '#contracts/approval-shape.ts'
-import {
-  approverText,
-  mayApprove,
-  type ApprovalRule,
-  type Approver,
-  type Decider,
-} from '#contracts/approval.ts'
+import type { Approver } from '#contracts/approval-words.ts'
+import { approverText, mayApprove, type ApprovalRule, type Decider } from '#contracts/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { Decision, Pause } from '#contracts/pause.ts'

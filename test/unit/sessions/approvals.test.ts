@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { Approver, Decider } from '../../../src/contracts/approval.ts'
+import type { Approver } from '../../../src/contracts/approval-words.ts'
+import type { Decider } from '../../../src/contracts/approval.ts'
 import { settles, type Decision, type Pause } from '../../../src/contracts/pause.ts'
 import {
   decidedAlready,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { agentDefinition, onDemandDefinition } from '../../agent-definition.ts'
+import { agentDefinition, onDemandDefinition } from '../../agent-definition-schema.ts'
 import { digits } from './lists.ts'
 
 /** `POST /api/agents`: a definition, as in `agent.yaml`. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { approvalState, approverSchema } from '../../approval.ts'
+import { approvalState, approverSchema } from '../../approval-words.ts'
 import { listLimit, wantedName } from './lists.ts'
 import { approval, denial, hash } from './runs.ts'
 

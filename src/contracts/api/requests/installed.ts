@@ -47,7 +47,9 @@ export const restoreRequest = z.strictObject({ withPolicy: z.boolean().default(f
 const names = z.array(z.string().min(1).max(2_100)).max(500)
 
 /** `POST /api/operator/mcp`. */
-export const addServerRequest = mcpServerSchema.extend({ replace: z.boolean().default(false) })
+export const addServerRequest = mcpServerSchema
+  .unwrap()
+  .extend({ replace: z.boolean().default(false) })
 /** `POST /api/mcp/:server/login/finish`. */
 export const finishOwnLoginRequest = z.strictObject({
   code: z.string().regex(/^login_[0-9A-Za-z]{22}$/, 'must be the code that the browser showed'),

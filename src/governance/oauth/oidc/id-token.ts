@@ -14,29 +14,33 @@ const algorithms = {
 } as const
 
 const header = z.object({ alg: z.enum(['RS256', 'ES256']), kid: z.string().optional() })
-const claims = z.object({
-  iss: z.string(),
-  sub: z.string().min(1).max(255),
-  aud: z.union([z.string(), z.array(z.string())]),
-  azp: z.string().optional(),
-  exp: z.number(),
-  iat: z.number(),
-  nonce: z.string(),
-  email: z.string().optional(),
-  email_verified: z.union([z.boolean(), z.literal('true'), z.literal('false')]).optional(),
-})
-const jwks = z.object({
-  keys: z
-    .array(
-      z.looseObject({
-        kty: z.string(),
-        kid: z.string().optional(),
-        use: z.string().optional(),
-        alg: z.string().optional(),
-      }),
-    )
-    .max(100),
-})
+const claims = z.lazy(() =>
+  z.object({
+    iss: z.string(),
+    sub: z.string().min(1).max(255),
+    aud: z.union([z.string(), z.array(z.string())]),
+    azp: z.string().optional(),
+    exp: z.number(),
+    iat: z.number(),
+    nonce: z.string(),
+    email: z.string().optional(),
+    email_verified: z.union([z.boolean(), z.literal('true'), z.literal('false')]).optional(),
+  }),
+)
+const jwks = z.lazy(() =>
+  z.object({
+    keys: z
+      .array(
+        z.looseObject({
+          kty: z.string(),
+          kid: z.string().optional(),
+          use: z.string().optional(),
+          alg: z.string().optional(),
+        }),
+      )
+      .max(100),
+  }),
+)
 
 /** Clocks differ by so much, in seconds. */
 const skewSeconds = 60

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { agentDefinition, needsOf, type AgentDefinition } from '#contracts/agent-definition.ts'
+import { needsOf, type AgentDefinition } from '#contracts/agent-definition.ts'
+import { agentDefinition } from '#contracts/agent-definition-schema.ts'
 import { definitionDiff } from '#contracts/agent-diff.ts'
 import type { Role } from '#contracts/role.ts'
 import { permissionsOn, type AgentStore, type AgentVersion } from '#contracts/stored-agent.ts'
