@@ -10,10 +10,10 @@ import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 import { addresseeOf, isHeld, leftOf, textOf } from './message-router.ts'
 import { floorKey, noteOf } from './note.ts'
+import { keepFloor, type RevokeParts } from './revoke.ts'
 import { beforeLast, ended, settleFloor } from './settle.ts'
 
-export interface FloorParts {
-  readonly store: SessionStore
+export interface FloorParts extends RevokeParts {
   readonly runtime: Pick<SessionRuntime, 'clock'>
 }
 
@@ -36,7 +36,8 @@ const isBeside = (row: RunRow, store: SessionStore): boolean => {
 }
 
 /** Decides, when a run begins to work, whose its message is. Ends what is over by then. */
-export function addressed(row: RunRow, { store, runtime }: FloorParts): Begun {
+export function addressed(row: RunRow, parts: FloorParts): Begun {
+  const { store, runtime } = parts
   const floor = store.floor()
   if (!floor) return {}
   const { submission } = row
@@ -51,7 +52,7 @@ export function addressed(row: RunRow, { store, runtime }: FloorParts): Begun {
     return { passedOn: { id, holder, input, monitor, label, ...(memo && { memo }) } }
   }
   const now = found.ends ? ended(floor, { reason: found.ends, atMs: nowMs }) : floor
-  if (now !== floor) store.writeFloor(now)
+  if (now !== floor) keepFloor(now, parts)
   const isSilent = (submission.compact ?? submission.directCall ?? submission.isNote) !== undefined
   if (!now.end || now.isNoted || arriving.isBeside || isSilent) return {}
   return { handedBack: { floor: now.id, message: noteOf(now) } }
@@ -90,8 +91,9 @@ interface Settled {
 export function withFloor(
   row: RunRow,
   turn: TurnRecord,
-  { store, runtime, nextSeq }: FloorParts & { readonly nextSeq: () => number },
+  parts: FloorParts & { readonly nextSeq: () => number },
 ): Settled {
+  const { store, runtime, nextSeq } = parts
   const { final } = turn
   const asItIs: Settled = { turn, write: (work) => work() }
   if (!final) return asItIs
@@ -110,7 +112,7 @@ export function withFloor(
     write: (work) =>
       store.together(() => {
         work()
-        store.writeFloor(settled.floor)
+        keepFloor(settled.floor, parts)
       }),
   }
 }
@@ -136,13 +138,14 @@ export function reclaimFloor(
 /** @returns The floor that ended; nothing if nobody had the conversation. */
 function endFloor(
   end: { readonly reason: FloorEnding; readonly by?: string | undefined },
-  { store, runtime }: FloorParts,
+  parts: FloorParts,
 ): Floor | undefined {
+  const { store, runtime } = parts
   const floor = store.floor()
   if (!isHeld(floor)) return undefined
   const { reason, by } = end
   const over = ended(floor, { reason, atMs: runtime.clock.nowMs(), ...(by && { by }) })
-  store.writeFloor(over)
+  keepFloor(over, parts)
   return over
 }
 

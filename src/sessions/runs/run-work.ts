@@ -26,6 +26,7 @@ const maxLeaseTries = 5
 type Shared =
   | 'runtime'
   | 'store'
+  | 'todo'
   | 'children'
   | 'hub'
   | 'transcript'
