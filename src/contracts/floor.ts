@@ -42,6 +42,7 @@ export type FloorEnding =
   | 'user'
   | 'operator'
   | 'revoked'
+  | 'gone'
 
 /** Who has a conversation, on which lease, until when; and how that ended. */
 export interface Floor {

@@ -5,6 +5,7 @@ import { narrower, type Limits } from '#contracts/lease.ts'
 import { labelOf } from '#contracts/message-label.ts'
 import { toRunOptions, type RunOptions } from '#contracts/run-options.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
+import type { Toolset } from '#contracts/tool.ts'
 import { runBefore } from '../storage/run-order.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
@@ -36,14 +37,19 @@ const isBeside = (row: RunRow, store: SessionStore): boolean => {
 }
 
 /** Decides, when a run begins to work, whose its message is. Ends what is over by then. */
-export function addressed(row: RunRow, parts: FloorParts): Begun {
-  const { store, runtime } = parts
+export function addressed(
+  row: RunRow,
+  parts: FloorParts & { readonly toolset: Toolset | undefined },
+): Begun {
+  const { store, runtime, toolset } = parts
   const floor = store.floor()
   if (!floor) return {}
   const { submission } = row
   const { messages } = submission
   const nowMs = runtime.clock.nowMs()
-  const arriving = { messages, options: submission, isBeside: isBeside(row, store) }
+  const isThere = (name: string) =>
+    !toolset || [name, 'isola__call'].some((way) => toolset.resolve(way, { name, input: {} }))
+  const arriving = { messages, options: submission, isBeside: isBeside(row, store), isThere }
   const found = addresseeOf(arriving, floor, nowMs)
   if (found.to === 'holder') {
     const { id, holder, terms } = floor

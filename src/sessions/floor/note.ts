@@ -11,6 +11,7 @@ const reasons: Readonly<Record<FloorEnding, string>> = {
   user: 'the user took it back',
   operator: 'the operator took it back',
   revoked: 'the conversation above it is over',
+  gone: 'it is not there any more',
 }
 
 /** Of a note that says nothing of what was said. */

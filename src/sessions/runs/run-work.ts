@@ -3,6 +3,7 @@ import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ReadyAgent } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
+import type { Toolset } from '#contracts/tool.ts'
 import { addressed, withinFloor } from '../floor/floors.ts'
 import { runStarted } from '../log/log-view.ts'
 import { pinnedIn } from '../storage/run-pin.ts'
@@ -92,9 +93,10 @@ export function createRunWork(options: RunWorkOptions): RunWork {
     row = { ...row, ...more }
     if (isStored()) end.change(before, more)
   }
-  const begin = () => {
+  const begin = (toolset?: Toolset) => {
     if (row.startSeq !== undefined) return
-    change({ startSeq: places.next(), startedAtMs: clock.nowMs(), ...addressed(row, options) })
+    const begun = addressed(row, { ...options, toolset })
+    change({ startSeq: places.next(), startedAtMs: clock.nowMs(), ...begun })
     if (isStored()) hub.publish(runStarted(row))
     // Whoever takes the conversation back finds what is passed on, and cancels it.
     else if (row.passedOn) acceptance.persist()
@@ -114,7 +116,7 @@ export function createRunWork(options: RunWorkOptions): RunWork {
       const remembered = memoryOf(row, ready, options)
       const recalled = row.recalled ?? (await remembered.recall())
       if (recalled && !row.recalled) change({ recalled })
-      begin()
+      begin(ready.toolset)
       const outcome = await executeRun(
         { ...ready, spec: { ...ready.spec, limits: withinFloor(limits, row, store) } },
         {
