@@ -218,8 +218,7 @@ function refused(reply: Reply<unknown> & { readonly ok: false }, where: Where): 
   const message = `The agent ${where.agent} did not start: ${reply.error.message}`
   // Something is there under this call's key: it may spend, so its whole lease is booked.
   const isThere = reply.error.code === 'request_idempotency_mismatch'
-  const isGone = ['request_model_not_found', 'request_forbidden'].includes(reply.error.code)
-  return failed(isGone ? 'tool_not_found' : 'tool_failed', message, isThere ? undefined : zeroUsage)
+  return failed('tool_failed', message, isThere ? undefined : zeroUsage)
 }
 
 /** It works on by itself, with its whole lease; what it did not use comes back with its outcome. */

@@ -226,11 +226,11 @@ export interface Toolset {
   readonly definitions: readonly ToolDefinition[]
   /**
    * Looks up what these calls name and is not here yet, so that `resolve` finds it. Never rejects: what cannot be looked
-   * up is not found. Absent where all there is is here.
+   * up is not found, and `away` says that nobody could be asked. Absent where all there is is here.
    */
   readonly ready?: (
     calls: readonly { readonly toolId: string; readonly input: JsonObject }[],
-  ) => Promise<void>
+  ) => Promise<void | 'away'>
   /**
    * The entry a call means, with the input for it; `undefined` if this agent has no such tool.
    * A tool that stands for another (`isola__call`) resolves to that other one.

@@ -78,11 +78,11 @@ export function createFloorKeeper(
     },
     async revoke(reason) {
       const { runs, upkeep } = parts()
-      const over = runs.cancelAll(reason)
+      // First: what ends now may hand over or begin something with its last turn.
+      await runs.cancelAll(reason)
       end('revoked')
       cancelBackground(parts())
       upkeep.carry()
-      await over
     },
   }
 }

@@ -157,6 +157,16 @@ describe('plain words', () => {
 })
 
 describe('an agent that is not there any more', () => {
+  it('Y9: which was switched off has the conversation no more, and the orchestrator answers at once', async () => {
+    await installSupport('desk-off')
+    withModel(desk('desk-off'))
+    const session = await newSession()
+    await words(session, 'my order is lost')
+    await callJson('/api/operator/plugins/desk-off/disable', { json: {} })
+    expect(await words(session, 'number 7')).toBe('own: number 7')
+    expect(await floorOf(session)).toMatchObject({ state: 'ended', reason: 'gone' })
+  })
+
   const define = async (id: string, agent: object, more: object = {}) =>
     callJson('/api/agents', { json: { id, name: id, description: `The ${id}.`, agent, ...more } })
 

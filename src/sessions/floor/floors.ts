@@ -36,19 +36,32 @@ const isBeside = (row: RunRow, store: SessionStore): boolean => {
   )
 }
 
+/** Looks for whoever has the conversation among the tools of a run; where nobody can say, it is there. */
+export async function lookFor(toolset: Toolset, { store }: Pick<FloorParts, 'store'>) {
+  const floor = store.floor()
+  if (!isHeld(floor)) return () => true
+  const ways = [floor.holder, 'isola__call'].map((toolId) => {
+    return { toolId, input: { name: floor.holder, input: {} } }
+  })
+  const isAway = (await toolset.ready?.(ways)) === 'away'
+  // Another one may have it by the time it is asked.
+  return (holder: string) =>
+    isAway ||
+    holder !== floor.holder ||
+    ways.some(({ toolId, input }) => toolset.resolve(toolId, input) !== undefined)
+}
+
 /** Decides, when a run begins to work, whose its message is. Ends what is over by then. */
 export function addressed(
   row: RunRow,
-  parts: FloorParts & { readonly toolset: Toolset | undefined },
+  parts: FloorParts & { readonly isThere: (holder: string) => boolean },
 ): Begun {
-  const { store, runtime, toolset } = parts
+  const { store, runtime, isThere } = parts
   const floor = store.floor()
   if (!floor) return {}
   const { submission } = row
   const { messages } = submission
   const nowMs = runtime.clock.nowMs()
-  const isThere = (name: string) =>
-    !toolset || [name, 'isola__call'].some((way) => toolset.resolve(way, { name, input: {} }))
   const arriving = { messages, options: submission, isBeside: isBeside(row, store), isThere }
   const found = addresseeOf(arriving, floor, nowMs)
   if (found.to === 'holder') {

@@ -93,8 +93,6 @@ function reasonFor(
   const { isBack, turn, outcome } = of
   if (isBack) return 'returned'
   if (turn.steps.some(monitorReclaims)) return 'monitor'
-  // It may have been there when the message came, and whoever asks may not any more.
-  if (outcome?.ok === false && outcome.error.code === 'tool_not_found') return 'gone'
   const isOut = outcome?.ok === false && outcome.error.code.startsWith('lease_')
   if (isSpent(floor) || isOut) return 'limit'
   return floor.failures >= maxFailures ? 'failed' : undefined
