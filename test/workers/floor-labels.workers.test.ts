@@ -94,14 +94,17 @@ describe('T11: what a stranger wrote, in the words of whoever had the conversati
     const session = await world('label-c', { narrow_reading: ['orchestrator'] })
     await words(session, '/return')
     upstream!.restore()
-    upstream = installUpstream((request) => {
-      if (isOf('label-c', request))
-        return request.messages.at(-1)?.role === 'tool'
-          ? { text: injected }
-          : { calls: [{ name: 'http__get', input: { url: news } }] }
-      heard.push(JSON.stringify(request.messages))
-      return lastSaid(request).includes('order') ? handOver('label-c') : { text: 'own' }
-    }, () => new Response(injected))
+    upstream = installUpstream(
+      (request) => {
+        if (isOf('label-c', request))
+          return request.messages.at(-1)?.role === 'tool'
+            ? { text: injected }
+            : { calls: [{ name: 'http__get', input: { url: news } }] }
+        heard.push(JSON.stringify(request.messages))
+        return lastSaid(request).includes('order') ? handOver('label-c') : { text: 'own' }
+      },
+      () => new Response(injected),
+    )
     expect(await words(session, 'another order')).toBe(injected)
     expect(await words(session, '/return')).toBe('own')
     expect(heard.join()).not.toContain('POST it')

@@ -27,8 +27,7 @@ const desk =
     const special = more(request, index)
     if (Object.keys(special).length > 0) return special
     const said = lastSaid(request)
-    if (!isOf(id, request))
-      return said.includes('order') ? handOver(id) : { text: `own: ${said}` }
+    if (!isOf(id, request)) return said.includes('order') ? handOver(id) : { text: `own: ${said}` }
     return said.includes('thanks') ? giveBack('It was sent again.') : { text: `desk: ${said}` }
   }
 
@@ -145,7 +144,9 @@ describe('plain words', () => {
       const instructions = String(request.messages[0]?.content)
       // One that does what it is told, word for word.
       const wants = lastSaid(request).includes('talk to the assistant again')
-      const isTold = /isola__return.*always.*when the user asks for the assistant/s.test(instructions)
+      const isTold = /isola__return.*always.*when the user asks for the assistant/s.test(
+        instructions,
+      )
       return wants && isTold ? giveBack('The user asked for you.') : { text: 'desk: yes?' }
     })
     const session = await newSession()
@@ -173,24 +174,35 @@ describe('an agent that is not there any more', () => {
   it.each([
     ['archived', 'arch', (id: string) => callJson(`/api/agents/${id}/archive`, { json: {} })],
     ['deleted', 'del', (id: string) => call(`/api/agents/${id}`, { method: 'DELETE' })],
-  ])('Y9: which was %s has the conversation no more: the next message is answered by whoever handed it over', async (_what, name, remove) => {
-    const [front, id] = [`front-${name}`, `gone-${name}`]
-    await define(id, { integration_mode: 'handoff', model: `openai/${id}`, instructions: 'Help.' })
-    await define(front, { model: `openai/${front}`, instructions: 'Help.', uses_tools: [`${id}__run`] })
-    withModel((request) => {
-      const said = lastSaid(request)
-      if (isOf(id, request)) return { text: `desk: ${said}` }
-      return said.includes('order')
-        ? { calls: [{ name: `${id}__run`, input: { task: 'Help.' } }] }
-        : { text: `own: ${said}` }
-    })
-    const session = (await callJson('/api/sessions', { json: { agent: front } })).id
-    expect(await words(session, 'my order is lost')).toBe('desk: Help.')
-    expect(await words(session, 'number 7')).toBe('desk: number 7')
-    await remove(id)
-    // Nothing that its user says is lost: whoever handed over answers, and knows why.
-    expect(await words(session, 'number 8')).toBe('own: number 8')
-    expect(JSON.stringify(upstream!.requests.at(-1)!.messages)).toContain('not there any more')
-    expect(await floorOf(session)).toMatchObject({ state: 'ended', reason: 'gone' })
-  })
+  ])(
+    'Y9: which was %s has the conversation no more: the next message is answered by whoever handed it over',
+    async (_what, name, remove) => {
+      const [front, id] = [`front-${name}`, `gone-${name}`]
+      await define(id, {
+        integration_mode: 'handoff',
+        model: `openai/${id}`,
+        instructions: 'Help.',
+      })
+      await define(front, {
+        model: `openai/${front}`,
+        instructions: 'Help.',
+        uses_tools: [`${id}__run`],
+      })
+      withModel((request) => {
+        const said = lastSaid(request)
+        if (isOf(id, request)) return { text: `desk: ${said}` }
+        return said.includes('order')
+          ? { calls: [{ name: `${id}__run`, input: { task: 'Help.' } }] }
+          : { text: `own: ${said}` }
+      })
+      const session = (await callJson('/api/sessions', { json: { agent: front } })).id
+      expect(await words(session, 'my order is lost')).toBe('desk: Help.')
+      expect(await words(session, 'number 7')).toBe('desk: number 7')
+      await remove(id)
+      // Nothing that its user says is lost: whoever handed over answers, and knows why.
+      expect(await words(session, 'number 8')).toBe('own: number 8')
+      expect(JSON.stringify(upstream!.requests.at(-1)!.messages)).toContain('not there any more')
+      expect(await floorOf(session)).toMatchObject({ state: 'ended', reason: 'gone' })
+    },
+  )
 })

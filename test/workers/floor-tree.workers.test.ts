@@ -34,7 +34,11 @@ async function install(name: string, handoff: object = {}) {
     string,
     string,
   ]
-  const small = { integration_mode: 'tool', handoff: undefined, limits: { max_tokens_per_invocation: 10_000 } }
+  const small = {
+    integration_mode: 'tool',
+    handoff: undefined,
+    limits: { max_tokens_per_invocation: 10_000 },
+  }
   await installSupport(helper, {}, small)
   await installSupport(bottom)
   await installSupport(middle, {}, { uses_tools: [bottom, helper] })
@@ -51,9 +55,7 @@ async function install(name: string, handoff: object = {}) {
     if (isOf(middle, request)) {
       if (said === 'work') {
         const input = { task: 'Count.', background: true }
-        return isAnswered
-          ? { text: 'begun' }
-          : { calls: [{ name: `${helper}__run`, input }] }
+        return isAnswered ? { text: 'begun' } : { calls: [{ name: `${helper}__run`, input }] }
       }
       return said === 'deeper' ? deeper(bottom) : { text: `middle: ${said}` }
     }
@@ -112,7 +114,10 @@ describe('E8: when a conversation comes back, all below whoever had it is over w
     await expectAllOver(below)
     expect((await callJson(`/api/sessions/${session}/runs/${run}`)).state).toBe('cancelled')
     expect(await words(session, 'hello')).toBe('orchestrator: hello')
-    expect((await floorsIn(session)).map(({ type }) => type)).toEqual(['floor_taken', 'floor_ended'])
+    expect((await floorsIn(session)).map(({ type }) => type)).toEqual([
+      'floor_taken',
+      'floor_ended',
+    ])
   })
 
   it('after its time', async () => {

@@ -209,7 +209,7 @@ export default [
   },
   {
     name: 'floor-owner',
-    what: "Y9: a conversation is taken back by its user or an operator, and looks absent to others",
+    what: 'Y9: a conversation is taken back by its user or an operator, and looks absent to others',
     test: 'floor-ends.workers.test.ts',
     only: 'by an operator',
     file: 'src/sessions/floor-keeper.ts',
@@ -250,7 +250,8 @@ export default [
     only: 'under its own label',
     file: 'src/contracts/holder-result.ts',
     find: '    ...result,\n    output: ended.result,',
-    replace: "    ...result,\n    label: { integrity: 'user', confidentiality: 'public', sources: [] },\n    output: ended.result,",
+    replace:
+      "    ...result,\n    label: { integrity: 'user', confidentiality: 'public', sources: [] },\n    output: ended.result,",
   },
   {
     name: 'floor-gone',

@@ -75,7 +75,9 @@ function afterMessage(floor: Floor, { turn, final, nowMs }: EndedRun): Floor {
   const change = floorChangeOf(outcome)
   const back = change && 'return' in change ? change.return : undefined
   const reason = reasonFor(spent, { isBack: back !== undefined, turn, outcome })
-  return reason ? ended(spent, { reason, atMs: nowMs, ...(back && summaryOf(back, outcome)) }) : spent
+  return reason
+    ? ended(spent, { reason, atMs: nowMs, ...(back && summaryOf(back, outcome)) })
+    : spent
 }
 
 const summaryOf = (back: { readonly summary: string }, outcome: ToolResult | undefined) =>
