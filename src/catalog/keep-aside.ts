@@ -49,18 +49,20 @@ export function withResultsAside(
     context: ToolContext,
   ): Promise<ToolResult> {
     const label = joinLabels([result.label ?? yields])
+    const { directCall } = context.options
+    // The user is to hear it as it is, and the model reads it later, if at all.
+    const isSpoken = directCall?.floor !== undefined || (result.ok && result.floor !== undefined)
     // Whoever makes one call has no model that could read anything.
-    if (label.integrity !== 'stranger' || isPaused(result) || context.options.directCall)
+    if (label.integrity !== 'stranger' || isPaused(result) || (directCall && !isSpoken))
       return result
     // What its code was told by other tools counts anyway.
     if (context.inner?.label?.().integrity === 'stranger') return result
-    const content: Json = result.ok
-      ? result.output
-      : { error: { code: result.error.code, message: result.error.message } }
+    const content = contentOf(result)
     const { session, rootSession, run, call } = context
     const kept = { session, rootSession, run, call, label }
     const { handle } = await keep(kept, JSON.stringify(content) ?? 'null')
     if (typeof handle !== 'string') return result
+    if (isSpoken) return { ...result, aside: { output: { handle, note }, label: handleLabel } }
     if (result.ok) return { ...result, output: { handle, note }, label: handleLabel }
     const message = `The tool ${name} failed. What it said of that is kept aside as ${handle}. ${note}`
     return { ...result, error: { ...result.error, message }, label: handleLabel }
@@ -81,5 +83,11 @@ export function withResultsAside(
 }
 
 const isOurs = ({ record }: ToolEntry): boolean => record.tier === 'builtin'
+
+function contentOf(result: ToolResult): Json {
+  if (!result.ok) return { error: { code: result.error.code, message: result.error.message } }
+  const { output, floor } = result
+  return floor && 'return' in floor ? { said: output, summary: floor.return.summary } : output
+}
 
 const isPaused = (result: ToolResult): boolean => !result.ok && result.pause !== undefined

@@ -92,6 +92,7 @@ export function createToolset(
         const missing = wanted.filter((name) => !direct.resolve(name, {}) && !find(name))
         isAway = false
         if (missing.length > 0) await beyond.ready(missing).catch(() => (isAway = true))
+        return isAway ? 'away' : undefined
       },
     }),
     // What was found may be called by its own name too.

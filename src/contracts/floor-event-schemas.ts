@@ -23,7 +23,17 @@ export const floorEventSchemas = {
     'The conversation is back with the session’s own agent; told once of each `floor_taken`.',
     {
       ...floor,
-      reason: z.enum(['returned', 'limit', 'timeout', 'failed', 'monitor', 'user', 'operator']),
+      reason: z.enum([
+        'returned',
+        'limit',
+        'timeout',
+        'failed',
+        'monitor',
+        'user',
+        'operator',
+        'revoked',
+        'gone',
+      ]),
       by: text.exactOptional().describe('the operator who took it back'),
       messages: number.describe('how many it answered, and what they took with everything below'),
       tokens: number,

@@ -41,6 +41,8 @@ export type FloorEnding =
   | 'monitor'
   | 'user'
   | 'operator'
+  | 'revoked'
+  | 'gone'
 
 /** Who has a conversation, on which lease, until when; and how that ended. */
 export interface Floor {
@@ -48,6 +50,8 @@ export interface Floor {
   readonly id: string
   /** The name of a tool: a session knows no more of it. */
   readonly holder: string
+  /** The call in which it was taken; absent in one that an older version wrote. */
+  readonly call?: string
   readonly terms: FloorTerms
   readonly sinceMs: number
   readonly untilMs: number
@@ -63,6 +67,8 @@ export interface Floor {
     readonly reason: FloorEnding
     readonly atMs: number
     readonly summary?: string
+    /** Of a summary that is kept aside, of which only where that is is known; that of all it said if absent. */
+    readonly label?: Label
     /** The operator who took it back. */
     readonly by?: string
   }

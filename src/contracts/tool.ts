@@ -158,6 +158,7 @@ export type ToolResult =
       readonly shows?: ShownTools
       /** Whatever its tool is, the host says so: the conversation is its tool's from here on, or is given back. */
       readonly floor?: FloorChange
+      readonly aside?: KeptAside | undefined
     }
   | {
       readonly ok: false
@@ -168,7 +169,14 @@ export type ToolResult =
       /** With the code `tool_pending` only: the outcome comes from outside, and the run is parked for it. */
       readonly pause?: PauseRequest
       readonly shows?: ShownTools
+      readonly aside?: KeptAside | undefined
     }
+
+/** What a model reads in place of what whoever has the conversation said to the user: that hears the words, it does not. */
+export interface KeptAside {
+  readonly output: Json
+  readonly label: Label
+}
 
 /** The tools whose definitions whoever reads a result sees in it: by name, `definitionHash` of what is shown. Only the core says so. */
 export type ShownTools = Readonly<Record<string, string>>
@@ -218,11 +226,11 @@ export interface Toolset {
   readonly definitions: readonly ToolDefinition[]
   /**
    * Looks up what these calls name and is not here yet, so that `resolve` finds it. Never rejects: what cannot be looked
-   * up is not found. Absent where all there is is here.
+   * up is not found, and `away` says that nobody could be asked. Absent where all there is is here.
    */
   readonly ready?: (
     calls: readonly { readonly toolId: string; readonly input: JsonObject }[],
-  ) => Promise<void>
+  ) => Promise<void | 'away'>
   /**
    * The entry a call means, with the input for it; `undefined` if this agent has no such tool.
    * A tool that stands for another (`isola__call`) resolves to that other one.

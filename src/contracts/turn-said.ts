@@ -64,7 +64,8 @@ const decidedByPerson = (event: SessionEvent): readonly string[] =>
 function answerOf(call: CallRecord, isDecided: boolean, turn: Said): Message {
   const { outcome } = call
   // A turn without one was written by an older version, and nobody knows of what.
-  const label = turn.label && (outcome ? labelOfResult(outcome) : ownLabel)
+  const { aside } = outcome ?? {}
+  const label = aside?.label ?? (turn.label && (outcome ? labelOfResult(outcome) : ownLabel))
   const mark = isDecided ? ({ decided: true } as const) : {}
   const base = {
     role: 'tool',
@@ -75,12 +76,12 @@ function answerOf(call: CallRecord, isDecided: boolean, turn: Said): Message {
   } as const
   if (outcome?.ok) {
     const taint = outcome.taint ?? [`tool:${call.tool}` as const]
-    return { ...base, output: outcome.output, isError: false, taint }
+    return { ...base, output: aside?.output ?? outcome.output, isError: false, taint }
   }
   const error = outcome?.error ?? (call.pause ? stillWaiting : noOutcome)
   return {
     ...base,
-    output: { error: { code: error.code, message: error.message } },
+    output: aside?.output ?? { error: { code: error.code, message: error.message } },
     isError: true,
     taint: [`tool:${call.tool}`],
   }

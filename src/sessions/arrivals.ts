@@ -7,6 +7,8 @@ import type { SteerReceipt } from '#contracts/submission.ts'
 import { spendingOf } from './log/views.ts'
 import type { Submissions } from './submissions.ts'
 import type { Scope } from './scope.ts'
+import type { FloorKeeper } from './floor-keeper.ts'
+import { isOfCall } from './runs/cancelling.ts'
 import { undecidedOf } from './storage/open-pauses.ts'
 import { stopped } from './upkeep/subtree.ts'
 import { beginByOutcome, dropBegun } from './waiting/outcome-runs.ts'
@@ -43,7 +45,11 @@ export interface Arrivals {
   readonly spentBy: (run: string) => RunSpending
 }
 
-export function createArrivals(scope: Scope, admit: Submissions['admit']): Arrivals {
+export function createArrivals(
+  scope: Scope,
+  admit: Submissions['admit'],
+  { revoke }: Pick<FloorKeeper, 'revoke'>,
+): Arrivals {
   const { runtime, parts, own, row, view, refuseWhileDeleting } = scope
   return {
     steer(principal, run, message, idempotencyKey) {
@@ -89,7 +95,9 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       return view(run)
     },
     async cancelCall(parentRun, call, reason) {
-      const { runs, todo, upkeep } = parts()
+      const { runs, todo, upkeep, store } = parts()
+      // The call that made this session: whatever came to it since was for that call.
+      if (isOfCall(parentRun, call)(store.session() ?? {})) return revoke(reason)
       const started = runs.cancelCall(parentRun, call, reason)
       if (started.length === 0) {
         todo.bury({ parentRun, call, reason, atMs: runtime.clock.nowMs() })

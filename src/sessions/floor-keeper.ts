@@ -6,6 +6,7 @@ import type { Submissions } from './submissions.ts'
 import { isPassedOn, reclaimFloor } from './floor/floors.ts'
 import { isHeld } from './floor/message-router.ts'
 import { floorKey, noteOf } from './floor/note.ts'
+import { cancelBackground } from './floor/revoke.ts'
 
 /** Who takes a conversation back, besides whoever has it. */
 export interface FloorKeeper {
@@ -13,6 +14,8 @@ export interface FloorKeeper {
   readonly reclaim: (principal: string, by: string | undefined) => FloorView
   /** Its time is looked at. @returns When to come back, if somebody has the conversation. */
   readonly expire: () => number | undefined
+  /** Whoever began this session is done with it: all that works in it and below it is over. Resolves once it is. */
+  readonly revoke: (reason: string) => Promise<void>
 }
 
 export function createFloorKeeper(
@@ -24,8 +27,8 @@ export function createFloorKeeper(
   /** Puts its end on record at once, in a run of its own. Where that cannot be, the next run does. */
   const announce = (floor: Floor): void => {
     const row = parts().store.findRun(floor.id)
-    if (!row || row.submission.lineage) return
-    const { principal, trace, key, grant, dayLimits, agent } = row.submission
+    if (!row) return
+    const { principal, trace, key, grant, dayLimits, agent, lineage } = row.submission
     const kept = {
       principal,
       trace,
@@ -33,6 +36,7 @@ export function createFloorKeeper(
       ...(key && { key }),
       ...(grant && { grant }),
       ...(dayLimits && { dayLimits }),
+      ...(lineage && { lineage }),
     }
     const request = toRepeated(kept, {
       under: floorKey(floor),
@@ -46,7 +50,10 @@ export function createFloorKeeper(
   }
   const end = (reason: FloorEnding, by?: string): Floor | undefined => {
     const floor = reclaimFloor({ reason, by }, { ...parts(), runtime })
-    if (floor) announce(floor)
+    if (floor) {
+      announce(floor)
+      parts().upkeep.carry()
+    }
     return floor
   }
 
@@ -68,6 +75,14 @@ export function createFloorKeeper(
       if (nowMs < floor.untilMs) return floor.untilMs
       end('timeout')
       return undefined
+    },
+    async revoke(reason) {
+      const { runs, upkeep } = parts()
+      // First: what ends now may hand over or begin something with its last turn.
+      await runs.cancelAll(reason)
+      end('revoked')
+      cancelBackground(parts())
+      upkeep.carry()
     },
   }
 }

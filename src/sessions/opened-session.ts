@@ -99,7 +99,7 @@ export function openSession(
     submissions,
     floors,
     readers: createReaders(scope),
-    arrivals: createArrivals(scope, submissions.admit),
+    arrivals: createArrivals(scope, submissions.admit, floors),
     contexts: createContexts(scope, submissions),
     changes: createChanges(scope, { ending, onCreated: (session) => void (id = session) }),
     parts: () => parts,

@@ -74,7 +74,7 @@ export function describeFloor(name: string, harness: FloorHarness): void {
     return settleFloor(floor, { ...about, turn, final: result })
   }
   const addressee = (floor: Floor | undefined) =>
-    addresseeOf({ messages: [], options: {}, isBeside: false }, floor, 1).to
+    addresseeOf({ messages: [], options: {}, isBeside: false, isThere: () => true }, floor, 1).to
 
   describe(`the floor, ${name}`, () => {
     it('Y9, X1: takes the conversation: its words end the run, and no model is asked again', async () => {

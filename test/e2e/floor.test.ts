@@ -42,7 +42,7 @@ beforeAll(async () => {
   model = await startModelServer({
     script: async ({ body: { model: name, messages } }) => {
       const said = String(messages.findLast(({ role }) => role === 'user')?.content)
-      if (said === 'it was red') await gate
+      if (said === 'it was red' || said === 'wait for it') await gate
       return reply(name, said)
     },
   })
@@ -175,4 +175,48 @@ it('Y9, Y24, Y27, X1, E8: ten messages with two handoffs, one returned and one t
     .filter(({ type }: Answer) => type === 'model_called')
     .reduce((sum: number, { data }: Answer) => sum + data.inputTokens + data.outputTokens, 0)
   expect(tree.usage.tokens).toBe(own + orders.usage.tokens + bills.usage.tokens)
+})
+
+/** What a stream of a chat says. */
+const heard = async (response: Promise<Response>): Promise<string> =>
+  [...(await (await response).text()).matchAll(/^data: (\{.*)$/gm)]
+    .map(([, json = '']) => (JSON.parse(json) as Answer).choices[0]?.delta.content ?? '')
+    .join('')
+
+it('E8: a client that goes away ends its message and not the conversation, and an operator takes that back', async () => {
+  gate = new Promise(() => {})
+  const closing = new AbortController()
+  const chat = (content: string, signal?: AbortSignal) =>
+    fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      ...(signal && { signal }),
+      headers: {
+        authorization: `Bearer ${server.key}`,
+        'content-type': 'application/json',
+        'x-isola-session': 'leaves',
+      },
+      body: JSON.stringify({
+        model: 'orchestrator',
+        stream: true,
+        messages: [{ role: 'user', content }],
+      }),
+    })
+  expect(await heard(chat('an order again'))).toBe('orders: an order again')
+  const left = await chat('wait for it', closing.signal)
+  const session = left.headers.get('x-isola-session') ?? ''
+  await vi.waitFor(() => {
+    expect(JSON.stringify(model.requests.at(-1)?.body.messages.at(-1))).toContain('wait for it')
+  }, patience)
+  closing.abort()
+  await vi.waitFor(async () => {
+    const { runs, children, floor } = await ask(`/api/sessions/${session}`)
+    expect([runs[1].state, children[0].runs[1].state]).toEqual(['cancelled', 'cancelled'])
+    expect(floor.state).toBe('held')
+  }, patience)
+  gate = undefined
+  expect(await heard(chat('number 7'))).toBe('orders: number 7')
+  expect(await isola('session', 'reclaim', session)).toContain('orders__run')
+  expect(await isola('session', 'show', session)).toContain('had the conversation until')
+  expect(await heard(chat('hello'))).toBe('orchestrator: hello')
+  await expect(isola('session', 'reclaim', session)).rejects.toThrow('own agent')
 })

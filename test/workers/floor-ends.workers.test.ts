@@ -235,7 +235,7 @@ describe('Y16: on the surfaces', () => {
     expect((await eventsOf(session)).filter(({ type }) => type === 'message_delta')).toEqual([])
   })
 
-  it('E8: a closed stream cancels the message and the agent’s work, and the conversation stays with it', async () => {
+  it('E8: a message that is cancelled ends the agent’s work too, and the conversation stays with it', async () => {
     await installSupport('desk-v')
     const { promise: never } = Promise.withResolvers<void>()
     withModel(

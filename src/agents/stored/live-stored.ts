@@ -71,15 +71,16 @@ export function createLiveStored<T extends StoredCatalog>(
       return {
         ...toolset,
         async ready(calls) {
-          await toolset.ready?.(calls)
+          let away = await toolset.ready?.(calls)
           for (const { toolId, input } of calls) {
             const name = nameIn(toolId, input)
             if (!name.endsWith(suffix) || found.has(name) || toolset.resolve(name, {})) continue
-            const agent = await find(principal, name.slice(0, -suffix.length)).catch(
-              () => undefined,
-            )
+            const agent = await find(principal, name.slice(0, -suffix.length)).catch(() => {
+              away = 'away'
+            })
             if (agent) found.set(name, base.stored.entryOf(agent))
           }
+          return away
         },
         resolve(name, input) {
           const own = toolset.resolve(name, input)

@@ -5,15 +5,16 @@ import { narrower, type Limits } from '#contracts/lease.ts'
 import { labelOf } from '#contracts/message-label.ts'
 import { toRunOptions, type RunOptions } from '#contracts/run-options.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
+import type { Toolset } from '#contracts/tool.ts'
 import { runBefore } from '../storage/run-order.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 import { addresseeOf, isHeld, leftOf, textOf } from './message-router.ts'
 import { floorKey, noteOf } from './note.ts'
+import { keepFloor, type RevokeParts } from './revoke.ts'
 import { beforeLast, ended, settleFloor } from './settle.ts'
 
-export interface FloorParts {
-  readonly store: SessionStore
+export interface FloorParts extends RevokeParts {
   readonly runtime: Pick<SessionRuntime, 'clock'>
 }
 
@@ -35,14 +36,33 @@ const isBeside = (row: RunRow, store: SessionStore): boolean => {
   )
 }
 
+/** Looks for whoever has the conversation among the tools of a run; where nobody can say, it is there. */
+export async function lookFor(toolset: Toolset, { store }: Pick<FloorParts, 'store'>) {
+  const floor = store.floor()
+  if (!isHeld(floor)) return () => true
+  const ways = [floor.holder, 'isola__call'].map((toolId) => {
+    return { toolId, input: { name: floor.holder, input: {} } }
+  })
+  const isAway = (await toolset.ready?.(ways)) === 'away'
+  // Another one may have it by the time it is asked.
+  return (holder: string) =>
+    isAway ||
+    holder !== floor.holder ||
+    ways.some(({ toolId, input }) => toolset.resolve(toolId, input) !== undefined)
+}
+
 /** Decides, when a run begins to work, whose its message is. Ends what is over by then. */
-export function addressed(row: RunRow, { store, runtime }: FloorParts): Begun {
+export function addressed(
+  row: RunRow,
+  parts: FloorParts & { readonly isThere: (holder: string) => boolean },
+): Begun {
+  const { store, runtime, isThere } = parts
   const floor = store.floor()
   if (!floor) return {}
   const { submission } = row
   const { messages } = submission
   const nowMs = runtime.clock.nowMs()
-  const arriving = { messages, options: submission, isBeside: isBeside(row, store) }
+  const arriving = { messages, options: submission, isBeside: isBeside(row, store), isThere }
   const found = addresseeOf(arriving, floor, nowMs)
   if (found.to === 'holder') {
     const { id, holder, terms } = floor
@@ -51,7 +71,7 @@ export function addressed(row: RunRow, { store, runtime }: FloorParts): Begun {
     return { passedOn: { id, holder, input, monitor, label, ...(memo && { memo }) } }
   }
   const now = found.ends ? ended(floor, { reason: found.ends, atMs: nowMs }) : floor
-  if (now !== floor) store.writeFloor(now)
+  if (now !== floor) keepFloor(now, parts)
   const isSilent = (submission.compact ?? submission.directCall ?? submission.isNote) !== undefined
   if (!now.end || now.isNoted || arriving.isBeside || isSilent) return {}
   return { handedBack: { floor: now.id, message: noteOf(now) } }
@@ -90,8 +110,9 @@ interface Settled {
 export function withFloor(
   row: RunRow,
   turn: TurnRecord,
-  { store, runtime, nextSeq }: FloorParts & { readonly nextSeq: () => number },
+  parts: FloorParts & { readonly nextSeq: () => number },
 ): Settled {
+  const { store, runtime, nextSeq } = parts
   const { final } = turn
   const asItIs: Settled = { turn, write: (work) => work() }
   if (!final) return asItIs
@@ -110,7 +131,7 @@ export function withFloor(
     write: (work) =>
       store.together(() => {
         work()
-        store.writeFloor(settled.floor)
+        keepFloor(settled.floor, parts)
       }),
   }
 }
@@ -136,13 +157,14 @@ export function reclaimFloor(
 /** @returns The floor that ended; nothing if nobody had the conversation. */
 function endFloor(
   end: { readonly reason: FloorEnding; readonly by?: string | undefined },
-  { store, runtime }: FloorParts,
+  parts: FloorParts,
 ): Floor | undefined {
+  const { store, runtime } = parts
   const floor = store.floor()
   if (!isHeld(floor)) return undefined
   const { reason, by } = end
   const over = ended(floor, { reason, atMs: runtime.clock.nowMs(), ...(by && { by }) })
-  store.writeFloor(over)
+  keepFloor(over, parts)
   return over
 }
 

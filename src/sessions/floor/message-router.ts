@@ -11,6 +11,8 @@ export interface Arriving {
   readonly options: Pick<RunOptions, 'compact' | 'isNote' | 'directCall'>
   /** The outcome of work in the background began it, or it goes on from an earlier place than the end. */
   readonly isBeside: boolean
+  /** Whether a tool of this name can be called. */
+  readonly isThere: (holder: string) => boolean
 }
 
 /** Whose a message is. `ends`: the conversation is nobody's any more, and its session's agent answers. */
@@ -30,7 +32,7 @@ export function addresseeOf(message: Arriving, floor: Floor | undefined, nowMs: 
   if (isReturn(message.messages)) return { to: 'agent', ends: 'user' }
   if (nowMs >= floor.untilMs) return { to: 'agent', ends: 'timeout' }
   if (isSpent(floor)) return { to: 'agent', ends: 'limit' }
-  return { to: 'holder', floor }
+  return message.isThere(floor.holder) ? { to: 'holder', floor } : { to: 'agent', ends: 'gone' }
 }
 
 export const isReturn = (messages: readonly Message[]): boolean =>

@@ -1,11 +1,12 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import type { Floor, FloorEnding, FloorTerms } from '#contracts/floor.ts'
-import { floorChangeOf } from '#contracts/holder-result.ts'
+import { floorChangeOf, wordsOf } from '#contracts/holder-result.ts'
 import type { EventDraft, SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { joinLabels, labelOfResult, ownLabel } from '#contracts/label.ts'
 import { unlimited } from '#contracts/lease.ts'
 import { monitorReclaims } from '#contracts/floor-monitor.ts'
+import type { ToolResult } from '#contracts/tool.ts'
 import { isSpent } from './message-router.ts'
 
 /** So many messages in a row that it could not answer: the conversation is taken back. */
@@ -75,9 +76,14 @@ function afterMessage(floor: Floor, { turn, final, nowMs }: EndedRun): Floor {
   const back = change && 'return' in change ? change.return : undefined
   const reason = reasonFor(spent, { isBack: back !== undefined, turn, outcome })
   return reason
-    ? ended(spent, { reason, atMs: nowMs, ...(back && { summary: back.summary }) })
+    ? ended(spent, { reason, atMs: nowMs, ...(back && summaryOf(back, outcome)) })
     : spent
 }
+
+const summaryOf = (back: { readonly summary: string }, outcome: ToolResult | undefined) =>
+  outcome?.aside
+    ? { summary: wordsOf(outcome.aside.output), label: outcome.aside.label }
+    : { summary: back.summary }
 
 function reasonFor(
   floor: Floor,
@@ -97,7 +103,7 @@ function reasonFor(
 /** By the first call that takes it, in a run that completed with that. */
 function takenBy({ run, mayHandOff, turn, final, nowMs }: EndedRun): Floor | undefined {
   if (!mayHandOff || final.state !== 'completed') return undefined
-  for (const { tool: holder, outcome } of turn.calls) {
+  for (const { id: call, tool: holder, outcome } of turn.calls) {
     const change = floorChangeOf(outcome)
     if (!outcome || !change || !('take' in change)) continue
     const terms = bounded(change.take)
@@ -106,6 +112,7 @@ function takenBy({ run, mayHandOff, turn, final, nowMs }: EndedRun): Floor | und
     return {
       id: run,
       holder,
+      call,
       terms,
       ...times,
       ...none,

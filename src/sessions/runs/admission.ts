@@ -17,6 +17,7 @@ import { bodyHashOf } from './body-hash.ts'
 import { loadAgent } from './load-agent.ts'
 import type { LiveRun } from './live-run.ts'
 import type { Audience, NewRun, Runs } from './runs.ts'
+import type { Children } from '../storage/children.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { Todo } from '../storage/todo.ts'
 
@@ -28,6 +29,7 @@ export interface AdmissionOptions {
   readonly store: SessionStore
   readonly runs: Runs
   readonly todo: Todo
+  readonly children: Children
   readonly session: string
   /** Whether the text is read as it arrives, or only the result. */
   readonly audience: Audience

@@ -72,7 +72,8 @@ export function createCancelling(options: CancellingOptions): Cancelling {
   }
 }
 
-const isOfCall =
+/** What the call of a run elsewhere asked for. */
+export const isOfCall =
   (parentRun: string, call: string) =>
   ({ lineage }: { readonly lineage?: Lineage | undefined }): boolean =>
     lineage?.parentRun === parentRun && lineage.parentCall === call

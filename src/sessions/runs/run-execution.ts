@@ -23,6 +23,7 @@ import { review } from './review.ts'
 import { runBefore } from '../storage/run-order.ts'
 import type { RunBill } from './run-bill.ts'
 import type { SessionStore } from '../storage/store.ts'
+import type { Todo } from '../storage/todo.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import type { Transcript } from '../log/transcript.ts'
@@ -31,6 +32,7 @@ import { createKnownTools } from './known-tools.ts'
 export interface ExecutionOptions {
   readonly runtime: SessionRuntime
   readonly store: SessionStore
+  readonly todo: Todo
   readonly children: Children
   readonly hub: StreamHub
   readonly transcript: Transcript

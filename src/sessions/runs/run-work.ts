@@ -3,7 +3,7 @@ import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ReadyAgent } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
-import { addressed, withinFloor } from '../floor/floors.ts'
+import { addressed, lookFor, withinFloor } from '../floor/floors.ts'
 import { runStarted } from '../log/log-view.ts'
 import { pinnedIn } from '../storage/run-pin.ts'
 import { isStorageFault } from '../storage/storage-fault.ts'
@@ -26,6 +26,7 @@ const maxLeaseTries = 5
 type Shared =
   | 'runtime'
   | 'store'
+  | 'todo'
   | 'children'
   | 'hub'
   | 'transcript'
@@ -91,9 +92,10 @@ export function createRunWork(options: RunWorkOptions): RunWork {
     row = { ...row, ...more }
     if (isStored()) end.change(before, more)
   }
-  const begin = () => {
+  const begin = (isThere = (_holder: string) => true) => {
     if (row.startSeq !== undefined) return
-    change({ startSeq: places.next(), startedAtMs: clock.nowMs(), ...addressed(row, options) })
+    const begun = addressed(row, { ...options, isThere })
+    change({ startSeq: places.next(), startedAtMs: clock.nowMs(), ...begun })
     if (isStored()) hub.publish(runStarted(row))
     // Whoever takes the conversation back finds what is passed on, and cancels it.
     else if (row.passedOn) acceptance.persist()
@@ -113,7 +115,7 @@ export function createRunWork(options: RunWorkOptions): RunWork {
       const remembered = memoryOf(row, ready, options)
       const recalled = row.recalled ?? (await remembered.recall())
       if (recalled && !row.recalled) change({ recalled })
-      begin()
+      begin(await lookFor(ready.toolset, options))
       const outcome = await executeRun(
         { ...ready, spec: { ...ready.spec, limits: withinFloor(limits, row, store) } },
         {

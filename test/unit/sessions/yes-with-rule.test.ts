@@ -44,7 +44,7 @@ async function setUp(add: (rule: ApprovalRule) => Promise<void>) {
     isDeleting: () => false,
     sync: async () => {},
   })
-  const arrivals = createArrivals(scope, () => never)
+  const arrivals = createArrivals(scope, () => never, { revoke: () => never })
   const yes = (at: number) =>
     arrivals.decide('operator', outcome.id, {
       call: pauses[at]!.call,

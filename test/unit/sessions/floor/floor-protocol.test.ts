@@ -86,7 +86,7 @@ const added = (all: World['answers'], message: number, one: string): World['answ
 
 /** A message begins to be worked on, or goes on after a crash. */
 function address(world: World, message: number, variant: Variant): World {
-  const arriving = { messages: [], options: {}, isBeside: false }
+  const arriving = { messages: [], options: {}, isBeside: false, isThere: () => true }
   const found = addresseeOf(arriving, world.floor ?? undefined, world.now)
   const live = { message, share: 0, isHeard: false, isCancelled: false }
   if (found.to === 'holder') {
