@@ -167,7 +167,7 @@ function toListing({ id, owner, state, inForce, newest, createdAtMs }: StoredAge
 }
 
 function toVersion(
-  { asker: _, ...version }: AgentVersion,
+  { asker: _asker, ...version }: AgentVersion,
   { inForce }: StoredAgent,
 ): AgentVersionView {
   const { approvedBy, needs, definition } = version
