@@ -206,7 +206,9 @@ function composeWork(parts: WorkParts) {
   const memory = composeMemory({ ...stored, askProvider })
   const remembersOf: ReturnType<typeof composeAgents>['remembersOf'] = (...of) =>
     agents.remembersOf(...of)
-  const knowledgeTools = memory.knowledgeTools(async (...of) => (await remembersOf(...of))?.knowledge)
+  const knowledgeTools = memory.knowledgeTools(
+    async (...of) => (await remembersOf(...of))?.knowledge,
+  )
   const plugins = composePlugins({
     ...common,
     installed,

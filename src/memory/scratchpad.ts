@@ -22,7 +22,9 @@ export interface ScratchpadDeps {
  * `append` answers the entry that the storage made, first of `entries`.
  */
 export function createScratchpad({ storage, buildIndex, streamOf }: ScratchpadDeps): MemoryClient {
-  const boundsOf = async (stream: string | undefined): Promise<Omit<StreamBounds, 'max_chars'> & Partial<StreamBounds>> =>
+  const boundsOf = async (
+    stream: string | undefined,
+  ): Promise<Omit<StreamBounds, 'max_chars'> & Partial<StreamBounds>> =>
     stream === undefined ? { space: 'memory', max_items: maxEntries } : streamOf(String(stream))
   const read = async (limit: number, stream?: string): Promise<readonly MemoryEntry[]> => {
     const { space } = await boundsOf(stream)

@@ -35,7 +35,14 @@ import { toToolEntries } from './tools/tool-entries.ts'
 
 type Given = Pick<
   CapabilityDeps,
-  'sessions' | 'createMemory' | 'memoryOf' | 'longTerm' | 'send' | 'checkUrl' | 'readSecrets' | 'validator'
+  | 'sessions'
+  | 'createMemory'
+  | 'memoryOf'
+  | 'longTerm'
+  | 'send'
+  | 'checkUrl'
+  | 'readSecrets'
+  | 'validator'
 >
 type ScopedParts = Parameters<typeof createScopedStorage>[0]
 

@@ -68,7 +68,8 @@ export function createCapabilityDeps({ fetch, ...overrides }: FakeDeps = {}): Ca
     sessions: createFakeGateway(),
     longTerm: createFakeLongTerm(),
     memoryOf: async () => undefined,
-    createMemory: (storage, streamOf) => createScratchpad({ storage, streamOf, buildIndex: createSearchIndex }),
+    createMemory: (storage, streamOf) =>
+      createScratchpad({ storage, streamOf, buildIndex: createSearchIndex }),
     ...outboundOver(fetch ?? noNetwork, { sleep: () => new Promise(() => {}) }),
     network: { rule: async () => ({ hosts: ['*'], elsewhere: 'ask' }), ownHosts: [] },
     databases: new Map(),

@@ -18,7 +18,10 @@ const routes: Readonly<Record<string, readonly string[] | { readonly not: string
   'GET /api/operator/memory/{principal}': { not: 'how much, never what' },
 }
 const tools: Readonly<Record<string, readonly object[] | { readonly not: string }>> = {
-  memory__recall: [{ scope: 'all', query: 'quince' }, { scope: 'all', limit: 50 }],
+  memory__recall: [
+    { scope: 'all', query: 'quince' },
+    { scope: 'all', limit: 50 },
+  ],
   knowledge__search: [{ query: 'quince', limit: 10 }],
   memory__note: { not: 'writes' },
   memory__clear: { not: 'writes' },

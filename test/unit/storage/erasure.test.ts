@@ -58,9 +58,7 @@ describe('I21: what becomes of a person in D1', () => {
     }
     expect(await once()).toBe(8)
     const tables = ['principals', 'keys', 'secrets', 'generation_parts', 'agents', 'agent_versions']
-    const all = tables.flatMap((table) =>
-      sqlite.prepare(`SELECT * FROM ${table}`).all(),
-    )
+    const all = tables.flatMap((table) => sqlite.prepare(`SELECT * FROM ${table}`).all())
     expect(JSON.stringify(all)).not.toMatch(/ann\b/)
     expect(all).toHaveLength(7)
     // The id stays taken, as after any deletion.
