@@ -25,7 +25,9 @@ const register: Plugin = () => ({
         const found = await memory.recall(isSearch ? query : undefined, { ...scopes, limit })
         return { notes: found.map(toOutput) }
       }
-      const notes = isSearch ? await memory.search(query, { limit, ...of }) : await memory.read({ limit, ...of })
+      const notes = isSearch
+        ? await memory.search(query, { limit, ...of })
+        : await memory.read({ limit, ...of })
       return { notes: notes.map(({ id, text, atMs }) => ({ id, text, at_ms: atMs })) }
     },
     async clear(of, { memory }) {
