@@ -21,10 +21,7 @@ interface RecordRow {
  * The record: what happened stays, in its place and with its numbers. What a person did loses its texts and has a
  * pseudonym for a name; where others are told to have done something about the person, the name alone is replaced.
  */
-export function createRecordPlaces(
-  database: Database,
-  sha256: (text: string) => string,
-): readonly ErasurePlace[] {
+export function createRecordPlaces(database: Database): readonly ErasurePlace[] {
   const read = async <Row>(sql: string, ...values: (string | number)[]) =>
     (
       await reached(() =>
@@ -51,7 +48,8 @@ export function createRecordPlaces(
       if (last === null) return { erased: 0 }
       const rows = await read<RecordRow>(
         `SELECT id, principal, ${column} AS told FROM ${name}
-          WHERE id > ?1 AND id <= ?2 AND (principal = ?3 OR instr(${column}, ?4) > 0 OR instr(${column}, ?5) > 0)`,
+          WHERE id > ?1 AND id <= ?2 AND (principal = ?3 OR instr(${column}, ?4) > 0 OR instr(${column}, ?5) > 0
+            OR instr(${column}, ?6) > 0)`,
         after,
         last,
         person.principal,
@@ -59,9 +57,9 @@ export function createRecordPlaces(
       )
       for (let at = 0; at < rows.length; at += writtenAtOnce) {
         const some = rows.slice(at, at + writtenAtOnce).map((row) => {
-          const { principal, told, hash } = erasedRow(row, person, sha256)
+          const { principal, told } = erasedRow(row, person)
           const sql = `UPDATE ${name} SET (principal, ${column}, erased) = (?2, ?3, coalesce(erased || ' ', '') || ?4) WHERE id = ?1`
-          return database.prepare(sql).bind(row.id, principal, told, hash)
+          return database.prepare(sql).bind(row.id, principal, told, person.pseudonym)
         })
         await reached(() => database.batch(some))
       }
@@ -73,9 +71,7 @@ export function createRecordPlaces(
 function erasedRow(
   { principal, told }: RecordRow,
   person: ErasedPerson,
-  sha256: (text: string) => string,
-): { readonly principal: string; readonly told: string; readonly hash: string } {
-  const hash = sha256(told)
+): { readonly principal: string; readonly told: string } {
   const isTheirs = principal === person.principal
   const value = JSON.parse(told) as Json
   const names = namesOf(person.principal)
@@ -83,13 +79,14 @@ function erasedRow(
   const less = JSON.stringify(isTheirs || isAbout ? cut(value) : value)
   const instead = namesOf(person.pseudonym)
   const named = names.reduce((text, name, at) => text.replaceAll(name, instead[at]!), less)
-  return { principal: isTheirs ? person.pseudonym : principal, told: named, hash }
+  return { principal: isTheirs ? person.pseudonym : principal, told: named }
 }
 
-/** As JSON has it: by itself, and as the owner of a schedule. */
-const namesOf = (principal: string): readonly [string, string] => [
+/** As JSON has it: by itself, as the owner of a schedule, and where it is said with whom an agent is shared. */
+const namesOf = (principal: string): readonly [string, string, string] => [
   JSON.stringify(principal),
   JSON.stringify(`principal:${principal}`),
+  `"share ${principal}: `,
 ]
 
 /** Of the deployment's own events: whom they are about. */

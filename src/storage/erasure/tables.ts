@@ -2,8 +2,12 @@
 export interface ErasedTable {
   /** Rows with the person in this column go. */
   readonly rows?: string
+  /** Rows go for which this holds; the person is `?1`. */
+  readonly where?: string
   /** The person becomes a pseudonym in these, whether it is the whole value or a text in JSON. */
   readonly names?: readonly string[]
+  /** What else becomes of a row whose name is replaced. */
+  readonly set?: string
   /** Or why nothing is done about it in here. */
   readonly not?: string
 }
@@ -22,6 +26,12 @@ export const erasedTables: Readonly<Record<string, ErasedTable>> = {
   skill_drafts: { rows: 'principal', names: ['promoted_by'] },
   memory_owners: { rows: 'principal' },
   principals: { rows: 'id' },
+  // An agent of theirs goes; its id stays taken. In those of others an entry that allowed them something allows nobody.
+  agent_versions: {
+    where: 'agent IN (SELECT id FROM agents WHERE owner = ?1)',
+    names: ['body', 'approved_by'],
+  },
+  agents: { names: ['owner'], set: `state = 'deleted', version = 0, newest = 0` },
   // What somebody brought or decided for everybody stays.
   plugin_versions: { names: ['installed_by'] },
   skill_versions: { names: ['installed_by'] },
