@@ -25,7 +25,7 @@ export function createFloorKeeper(
   const announce = (floor: Floor): void => {
     const row = parts().store.findRun(floor.id)
     if (!row || row.submission.lineage) return
-    const { principal, trace, key, grant, dayLimits, agent } = row.submission
+    const { principal, trace, key, grant, dayLimits, agent, chain } = row.submission
     const kept = {
       principal,
       trace,
@@ -33,6 +33,7 @@ export function createFloorKeeper(
       ...(key && { key }),
       ...(grant && { grant }),
       ...(dayLimits && { dayLimits }),
+      ...(chain && { chain }),
     }
     const request = toRepeated(kept, {
       under: floorKey(floor),
