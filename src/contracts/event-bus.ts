@@ -1,3 +1,4 @@
+import type { Counted } from './audit-sink.ts'
 import type { JsonObject } from './json.ts'
 import type { Label } from './label.ts'
 
@@ -45,6 +46,7 @@ export interface EventBus {
   /** Whose objects keep a subscription that may want it, for each event by its id. */
   readonly ownersOf: (
     events: readonly Emitted[],
+    counted?: Counted,
   ) => Promise<ReadonlyMap<string, readonly SubscriptionOwner[]>>
   /** Told twice it is heard once. */
   readonly tell: (owner: SubscriptionOwner, event: Emitted) => Promise<void>
