@@ -20,7 +20,7 @@ export const scheduleEventSchemas = {
   }),
   schedule_resumed: kind('A schedule goes on.', aSchedule),
   schedule_removed: kind('A schedule was taken away.', aSchedule),
-  subscription_stopped: kind('An event began no run, for this reason.', {
+  subscription_stopped: kind('An event began no run, for this reason: the first of it within an hour.', {
     ...aSchedule,
     event: text.describe('its id: the session and the place in its log'),
     eventName: text,

@@ -1,10 +1,9 @@
 import type { AgentSchedules, ScheduledAgent } from '#contracts/agent-schedules.ts'
-import { errorCode } from '#contracts/errors.ts'
-import { lengthPrefixed } from '#contracts/naming.ts'
 import type { ScheduleGateway } from '#contracts/schedule-object.ts'
 import { sameWhen, toScheduleSpec, toWhen } from '#contracts/schedule-spec.ts'
 import type { ScheduleChanger, ScheduleView } from '#contracts/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
+import { idFrom, ifThere } from './own-schedules.ts'
 
 export interface AgentSchedulesDeps extends Pick<Sources, 'sha256' | 'clock'> {
   readonly gateway: Pick<ScheduleGateway, 'ask'>
@@ -15,13 +14,8 @@ export function createAgentSchedules(deps: AgentSchedulesDeps): AgentSchedules {
   const { gateway, sha256, clock } = deps
   const placeOf = ({ id, owner }: Pick<ScheduledAgent, 'id' | 'owner'>) => ({
     keeper: `principal:${owner}` as const,
-    id: `sch_${sha256(lengthPrefixed(['agent-schedule', owner, id])).slice(0, 22)}`,
+    id: idFrom('sch', ['agent-schedule', owner, id], sha256),
   })
-  const ifThere = async <T>(asked: Promise<T>): Promise<T | undefined> =>
-    asked.catch((error: unknown) => {
-      if (errorCode(error) !== 'request_not_found') throw error
-      return undefined
-    })
   const specOf = async (
     { id, schedule }: ScheduledAgent,
     keeper: `principal:${string}`,
@@ -37,7 +31,7 @@ export function createAgentSchedules(deps: AgentSchedulesDeps): AgentSchedules {
       { when, work: { agent: id, task }, limits: undefined },
     )
   }
-  const bring = async (agent: ScheduledAgent, by: ScheduleChanger): Promise<void> => {
+  const syncSchedule = async (agent: ScheduledAgent, by: ScheduleChanger): Promise<void> => {
     const { keeper, id } = placeOf(agent)
     const there = await ifThere(gateway.ask(keeper, 'show', { id }))
     const spec = await specOf(agent, keeper, there)
@@ -54,7 +48,7 @@ export function createAgentSchedules(deps: AgentSchedulesDeps): AgentSchedules {
   }
   return {
     async sync(agent, by) {
-      await bring(agent, by)
+      await syncSchedule(agent, by)
       const does = agent.isActive ? 'resume' : 'pause'
       await gateway.ask(placeOf(agent).keeper, 'ofAgent', { agent: agent.id, does, by })
     },
