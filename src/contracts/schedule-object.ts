@@ -1,5 +1,5 @@
-import type { Counted } from './audit-sink.ts'
 import type { Emitted, SubscriptionOwner } from './event-bus.ts'
+import type { PlatformCount } from './platform.ts'
 import type { Reply } from './reply.ts'
 import type {
   Notice,
@@ -192,7 +192,7 @@ export interface ScheduleIndex {
   /** Subscriptions that may want one of these, by what the list knows of them. */
   readonly wanting: (
     events: readonly Emitted[],
-    counted?: Counted,
+    counted?: PlatformCount['count'],
   ) => Promise<readonly ListedSubscription[]>
   /** Subscriptions that the object of a plugin keeps, or those of all plugins. */
   readonly subscriptionsOf: (plugin?: string) => Promise<readonly Schedule[]>

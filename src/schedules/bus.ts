@@ -1,6 +1,10 @@
 import { allOf, type Emitted, type EventBus } from '#contracts/event-bus.ts'
 import { labelFrom } from '#contracts/label.ts'
-import { ofEverybody, type ScheduleGateway, type ScheduleIndex } from '#contracts/schedule-object.ts'
+import {
+  ofEverybody,
+  type ScheduleGateway,
+  type ScheduleIndex,
+} from '#contracts/schedule-object.ts'
 import type { Untold } from './rows.ts'
 
 /** Slots that nobody fired are an event too, of whoever has the schedule: told before the list says that it knows. */

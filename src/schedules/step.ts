@@ -66,9 +66,7 @@ function createChanges(
       const by = { principal: '', trace: '', atMs: now(), reason: after.paused?.reason ?? '' }
       rows.put({ ...rest, ...after }, [
         ...(stops ? [changeEvent('schedule_paused', schedule, by)] : []),
-        ...(slot.cause && isTold
-          ? stoppedEvents(schedule, slot, slot.cause, now())
-          : []),
+        ...(slot.cause && isTold ? stoppedEvents(schedule, slot, slot.cause, now()) : []),
       ])
       const next = rows.open(id).find(({ state }) => state === 'queued')
       if (next) rows.putSlot(next, now())

@@ -50,9 +50,7 @@ export const failIfWanted = (
   database: Database,
   events: readonly Emitted[] = [],
 ): readonly Statement[] =>
-  events.length === 0
-    ? []
-    : [askWanting(database, events, `SELECT json(owner) FROM (${wanting})`)]
+  events.length === 0 ? [] : [askWanting(database, events, `SELECT json(owner) FROM (${wanting})`)]
 
 /** Nothing was told of this version yet. */
 const isNews = 'coalesce((SELECT version FROM schedules WHERE id = ?6), -1) < ?7'

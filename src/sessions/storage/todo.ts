@@ -1,6 +1,6 @@
 import type { ApprovalRule } from '#contracts/approval.ts'
-import type { Emitted, SubscriptionOwner } from '#contracts/event-bus.ts'
 import type { Delivery } from '#contracts/lineage.ts'
+import { createTellRows, type TellRows } from './tell-rows.ts'
 
 /** Something that must reach another session, whatever breaks: kept until it is acknowledged. */
 export type Errand =
@@ -26,12 +26,6 @@ export type Errand =
       readonly isReleased?: true
     }
 
-/** That whoever keeps subscriptions is to be told of an event. */
-export interface Tell {
-  readonly owner: SubscriptionOwner
-  readonly seq: number
-}
-
 /** A call that was cancelled before it reached this object. */
 export interface Grave {
   readonly parentRun: string
@@ -44,7 +38,7 @@ export interface Grave {
  * What this object still has to do or must not forget, in a table that is made when it is first needed: most
  * sessions never need it. Synchronous, so that it lands with what caused it.
  */
-export interface Todo {
+export interface Todo extends TellRows {
   readonly errands: () => readonly { readonly key: string; readonly errand: Errand }[]
   /** The same errand twice is one. */
   readonly add: (errand: Errand) => void
@@ -70,17 +64,6 @@ export interface Todo {
   readonly traces: () => readonly { readonly run: string; readonly tries: number }[]
   readonly addTrace: (run: string, tries: number) => void
   readonly removeTrace: (run: string) => void
-  /** Who is still to be told of what, in the order of the log: so many, and none of these owners. */
-  readonly tells: (limit: number, without?: ReadonlySet<string>) => readonly Tell[]
-  /** Nothing where it was told meanwhile. */
-  readonly eventOf: (tell: Tell) => Emitted | undefined
-  /** The same one twice is one. The event is kept once, whoever is told of it, until the last one was. */
-  readonly addTells: (tells: {
-    readonly owners: readonly SubscriptionOwner[]
-    readonly seq: number
-    readonly event: Emitted
-  }) => void
-  readonly removeTell: (tell: Tell) => void
   readonly hasAny: () => boolean
   readonly drop: () => void
 }
@@ -130,11 +113,6 @@ export function createTodo(
   }
   // Below a word that the version before this one passes over: it would take what it does not know for an errand.
   const tracePrefix = 'trouble trace '
-  const place = (seq: number) => String(seq).padStart(12, '0')
-  const eventKey = (seq: number) => `trouble said ${place(seq)}`
-  const tellKey = ({ owner, seq }: Tell) => `trouble told ${place(seq)} ${owner}`
-  // Of the version before, each with its event: they come first, and that version passes over the others.
-  const olderKey = ({ owner, seq }: Tell) => `trouble tell ${owner} ${place(seq)}`
   const triesPrefix = 'trouble tries '
   const settledKey = 'trouble settled'
   const graveOf = (parentRun: string, call: string) => `buried ${parentRun} ${call}`
@@ -204,38 +182,7 @@ export function createTodo(
     removeTrace(run) {
       if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${tracePrefix}${run}`)
     },
-    tells: (limit, without = new Set()) =>
-      exists()
-        ? sql
-            .exec(
-              `SELECT body->>'owner' AS owner, body->>'seq' AS seq FROM todo
-               WHERE key > 'trouble tell ' AND key < 'trouble told!'
-                 AND owner NOT IN (SELECT value FROM json_each(?)) ORDER BY key LIMIT ?`,
-              JSON.stringify([...without]),
-              limit,
-            )
-            .toArray()
-            .map(({ owner, seq }) => ({ owner: owner as Tell['owner'], seq: Number(seq) })) // as it was put there
-        : [],
-    eventOf(tell) {
-      const { event } = Object(get(olderKey(tell)))
-      return (event ?? get(eventKey(tell.seq))) as Emitted | undefined
-    },
-    addTells({ owners, seq, event }) {
-      put(eventKey(seq), event)
-      for (const owner of owners) put(tellKey({ owner, seq }), { owner, seq })
-    },
-    removeTell(tell) {
-      if (!exists()) return
-      sql.exec('DELETE FROM todo WHERE key IN (?, ?)', tellKey(tell), olderKey(tell))
-      const of = `trouble told ${place(tell.seq)}`
-      sql.exec(
-        `DELETE FROM todo WHERE key = ?1
-         AND NOT EXISTS (SELECT 1 FROM todo WHERE key > ?2 || ' ' AND key < ?2 || '!')`,
-        eventKey(tell.seq),
-        of,
-      )
-    },
+    ...createTellRows({ sql, exists, put, get }),
     hasAny: () => exists() && sql.exec('SELECT 1 FROM todo LIMIT 1').toArray().length > 0,
     drop() {
       sql.exec('DROP TABLE IF EXISTS todo')

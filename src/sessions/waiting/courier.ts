@@ -2,7 +2,8 @@ import { headOf } from '#contracts/cut.ts'
 import type { ApprovalRule } from '#contracts/approval.ts'
 import type { EventBus } from '#contracts/event-bus.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
-import type { Errand, Tell, Todo } from '../storage/todo.ts'
+import type { Tell } from '../storage/tell-rows.ts'
+import type { Errand, Todo } from '../storage/todo.ts'
 
 export interface CourierOptions {
   readonly todo: Todo

@@ -62,9 +62,17 @@ describe('events that a subscription cannot take', () => {
   })
 
   it('Y28: are one stop an hour once its day is used up, and wait for nothing', async () => {
-    const { tell, skipped, rows } = open({
-      day: { day: new Date(1_790_000_000_000).toISOString().slice(0, 10), runs: 2, tokens: 0, costNanoUsd: 0 },
-    }, 2)
+    const { tell, skipped, rows } = open(
+      {
+        day: {
+          day: new Date(1_790_000_000_000).toISOString().slice(0, 10),
+          runs: 2,
+          tokens: 0,
+          costNanoUsd: 0,
+        },
+      },
+      2,
+    )
     for (let time = 0; time < 20; time += 1) await tell()
     expect(rows.open(id)).toEqual([])
     expect(skipped()).toEqual(['20 its day has had 2 firings'])
@@ -78,7 +86,9 @@ describe('what is for all whose events are heard', () => {
     await tell({ principal: 'eve', isPublic: true })
     const causes = rows.open(id).map(({ cause }) => cause?.principal)
     expect(causes).toEqual(['bob', 'bob', 'eve'])
-    expect(skipped()).toEqual(['4 one principal has had its share: 2 runs within a day, 25 that wait'])
+    expect(skipped()).toEqual([
+      '4 one principal has had its share: 2 runs within a day, 25 that wait',
+    ])
     for (let time = 0; time < 5; time += 1) await tell()
     expect(rows.open(id)).toHaveLength(8)
   })
@@ -87,7 +97,8 @@ describe('what is for all whose events are heard', () => {
 describe('what was heard', () => {
   it('is forgotten once an hour, not looked through for each event', async () => {
     const { clock, tell, asked } = open()
-    const sweeps = () => asked.filter((query) => /DELETE FROM heard|CREATE TABLE .*heard/.test(query))
+    const sweeps = () =>
+      asked.filter((query) => /DELETE FROM heard|CREATE TABLE .*heard/.test(query))
     for (let time = 0; time < 20; time += 1) await tell()
     expect(sweeps()).toHaveLength(2)
     clock.at += hourMs

@@ -17,10 +17,7 @@ async function noted(cause: object | undefined): Promise<Ask | undefined> {
   }
   const deliver = createDeliver({ submitAs } as unknown as DeliverDeps)
   const slot = { schedule: 'sub_b', slotMs: 1, text: 'noted', ...(cause && { cause }) } as Slot
-  await deliver(
-    { to: 'session', session: 'ses_1' },
-    { schedule: scheduleOf(), slot, key: 'key' },
-  )
+  await deliver({ to: 'session', session: 'ses_1' }, { schedule: scheduleOf(), slot, key: 'key' })
   return asked
 }
 

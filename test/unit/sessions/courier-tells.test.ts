@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Emitted } from '#contracts/event-bus.ts'
-import { createTodo, type Tell } from '../../../src/sessions/storage/todo.ts'
+import type { Tell } from '../../../src/sessions/storage/tell-rows.ts'
+import { createTodo } from '../../../src/sessions/storage/todo.ts'
 import { createCourier } from '../../../src/sessions/waiting/courier.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
 
@@ -24,7 +25,10 @@ function open(tell: (owner: string, event: Emitted) => Promise<void>) {
   })
   const { sql } = storage as Pick<DurableObjectStorage, 'sql'>
   const bodies = () =>
-    sql.exec('SELECT key, body FROM todo').toArray().map(({ body }) => String(body))
+    sql
+      .exec('SELECT key, body FROM todo')
+      .toArray()
+      .map(({ body }) => String(body))
   return { todo, courier, sql, bodies }
 }
 
