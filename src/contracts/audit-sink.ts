@@ -1,5 +1,6 @@
 import type { PlatformAmounts } from './platform.ts'
 import type { RunState } from './agent.ts'
+import type { Emitted } from './event-bus.ts'
 import type { SessionEvent } from './event.ts'
 
 /** Whose log it is. A name that is deleted and used again starts a new log: `sinceMs` tells them apart. */
@@ -27,6 +28,8 @@ export interface AuditBatch {
   /** May be none: then it tells of the session alone. */
   readonly events: readonly SessionEvent[]
   readonly card: SessionCard
+  /** Asked in one go with it: where a subscription may want one of these, nothing lands, and it throws. */
+  readonly unheard?: readonly Emitted[]
 }
 
 /** Told what the database was made to do, once for each time it answered. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from './json.ts'
 import type { Label } from './label.ts'
+import type { PlatformCount } from './platform.ts'
 
 /** How a run came about that an event began: it goes along with all that the run emits, also from below. */
 export interface EventChain {
@@ -45,6 +46,7 @@ export interface EventBus {
   /** Whose objects keep a subscription that may want it, for each event by its id. */
   readonly ownersOf: (
     events: readonly Emitted[],
+    counted?: PlatformCount['count'],
   ) => Promise<ReadonlyMap<string, readonly SubscriptionOwner[]>>
   /** Told twice it is heard once. */
   readonly tell: (owner: SubscriptionOwner, event: Emitted) => Promise<void>

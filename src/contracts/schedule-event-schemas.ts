@@ -20,13 +20,16 @@ export const scheduleEventSchemas = {
   }),
   schedule_resumed: kind('A schedule goes on.', aSchedule),
   schedule_removed: kind('A schedule was taken away.', aSchedule),
-  subscription_stopped: kind('An event began no run, for this reason.', {
-    ...aSchedule,
-    event: text.describe('its id: the session and the place in its log'),
-    eventName: text,
-    depth: number.describe('how many runs events had begun one after the other'),
-    reason: text,
-  }),
+  subscription_stopped: kind(
+    'An event began no run, for this reason: the first of it within an hour.',
+    {
+      ...aSchedule,
+      event: text.describe('its id: the session and the place in its log'),
+      eventName: text,
+      depth: number.describe('how many runs events had begun one after the other'),
+      reason: text,
+    },
+  ),
   schedule_missed: kind(
     'Slots of a schedule that nobody fired in time, and that are not caught up.',
     {

@@ -1,4 +1,5 @@
 import type { Emitted, SubscriptionOwner } from './event-bus.ts'
+import type { PlatformCount } from './platform.ts'
 import type { Reply } from './reply.ts'
 import type {
   Notice,
@@ -165,8 +166,11 @@ export interface ScheduleGateway {
   ) => Promise<ScheduleVerbs[Verb]['answer']>
 }
 
-/** A subscription as the list has it: what it wants, and whose events: a principal's, or `*`. */
-export interface ListedWish {
+/** Stands in the list for whose events somebody hears. */
+export const ofEverybody = '*'
+
+/** A subscription as the list has it: what it wants, and whose events: a principal's, or `ofEverybody`. */
+export interface ListedSubscription {
   readonly owner: SubscriptionOwner
   readonly event: string
   readonly hears: string
@@ -187,7 +191,10 @@ export interface ScheduleIndex {
   readonly late: (beforeMs: number, limit: number) => Promise<readonly Schedule[]>
   readonly find: (id: string) => Promise<Schedule | undefined>
   /** Subscriptions that may want one of these, by what the list knows of them. */
-  readonly wanting: (events: readonly Emitted[]) => Promise<readonly ListedWish[]>
+  readonly wanting: (
+    events: readonly Emitted[],
+    counted?: PlatformCount['count'],
+  ) => Promise<readonly ListedSubscription[]>
   /** Subscriptions that the object of a plugin keeps, or those of all plugins. */
   readonly subscriptionsOf: (plugin?: string) => Promise<readonly Schedule[]>
   /** In one read, however many plugins are enabled. */

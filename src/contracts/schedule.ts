@@ -143,6 +143,8 @@ export interface Slot {
   readonly asked?: { readonly key?: string }
   /** Of a subscription: the event, with its label as it is for whoever hears it. */
   readonly cause?: Emitted & { readonly chain: EventChain }
+  /** How many events came to this for the same reason within the hour, the first being its `cause`; one if absent. */
+  readonly count?: number
   readonly beganAtMs?: number
   /** What it may spend, as it was when it began: asked again it must ask for the same. */
   readonly limits?: Partial<Limits>

@@ -1,6 +1,10 @@
 import { allOf, type Emitted, type EventBus } from '#contracts/event-bus.ts'
 import { labelFrom } from '#contracts/label.ts'
-import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
+import {
+  ofEverybody,
+  type ScheduleGateway,
+  type ScheduleIndex,
+} from '#contracts/schedule-object.ts'
 import type { Untold } from './rows.ts'
 
 /** Slots that nobody fired are an event too, of whoever has the schedule: told before the list says that it knows. */
@@ -47,14 +51,14 @@ export const createEventBus = ({
   readonly gateway: Pick<ScheduleGateway, 'ask'>
   readonly index: Pick<ScheduleIndex, 'wanting'>
 }): EventBus => ({
-  async ownersOf(events) {
-    const kept = await index.wanting(events)
+  async ownersOf(events, counted) {
+    const kept = await index.wanting(events, counted)
     const owners = (name: string, principal: string, isPublic: boolean) =>
       kept
         .filter(
           ({ event, hears }) =>
             (event === name || event === allOf(name)) &&
-            (isPublic || hears === principal || hears === everybody),
+            (isPublic || hears === principal || hears === ofEverybody),
         )
         .map(({ owner }) => owner)
     return new Map(
@@ -68,6 +72,3 @@ export const createEventBus = ({
     await gateway.ask(owner, 'hear', { event })
   },
 })
-
-/** Stands in the list for whose events somebody hears. */
-const everybody = '*'

@@ -16,7 +16,7 @@ export const isMatch = (
  * Whether whoever subscribed may see an event: of its own sessions, or what a manifest made public, or, where it is asked
  * for, as somebody who sees everybody's (`role`: to be looked up now).
  */
-export function sightOf(
+export function visibilityOf(
   { asker, owner }: Pick<Schedule, 'asker' | 'owner'>,
   { of }: Wanted,
   { principal, isPublic }: Pick<Emitted, 'principal' | 'isPublic'>,

@@ -50,7 +50,7 @@ export function createDeliver(deps: DeliverDeps): StepDeps['deliver'] {
 async function toSession(
   { submitAs }: DeliverDeps,
   session: string,
-  { schedule, slot: { text = '', label }, key }: Delivered,
+  { schedule, slot: { text = '', label, cause }, key }: Delivered,
 ): Promise<void> {
   const { principal, ...credential } = schedule.asker
   const said = `Notice of the schedule "${schedule.spec.name}":\n\n${text}`
@@ -58,6 +58,8 @@ async function toSession(
     session,
     mustExist: true,
     isNote: true,
+    // It ends as a run does: what hears of that is part of the same chain.
+    ...(cause && { trace: cause.trace, chain: cause.chain }),
     messages: [{ role: 'user', text: said, taint: ['context'], ...(label && { label }) } as const],
   }
   const asking = { id: principal, ...credential }

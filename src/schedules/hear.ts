@@ -1,12 +1,16 @@
 import type { Emitted } from '#contracts/event-bus.ts'
 import { maxTtlMs } from '#contracts/event-bus.ts'
 import type { Schedule, Slot } from '#contracts/schedule.ts'
-import { follow, heardLabel, isMatch, isWanted, sightOf } from './chain.ts'
+import { follow, heardLabel, isMatch, isWanted, visibilityOf } from './chain.ts'
 import type { FiringDeps } from './firing.ts'
 import { freeMoment, type VerbParts, type Verbs } from './verbs.ts'
 import { keepSlots } from './keeper.ts'
-import { maxQueued } from './settle.ts'
+import { leaveOfDay, maxQueued } from './settle.ts'
+import { countStop } from './stops.ts'
 import { nothingSpent, stoppedEvents } from './told.ts'
+
+/** Of what a subscription may do, one principal whose events it hears gets this part, unless it is its own. */
+const sharers = 4
 
 export interface HearParts extends VerbParts, Pick<FiringDeps, 'mayBegin'> {}
 
@@ -27,9 +31,20 @@ export function createHear({
 }: HearParts): Verbs['hear'] {
   const maySee = async (one: Schedule, event: Emitted): Promise<boolean> => {
     const { asker, spec } = one
-    const sight = isWanted(spec.when) ? sightOf(one, spec.when, event) : 'no'
-    if (sight !== 'role') return sight === 'yes'
+    const visibility = isWanted(spec.when) ? visibilityOf(one, spec.when, event) : 'no'
+    if (visibility !== 'role') return visibility === 'yes'
     return mayBegin({ ...asker, agent: spec.work.agent, seesEverybody: true })
+  }
+  /** Where it hears of many principals none of them uses up what is for all. */
+  const whyShared = (
+    { id, asker, spec: { daily } }: Schedule,
+    { principal }: Emitted,
+  ): string | undefined => {
+    if (principal === asker.principal) return undefined
+    const had = rows.begunFor(id, principal, nowMs() - 86_400_000)
+    const [most, mostOpen] = [daily.runs, maxQueued].map((all) => Math.ceil(all / sharers))
+    if (had.all < most! && had.open < mostOpen!) return undefined
+    return `one principal has had its share: ${most} runs within a day, ${mostOpen} that wait`
   }
   const hear = (id: string, event: Emitted): boolean => {
     // Asked for again: while it was looked up who may see it, it may have been paused or taken away.
@@ -38,12 +53,16 @@ export function createHear({
     if (!rows.hear(id, event.id, nowMs())) return false
     const next = follow({ id, when: one.spec.when }, event, nowMs())
     const label = heardLabel(event, one.asker.principal)
+    const leave = leaveOfDay(one, nowMs())
     const why =
       'why' in next
         ? next.why
-        : rows.open(id).length >= maxQueued
-          ? `${maxQueued} events wait already`
-          : undefined
+        : 'why' in leave
+          ? leave.why
+          : rows.open(id).length >= maxQueued
+            ? `${maxQueued} events wait already`
+            : whyShared(one, event)
+    if (why !== undefined && countStop(rows, { id, reason: why, nowMs: nowMs() })) return true
     const chain = 'chain' in next ? next.chain : event.chain
     const cause = chain && { ...event, label, chain }
     const slot: Slot = {

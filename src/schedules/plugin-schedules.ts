@@ -1,4 +1,3 @@
-import { lengthPrefixed } from '#contracts/naming.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
 import { cronOfManifest, toScheduleSpec, workOfPlugin } from '#contracts/schedule-spec.ts'
@@ -6,6 +5,7 @@ import { keeperOf } from '#contracts/schedule-keeper.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
 import type { Schedule, ScheduleSpec } from '#contracts/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
+import { byOperator as by, idFrom, ifThere } from './own-schedules.ts'
 
 export interface PluginSchedulesDeps extends Pick<Sources, 'sha256'> {
   readonly gateway: Pick<ScheduleGateway, 'ask'>
@@ -14,7 +14,6 @@ export interface PluginSchedulesDeps extends Pick<Sources, 'sha256'> {
   readonly onFault: (error: unknown) => void
 }
 
-const by = { principal: 'operator', trace: '' }
 const pageSize = 500
 
 /**
@@ -27,8 +26,7 @@ export function createPluginSchedules(
   deps: PluginSchedulesDeps,
 ): (plugin?: string) => Promise<void> {
   const { gateway, index, plugins, sha256 } = deps
-  const idOf = (plugin: string) =>
-    `sch_${sha256(lengthPrefixed(['plugin-schedule', plugin])).slice(0, 22)}`
+  const idOf = (plugin: string) => idFrom('sch', ['plugin-schedule', plugin], sha256)
 
   const keep = async (plugin: string, name: string, cron: string): Promise<void> => {
     const [owner, id] = [`plugin:${plugin}`, idOf(plugin)] as const
@@ -46,9 +44,7 @@ export function createPluginSchedules(
     }
   }
   const drop = (one: Pick<Schedule, 'owner' | 'asker' | 'id'>) =>
-    gateway.ask(keeperOf(one), 'remove', { id: one.id, by }).catch((error: unknown) => {
-      if (errorCode(error) !== 'request_not_found') throw error
-    })
+    ifThere(gateway.ask(keeperOf(one), 'remove', { id: one.id, by }))
 
   const syncOne = async (plugin: string): Promise<void> => {
     const view = await plugins.show(plugin)

@@ -1,11 +1,10 @@
-import { lengthPrefixed } from '#contracts/naming.ts'
-import { errorCode } from '#contracts/errors.ts'
 import type { SubscriptionManifest } from '#contracts/manifest-events.ts'
 import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
 import { keeperOf } from '#contracts/schedule-keeper.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
 import { specOfManifest, subscriptionsOfManifest } from '#contracts/subscription-spec.ts'
 import type { Sources } from '#contracts/sources.ts'
+import { byOperator as by, idFrom, ifThere } from './own-schedules.ts'
 
 export interface PluginSubscriptionsDeps extends Pick<Sources, 'sha256'> {
   readonly gateway: Pick<ScheduleGateway, 'ask'>
@@ -13,8 +12,6 @@ export interface PluginSubscriptionsDeps extends Pick<Sources, 'sha256'> {
   readonly plugins: Pick<PluginAdministration, 'show'>
   readonly onFault: (error: unknown) => void
 }
-
-const by = { principal: 'operator', trace: '' }
 
 /**
  * Brings the objects of plugins to what is enabled: the agent of each hears what its manifest subscribes to, in the
@@ -27,10 +24,8 @@ export function createPluginSubscriptions(
   deps: PluginSubscriptionsDeps,
 ): (plugin?: string) => Promise<void> {
   const { gateway, index, plugins, sha256 } = deps
-  const idOf = (plugin: string, asked: SubscriptionManifest) => {
-    const parts = ['plugin-subscription', plugin, JSON.stringify(asked)]
-    return `sub_${sha256(lengthPrefixed(parts)).slice(0, 22)}`
-  }
+  const idOf = (plugin: string, asked: SubscriptionManifest) =>
+    idFrom('sub', ['plugin-subscription', plugin, JSON.stringify(asked)], sha256)
   const keep = async (plugin: string, id: string, one: SubscriptionManifest): Promise<void> => {
     const spec = specOfManifest(one, plugin)
     const owner = `plugin:${plugin}` as const
@@ -56,9 +51,7 @@ export function createPluginSubscriptions(
         }
       for (const { id, owner, asker } of left.values()) {
         const keeper = keeperOf({ owner, asker })
-        await gateway.ask(keeper, 'remove', { id, by }).catch((error: unknown) => {
-          if (errorCode(error) !== 'request_not_found') throw error
-        })
+        await ifThere(gateway.ask(keeper, 'remove', { id, by }))
       }
     } catch (error) {
       deps.onFault(error)

@@ -87,6 +87,7 @@ export function createScheduleRows({ sql }: Pick<ScheduleStorage, 'sql'>): Sched
       events,
     )
   }
+  const notices = createNoticeRows({ read, write })
   return {
     isMade,
     schedules: () => bodies(read('SELECT body FROM schedules ORDER BY id')),
@@ -113,7 +114,7 @@ export function createScheduleRows({ sql }: Pick<ScheduleStorage, 'sql'>): Sched
       })),
     told: (id, version) =>
       void read('DELETE FROM schedule_untold WHERE id = ? AND version = ?', id, version),
-    ...createNoticeRows({ read, write }),
-    ...createHeardRows({ write }),
+    ...notices,
+    ...createHeardRows({ write }, notices),
   }
 }

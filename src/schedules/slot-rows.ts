@@ -15,6 +15,14 @@ export interface SlotRows {
     schedule: string,
     query: { readonly limit: number; readonly beforeMs?: number; readonly state?: SlotState },
   ) => readonly Slot[]
+  /** The newest that was skipped for this reason since then. */
+  readonly skippedSince: (schedule: string, reason: string, sinceMs: number) => Slot | undefined
+  /** How many runs since then are of a principal's events: those that wait or were begun, and those under way. */
+  readonly begunFor: (
+    schedule: string,
+    principal: string,
+    sinceMs: number,
+  ) => { readonly all: number; readonly open: number }
   /** Queued, checking or running, the oldest first. */
   readonly open: (schedule: string) => readonly Slot[]
   /** False if there is one of this moment: nothing is changed then. */
@@ -62,6 +70,26 @@ export const createSlotRows = ({ read, write }: Tables): SlotRows => ({
         limit,
       ),
     ),
+  skippedSince: (id, reason, sinceMs) =>
+    bodies<Slot>(
+      read(
+        `SELECT body FROM schedule_slots WHERE schedule = ?1 AND slot_ms >= ?3 AND is_open = 0
+         AND body->>'state' = 'skipped' AND body->>'reason' = ?2 ORDER BY slot_ms DESC LIMIT 1`,
+        id,
+        reason,
+        sinceMs,
+      ),
+    )[0],
+  begunFor(id, principal, sinceMs) {
+    const [row] = read(
+      `SELECT count(*) AS "all", coalesce(sum(is_open), 0) AS "open" FROM schedule_slots
+       WHERE schedule = ?1 AND slot_ms >= ?3 AND body->>'state' <> 'skipped' AND body->'cause'->>'principal' = ?2`,
+      id,
+      principal,
+      sinceMs,
+    )
+    return { all: Number(row?.['all'] ?? 0), open: Number(row?.['open'] ?? 0) }
+  },
   open: (id) =>
     bodies(
       read(

@@ -13,6 +13,7 @@ import {
   type FiringDeps,
 } from './firing.ts'
 import type { ScheduleRows, ScheduleStorage } from './rows.ts'
+import { hourMs } from './stops.ts'
 import { afterSlot, leaveOfDay, today } from './settle.ts'
 import {
   changeEvent,
@@ -57,13 +58,15 @@ function createChanges(
         ...(delivery && { delivery }),
         ...(stops && after.paused && { text: `"${spec.name}" is paused: ${after.paused.reason}` }),
       }
+      const isTold =
+        slot.cause && slot.state === 'skipped'
+          ? !rows.skippedSince(id, slot.reason ?? '', now() - hourMs)
+          : false
       rows.putSlot(told, delivery ? now() : undefined)
       const by = { principal: '', trace: '', atMs: now(), reason: after.paused?.reason ?? '' }
       rows.put({ ...rest, ...after }, [
         ...(stops ? [changeEvent('schedule_paused', schedule, by)] : []),
-        ...(slot.cause && slot.state === 'skipped'
-          ? stoppedEvents(schedule, slot, slot.cause, now())
-          : []),
+        ...(slot.cause && isTold ? stoppedEvents(schedule, slot, slot.cause, now()) : []),
       ])
       const next = rows.open(id).find(({ state }) => state === 'queued')
       if (next) rows.putSlot(next, now())

@@ -1,12 +1,12 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { labelFrom, ownLabel } from '#contracts/label.ts'
-import { lengthPrefixed } from '#contracts/naming.ts'
 import type { ScheduleGateway } from '#contracts/schedule-object.ts'
 import { toScheduleSpec, toWhen } from '#contracts/schedule-spec.ts'
 import type { ScheduleView } from '#contracts/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { Tool, ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
+import { idFrom } from './own-schedules.ts'
 
 export interface ScheduleToolDeps extends Pick<Sources, 'sha256' | 'clock'> {
   readonly gateway: Pick<ScheduleGateway, 'ask'>
@@ -137,7 +137,7 @@ async function proposed(
     ...(grant !== undefined && { grant }),
   }
   // The same call made again meets the one that it made.
-  const id = `sch_${sha256(lengthPrefixed(['proposed', principal, idempotencyKey])).slice(0, 22)}`
+  const id = idFrom('sch', ['proposed', principal, idempotencyKey], sha256)
   const schedule = { id, owner, asker, spec }
   return toShown(await gateway.ask(owner, 'add', { schedule, by: { principal, trace } }))
 }

@@ -28,7 +28,7 @@ export function createFloorKeeper(
   const announce = (floor: Floor): void => {
     const row = parts().store.findRun(floor.id)
     if (!row) return
-    const { principal, trace, key, grant, dayLimits, agent, lineage } = row.submission
+    const { principal, trace, key, grant, dayLimits, agent, lineage, chain } = row.submission
     const kept = {
       principal,
       trace,
@@ -37,6 +37,7 @@ export function createFloorKeeper(
       ...(grant && { grant }),
       ...(dayLimits && { dayLimits }),
       ...(lineage && { lineage }),
+      ...(chain && { chain }),
     }
     const request = toRepeated(kept, {
       under: floorKey(floor),

@@ -94,6 +94,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     bus,
     store,
     todo,
+    counted: meter.count,
     onNoted: () => void courier.carry().catch(() => {}),
   })
   const outbox = createAuditOutbox({

@@ -4,6 +4,7 @@ import { billedBy, type Database } from './database.ts'
 import { createDeploymentCount, type DeploymentCount } from './deployment-count.ts'
 import { listGivenUp } from './given-up-runs.ts'
 import { askKnown, toChunks, writeChunk } from './record-rows.ts'
+import { failIfWanted } from './schedules.ts'
 import { listSession, unlistSession } from './session-index.ts'
 
 /**
@@ -15,7 +16,11 @@ export function createAuditSink(
   database: Database,
   deployment: Pick<DeploymentCount, 'take' | 'count'> = createDeploymentCount(),
 ): AuditSink {
-  const append: AuditSink['append'] = async (owner, { events, card }, counted = () => {}) => {
+  const append: AuditSink['append'] = async (
+    owner,
+    { events, card, unheard },
+    counted = () => {},
+  ) => {
     if (events.length === 0)
       counted(billedBy(await database.batch([...listSession(database, owner, { card, seq: 0 })])))
     for (const chunk of toChunks(events)) {
@@ -26,6 +31,7 @@ export function createAuditSink(
         throw error
       }
       const batch = database.batch([
+        ...failIfWanted(database, unheard),
         writeChunk(database, owner, { ...chunk, others }),
         ...listGivenUp(database, owner, chunkEvents),
         ...mirrorApprovals(database, owner, chunkEvents),
@@ -38,7 +44,8 @@ export function createAuditSink(
       // A part of it had come before, so nothing of it was written: what is new comes again by itself.
       if (known < chunk.lastSeq) {
         deployment.count(others)
-        await append(owner, { events: chunkEvents.filter(({ seq }) => seq > known), card }, counted)
+        const rest = chunkEvents.filter(({ seq }) => seq > known)
+        await append(owner, { events: rest, card, ...(unheard && { unheard }) }, counted)
       }
     }
   }

@@ -62,7 +62,7 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     manifests: createManifestStore(database, clock),
     mcpServers: createMcpServerStore(database),
     plugins: createPluginStore(database),
-    schedules: createScheduleIndex(database),
+    schedules: createScheduleIndex(database, own),
     secrets: createSecretStore(database),
     skillDrafts: createSkillDrafts(database, clock),
     skills: createSkillStore(database),

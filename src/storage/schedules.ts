@@ -1,8 +1,13 @@
 import { deploymentEvent } from '#contracts/event.ts'
 import { allOf, type Emitted } from '#contracts/event-bus.ts'
-import type { ListedWish, ManifestSchedule, ScheduleIndex } from '#contracts/schedule-object.ts'
+import {
+  ofEverybody,
+  type ListedSubscription,
+  type ManifestSchedule,
+  type ScheduleIndex,
+} from '#contracts/schedule-object.ts'
 import type { Schedule, ToldSchedule } from '#contracts/schedule.ts'
-import type { Database, Statement } from './database.ts'
+import { billedBy, type Database, type Statement } from './database.ts'
 import { eventRow } from './deployment-log.ts'
 import { reached } from './outage.ts'
 
@@ -15,7 +20,7 @@ const isSubscription = `substr(id, 1, 4) = 'sub_'`
 // An agent's is kept by the object of the agent's owner, in whose name it works.
 const keeper = `iif(owner LIKE 'agent:%', 'principal:' || principal, owner) AS owner`
 const wanting = `
-  SELECT ${keeper}, event, hears FROM schedules WHERE event IN (SELECT value FROM json_each(?1)) AND hears IN (?2, '*')
+  SELECT ${keeper}, event, hears FROM schedules WHERE event IN (SELECT value FROM json_each(?1)) AND hears IN (?2, '${ofEverybody}')
   UNION SELECT ${keeper}, event, hears FROM schedules WHERE event IN (SELECT value FROM json_each(?3))`
 
 const ofManifests = `
@@ -26,11 +31,38 @@ const subscribing = `
   SELECT id AS plugin, manifest FROM manifests
   WHERE state = 'enabled' AND json_type(manifest, '$.agent.subscribes') = 'array' ORDER BY id`
 
+const askWanting = (
+  database: Database,
+  events: readonly Emitted[],
+  sql: string = wanting,
+): Statement => {
+  const namesOf = (some: readonly Emitted[]) =>
+    JSON.stringify(some.flatMap(({ name }) => [name, allOf(name)]))
+  const own = events.filter(({ isPublic }) => !isPublic)
+  const open = events.filter(({ isPublic }) => isPublic)
+  // Those of one session are of one principal.
+  return database.prepare(sql).bind(namesOf(own), own[0]?.principal ?? '', namesOf(open))
+}
+
+/**
+ * The statement with which a batch fails, all of it, where a subscription may want one of these: no owner's name is JSON.
+ * None if there are none.
+ */
+export const failIfWanted = (
+  database: Database,
+  events: readonly Emitted[] = [],
+): readonly Statement[] =>
+  events.length === 0 ? [] : [askWanting(database, events, `SELECT json(owner) FROM (${wanting})`)]
+
 /** Nothing was told of this version yet. */
 const isNews = 'coalesce((SELECT version FROM schedules WHERE id = ?6), -1) < ?7'
 
-/** The list of all schedules, for whoever watches and whoever sees everybody's. */
-export function createScheduleIndex(database: Database): ScheduleIndex {
+/**
+ * The list of all schedules, for whoever watches and whoever sees everybody's.
+ *
+ * @param own For what whoever asks counts itself: the other one counts for the deployment.
+ */
+export function createScheduleIndex(database: Database, own = database): ScheduleIndex {
   const all = async (sql: string, ...values: readonly (string | number)[]) => {
     const statement = database.prepare(sql).bind(...values)
     const { results } = await reached(() => statement.all<{ readonly body: string }>())
@@ -67,16 +99,11 @@ export function createScheduleIndex(database: Database): ScheduleIndex {
             `SELECT body FROM schedules WHERE owner = ?1 AND ${isSubscription}`,
             `plugin:${plugin}`,
           ),
-    async wanting(events) {
-      const namesOf = (some: readonly Emitted[]) =>
-        JSON.stringify(some.flatMap(({ name }) => [name, allOf(name)]))
-      const own = events.filter(({ isPublic }) => !isPublic)
-      const open = events.filter(({ isPublic }) => isPublic)
-      // Those of one session are of one principal.
-      const values = [namesOf(own), own[0]?.principal ?? '', namesOf(open)]
-      const statement = database.prepare(wanting).bind(...values)
-      const [found] = await reached(() => database.batch([statement]))
-      return (found?.results ?? []) as unknown as readonly ListedWish[] // its columns, as they were put there
+    async wanting(events, counted) {
+      const asked = counted ? own : database
+      const found = await reached(() => asked.batch([askWanting(asked, events)]))
+      counted?.(billedBy(found))
+      return (found[0]?.results ?? []) as unknown as readonly ListedSubscription[] // its columns, as they were put there
     },
     list: ({ principal, limit, after = '', subscriptions }) => {
       const kind = subscriptions ? isSubscription : `NOT ${isSubscription}`
@@ -113,7 +140,7 @@ function toStatements(
   const { when } = schedule.spec
   const isHeard = 'event' in when && !schedule.paused
   const [event, hears] = isHeard
-    ? [when.event, when.of === 'everybody' ? '*' : principal]
+    ? [when.event, when.of === 'everybody' ? ofEverybody : principal]
     : [null, null]
   const body = JSON.stringify(schedule)
   const values = [id, owner, principal, dueMs ?? null, version, body, event, hears]

@@ -190,6 +190,28 @@ describe('a subscription of a person', () => {
     expect(await historyOf(not.id)).toEqual([])
   })
 
+  it('Y28: is not begun again by the notice that it puts into a session', async () => {
+    withModel(clerk({ payload: { amount: 5 } }))
+    const { session } = await sell()
+    const deliver = { to: 'session', session }
+    const asked = { event: 'isola.run_finished', task: 'Go.', agent: 'clerk', deliver }
+    const { id } = await subscribe(asked)
+    const last = await sell()
+    // The end of its own run and that of the notice: each is stopped, for one reason.
+    await vi.waitFor(
+      async () => {
+        const history = await settled(id, 2)
+        const done = history.filter(({ state }) => state === 'done')
+        const stopped = history.filter(({ state }) => state === 'skipped')
+        expect(done.length).toBeLessThanOrEqual(2)
+        expect(done.some(({ event }) => event.run === last.run)).toBe(true)
+        expect(stopped).toMatchObject([{ reason: expect.stringContaining('does not come back') }])
+        expect(stopped[0]?.count).toBe(2 * done.length)
+      },
+      { timeout: 60_000, interval: 100 },
+    )
+  })
+
   it('N12: keeps the order of its emitter, and works in the named session', async () => {
     withModel(clerk({ payload: { amount: 1 }, times: 3 }))
     const { id } = await subscribe({

@@ -44,6 +44,9 @@ const firing = z
     expiresAtMs: atMs.optional(),
     state: z.enum(slotStates),
     reason: text.optional(),
+    count: count
+      .optional()
+      .describe('How many events it stands for: those skipped for the same reason within an hour.'),
     beganAtMs: atMs.optional(),
     endedAtMs: atMs.optional(),
     session: text.optional(),

@@ -8,25 +8,19 @@ import { cronOfManifest, toScheduleSpec, toWhen, workOfPlugin } from '#contracts
 import type { ScheduledWork, ScheduleSpec, When } from '#contracts/schedule.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { readIdempotencyKey } from '../headers.ts'
 import { jsonResponse } from '../responses.ts'
 import { toLimits } from '../sessions/limits.ts'
 import { checkModel, lookForAgent, orchestrator } from '../targets.ts'
 import { parseFields } from '../validate.ts'
 import { toListing } from './listing.ts'
-import { askerOf, changer, ownerOf } from './own.ts'
+import { askerOf, changer, idOf, ownerOf } from './own.ts'
 
-/** `POST /api/schedules`. A key names the schedule, so that a repeated request meets the one it made. */
+/** `POST /api/schedules`. */
 export async function makeSchedule(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
   const asked = parseFields(scheduleRequest, await readJsonObject(context.req.raw))
   const asker = askerOf(context)
-  const { principal } = asker
-  const { ids, sha256, clock } = deps.sources
-  const id =
-    idempotencyKey === undefined
-      ? ids.next('sch')
-      : `sch_${sha256(JSON.stringify(['schedule', principal, idempotencyKey])).slice(0, 22)}`
+  const { clock } = deps.sources
+  const id = idOf(deps, context, 'schedule')
   const owner = ownerOf(context)
   const spec = await toSpec(deps, context, asked)
   const made = await deps.schedules.ask(owner, 'add', {

@@ -2,7 +2,7 @@ import { errorCode, IsolaError } from '#contracts/errors.ts'
 import { keeperOf } from '#contracts/schedule-keeper.ts'
 import type { ScheduleAsker, ScheduleChanger, ScheduleKeeper } from '#contracts/schedule.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { readTrace } from '../headers.ts'
+import { readIdempotencyKey, readTrace } from '../headers.ts'
 import { seesEverybody } from '../sessions/open-session.ts'
 
 /** Whose object keeps what the caller makes. */
@@ -24,6 +24,22 @@ export function askerOf(context: HttpContext): ScheduleAsker {
     ...(grant !== undefined && { grant }),
   }
 }
+
+/** A key names what the caller makes, so that a repeated request meets the one it made. */
+export function idOf(
+  { sources }: HttpDeps,
+  context: HttpContext,
+  kind: 'schedule' | 'subscription',
+): string {
+  const key = readIdempotencyKey(context.req.raw.headers)
+  const prefix = kind.slice(0, 3) as 'sch' | 'sub' // the beginnings of these two
+  if (key === undefined) return sources.ids.next(prefix)
+  const parts = [kind, context.get('principal').id, key]
+  return `${prefix}_${sources.sha256(JSON.stringify(parts)).slice(0, 22)}`
+}
+
+/** Of the lists: those of every principal. */
+export const everybody = '*'
 
 /** A schedule that the caller may look at, and the object that keeps it. */
 export interface FoundSchedule {

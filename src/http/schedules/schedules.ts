@@ -19,7 +19,7 @@ import { parseFields } from '../validate.ts'
 import { toListing, toSlotListing } from './listing.ts'
 import { editSchedule } from './edit.ts'
 import { makeSchedule } from './make.ts'
-import { changer, onSchedule, ownerOf } from './own.ts'
+import { changer, everybody, onSchedule, ownerOf } from './own.ts'
 
 /** `/api/schedules…`: one's own; an operator's and (to read) an auditor's are everybody's. */
 export function addScheduleRoutes(addRoute: AddRoute, deps: HttpDeps): void {
@@ -125,8 +125,6 @@ export function addSettingsRoutes(addRoute: AddRoute, { schedules }: HttpDeps): 
     },
   })
 }
-
-const everybody = '*'
 
 async function listSchedules(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const { id, role } = context.get('principal')

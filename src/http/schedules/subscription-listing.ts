@@ -39,15 +39,15 @@ export function toSubscriptionListing(one: Schedule, nowMs: number): Subscriptio
 /** What became of an event, as the API shows it: where it is from, not what it said. */
 export function toFiringListing(slot: Slot): FiringListing {
   const { slotMs, isManual: _, ...rest } = toSlotListing(slot)
-  const { cause } = slot
-  if (!cause) return { atMs: slotMs, ...rest }
+  const { cause, count } = slot
+  const firing = { atMs: slotMs, ...rest, ...(count !== undefined && { count }) }
+  if (!cause) return firing
   const { id, name, principal, session, run, trace, chain } = cause
   return {
-    atMs: slotMs,
+    ...firing,
     event: { id, name, principal, session, run },
     trace,
     depth: chain.depth,
     expiresAtMs: chain.expiresAtMs,
-    ...rest,
   }
 }

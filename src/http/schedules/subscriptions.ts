@@ -8,7 +8,6 @@ import type { Schedule } from '#contracts/schedule.ts'
 import { toSubscriptionSpec } from '#contracts/subscription-spec.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { readIdempotencyKey } from '../headers.ts'
 import { defaultListLimit } from '../list-queries.ts'
 import { jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
@@ -16,7 +15,7 @@ import { seesEverybody } from '../sessions/open-session.ts'
 import { toLimits } from '../sessions/limits.ts'
 import { parseFields } from '../validate.ts'
 import { toWork } from './make.ts'
-import { changer, onSchedule, ownerOf } from './own.ts'
+import { askerOf, changer, everybody, idOf, onSchedule, ownerOf } from './own.ts'
 import { toFiringListing, toSubscriptionListing } from './subscription-listing.ts'
 
 type Of = 'id' | 'principal'
@@ -84,41 +83,28 @@ async function told(deps: HttpDeps, one: Schedule): Promise<Schedule> {
   return one
 }
 
-/** A key names the subscription, so that a repeated request meets the one it made. */
 async function make(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
   const body = parseFields(subscriptionRequest, await readJsonObject(context.req.raw))
   const { of, dryRun, limits } = body
-  const { id: principal, key, grant, role } = context.get('principal')
   const { agent } = await toWork(deps, context, body)
-  if (of === 'everybody' && role !== 'operator') {
+  if (of === 'everybody' && context.get('principal').role !== 'operator') {
     const message = 'of: only operators hear of the sessions of others; leave it out.'
     throw new IsolaError('request_forbidden', message, { param: 'of' })
   }
-  const { ids, sha256, clock } = deps.sources
-  const id =
-    idempotencyKey === undefined
-      ? ids.next('sub')
-      : `sub_${sha256(JSON.stringify(['subscription', principal, idempotencyKey])).slice(0, 22)}`
+  const id = idOf(deps, context, 'subscription')
   const owner = ownerOf(context)
-  const asker = {
-    principal,
-    ...(key !== undefined && { key }),
-    ...(grant !== undefined && { grant }),
-  }
+  const asker = askerOf(context)
   const spec = toSubscriptionSpec({ ...body, agent }, toLimits(limits))
   const made = await deps.schedules.ask(owner, 'add', {
     schedule: { id, owner, asker, spec },
     by: changer(deps, context),
     ...(dryRun === true && { isDryRun: true }),
   })
-  const listing = toSubscriptionListing(made, clock.nowMs())
+  const listing = toSubscriptionListing(made, deps.sources.clock.nowMs())
   if (dryRun === true) return jsonResponse(listing)
   await told(deps, made)
   return jsonResponse(listing, { status: 201, headers: { location: `/api/subscriptions/${id}` } })
 }
-
-const everybody = '*'
 
 async function list(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const { id, role } = context.get('principal')

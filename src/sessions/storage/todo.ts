@@ -1,6 +1,6 @@
 import type { ApprovalRule } from '#contracts/approval.ts'
-import type { Emitted, SubscriptionOwner } from '#contracts/event-bus.ts'
 import type { Delivery } from '#contracts/lineage.ts'
+import { createTellRows, type TellRows } from './tell-rows.ts'
 
 /** Something that must reach another session, whatever breaks: kept until it is acknowledged. */
 export type Errand =
@@ -26,13 +26,6 @@ export type Errand =
       readonly isReleased?: true
     }
 
-/** An event that whoever keeps subscriptions is to be told of. */
-export interface Tell {
-  readonly owner: SubscriptionOwner
-  readonly seq: number
-  readonly event: Emitted
-}
-
 /** A call that was cancelled before it reached this object. */
 export interface Grave {
   readonly parentRun: string
@@ -45,7 +38,7 @@ export interface Grave {
  * What this object still has to do or must not forget, in a table that is made when it is first needed: most
  * sessions never need it. Synchronous, so that it lands with what caused it.
  */
-export interface Todo {
+export interface Todo extends TellRows {
   readonly errands: () => readonly { readonly key: string; readonly errand: Errand }[]
   /** The same errand twice is one. */
   readonly add: (errand: Errand) => void
@@ -71,11 +64,6 @@ export interface Todo {
   readonly traces: () => readonly { readonly run: string; readonly tries: number }[]
   readonly addTrace: (run: string, tries: number) => void
   readonly removeTrace: (run: string) => void
-  /** Events that are still to be told, of each owner in the order of the log. */
-  readonly tells: () => readonly Tell[]
-  /** The same one twice is one. */
-  readonly addTell: (tell: Tell) => void
-  readonly removeTell: (tell: Tell) => void
   readonly hasAny: () => boolean
   readonly drop: () => void
 }
@@ -125,7 +113,6 @@ export function createTodo(
   }
   // Below a word that the version before this one passes over: it would take what it does not know for an errand.
   const tracePrefix = 'trouble trace '
-  const tellKey = ({ owner, seq }: Tell) => `trouble tell ${owner} ${String(seq).padStart(12, '0')}`
   const triesPrefix = 'trouble tries '
   const settledKey = 'trouble settled'
   const graveOf = (parentRun: string, call: string) => `buried ${parentRun} ${call}`
@@ -195,15 +182,7 @@ export function createTodo(
     removeTrace(run) {
       if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${tracePrefix}${run}`)
     },
-    tells: () =>
-      exists()
-        ? sql
-            .exec(`SELECT body FROM todo WHERE key LIKE 'trouble tell %' ORDER BY key`)
-            .toArray()
-            .map(({ body }) => JSON.parse(String(body)) as Tell)
-        : [],
-    addTell: (tell) => put(tellKey(tell), tell),
-    removeTell: (tell) => void sql.exec('DELETE FROM todo WHERE key = ?', tellKey(tell)),
+    ...createTellRows({ sql, exists, put, get }),
     hasAny: () => exists() && sql.exec('SELECT 1 FROM todo LIMIT 1').toArray().length > 0,
     drop() {
       sql.exec('DROP TABLE IF EXISTS todo')

@@ -1,8 +1,7 @@
 import type { AuditOwner, AuditSink, Counted, SessionCard } from '#contracts/audit-sink.ts'
-import type { SessionEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { pagesAfter } from '../log/log-view.ts'
-import { forRecord } from './event-notes.ts'
+import { forRecord, type createEventNotes } from './event-notes.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { SessionRow } from '../storage/stored-rows.ts'
 
@@ -36,8 +35,8 @@ export interface OutboxOptions {
   readonly cardOf: (session: SessionRow) => SessionCard
   /** No run is live. */
   readonly isIdle: () => boolean
-  /** Before the sink has them: notes who is to be told of them. */
-  readonly note: (events: readonly SessionEvent[]) => Promise<void>
+  /** Has the sink take them, and notes who is to be told of them. */
+  readonly note: ReturnType<typeof createEventNotes>
   /** What the database was made to do. */
   readonly counted?: Counted
   /** All that a nudge was for was carried, or could not be. */
@@ -66,8 +65,10 @@ export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
       while (sent < store.lastSeq()) {
         const before: number = sent
         for (const events of pagesAfter(store, sent, maxBatch)) {
-          await note(events)
-          await sink.append(owner, { events: events.map(forRecord), card: card() }, counted)
+          const batch = { events: events.map(forRecord), card: card() }
+          await note(events, (unheard) =>
+            sink.append(owner, { ...batch, ...(unheard && { unheard }) }, counted),
+          )
           sent = events.at(-1)?.seq ?? sent
         }
         if (sent !== before) continue

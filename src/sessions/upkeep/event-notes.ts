@@ -1,3 +1,4 @@
+import type { Counted } from '#contracts/audit-sink.ts'
 import type { Emitted, EventBus } from '#contracts/event-bus.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
@@ -8,24 +9,40 @@ import type { Todo } from '../storage/todo.ts'
 export interface EventNotesOptions {
   readonly bus: EventBus | undefined
   readonly store: Pick<SessionStore, 'session' | 'findRun'>
-  readonly todo: Pick<Todo, 'addTell'>
+  readonly todo: Pick<Todo, 'addTells'>
   /** There is something to carry. */
   readonly onNoted: () => void
+  /** What the database was made to do. */
+  readonly counted?: Counted
 }
 
 /**
- * Notes who is to be told of a stretch of the log, before the record has it: the record's watermark is that of the
- * events, too, so that a crash in between notes them again, and nobody is told of one that is not in the log. Rejects
- * where it cannot be looked up who subscribes.
+ * Takes a stretch of the log to the record, with who is to be told of it. Mostly nobody is: the record is asked that in
+ * the same go, and takes nothing if somebody is. Then it is noted who, before the record has it: its watermark is that
+ * of the events, too, so that a crash in between notes them again, and nobody is told of one that is not in the log.
+ * Rejects where it cannot be looked up who subscribes.
  */
-export function createEventNotes({ bus, store, todo, onNoted }: EventNotesOptions) {
-  return async (events: readonly SessionEvent[]): Promise<void> => {
+export function createEventNotes({ bus, store, todo, onNoted, counted }: EventNotesOptions) {
+  return async (
+    events: readonly SessionEvent[],
+    append: (unheard?: readonly Emitted[]) => Promise<void>,
+  ): Promise<void> => {
     const emitted = new Map(events.flatMap((event) => pairOf(event, store)))
-    if (!bus || emitted.size === 0) return
-    const owners = await bus.ownersOf([...emitted.values()])
-    for (const [seq, event] of emitted)
-      for (const owner of owners.get(event.id) ?? []) todo.addTell({ owner, seq, event })
+    if (!bus || emitted.size === 0) return append()
+    const all = [...emitted.values()]
+    // Why it did not land is all the same: what was there already lands once.
+    const isUnheard = await append(all).then(
+      () => true,
+      () => false,
+    )
+    if (isUnheard) return
+    const owners = await bus.ownersOf(all, counted)
+    for (const [seq, event] of emitted) {
+      const told = owners.get(event.id) ?? []
+      if (told.length > 0) todo.addTells({ owners: told, seq, event })
+    }
     if (owners.size > 0) onNoted()
+    await append()
   }
 }
 

@@ -2,7 +2,8 @@ import { headOf } from '#contracts/cut.ts'
 import type { ApprovalRule } from '#contracts/approval.ts'
 import type { EventBus } from '#contracts/event-bus.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
-import type { Errand, Tell, Todo } from '../storage/todo.ts'
+import type { Tell } from '../storage/tell-rows.ts'
+import type { Errand, Todo } from '../storage/todo.ts'
 
 export interface CourierOptions {
   readonly todo: Todo
@@ -25,6 +26,9 @@ export interface Courier {
   readonly failures: () => number
 }
 
+/** So many events are looked up at a time: of one with many subscriptions there may be thousands. */
+const maxTells = 200
+
 export function createCourier(options: CourierOptions): Courier {
   const { todo, onTrouble, tell } = options
   let carrying: Promise<void> | undefined
@@ -33,7 +37,8 @@ export function createCourier(options: CourierOptions): Courier {
   /** One after the other: whoever hears of them hears them in the order in which they were emitted. */
   const tellInOrder = async (tells: readonly Tell[]) => {
     for (const one of tells) {
-      await tell?.(one.owner, one.event)
+      const event = todo.eventOf(one)
+      if (event) await tell?.(one.owner, event)
       todo.removeTell(one)
     }
   }
@@ -42,8 +47,7 @@ export function createCourier(options: CourierOptions): Courier {
     // What is added meanwhile is carried in the same go.
     for (;;) {
       const errands = todo.errands().filter(({ key }) => !tried.has(key))
-      const told = Map.groupBy(todo.tells(), ({ owner }) => owner)
-      const owners = [...told].filter(([owner]) => !tried.has(owner))
+      const owners = [...Map.groupBy(todo.tells(maxTells, tried), ({ owner }) => owner)]
       if (errands.length + owners.length === 0) break
       const results = await Promise.allSettled([
         ...errands.map(async ({ key, errand }) => {
@@ -66,7 +70,7 @@ export function createCourier(options: CourierOptions): Courier {
   }
   return {
     carry: () => (carrying ??= carryAll().finally(() => (carrying = undefined))),
-    isDone: () => todo.errands().length + todo.tells().length === 0,
+    isDone: () => todo.errands().length + todo.tells(1).length === 0,
     failures: () => failures,
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Emitted, EventChain } from '#contracts/event-bus.ts'
 import { saidLabel } from '#contracts/label.ts'
 import type { Wanted } from '#contracts/schedule.ts'
-import { follow, heardLabel, isMatch, sightOf } from '../../../src/schedules/chain.ts'
+import { follow, heardLabel, isMatch, visibilityOf } from '../../../src/schedules/chain.ts'
 import { createRandom } from '../../fakes/random.ts'
 import { isNightly } from '../../setup/nightly.ts'
 
@@ -33,14 +33,14 @@ describe('who may see an event', () => {
   const ada = { asker: { principal: 'ada' }, owner: 'principal:ada' } as const
   it('N12: its own principal, everybody where it is public, and who sees everybody’s as long as they do', () => {
     const everybody = { ...when, of: 'everybody' } as const
-    expect(sightOf(ada, when, { principal: 'ada' })).toBe('yes')
-    expect(sightOf(ada, when, { principal: 'bob' })).toBe('no')
-    expect(sightOf(ada, when, { principal: 'bob', isPublic: true })).toBe('yes')
-    expect(sightOf(ada, everybody, { principal: 'bob' })).toBe('role')
+    expect(visibilityOf(ada, when, { principal: 'ada' })).toBe('yes')
+    expect(visibilityOf(ada, when, { principal: 'bob' })).toBe('no')
+    expect(visibilityOf(ada, when, { principal: 'bob', isPublic: true })).toBe('yes')
+    expect(visibilityOf(ada, everybody, { principal: 'bob' })).toBe('role')
   })
   it('N12: what a manifest asks for sees no more by working in the operator’s name', () => {
     const plugin = { asker: { principal: 'operator' }, owner: 'plugin:spy' } as const
-    expect(sightOf(plugin, { ...when, of: 'everybody' }, { principal: 'bob' })).toBe('no')
+    expect(visibilityOf(plugin, { ...when, of: 'everybody' }, { principal: 'bob' })).toBe('no')
   })
 })
 

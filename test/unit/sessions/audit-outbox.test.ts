@@ -63,7 +63,7 @@ function opened(runs: number) {
   const outbox = createAuditOutbox({
     store,
     clock: createFakeClock(),
-    note: async () => {},
+    note: async (_events, append) => append(),
     cardOf: () => batchOf([]).card,
     isIdle: () => true,
     onCarried: () => {},
@@ -142,7 +142,7 @@ describe('the outbox of the record', () => {
         },
       },
       clock: createFakeClock(),
-      note: async () => {},
+      note: async (_events, append) => append(),
       cardOf: () => batchOf([]).card,
       isIdle: () => true,
       onCarried: () => {},

@@ -3,7 +3,7 @@ import { ownEvents, type Emitted, type SubscriptionOwner } from '#contracts/even
 import type { SessionEvent } from '#contracts/event.ts'
 import { ownLabel } from '#contracts/label.ts'
 import { createEventNotes, forRecord } from '../../../src/sessions/upkeep/event-notes.ts'
-import type { Tell } from '../../../src/sessions/storage/todo.ts'
+import type { Todo } from '../../../src/sessions/storage/todo.ts'
 
 const place = { run: 'run_a', agent: 'clerk', trace: 't'.repeat(32), atMs: 5 }
 const emitted: SessionEvent = {
@@ -30,10 +30,16 @@ function open({
   isAway = false,
   owners = ['principal:ada'] as readonly SubscriptionOwner[],
 } = {}) {
-  const [tells, asked]: [Tell[], Emitted[]] = [[], []]
+  const [tells, asked]: [Parameters<Todo['addTells']>[0][], Emitted[]] = [[], []]
+  /** What the record was given, `?` where it was asked whether anybody hears; it takes nothing if somebody does. */
+  const landed: string[] = []
   const chain = { cause: 'ses:1', depth: 1, via: ['sub_a'], maxDepth: 4, expiresAtMs: 9 }
   const session = { id: 'ses_a', principal: 'ada', ...(isChild && { lineage: {} }) }
-  const note = createEventNotes({
+  const append = async (unheard?: readonly Emitted[]) => {
+    landed.push(unheard ? `? ${unheard.length}` : 'all')
+    if (unheard && owners.length > 0) throw new Error('D1_ERROR: malformed JSON')
+  }
+  const notes = createEventNotes({
     bus: {
       async ownersOf(events) {
         if (isAway) throw new Error('D1_ERROR')
@@ -46,17 +52,18 @@ function open({
       session: () => session as never,
       findRun: () => ({ submission: { chain } }) as never,
     },
-    todo: { addTell: (tell) => void tells.push(tell) },
+    todo: { addTells: (told) => void tells.push(told) },
     onNoted: () => {},
   })
-  return { tells, asked, note }
+  const note = (events: readonly SessionEvent[]) => notes(events, append)
+  return { tells, asked, note, landed }
 }
 
 describe('what is told of a log', () => {
   it('I4: Y28: is what plugins emitted, with its place, its trace and its chain', async () => {
     const { tells, note } = open({ owners: ['principal:ada', 'plugin:shop'] })
     await note([emitted])
-    expect(tells.map(({ owner }) => owner)).toEqual(['principal:ada', 'plugin:shop'])
+    expect(tells[0]?.owners).toEqual(['principal:ada', 'plugin:shop'])
     expect(tells[0]?.event).toMatchObject({
       id: 'ses_a:3',
       name: 'shop.paid',
@@ -99,6 +106,19 @@ describe('what is told of a log', () => {
       session: 'ses_b',
       state: 'completed',
     })
+  })
+
+  it('is looked up only where somebody hears: the record says so in the same go', async () => {
+    const quiet = open({ owners: [] })
+    await quiet.note([emitted, finished])
+    expect([quiet.landed, quiet.asked]).toEqual([['? 2'], []])
+    const heard = open()
+    await heard.note([emitted])
+    expect(heard.landed).toEqual(['? 1', 'all'])
+    expect(heard.asked).toHaveLength(1)
+    const plain = open()
+    await plain.note([{ ...finished, type: 'tool_log', data: { call: 'c' } } as SessionEvent])
+    expect([plain.landed, plain.asked]).toEqual([['all'], []])
   })
 
   it('F10: is not passed over where it cannot be looked up who subscribes', async () => {

@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import type { Emitted } from '../../../src/contracts/event-bus.ts'
+import type { Schedule } from '../../../src/contracts/schedule.ts'
 import type { AuditRecord, SessionEvent } from '../../../src/contracts/event.ts'
 import type { AuditCursor, AuditQuery } from '../../../src/contracts/operations.ts'
 import { createAuditSink } from '../../../src/storage/audit-log.ts'
 import { createAuditReader } from '../../../src/storage/audit-reader.ts'
 import { createDeploymentLog } from '../../../src/storage/deployment-log.ts'
+import { createScheduleIndex } from '../../../src/storage/schedules.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
+import { scheduleOf } from '../../fakes/schedules.ts'
 import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
 import { storedEvent } from '../../fakes/events.ts'
 
@@ -270,5 +274,40 @@ describe('the audit log', () => {
       .all()
     expect(JSON.stringify(plan)).toContain('audit_by_trace')
     expect(JSON.stringify(plan)).not.toContain('TEMP B-TREE')
+  })
+})
+
+describe('a batch that is only for the record if nobody subscribes', () => {
+  const emitted = (name: string, more: object = {}) =>
+    ({ id: 'ses_a:1', name, principal: 'ada', payload: {}, ...more }) as unknown as Emitted
+  async function opened(listed: Partial<Schedule> & { readonly event: string }) {
+    const { database, sqlite } = createSqliteDatabase()
+    const { event: pattern, ...more } = listed
+    const when = { event: pattern, of: 'own', ttlMs: 1, maxDepth: 4 } as const
+    const schedule = scheduleOf({ when }, { id: 'sub_0000000000000000000001', ...more })
+    const { id, owner: keeper, version } = schedule
+    await createScheduleIndex(database).tell([{ id, owner: keeper, version, schedule, events: [] }])
+    const sink = createAuditSink(database)
+    const rows = () => sqlite.prepare('SELECT count(*) AS n FROM audit_runs').get()?.['n']
+    const of = owner('ses_a', 'ada')
+    const append = (unheard: readonly Emitted[]) =>
+      sink.append(of, { ...batchOf([event(1), event(2)]), unheard })
+    return { append, rows, sink, of }
+  }
+
+  it('F10: lands in one go with the question, and not at all where one of them is wanted', async () => {
+    const { append, rows, sink, of } = await opened({ event: 'shop.paid' })
+    await expect(append([emitted('shop.opened'), emitted('shop.paid')])).rejects.toThrow()
+    expect([rows(), await sink.watermark(of)]).toEqual([0, -1])
+    await append([emitted('shop.opened'), emitted('isola.run_finished')])
+    expect([rows(), await sink.watermark(of)]).toEqual([1, 2])
+  })
+
+  it('N12: is of no interest to a subscription of somebody else, unless the event is public', async () => {
+    const listed = { event: 'shop.*', asker: { principal: 'bob' }, owner: 'principal:bob' } as const
+    const { append, rows } = await opened(listed)
+    await append([emitted('shop.paid')])
+    expect(rows()).toBe(1)
+    await expect(append([emitted('shop.paid', { isPublic: true })])).rejects.toThrow()
   })
 })

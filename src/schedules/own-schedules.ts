@@ -1,0 +1,20 @@
+import { errorCode } from '#contracts/errors.ts'
+import { lengthPrefixed } from '#contracts/naming.ts'
+import type { Sources } from '#contracts/sources.ts'
+
+/** Who changes what manifests ask for, on the record: the operator, who allowed it with the plugin. */
+export const byOperator = { principal: 'operator', trace: '' } as const
+
+/** The id of a schedule that follows from what it is of, so that it is made once. */
+export const idFrom = (
+  prefix: 'sch' | 'sub',
+  parts: readonly string[],
+  sha256: Sources['sha256'],
+): string => `${prefix}_${sha256(lengthPrefixed(parts)).slice(0, 22)}`
+
+/** What was asked of a schedule; nothing where it is not there. */
+export const ifThere = async <T>(asked: Promise<T>): Promise<T | undefined> =>
+  asked.catch((error: unknown) => {
+    if (errorCode(error) !== 'request_not_found') throw error
+    return undefined
+  })
