@@ -1,17 +1,55 @@
 // isola run list|show|retry|drop: runs that were given up after too many interruptions; raise: what a run may spend.
 import type { Request } from '../../src/client/client.ts'
-import { defineVerbs, type Context, type Options } from './command.ts'
+import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
 import { short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
+type RunsQuery = NonNullable<Request<'GET /api/runs'>['query']>
 type State = NonNullable<Request<'GET /api/operator/runs'>['query']>['state']
 
-async function list({
-  values,
-  request,
-  print,
-}: Context<{ readonly state?: string | undefined; readonly limit?: string | undefined }>) {
-  const { state, limit } = values
+const listOptions = {
+  mine: { type: 'boolean', about: 'your own runs: those under way first, then the latest' },
+  principal: {
+    type: 'string',
+    value: 'name',
+    about: 'the same of somebody else, or * (operators)',
+  },
+  state: {
+    type: 'string',
+    about: 'open (unless named), retried or dropped; of --mine running, parked, completed …',
+  },
+  limit: { type: 'string', value: 'n', about: '1 to 500; of --mine to 20' },
+} as const
+
+/** Runs as sessions have them, with how to follow and how to end one. */
+async function listMine({ values, request, print }: Context<ValuesOf<typeof listOptions>>) {
+  const { state, limit, principal } = values
+  // What a state may be, the server says.
+  const query = {
+    ...(state && { state }),
+    ...(limit && { limit }),
+    ...(principal && { principal }),
+  }
+  const answer = await request('GET /api/runs', { query: query as RunsQuery })
+  const rows = answer.runs.map((run) => [
+    run.id,
+    run.session,
+    run.agent,
+    ...(principal ? [run.principal] : []),
+    run.state,
+    time(run.startedAtMs),
+    run.usage ? String(run.usage.inputTokens + run.usage.outputTokens) : '',
+  ])
+  const whose = principal ? ['principal'] : []
+  const head = ['run', 'session', 'agent', ...whose, 'state', 'begun', 'tokens']
+  const how = '\n\nisola session show|cancel <session> shows or ends one.'
+  print(answer, rows.length === 0 ? 'No runs.' : table([head, ...rows]) + how)
+}
+
+async function list(context: Context<ValuesOf<typeof listOptions>>) {
+  const { values, request, print } = context
+  const { state, limit, mine, principal } = values
+  if (mine || principal !== undefined) return listMine(context)
   // Whether it is one, the server says.
   const query = { ...(state && { state: state as State }), ...(limit && { limit }) }
   const answer = await request('GET /api/operator/runs', { query })
@@ -102,12 +140,9 @@ export default {
   noun: 'run',
   verbs: defineVerbs({
     list: {
-      usage: 'isola run list [--state open|retried|dropped] [--limit <n>]',
-      about: 'Runs that were given up after too many interruptions.',
-      options: {
-        state: { type: 'string', about: 'open (unless named), retried or dropped' },
-        limit: { type: 'string', value: 'n', about: '1 to 500' },
-      },
+      usage: 'isola run list [--mine] [--principal <name>] [--state <state>] [--limit <n>]',
+      about: 'Runs that were given up after too many interruptions; with --mine your own.',
+      options: listOptions,
       run: list,
     },
     show: {

@@ -34,19 +34,25 @@ const section = agentManifest
 
 /** What its firings do, as of any schedule; who works is the agent itself. */
 const { when, task, check, catchUp, overlap, daily, deliver, ...others } = scheduleRequest.shape
-const { notAfterMinutes, jitterSeconds, stopAfterFailures } = others
-const schedule = z.strictObject({
-  when: when.unwrap(),
-  task: task.unwrap(),
-  check,
-  catchUp,
-  notAfterMinutes,
-  overlap,
-  jitterSeconds,
-  daily,
-  stopAfterFailures,
-  deliver,
-})
+const { notAfterMinutes, jitterSeconds, stopAfterFailures, heartbeat } = others
+const schedule = z
+  .strictObject({
+    when: when.unwrap(),
+    task: task.unwrap(),
+    check,
+    catchUp,
+    notAfterMinutes,
+    overlap,
+    jitterSeconds,
+    daily,
+    stopAfterFailures,
+    deliver,
+    heartbeat,
+  })
+  .refine((asked) => !asked.heartbeat || asked.check, {
+    path: ['check'],
+    error: 'is required of a heartbeat: a tool that is asked first, without a model',
+  })
 
 const about = {
   name: z.string().min(1).max(80),
@@ -58,7 +64,10 @@ const about = {
 export const onDemandDefinition = z.strictObject({
   name: about.name.default('On demand'),
   description: about.description.default('An agent on demand.'),
-  agent: section,
+  agent: section.refine(({ subscribes }) => !subscribes?.length, {
+    path: ['subscribes'],
+    error: 'is of agents that are kept (POST /api/agents): one on demand does its task and is gone',
+  }),
 })
 
 /** `agent.yaml`, or the same as JSON: an agent that needs no plugin. Unknown keys are refused; an error names the path. */

@@ -1,4 +1,5 @@
 import type { ScheduleRequestBody } from './api/requests/schedules.ts'
+import type { SubscriptionManifest } from './manifest-events.ts'
 import type { ScheduleAsker, ScheduleChanger } from './schedule.ts'
 
 /** An agent that is no plugin's, as far as its schedules go. */
@@ -9,17 +10,21 @@ export interface ScheduledAgent {
   readonly isActive: boolean
   /** What its text schedules, with what each firing is to do; absent: nothing, and what it scheduled before is gone. */
   readonly schedule?: ScheduleRequestBody
-  /** The key or sign-in of its owner, where the owner says so now; the schedule keeps the one that it has otherwise. */
-  readonly asker?: ScheduleAsker
+  /** Events that begin a run of it. */
+  readonly subscribes?: readonly SubscriptionManifest[] | undefined
+  /** The key or sign-in of its owner, where the owner says so now; what is there keeps the one that it has otherwise. */
+  readonly asker?: ScheduleAsker | undefined
+  /** That of the owner who wrote its text: of what is not there yet. */
+  readonly author?: ScheduleAsker | undefined
 }
 
 /**
- * Schedules that belong to agents: in the object of the agent's owner, and in the owner's name. To be asked after each
+ * Schedules and subscriptions that belong to agents: in the object of the agent's owner, and in the owner's name. To be asked after each
  * change of an agent; asked again it changes nothing. May throw `request_unavailable`, and `request_invalid` for times
  * that never come.
  */
 export interface AgentSchedules {
-  /** Brings the one of its text in line, and pauses or resumes all that the agent has with it. */
+  /** Brings those of its text in line, and pauses or resumes all that the agent has with it. */
   readonly sync: (agent: ScheduledAgent, by: ScheduleChanger) => Promise<void>
   /** The agent is gone, and all that it had with it. */
   readonly removed: (

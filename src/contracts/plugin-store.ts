@@ -28,6 +28,8 @@ export interface ChangeFacts {
   readonly row?: PluginRow
   /** A remote server has this id, on or off. */
   readonly isServer: boolean
+  /** An agent without a plugin has this id, archived or not. */
+  readonly isAgent: boolean
   /** All that the version numbers of this id ever meant, however long ago. */
   readonly numbers: readonly Pick<PluginVersion, 'version' | 'hash' | 'signer'>[]
   /** The one of the hash, if its bundle is kept. */

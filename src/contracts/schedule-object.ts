@@ -55,11 +55,12 @@ export interface ScheduleVerbs {
     }
     readonly answer: ScheduleView
   }
-  /** All of an agent's, when the agent is archived, comes back or is deleted. */
+  /** All of an agent's but those, when the agent is archived, comes back, is deleted or says otherwise. */
   readonly ofAgent: {
     readonly ask: {
       readonly agent: string
       readonly does: 'pause' | 'resume' | 'remove'
+      readonly but?: readonly string[]
       readonly by: ScheduleChanger
     }
     readonly answer: { readonly changed: number }

@@ -7,6 +7,7 @@ import type {
 import type { DeploymentEvent } from './event.ts'
 import type { Administrator, Rights } from './keys.ts'
 import type { Role } from './role.ts'
+import type { ScheduleAsker } from './schedule.ts'
 
 /** One text of an agent. It never changes; what it was allowed may be added once. */
 export interface AgentVersion {
@@ -24,6 +25,8 @@ export interface AgentVersion {
   readonly approvedAtMs?: number
   /** The session of the agent on demand that it was. */
   readonly from?: string
+  /** The key or sign-in its owner wrote it by: what it schedules and subscribes to works by that. */
+  readonly asker?: ScheduleAsker
 }
 
 /** An agent that needs no plugin. */
@@ -125,7 +128,10 @@ export interface OnDemandAgent extends RunnableAgent {
 }
 
 /** Whoever asks, with what they may. */
-export interface AgentAdministrator extends Administrator, Pick<Rights, 'role' | 'agents'> {}
+export interface AgentAdministrator extends Administrator, Pick<Rights, 'role' | 'agents'> {
+  /** By what, as far as a text of theirs begins something by itself. */
+  readonly asker?: ScheduleAsker
+}
 
 /** A definition as it was taken, or would be. */
 export interface AppliedAgent {

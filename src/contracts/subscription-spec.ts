@@ -37,6 +37,15 @@ export function toSubscriptionSpec(
   }
 }
 
+/** A line of `subscribes`, for its agent. */
+export function specOfManifest(
+  { max_depth: maxDepth, ttl_minutes: ttlMinutes, runs_a_day: runs, ...rest }: SubscriptionManifest,
+  agent: string,
+): ScheduleSpec {
+  const daily = runs !== undefined && { daily: { runs } }
+  return toSubscriptionSpec({ ...rest, agent, maxDepth, ttlMinutes, ...daily })
+}
+
 /** What the agent of a manifest subscribes to, if it is one of a plugin that does. */
 export function subscriptionsOfManifest(manifest: unknown): readonly SubscriptionManifest[] {
   const { agent } = Object(manifest) as { readonly agent?: unknown }

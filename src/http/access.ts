@@ -58,6 +58,7 @@ export const access = {
   '/mcp': { GET: talkers, POST: talkers, DELETE: talkers },
   // Whoever has a key: it says nothing of what is here, but a stranger is told nothing at all.
   '/api/openapi.json': { GET: everybody },
+  '/api/runs': { GET: sessionReaders },
   '/api/sessions': { GET: sessionReaders, POST: talkers },
   '/api/sessions/:id': { GET: sessionReaders, POST: talkers, DELETE: talkers },
   '/api/sessions/:id/transcript': { GET: sessionReaders },
@@ -168,6 +169,7 @@ export const access = {
 
 /** Routes of `/api` that take a query, and check it themselves: every other one refuses whatever is in it. */
 const takingQuery: ReadonlySet<string> = new Set([
+  'GET /api/runs',
   'GET /api/sessions',
   'GET /api/sessions/:id',
   'GET /api/sessions/:id/transcript',

@@ -49,8 +49,8 @@ export function createEditVerbs(
       wake()
       return toView(edited)
     },
-    async ofAgent({ agent, does, by }) {
-      const all = rows.schedules().filter(({ owner }) => owner === `agent:${agent}`)
+    async ofAgent({ agent, does, but = [], by }) {
+      const all = rows.schedules().filter(({ id, owner }) => owner === `agent:${agent}` && !but.includes(id))
       const isMeant = ({ paused }: Schedule) =>
         does === 'remove' || (does === 'pause' ? !paused : paused?.reason === agentArchived)
       const meant = all.filter(isMeant)

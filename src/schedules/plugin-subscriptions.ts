@@ -4,7 +4,7 @@ import type { SubscriptionManifest } from '#contracts/manifest-events.ts'
 import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
 import { keeperOf } from '#contracts/schedule-keeper.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
-import { subscriptionsOfManifest, toSubscriptionSpec } from '#contracts/subscription-spec.ts'
+import { specOfManifest, subscriptionsOfManifest } from '#contracts/subscription-spec.ts'
 import type { Sources } from '#contracts/sources.ts'
 
 export interface PluginSubscriptionsDeps extends Pick<Sources, 'sha256'> {
@@ -32,9 +32,7 @@ export function createPluginSubscriptions(
     return `sub_${sha256(lengthPrefixed(parts)).slice(0, 22)}`
   }
   const keep = async (plugin: string, id: string, one: SubscriptionManifest): Promise<void> => {
-    const { max_depth: maxDepth, ttl_minutes: ttlMinutes, runs_a_day: runs, ...rest } = one
-    const daily = runs !== undefined && { daily: { runs } }
-    const spec = toSubscriptionSpec({ ...rest, agent: plugin, maxDepth, ttlMinutes, ...daily })
+    const spec = specOfManifest(one, plugin)
     const owner = `plugin:${plugin}` as const
     const schedule = { id, owner, asker: { principal: by.principal }, spec }
     await gateway.ask(owner, 'add', { schedule, by })

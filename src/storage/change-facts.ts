@@ -12,7 +12,10 @@ import {
 
 const isOneValue = `SELECT plugins <> '{}' AS is_one FROM generations ORDER BY number DESC LIMIT 1`
 const rowOf = `SELECT ${rowColumns} FROM manifests WHERE id = ?1`
-const serverOf = `SELECT 1 AS one FROM mcp_servers WHERE id = ?1 AND state <> 'removed'`
+/** Whether a remote server has the id, or an agent without a plugin. */
+const othersOf = `
+  SELECT 'server' AS kind FROM mcp_servers WHERE id = ?1 AND state <> 'removed'
+  UNION ALL SELECT 'agent' FROM agents WHERE id = ?1 AND state <> 'deleted'`
 const numbersOf = 'SELECT version, hash, signer FROM plugin_versions WHERE plugin = ?1'
 /** One whose bundle is kept. */
 export const versionOf = `
@@ -31,7 +34,7 @@ export function createChangeFacts(database: Database): PluginStore['facts'] {
   return async ({ id = '', hash = '', usageOf: brings }) => {
     const of = (sql: string, ...values: readonly (string | number)[]): Statement =>
       database.prepare(sql).bind(...values)
-    const about = [of(rowOf, id), of(serverOf, id), of(numbersOf, id), of(versionOf, id, hash)]
+    const about = [of(rowOf, id), of(othersOf, id), of(numbersOf, id), of(versionOf, id, hash)]
     const used = brings && [
       of(usageOf, brings.principal),
       of(addsOf, brings.principal, brings.sinceMs),
@@ -42,10 +45,12 @@ export function createChangeFacts(database: Database): PluginStore['facts'] {
     const rows = <T>(place: number) => (found[place]?.results ?? []) as unknown as readonly T[]
     const [row] = rows<Row>(1)
     const [version] = rows<VersionRow>(4)
+    const others = rows<{ readonly kind: string }>(2).map(({ kind }) => kind)
     return {
       isOneValue: rows<{ readonly is_one: number }>(0)[0]?.is_one === 1,
       ...(row && { row: toRow(row) }),
-      isServer: rows(2).length > 0,
+      isServer: others.includes('server'),
+      isAgent: others.includes('agent'),
       numbers: rows<Pick<VersionRow, 'version' | 'hash' | 'signer'>>(3).map(
         ({ signer, ...number }) => ({ ...number, ...(signer !== null && { signer }) }),
       ),

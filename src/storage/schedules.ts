@@ -12,9 +12,11 @@ const upsert = `
   ON CONFLICT (id) DO UPDATE SET (due_ms, version, body, event, hears) = (?4, ?5, ?6, ?7, ?8) WHERE version < ?5`
 
 const isSubscription = `substr(id, 1, 4) = 'sub_'`
+// An agent's is kept by the object of the agent's owner, in whose name it works.
+const keeper = `iif(owner LIKE 'agent:%', 'principal:' || principal, owner) AS owner`
 const wanting = `
-  SELECT owner, event, hears FROM schedules WHERE event IN (SELECT value FROM json_each(?1)) AND hears IN (?2, '*')
-  UNION SELECT owner, event, hears FROM schedules WHERE event IN (SELECT value FROM json_each(?3))`
+  SELECT ${keeper}, event, hears FROM schedules WHERE event IN (SELECT value FROM json_each(?1)) AND hears IN (?2, '*')
+  UNION SELECT ${keeper}, event, hears FROM schedules WHERE event IN (SELECT value FROM json_each(?3))`
 
 const ofManifests = `
   SELECT id AS plugin, coalesce(manifest ->> '$.name', id) AS name, manifest ->> '$.schedule' AS cron FROM manifests

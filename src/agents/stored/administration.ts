@@ -1,4 +1,4 @@
-import { needsOf, type AgentPermission } from '#contracts/agent-definition.ts'
+import { needsOf, type AgentDefinition, type AgentPermission } from '#contracts/agent-definition.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
@@ -73,6 +73,7 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
         createdAtMs: nowMs,
         ...(isApproved && { approvedBy: by.principal, approvedAtMs: nowMs }),
         ...(from !== undefined && { from }),
+        ...(by.asker && beginsAlone(definition) && { asker: by.asker }),
       }
       const agent = found ?? { id, owner: by.principal, createdAtMs: nowMs }
       const made = {
@@ -140,6 +141,10 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
     },
   }
 }
+
+/** Something of its text begins a run that nobody asks for then. */
+const beginsAlone = ({ schedule, agent }: AgentDefinition): boolean =>
+  schedule !== undefined || agent.subscribes !== undefined
 
 interface Changing {
   readonly id: string

@@ -1,3 +1,4 @@
+import { IsolaError } from '#contracts/errors.ts'
 import { withData, type DeploymentDraft } from '#contracts/event.ts'
 import { type Generation, type PartKind, type Pins } from '#contracts/generation.ts'
 import type {
@@ -43,8 +44,15 @@ function refuseTaken(
   for (const entry of entries) {
     const id = entry.claims?.(change)
     if (id === undefined) continue
+    if (facts.isAgent) throw agentHas(id)
     for (const other of entries) if (other !== entry) other.refuse?.(id, facts)
   }
+}
+
+/** What came later would be what the name means, for everybody who runs that agent. */
+function agentHas(id: string): IsolaError {
+  const message = `id: "${id}" is that of an agent (isola agent show ${id}), which it would displace. Choose another id, or have the agent deleted: isola agent delete ${id}`
+  return new IsolaError('request_conflict', message, { param: 'id' })
 }
 
 function withWhatLeaves(

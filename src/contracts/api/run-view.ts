@@ -1,7 +1,9 @@
 import * as z from 'zod'
-import { label, limitReached, pauseKind, runResult } from '../event-fields.ts'
+import { label, limitReached, pauseKind, runResult, usage } from '../event-fields.ts'
 import { approvalRequestSchema } from '../approval.ts'
 import { atMs, count, flag, object, text } from './shapes.ts'
+
+export const usageSum = usage.meta({ id: 'Usage' })
 
 /** `parked` waits for somebody outside; the last four are final. */
 export const runState = z

@@ -2,8 +2,25 @@ import * as z from 'zod'
 import type { ApiContracts } from './contract.ts'
 import { changedLimits } from './requests/limits.ts'
 import { cancelRequest, decisionRequest, messageRequest, runRequest } from './requests/runs.ts'
-import { receipt, runView } from './run-view.ts'
-import { count, text } from './shapes.ts'
+import { runsQuery } from './requests/sessions.ts'
+import { receipt, runState, runView, usageSum } from './run-view.ts'
+import { atMs, count, text } from './shapes.ts'
+
+const listed = z
+  .object({
+    id: text,
+    session: text,
+    agent: text,
+    principal: text,
+    state: runState,
+    startedAtMs: atMs,
+    usage: usageSum
+      .optional()
+      .describe('While it works only where it is the first of its session.'),
+    links: z.object({ run: text, events: text, cancel: text }).describe('POST to `cancel`.'),
+  })
+  .meta({ id: 'RunListing' })
+export type RunListing = z.infer<typeof listed>
 
 const id = 'The session’s id: `ses_` and 22 characters.'
 const run = 'The run’s id: `run_` and 22 characters.'
@@ -11,6 +28,19 @@ const asItIs = { 200: { is: 'The run as it then is.', json: runView } }
 
 /** `/api/sessions/:id/runs…`. */
 export const runContracts = {
+  'GET /api/runs': {
+    summary: 'Lists the last run of each session: those under way first.',
+    query: runsQuery,
+    replies: {
+      200: {
+        is: 'A page of the list.',
+        json: z.object({
+          runs: z.array(listed),
+          next: text.optional().describe('There may be more: send it as `after`.'),
+        }),
+      },
+    },
+  },
   'POST /api/sessions/:id/runs': {
     summary: 'Starts a run.',
     params: { id },

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { label as labelOfValue } from '../event-fields.ts'
 import { contextPartKinds } from '../context-view.ts'
-import { compaction, usage } from '../event-fields.ts'
+import { compaction } from '../event-fields.ts'
 import type { ApiContracts } from './contract.ts'
 import {
   changeSessionRequest,
@@ -12,11 +12,10 @@ import {
   transcriptQuery,
   treeQuery,
 } from './requests/sessions.ts'
-import { runState, runView } from './run-view.ts'
+import { runState, runView, usageSum } from './run-view.ts'
 import { atMs, count, flag, json, object, text, usd } from './shapes.ts'
 
 const id = 'The session’s id: `ses_` and 22 characters.'
-const usageSum = usage.meta({ id: 'Usage' })
 
 const listed = z
   .object({

@@ -9,6 +9,7 @@ import {
 import { noFields } from '#contracts/api/requests/lists.ts'
 import { definitionDiff } from '#contracts/agent-diff.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import type { ScheduleAsker } from '#contracts/schedule.ts'
 import type { AgentVersion, AppliedAgent, StoredAgent } from '#contracts/stored-agent.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
@@ -87,26 +88,32 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     async POST(context) {
       const asked = parseFields(approveAgentRequest, await readJsonObject(context.req.raw))
       const agent = await agents.approve(idIn(context), asked, by(context))
-      await syncSchedule(deps, context, agent)
+      // What was approved is what its owner wrote, by the key that was used then.
+      await syncSchedule(deps, context, agent, agent.inForce?.asker)
       return jsonResponse(toListing(agent))
     },
   })
 }
 
-/** What the version in force schedules, in the owner's name: by the key the owner asks with now, else by the one it had. */
+/** What the version in force schedules and subscribes to, in the owner's name: by the key the owner asks with now, else by the one it had. */
 async function syncSchedule(
   deps: HttpDeps,
   context: HttpContext,
   { id, owner, state, inForce }: StoredAgent,
+  written?: ScheduleAsker,
 ): Promise<void> {
-  const { schedule } = inForce?.definition ?? {}
+  const { schedule, agent } = inForce?.definition ?? {}
+  const author = inForce?.asker
+  const asker = context.get('principal').id === owner ? scheduleAsker(context) : written
   await deps.schedules.ofAgents.sync(
     {
       id,
       owner,
       isActive: state === 'active' && inForce !== undefined,
       ...(schedule && { schedule }),
-      ...(context.get('principal').id === owner && { asker: scheduleAsker(context) }),
+      subscribes: agent?.subscribes,
+      ...(asker?.principal === owner && { asker }),
+      ...(author?.principal === owner && { author }),
     },
     changer(deps, context),
   )
@@ -133,6 +140,7 @@ async function promoteAgent(deps: HttpDeps, context: HttpContext): Promise<Respo
   checkAgentModel(deps, context, definition.agent.model)
   const by = askerOf(deps, context)
   const made = await deps.storedAgents.apply(definition, by, { isDryRun, from: session })
+  if (!isDryRun) await syncSchedule(deps, context, made.agent)
   return applied(made, { isDryRun })
 }
 
@@ -158,7 +166,10 @@ function toListing({ id, owner, state, inForce, newest, createdAtMs }: StoredAge
   }
 }
 
-function toVersion(version: AgentVersion, { inForce }: StoredAgent): AgentVersionView {
+function toVersion(
+  { asker: _, ...version }: AgentVersion,
+  { inForce }: StoredAgent,
+): AgentVersionView {
   const { approvedBy, needs, definition } = version
   const isNow = inForce?.version === version.version
   return {

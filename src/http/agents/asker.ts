@@ -2,12 +2,14 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { AgentAdministrator } from '#contracts/stored-agent.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { administrator } from '../operator/administrator.ts'
+import { askerOf as scheduleAsker } from '../schedules/own.ts'
 import { checkModel } from '../targets.ts'
 
 /** Who asks, with what they may. */
 export function askerOf(deps: HttpDeps, context: HttpContext): AgentAdministrator {
   const { role, agents } = context.get('principal')
-  return { ...administrator(deps, context), role, ...(agents && { agents }) }
+  const asker = scheduleAsker(context)
+  return { ...administrator(deps, context), role, asker, ...(agents && { agents }) }
 }
 
 /** An agent's model is named by whoever writes it: what they may not name, it may not have. */

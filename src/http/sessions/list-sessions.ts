@@ -1,6 +1,6 @@
-import { sessionsQuery } from '#contracts/api/requests/sessions.ts'
+import { sessionsQuery, type SessionFields } from '#contracts/api/requests/sessions.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { Principal, SessionQuery } from '#contracts/operations.ts'
+import type { Principal, SessionCursor, SessionQuery } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { defaultListLimit } from '../list-queries.ts'
 import { jsonResponse } from '../responses.ts'
@@ -15,16 +15,20 @@ const everybody = '*'
  * there: nothing but the caller's own is looked up for it.
  */
 export async function listSessions(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const query = toQuery(context.req.query(), context.get('principal'))
-  const { sessions, next } = await deps.sessionIndex.list(query)
-  return jsonResponse({ sessions, ...(next && { next: `${next.sinceMs}-${next.id}` }) })
+  const fields = parseFields(sessionsQuery, context.req.query())
+  const page = await deps.sessionIndex.list(toSessionQuery(fields, context.get('principal')))
+  return jsonResponse({ sessions: page.sessions, ...pageOf(page) })
 }
 
-function toQuery(
-  given: Readonly<Record<string, string>>,
+/** Where the next page begins, if there may be one. */
+export const pageOf = ({ next }: { readonly next?: SessionCursor }): { readonly next?: string } =>
+  next ? { next: `${next.sinceMs}-${next.id}` } : {}
+
+/** What may be looked up for somebody. Throws `request_forbidden` for what only others may see. */
+export function toSessionQuery(
+  { agent, state, stateless, limit, after, ...asked }: SessionFields,
   { id, role }: Pick<Principal, 'id' | 'role'>,
 ): SessionQuery {
-  const { agent, state, stateless, limit, after, ...asked } = parseFields(sessionsQuery, given)
   const { principal = role === 'auditor' ? everybody : id } = asked
   if (principal !== id && !seesEverybody(role)) {
     const message =

@@ -1,8 +1,15 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import { onDemandId } from '#contracts/stored-agent.ts'
 import type { SessionStore } from '../storage/store.ts'
 
 export const unknownAgent = (agent: string) =>
-  new IsolaError('request_model_not_found', `There is no agent "${agent}".`, { param: 'agent' })
+  agent === onDemandId
+    ? new IsolaError('request_conflict', onceOnly, { param: 'agent' })
+    : new IsolaError('request_model_not_found', `There is no agent "${agent}".`, { param: 'agent' })
+
+/** Its text came with its one task, and went with that. */
+const onceOnly =
+  'An agent on demand does one task. POST /api/agents/on-demand makes another; POST /api/agents/promote has it kept.'
 
 export function otherBody(): IsolaError {
   const message = 'This Idempotency-Key was used with another body: send that one, or another key.'

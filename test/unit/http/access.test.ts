@@ -114,6 +114,7 @@ describe('I26: an auditor', () => {
     )
     expect(readable.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /api/openapi.json',
+      'GET /api/runs',
       'GET /api/sessions',
       'GET /api/sessions/:id',
       'GET /api/sessions/:id/transcript',

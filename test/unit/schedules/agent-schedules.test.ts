@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { agentDefinition, onDemandDefinition } from '../../../src/contracts/agent-definition.ts'
 import type { ScheduleRequestBody } from '../../../src/contracts/api/requests/schedules.ts'
 import type { ScheduleGateway } from '../../../src/contracts/schedule-object.ts'
+import type { ScheduleView, ToldSchedule } from '../../../src/contracts/schedule.ts'
 import { createAgentSchedules } from '../../../src/schedules/agent-schedules.ts'
 import { createScheduleHosts, type HostDeps } from '../../../src/schedules/host.ts'
 import { fromReply } from '../../../src/contracts/reply.ts'
@@ -17,10 +19,11 @@ const schedule: ScheduleRequestBody = {
 /** The object of the owner, and what was asked of it. */
 function open() {
   const clock = { nowMs: () => 1_000, sleep: async () => {} }
+  const told: ToldSchedule[] = []
   const host = createScheduleHosts({
     clock,
     sha256,
-    index: { tell: async () => {} },
+    index: { tell: async (all: readonly ToldSchedule[]) => void told.push(...all) },
     createJob: () => ({ restore: () => {}, at: () => {}, run: async () => undefined }),
   } as unknown as HostDeps)(createPrincipalStorage() as unknown as DurableObjectStorage, {
     jobs: { get: () => undefined, push: async () => {} },
@@ -34,7 +37,7 @@ function open() {
   }
   const gateway = { ask } as unknown as ScheduleGateway
   const list = () => gateway.ask('principal:ada', 'list', { limit: 10 })
-  return { asked, list, agents: createAgentSchedules({ gateway, sha256, clock }) }
+  return { asked, list, told, gateway, agents: createAgentSchedules({ gateway, sha256, clock }) }
 }
 
 describe('the schedule in the text of an agent', () => {
@@ -94,4 +97,101 @@ describe('the schedule in the text of an agent', () => {
     await agents.sync(byOthers, by)
     expect(await list()).toEqual([])
   })
+
+  it('works by the key its owner wrote it by, where an operator brings it into force', async () => {
+    const { agents, list } = open()
+    const { asker: author, ...byOthers } = agent
+    const approved = { principal: 'operator', trace: '' }
+    await agents.sync({ ...byOthers, author }, approved)
+    expect(await list()).toMatchObject([{ asker: author }])
+    await agents.sync({ ...byOthers, author: { principal: 'ada', key: 'key_0' } }, approved)
+    expect(await list()).toMatchObject([{ asker: author }])
+  })
+})
+
+describe('what the text of an agent subscribes to', () => {
+  const subscribes = [
+    { event: 'billing.paid', task: 'Write it into the books.', runs_a_day: 5 },
+    { event: 'billing.*', task: 'Look for fraud.' },
+  ]
+  const agent = { id: 'books', owner: 'ada', isActive: true, subscribes, asker }
+  const openHeard = () => {
+    const { told, gateway, ...rest } = open()
+    /** As its object has them: the list of all follows by a moment. */
+    const heard = async () => {
+      const ids = [...new Set(told.map(({ id }) => id))]
+      const shown = ids.map((id) => gateway.ask('principal:ada', 'show', { id }).catch(() => []))
+      return (await Promise.all(shown)).flat() as readonly ScheduleView[]
+    }
+    return { ...rest, heard }
+  }
+
+  it('is heard in the owner’s name, and is the agent’s', async () => {
+    const { agents, heard } = openHeard()
+    await agents.sync(agent, by)
+    expect(await heard()).toMatchObject([
+      {
+        owner: 'agent:books',
+        asker,
+        spec: { when: { event: 'billing.paid', of: 'own' }, daily: { runs: 5 } },
+      },
+      { spec: { when: { event: 'billing.*' }, work: { agent: 'books', task: 'Look for fraud.' } } },
+    ])
+  })
+
+  it('changes nothing when asked again, and what reads otherwise is another one', async () => {
+    const { agents, asked, heard } = openHeard()
+    await agents.sync(agent, by)
+    asked.length = 0
+    await agents.sync(agent, by)
+    expect(asked.filter((one) => /^(add|edit|remove)/.test(one))).toEqual([])
+    const [first, second] = subscribes
+    await agents.sync({ ...agent, subscribes: [{ ...first!, task: 'Nothing.' }, second!] }, by)
+    expect((await heard()).map(({ spec }) => Object(spec.work).task)).toEqual([
+      'Look for fraud.',
+      'Nothing.',
+    ])
+  })
+
+  it('is paused while the agent does not run, and gone with its text or the agent', async () => {
+    const { agents, heard } = openHeard()
+    await agents.sync({ ...agent, isActive: false }, by)
+    expect((await heard()).map(({ paused }) => paused?.reason)).toEqual([
+      'its agent does not run',
+      'its agent does not run',
+    ])
+    await agents.sync(agent, by)
+    expect((await heard()).filter(({ paused }) => paused)).toEqual([])
+    await agents.sync({ ...agent, subscribes: undefined }, by)
+    expect(await heard()).toEqual([])
+    await agents.sync(agent, by)
+    await agents.removed(agent, by)
+    expect(await heard()).toEqual([])
+  })
+
+  it('is nobody’s who lives for one request', () => {
+    const { error } = onDemandDefinition.safeParse({
+      agent: { instructions: 'You write.', subscribes },
+    })
+    expect(error?.issues).toMatchObject([{ path: ['agent', 'subscribes'] }])
+    expect(error?.issues[0]?.message).toContain('agents that are kept')
+  })
+})
+
+it('a heartbeat of an agent’s schedule needs a check', () => {
+  const beating = (more: object) =>
+    agentDefinition.safeParse({
+      id: 'tickets',
+      name: 'Tickets',
+      description: 'Looks at tickets.',
+      agent: { instructions: 'You look.' },
+      schedule: {
+        when: { everyMinutes: 30, hours: '8-22' },
+        task: 'Look.',
+        heartbeat: true,
+        ...more,
+      },
+    })
+  expect(beating({}).error?.issues).toMatchObject([{ path: ['schedule', 'check'] }])
+  expect(beating({ check: { tool: 'memory__recall', has: 'notes' } }).success).toBe(true)
 })

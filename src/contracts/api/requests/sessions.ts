@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { SessionCursor } from '../../operations.ts'
 import { sessionLimits, runLimits } from './limits.ts'
-import { listLimit, personaName, wantedName } from './lists.ts'
+import { digits, listLimit, personaName, wantedName } from './lists.ts'
 
 const sessionId = z.string().regex(/^ses_[0-9A-Za-z]{22}$/, 'must be the id of a session')
 const runId = z.string().regex(/^run_[0-9A-Za-z]{22}$/, 'must be the id of a run')
@@ -48,6 +48,18 @@ export const sessionsQuery = z.strictObject({
     .regex(/^\d{1,15}-ses_[0-9A-Za-z]{22}$/, 'must be the `next` of another page')
     .transform(toCursor)
     .optional(),
+})
+
+export type SessionFields = z.infer<typeof sessionsQuery>
+
+const maxRunsListed = 20
+
+/** `GET /api/runs`. */
+export const runsQuery = sessionsQuery.omit({ stateless: true }).extend({
+  limit: digits(maxRunsListed)
+    .refine((limit) => limit >= 1, 'must be 1 or more')
+    .optional()
+    .describe(`How many sessions at most, 1 to ${maxRunsListed}; ${maxRunsListed} if absent.`),
 })
 
 /** `GET /api/sessions/:id`. */
