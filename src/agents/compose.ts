@@ -87,8 +87,9 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
     const problems = [...loaded.problems, ...remote.problems, ...catalog.problems]
     return { ...loaded, directory, ownerOf, prompt, stored, problems }
   }
-  const { runnable, forget } = createRunnable(stored)
-  const live = createLiveDirectory({ ...installed, initial, onFault, runnable, build: wire })
+  const { forget, ...known } = createRunnable(stored)
+  const { runnable } = known
+  const live = createLiveDirectory({ ...installed, ...known, initial, onFault, build: wire })
   const { prepare, directory } = live
   const isTaken = async (id: string) =>
     live.current().ownerOf(id) !== undefined || (await directory.toolNames([`${id}__*`])).length > 0
@@ -97,7 +98,7 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
   const mayRun = async (id: string, principal: string): Promise<boolean> =>
     id === onDemandId ||
     (await runnable(principal, id)
-      .then((found) => found.length > 0)
+      .then((found) => found !== undefined)
       .catch(() => true))
   /** What an agent says of documents, in whose run it is. */
   const knowledgeOf = async (
@@ -108,8 +109,7 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
     if (agent === orchestratorId) return undefined
     const plugin = (await live.now()).plugins.find(({ manifest }) => manifest.id === agent)
     if (plugin) return plugin.manifest.agent?.knowledge
-    const [stored] = await runnable(principal, agent)
-    return stored?.definition.agent.knowledge
+    return (await runnable(principal, agent))?.definition.agent.knowledge
   }
   return { wire, administration, mayRun, knowledgeOf, ...live }
 }

@@ -10,7 +10,7 @@ import { noFields } from '#contracts/api/requests/lists.ts'
 import { definitionDiff } from '#contracts/agent-diff.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { ScheduleAsker } from '#contracts/schedule.ts'
-import type { AgentVersion, AppliedAgent, StoredAgent } from '#contracts/stored-agent.ts'
+import type { AgentVersion, AppliedAgent, ListedAgent, StoredAgent } from '#contracts/stored-agent.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
@@ -35,7 +35,7 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   }
   addRoute('/api/agents', {
     GET: async (context) =>
-      jsonResponse({ agents: (await agents.list(by(context))).map(toListing) }),
+      jsonResponse({ agents: (await agents.list(by(context))).map(toRow) }),
     POST: (context) => applyAgent(deps, context),
   })
   addRoute('/api/agents/on-demand', { POST: (context) => runOnDemand(deps, context) })
@@ -52,9 +52,9 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     },
     async DELETE(context) {
       const id = idIn(context)
-      const { owner } = await agents.show(id, by(context))
-      await agents.remove(id, by(context))
-      await deps.schedules.ofAgents.removed({ id, owner }, changer(deps, context))
+      await agents.remove(id, by(context), ({ owner }) =>
+        deps.schedules.ofAgents.removed({ id, owner }, changer(deps, context)),
+      )
       return jsonResponse({ id, deleted: true })
     },
   })
@@ -99,7 +99,7 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
 async function syncSchedule(
   deps: HttpDeps,
   context: HttpContext,
-  { id, owner, state, inForce }: StoredAgent,
+  { id, owner, state, inForce, behind }: StoredAgent,
   written?: ScheduleAsker,
 ): Promise<void> {
   const { schedule, agent } = inForce?.definition ?? {}
@@ -109,6 +109,7 @@ async function syncSchedule(
     {
       id,
       owner,
+      behind,
       isActive: state === 'active' && inForce !== undefined,
       ...(schedule && { schedule }),
       subscribes: agent?.subscribes,
@@ -152,15 +153,30 @@ function applied(made: AppliedAgent, { isDryRun }: { readonly isDryRun: boolean 
   return jsonResponse(shown, { status: 201, headers })
 }
 
-function toListing({ id, owner, state, inForce, newest, createdAtMs }: StoredAgent): AgentListing {
-  const { name, description } = inForce?.definition ?? {}
+const toListing = ({ inForce, ...agent }: StoredAgent): AgentListing => {
+  const { version, hash, definition } = inForce ?? {}
+  return toRow({
+    ...agent,
+    ...(definition && version && hash && { head: { ...definition, version, hash } }),
+  })
+}
+
+function toRow({
+  id,
+  owner,
+  state,
+  head,
+  newest,
+  createdAtMs,
+}: Omit<ListedAgent, 'isOwnerHeld'>): AgentListing {
+  const { name, description, version } = head ?? {}
   return {
     id,
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     owner,
-    state: state === 'active' && !inForce ? 'waiting' : state,
-    ...(inForce && { version: inForce.version }),
+    state: state === 'active' && !head ? 'waiting' : state,
+    ...(version !== undefined && { version }),
     newest,
     createdAtMs,
   }
