@@ -184,7 +184,11 @@ export function ownersMatters(
   const matters = {
     schedule: asked !== undefined || now?.schedule !== undefined,
     subscribes: Boolean(agent.subscribes?.length || now?.agent.subscribes?.length),
-    acl: sharedWith(acl).toSorted().join('\n') !== (now ? sharedWith(now.acl) : []).toSorted().join('\n'),
+    acl:
+      sharedWith(acl).toSorted().join('\n') !==
+      (now ? sharedWith(now.acl) : []).toSorted().join('\n'),
   }
-  return Object.entries(matters).flatMap(([what, isOne]) => (isOne ? [{ kind: 'owner' as const, what }] : []))
+  return Object.entries(matters).flatMap(([what, isOne]) =>
+    isOne ? [{ kind: 'owner' as const, what }] : [],
+  )
 }

@@ -50,7 +50,9 @@ export function createEditVerbs(
       return toView(edited)
     },
     async ofAgent({ agent, does, but = [], by }) {
-      const all = rows.schedules().filter(({ id, owner }) => owner === `agent:${agent}` && !but.includes(id))
+      const all = rows
+        .schedules()
+        .filter(({ id, owner }) => owner === `agent:${agent}` && !but.includes(id))
       const isMeant = ({ paused }: Schedule) =>
         does === 'remove' || (does === 'pause' ? !paused : paused?.reason === agentArchived)
       const meant = all.filter(isMeant)

@@ -1,5 +1,7 @@
 import type { DeploymentEvent } from '#contracts/event.ts'
+import { toScheduled } from '#contracts/agent-schedules.ts'
 import type { Role } from '#contracts/role.ts'
+import type { ScheduleIndex } from '#contracts/schedule-object.ts'
 import type {
   AgentHead,
   AgentSeer,
@@ -208,7 +210,10 @@ interface Row extends VersionColumns {
   readonly is_held: number
 }
 
-interface ListedRow extends Pick<Row, 'id' | 'owner' | 'state' | 'newest' | 'created_at_ms' | 'is_held'> {
+interface ListedRow extends Pick<
+  Row,
+  'id' | 'owner' | 'state' | 'newest' | 'created_at_ms' | 'is_held'
+> {
   readonly head: string | null
 }
 
@@ -238,9 +243,32 @@ function toSeen(row: Row): SeenAgent {
   }
 }
 
-const toListed = ({ head, created_at_ms: createdAtMs, is_held: isHeldNow, ...row }: ListedRow): ListedAgent => ({
+const toListed = ({
+  head,
+  created_at_ms: createdAtMs,
+  is_held: isHeldNow,
+  ...row
+}: ListedRow): ListedAgent => ({
   ...row,
   createdAtMs,
   isOwnerHeld: isHeldNow === 1,
   ...(head !== null && { head: JSON.parse(head) as AgentHead }),
 })
+
+/** Agents whose schedules are not yet as the agents are, for whoever keeps schedules. */
+export function createAgentsBehind(
+  database: Database,
+): Pick<ScheduleIndex, 'agentsBehind' | 'agentSettled'> {
+  return {
+    async agentsBehind(limit) {
+      const statement = database.prepare(`${select} AND behind > 0 ORDER BY id LIMIT ?3`)
+      const { results } = await reached(() => statement.bind('', 0, limit).all<Row>())
+      return results.map((row) => toScheduled(toSeen(row)))
+    },
+    async agentSettled({ id, behind = 0 }) {
+      // A change meanwhile is one more.
+      const sql = 'UPDATE agents SET behind = 0 WHERE id = ?1 AND behind = ?2'
+      await reached(() => database.prepare(sql).bind(id, behind).run())
+    },
+  }
+}

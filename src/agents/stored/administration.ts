@@ -152,8 +152,7 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
     },
     async remove(id, by, first) {
       const agent = await find(id, by, 'edit')
-      if (!isOwners(agent, by))
-        throw forbidden(`${id} is taken away by its owner or an operator.`)
+      if (!isOwners(agent, by)) throw forbidden(`${id} is taken away by its owner or an operator.`)
       await first(agent)
       await store.remove(id, eventOf('agent_deleted', by, { agent: id }))
       forget()

@@ -79,7 +79,15 @@ export function createStoredWiring(
       const about = { id, name, description, natural_language_description: natural ?? undefined }
       const manifest = headManifest({ ...about, integration_mode: mode ?? 'tool' }, hash)
       const agent = manifest.agent! // it was given one
-      return createSubAgentEntry({ manifest, agent, hash, sessions, submitAs, clock, tier: 'community' })
+      return createSubAgentEntry({
+        manifest,
+        agent,
+        hash,
+        sessions,
+        submitAs,
+        clock,
+        tier: 'community',
+      })
     },
     prepare(stored, more) {
       const source = sourceOf(stored)
