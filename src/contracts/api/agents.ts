@@ -165,7 +165,8 @@ export const agentContracts = {
     errors: [403, 404, 409, 503],
   },
   'POST /api/agents/:agent/approve': {
-    summary: 'Allows what a version needs; it is in force then. Its owner allows what needs only the owner.',
+    summary:
+      'Allows what a version needs; it is in force then. Its owner allows what needs only the owner.',
     params,
     body: approveAgentRequest,
     replies: asItIs,
