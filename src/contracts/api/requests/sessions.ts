@@ -54,8 +54,14 @@ export type SessionFields = z.infer<typeof sessionsQuery>
 
 const maxRunsListed = 20
 
+const { agent, principal, state, after } = sessionsQuery.shape
+
 /** `GET /api/runs`. */
-export const runsQuery = sessionsQuery.omit({ stateless: true }).extend({
+export const runsQuery = z.strictObject({
+  agent,
+  principal,
+  state,
+  after,
   limit: digits(maxRunsListed)
     .refine((limit) => limit >= 1, 'must be 1 or more')
     .optional()
