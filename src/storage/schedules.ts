@@ -10,6 +10,7 @@ import type { Schedule, ToldSchedule } from '#contracts/schedule.ts'
 import { billedBy, type Database, type Statement } from './database.ts'
 import { eventRow } from './deployment-log.ts'
 import { reached } from './outage.ts'
+import { createAgentsBehind } from './stored-agents.ts'
 
 const upsert = `
   INSERT INTO schedules (id, owner, principal, due_ms, version, body, event, hears)
@@ -69,6 +70,7 @@ export function createScheduleIndex(database: Database, own = database): Schedul
     return results.map(({ body }) => JSON.parse(body) as Schedule)
   }
   return {
+    ...createAgentsBehind(database),
     async tell(told) {
       const statements = told.flatMap((one) => toStatements(database, one))
       await reached(() => database.batch(statements))
