@@ -2,8 +2,12 @@
 export interface ErasedTable {
   /** Rows with the person in this column go. */
   readonly rows?: string
-  /** The person becomes a pseudonym in these, whether it is the whole value or a text in JSON. */
+  /** The person becomes a pseudonym in these columns, where it is the whole value. */
   readonly names?: readonly string[]
+  /** In columns of JSON: at which path the person is the value. A name elsewhere may be somebody's plugin or a tool. */
+  readonly values?: Readonly<Record<string, string>>
+  /** In columns of JSON: at which path is an object with the person among its keys. */
+  readonly keys?: Readonly<Record<string, string>>
   /** Or why nothing is done about it in here. */
   readonly not?: string
 }
@@ -14,8 +18,8 @@ const record = 'what happened stays, without who: record.ts'
 export const erasedTables: Readonly<Record<string, ErasedTable>> = {
   keys: { rows: 'principal' },
   oauth_grants: { rows: 'principal' },
-  approvals: { rows: 'principal', names: ['decided_by'] },
-  approval_rules: { rows: 'principal', names: ['decided_by'] },
+  approvals: { rows: 'principal', values: { decided_by: '$.principal' } },
+  approval_rules: { rows: 'principal', values: { decided_by: '$.principal' } },
   given_up_runs: { rows: 'principal' },
   schedules: { rows: 'principal' },
   skill_draft_writings: { rows: 'principal' },
@@ -28,13 +32,13 @@ export const erasedTables: Readonly<Record<string, ErasedTable>> = {
   manifests: { names: ['owner'] },
   skills: { names: ['owner'] },
   plugin_usage: { names: ['principal'] },
-  generations: { names: ['made_by', 'plugins'] },
-  generation_parts: { names: ['pin'] },
-  policies: { names: ['made_by'] },
+  generations: { names: ['made_by'] },
+  generation_parts: { keys: { pin: '$.policy.principals' } },
+  policies: { names: ['made_by'], keys: { policy: '$.principals' } },
   exposures: { names: ['made_by'] },
   secrets: { names: ['set_by'] },
   trusted_keys: { names: ['added_by'] },
-  mcp_servers: { names: ['added_by', 'confirmed'] },
+  mcp_servers: { names: ['added_by'] },
   erasures: { names: ['asked_by'] },
   sessions: { not: 'each takes its own row with it: sessions.ts' },
   audit: { not: record },
