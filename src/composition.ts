@@ -180,6 +180,7 @@ function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platfor
     rows: base.storage.erasure,
     sessions: base.sessions.gateway,
     memory: work.memory.longTerm,
+    knowledge: work.memory.knowledge,
     forgetLogins: work.mcp.forgetLogins,
     kv: env.OAUTH_KV,
   })

@@ -77,29 +77,64 @@ async function add({ args, values, request, print }: Context<ValuesOf<typeof add
   print(answer, stateOf(answer))
 }
 
+async function edit({
+  args: [note, ...words],
+  values,
+  request,
+  print,
+}: Context<ValuesOf<typeof isDeployment>, [string, ...string[]]>) {
+  const body = { text: words.join(' ') }
+  const query = ofOne(values)
+  const changed = await request('POST /api/memory/:note', { params: { note }, query, body })
+  print(changed, rowsOf([changed]))
+}
+
 async function forget({
   args: [note],
   values,
   request,
   print,
 }: Context<ValuesOf<typeof forgetting>>) {
-  const { all = false, session } = values
+  const { all = false, session, everywhere } = values
   const chosen = [note !== undefined, session !== undefined, all].filter(Boolean)
   if (chosen.length !== 1) throw new UsageError('Name a note, --session <id>, or --all.')
+  if (everywhere && note === undefined) throw new UsageError('--everywhere goes with a note.')
   const query = { ...whereOf(values), ...(session !== undefined && { session }) }
   const answer =
     note === undefined
       ? await request('DELETE /api/memory', { query })
-      : await request('DELETE /api/memory/:note', {
-          params: { note },
-          query: values.scope === 'deployment' ? { scope: 'deployment' } : {},
-        })
-  print(answer, `${answer.forgotten} forgotten.`)
+      : await forgetNote(note, values, request)
+  const { sessions } = { sessions: undefined, ...answer }
+  const quoted = sessions === undefined ? '' : ` Taken out of ${sessions} conversations.`
+  print(answer, `${answer.forgotten} forgotten.${quoted}`)
+}
+
+/** Conversations come some at a time, the note goes last. */
+async function forgetNote(
+  note: string,
+  { scope, everywhere }: ValuesOf<typeof forgetting>,
+  request: Client['request'],
+) {
+  const query = {
+    ...(scope === 'deployment' && { scope: 'deployment' as const }),
+    ...(everywhere && { everywhere: 'true' as const }),
+  }
+  let sessions = 0
+  for (let after: string | undefined = ''; ;) {
+    const answer: Reply<'DELETE /api/memory/:note'> = await request('DELETE /api/memory/:note', {
+      params: { note },
+      query: { ...query, ...(after !== '' && { after }) },
+    })
+    sessions += answer.sessions ?? 0
+    after = answer.next
+    if (after === undefined) return { ...answer, ...(everywhere && { sessions }) }
+  }
 }
 const forgetting = {
   ...where,
   session: { type: 'string', value: 'id', about: 'what came from this session' },
   all: { type: 'boolean', about: 'everything (of the scope)' },
+  everywhere: { type: 'boolean', about: 'also where your conversations quote the note' },
 } as const satisfies Options
 
 /** Page by page. */
@@ -189,8 +224,14 @@ export default {
       options: adding,
       run: add,
     },
+    edit: {
+      usage: 'isola memory edit <note> <text> … [--deployment]',
+      about: 'Puts another text in its place; all else of the note stays.',
+      options: isDeployment,
+      run: edit,
+    },
     forget: {
-      usage: 'isola memory forget [<note>] [--session <id>] [--all] [--scope <scope>] [--yes]',
+      usage: 'isola memory forget [<note>] [--everywhere] [--session <id>] [--all] [--scope <scope>] [--yes]',
       about: 'For good: a note, what came from a session, or all of it.',
       asks: ({ args: [note], values }: Context<ValuesOf<typeof forgetting>>) =>
         `Forget ${note ?? (values.session ? `what came from ${values.session}` : 'everything')}, for good?`,

@@ -67,6 +67,8 @@ export type KnowledgeRequest =
       readonly place: NotePlace
       readonly document: NewDocument
       readonly passages: readonly NewPassage[]
+      /** Who puts it. */
+      readonly by?: string
       /** Answers what would become of it, and changes nothing. */
       readonly dryRun?: boolean
     }
@@ -89,6 +91,8 @@ export type KnowledgeRequest =
       readonly places?: readonly NotePlace[]
       readonly ids?: readonly string[]
     }
+  /** Those that this principal put there last. */
+  | { readonly verb: 'forgetWriter'; readonly principal: string }
   | { readonly verb: 'stats' }
   | { readonly verb: 'reseal' }
 

@@ -206,6 +206,11 @@ export interface SessionIndex {
     readonly sessions: readonly SessionListing[]
     readonly next?: SessionCursor
   }>
+  /** All of a principal's, those of sub-agents included, in the order of their ids. */
+  readonly idsOf: (
+    principal: string,
+    page: { readonly after: string; readonly limit: number },
+  ) => Promise<readonly string[]>
 }
 
 /** How a model did, as the record has it. `model` is the name that answered or, of a failure, that was asked. */

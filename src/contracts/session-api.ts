@@ -70,6 +70,14 @@ export interface SessionApi {
   readonly owner: () => Promise<Reply<string>>
   readonly result: (principal: string, run: string) => Promise<Reply<RunView>>
   readonly recall: (principal: string, run: string) => Promise<Reply<RunMemo>>
+  /**
+   * Takes texts that were forgotten out of everything but what its owner wrote, with the summaries of such a conversation.
+   * `request_conflict` while something is under way. Answers how many rows were changed.
+   */
+  readonly forgetTexts: (
+    principal: string,
+    texts: readonly string[],
+  ) => Promise<Reply<{ readonly changed: number }>>
   /** `recall` says so from now on; the transcript keeps the run, since others may go on from it. */
   readonly hide: (principal: string, run: string) => Promise<Reply<RunMemo>>
   /** Everything after `afterSeq`, then live; ends after the terminal event of `run` if one is named, else when nothing runs. */

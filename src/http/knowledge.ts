@@ -93,6 +93,7 @@ export function addKnowledgeRoutes(addRoute: AddRoute, deps: HttpDeps): void {
           label: labelFrom('knowledge', { integrity }),
         },
         passages: read.passages,
+        by: context.get('principal').id,
         dryRun,
       })
       if (!dryRun && state !== 'same') await tell(context, { change: state!, count: 1, scope })

@@ -1,6 +1,7 @@
 import {
   addNotesRequest,
   editNoteRequest,
+  forgetNoteQuery,
   forgetQuery,
   memoryQuery,
   noteQuery,
@@ -12,6 +13,7 @@ import { joinLabels, labelFrom } from '#contracts/label.ts'
 import { placeOf, type LongTermMemory, type NewNote } from '#contracts/long-term.ts'
 import { readJsonObject } from './body.ts'
 import type { HttpContext, HttpDeps } from './deps.ts'
+import { forgetQuotes } from './forget-quotes.ts'
 import { defaultListLimit } from './list-queries.ts'
 import { placesOf, type Where } from './memory-places.ts'
 import { administrator } from './operator/administrator.ts'
@@ -109,12 +111,15 @@ export function addMemoryRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     },
     DELETE: async (context) => {
       await noBody(context)
-      const where = parseFields(noteQuery, context.req.query())
+      const { everywhere, after, ...where } = parseFields(forgetNoteQuery, context.req.query())
       const memory = changing(context, where)
-      const { forgotten = 0 } = await memory({ verb: 'forget', ids: [noteOf(context)] })
+      const asked = { id: noteOf(context), after, ...where }
+      const { next, ...quoted } = everywhere ? await forgetQuotes(deps, context, asked) : {}
+      if (next !== undefined) return jsonResponse({ forgotten: 0, ...quoted, next })
+      const { forgotten = 0 } = await memory({ verb: 'forget', ids: [asked.id] })
       if (forgotten === 0) throw new IsolaError('request_not_found', 'There is no such note.')
       await tellMemory(deps, context, { change: 'forgotten', count: forgotten, ...scopeIn(where) })
-      return jsonResponse({ forgotten })
+      return jsonResponse({ forgotten, ...quoted })
     },
   })
 }

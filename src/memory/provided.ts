@@ -50,7 +50,7 @@ function provided<Request extends Asked, Answer extends { readonly forgotten?: n
     const answered = await ask(kind, { principal, request: asked })
     if (!answered) return own(given)
     const answer = toAnswer<Answer>(kind, answered, request)
-    if (given.verb !== 'forget' || given.ids) return answer
+    if (!given.verb.startsWith('forget') || given.ids) return answer
     // What was kept before it was switched on goes with the rest.
     const { forgotten = 0 } = await own(given)
     return { ...answer, forgotten: (answer.forgotten ?? 0) + forgotten }
@@ -84,7 +84,7 @@ function toAnswer<Answer>(kind: Kind, given: ProvidedAnswer, request: Asked): An
   const first = read.error?.issues[0]
   if (!read.success) throw odd(given, `${first?.path.join('.')}: ${first?.message}`)
   const answer = read.data as Readonly<Record<string, unknown>>
-  const missing = needed[kind][request.verb] ?? (request.verb === 'forget' ? 'forgotten' : 'stats')
+  const missing = needed[kind][request.verb] ?? (request.verb.startsWith('forget') ? 'forgotten' : 'stats')
   if (answer[missing] === undefined) throw odd(given, `it has no ${missing}`)
   const label = <One extends object>(one: One) => ({
     ...one,

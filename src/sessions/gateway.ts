@@ -60,6 +60,7 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   result: 'read',
   recall: 'read',
   hide: 'change',
+  forgetTexts: 'change',
   events: 'read',
   cancel: 'change',
   abandon: 'change',

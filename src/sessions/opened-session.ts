@@ -4,6 +4,7 @@ import type { Reply } from '#contracts/reply.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { createArrivals, type Arrivals } from './arrivals.ts'
 import { createChanges, type Changes } from './changes.ts'
+import { createForgetting, type Forgetting } from './forgetting.ts'
 import { createFloorKeeper, type FloorKeeper } from './floor-keeper.ts'
 import { createContexts, type Contexts } from './contexts.ts'
 import { cannotOpen, failureReply } from './failure-reply.ts'
@@ -24,6 +25,7 @@ export interface OpenedSession {
   readonly arrivals: Arrivals
   readonly changes: Changes
   readonly contexts: Contexts
+  readonly forgetting: Forgetting
   readonly floors: FloorKeeper
   readonly parts: () => SessionParts
   /** The object was loaded: what it was working on goes on. */
@@ -101,6 +103,7 @@ export function openSession(
     readers: createReaders(scope),
     arrivals: createArrivals(scope, submissions.admit),
     contexts: createContexts(scope, submissions),
+    forgetting: createForgetting(scope),
     changes: createChanges(scope, { ending, onCreated: (session) => void (id = session) }),
     parts: () => parts,
     begin() {

@@ -42,6 +42,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     delete(...given: Given<'delete'>) {
       return this.#answer(() => this.#session.changes.delete(...given))
     }
+    forgetTexts(...given: Given<'forgetTexts'>) {
+      return this.#answer(() => this.#session.forgetting.forgetTexts(...given))
+    }
     // Runs.
     submit(...given: Given<'submit'>) {
       return this.#answer(() => this.#session.submissions.submit(...given))

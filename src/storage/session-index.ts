@@ -63,6 +63,11 @@ export function createSessionIndex(database: Database): SessionIndex {
       const next = last && results.length === query.limit && { sinceMs: last.since_ms, id: last.id }
       return { sessions: results.map(toListing), ...(next && { next }) }
     },
+    async idsOf(principal, { after, limit }) {
+      const sql = 'SELECT id FROM sessions WHERE principal = ?1 AND id > ?2 ORDER BY id LIMIT ?3'
+      const statement = database.prepare(sql).bind(principal, after, limit)
+      return (await reached(() => statement.all<{ id: string }>())).results.map(({ id }) => id)
+    },
   }
 }
 

@@ -293,6 +293,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       result: answerOwner('result', () => view),
       recall: answer('recall', memo),
       hide: answer('hide', () => ({ ...memo(), isHidden: true })),
+      forgetTexts: answer('forgetTexts', () => ({ changed: 1 })),
       events: answerOwner('events', stream),
       cancel: answerOwner('cancel', () => view),
       abandon: answer('abandon', () => view),
@@ -400,6 +401,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       },
     },
     sessionIndex: {
+      idsOf: async () => ['ses_1'],
       list: async (query) => {
         lists.push(query)
         return { sessions: [] }

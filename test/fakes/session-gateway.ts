@@ -73,6 +73,7 @@ export function createFakeGateway(
         items: unexpected('items'),
         submit: unexpected('submit'),
         run: unexpected('run'),
+        forgetTexts: unexpected('forgetTexts'),
         runStream: unexpected('runStream'),
         owner: unexpected('owner'),
         about: unexpected('about'),

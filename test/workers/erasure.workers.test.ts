@@ -157,6 +157,27 @@ describe('I21: erasing a person', () => {
       json: { name: secret, task: secret, when: { cron: '0 9 1 1 *' } },
     })
     await callJson('/api/settings', { ...by, json: { timeZone: 'Europe/Berlin' } })
+    await callJson('/api/subscriptions', {
+      ...by,
+      json: { event: 'weather.*', name: secret, task: secret },
+    })
+    const text = { name: `${secret}.md`, text: `The ${secret} handbook`, type: 'markdown' }
+    await callJson('/api/knowledge', { ...by, json: text })
+    await callJson('/api/knowledge', { ...by, json: { ...text, scope: 'agent', agent: 'scribe' } })
+    await callJson('/api/knowledge', { ...by, json: { ...text, scope: 'deployment' } })
+    const rules = { name: 'rules.md', text: 'Close the window', type: 'markdown' }
+    await callJson('/api/knowledge', { json: { ...rules, scope: 'deployment' } })
+    // Agents without a plugin: theirs, and another's that lets them in.
+    const agent = (id: string, more: object = {}) => ({
+      id,
+      name: id,
+      description: 'Writes things down.',
+      agent: { instructions: `Write.${id.startsWith('quiet') ? secret : ''}` },
+      ...more,
+    })
+    await callJson('/api/agents', { ...by, json: agent('quiet-clerk') })
+    const acl = { principals: { [person]: ['see', 'run'] } }
+    await callJson('/api/agents', { json: agent('open-clerk', { acl }) })
     // What they did for everybody.
     await callJson('/api/operator/secrets', { ...by, json: { name: 'HELD', value: secret } })
     await callJson('/api/operator/policy', { ...by, json: { policy: {} } })
@@ -181,7 +202,7 @@ describe('I21: erasing a person', () => {
         expect(await count('sessions')).toBe(4)
         expect(await count('approvals')).toBe(1)
         expect(await count('audit_runs')).toBeGreaterThanOrEqual(4)
-        expect(await count('schedules')).toBe(1)
+        expect(await count('schedules')).toBe(2)
       },
       { timeout: 60_000, interval: 200 },
     )
@@ -214,6 +235,7 @@ describe('I21: erasing a person', () => {
     expect(done.erased).toMatchObject({
       sessions: expect.any(Number) as number,
       'notes of the deployment': 1,
+      'documents of the deployment': 1,
       keys: 1,
     })
     expect(done.erased.sessions).toBeGreaterThanOrEqual(3)
@@ -232,6 +254,10 @@ describe('I21: erasing a person', () => {
     ])
     // Others are as they were.
     expect((await callJson(`/api/sessions/${others}`, other)).id).toBe(others)
+    const { documents } = await callJson('/api/knowledge?scope=deployment', other)
+    expect(documents.map(({ name }: Answer) => name)).toEqual(['rules.md'])
+    expect((await call('/api/agents/quiet-clerk')).status).toBe(404)
+    expect((await callJson('/api/agents/open-clerk')).id).toBe('open-clerk')
     const { notes } = await callJson('/api/memory?scope=deployment', other)
     expect(notes.map(({ text }: Answer) => text)).toEqual(['The office is closed'])
     // The name is free: whoever has it next is somebody else.

@@ -1,4 +1,4 @@
-import { runInDurableObject } from 'cloudflare:test'
+import { abortAllDurableObjects, listDurableObjectIds, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { labelFrom, saidLabel } from '#contracts/label.ts'
@@ -60,6 +60,12 @@ async function run(by: object, agent: string, ...made: readonly Call[]): Promise
   const { id } = await callJson('/api/sessions', { ...by, json: { agent } })
   const json = { task: 'go', wait: true }
   return { ...(await callJson(`/api/sessions/${id}/runs`, { ...by, json })), session: id }
+}
+/** One more run in a session. */
+async function goOn(by: object, session: string, task: string, ...made: readonly Call[]) {
+  calls = made.map(({ name, input }) => ({ name: 'isola__call', input: { name, input } }))
+  const json = { task, wait: true }
+  return callJson(`/api/sessions/${session}/runs`, { ...by, json })
 }
 const remember = (fact: string, scope = 'principal'): Call => ({
   name: 'memory__remember',
@@ -129,6 +135,100 @@ describe('I21, Y31: what agents remember beyond their sessions', () => {
         .messages.map(({ content }) => String(content))
         .join(),
     ).toContain('A run may remember 20 notes')
+  })
+})
+
+/** Rows of every table of some objects. */
+async function rowsOf(space: DurableObjectNamespace): Promise<readonly string[]> {
+  const all: string[] = []
+  for (const id of await listDurableObjectIds(space)) {
+    const rows = await runInDurableObject(space.get(id), (_object, { storage }) =>
+      [...storage.sql.exec(`SELECT name FROM sqlite_master WHERE type = 'table'`)]
+        .map(({ name }) => String(name))
+        .filter((name) => !name.startsWith('_cf') && !name.startsWith('sqlite_'))
+        .flatMap((name) => [...storage.sql.exec(`SELECT * FROM "${name}"`)].map((row) => [name, row]))
+        .map((row) => JSON.stringify(row)),
+    )
+    all.push(...rows)
+  }
+  // Reached by their ids, they do not know their names.
+  await abortAllDurableObjects()
+  return all
+}
+const everyRow = async (): Promise<readonly string[]> => {
+  const { results: tables } = await env.DB.prepare(
+    `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'`,
+  ).all<{ name: string }>()
+  const d1: string[] = []
+  for (const { name } of tables) {
+    const { results } = await env.DB.prepare(`SELECT * FROM "${name}"`).all()
+    d1.push(...results.map((row) => JSON.stringify([name, row])))
+  }
+  const spaces = [env.SESSION, env.PRINCIPAL] as unknown as DurableObjectNamespace[]
+  const objects: string[] = []
+  for (const space of spaces) objects.push(...(await rowsOf(space)))
+  return [...d1, ...objects]
+}
+
+describe('I21: forgetting a note everywhere', () => {
+  it('after forget 0 hits anywhere: what recalled it, a reminder, a summary, kept outputs and the record', async () => {
+    const ida = await keyOf('isolde')
+    const words = ['zinnia', 'cormorant', 'velvet', 'obelisk', 'harpsichord']
+    const fact = 'The zinnia cormorant keeps a velvet obelisk behind its harpsichord'
+    const hits = async () =>
+      (await everyRow()).filter((row) => words.some((word) => row.includes(word)))
+    const kept = await run(ida, 'orchestrator', remember(fact))
+    const { remembered: id } = JSON.parse(kept.result.result)
+    // A conversation recalls it, keeps it in an output, a scratchpad and a file, is compacted, and goes on.
+    const recalled = await run(ida, 'orchestrator', recall('cormorant'))
+    const at = `/api/sessions/${recalled.session}`
+    const filler = 'What else is there to say of the weather? '.repeat(400)
+    for (const name of ['memory__note', 'files__write'])
+      await goOn(
+        ida,
+        recalled.session,
+        filler,
+        name === 'memory__note'
+          ? { name, input: { text: fact } }
+          : { name, input: { path: 'a.txt', text: `${fact}\n${fact}` } },
+      )
+    const compacted = await callJson(`${at}/compact`, { ...ida, json: {} })
+    expect(compacted.result?.state ?? compacted.state).toBe('completed')
+    // An agent is reminded of it.
+    await addPlugin({
+      ...plugin('reminded'),
+      manifest: {
+        ...plugin('reminded').manifest,
+        agent: { ...plugin('reminded').manifest.agent, memory: { hydrate: 'recent' } },
+      },
+    })
+    await enablePlugin('reminded')
+    await run(ida, 'reminded')
+    expect(JSON.stringify(upstream.requests.at(-1)!.messages)).toContain('velvet obelisk')
+    await vi.waitFor(
+      async () =>
+        expect(
+          await env.DB.prepare(`SELECT count(*) AS n FROM sessions WHERE principal = 'isolde'`).first('n'),
+        ).toBe(3),
+      { timeout: 60_000, interval: 200 },
+    )
+    expect((await hits()).length).toBeGreaterThanOrEqual(6)
+    const answer = await callJson(`/api/memory/${id}?everywhere=true`, { ...ida, method: 'DELETE' })
+    expect(answer).toEqual({ forgotten: 1, sessions: 3 })
+    expect(await hits()).toEqual([])
+    // The conversation goes on, and so does everybody else's.
+    expect((await goOn(ida, recalled.session, 'And now?')).result.state).toBe('completed')
+    expect(JSON.stringify(upstream.requests.at(-1)!.messages)).toContain('[forgotten]')
+  })
+
+  it('is for the owner: another finds no such note, and one of the deployment is refused', async () => {
+    const [jan, kit] = [await keyOf('jan'), await keyOf('kit')]
+    const { result } = await run(jan, 'orchestrator', remember('Jan keeps a heron'))
+    const { remembered } = JSON.parse(result.result)
+    const at = `/api/memory/${remembered}?everywhere=true`
+    expect((await call(at, { ...kit, method: 'DELETE' })).status).toBe(404)
+    expect((await call(`${at}&scope=deployment`, { method: 'DELETE' })).status).toBe(400)
+    expect((await callJson('/api/memory', jan)).notes).toHaveLength(1)
   })
 })
 

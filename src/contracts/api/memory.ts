@@ -6,6 +6,7 @@ import { noFields } from './requests/lists.ts'
 import {
   addNotesRequest,
   editNoteRequest,
+  forgetNoteQuery,
   forgetQuery,
   memoryQuery,
   noteQuery,
@@ -101,10 +102,19 @@ export const memoryContracts = {
   'DELETE /api/memory/:note': {
     summary: 'Forgets a note.',
     params,
-    query: noteQuery,
+    query: forgetNoteQuery,
     body: noFields,
     isBodyOptional: true,
-    replies: forgotten,
+    replies: {
+      200: {
+        is: 'How many there were.',
+        json: z.object({
+          forgotten: count,
+          sessions: count.optional().describe('With `everywhere`: from how many it was taken.'),
+          next: text.optional().describe('There are more conversations: nothing is forgotten yet.'),
+        }),
+      },
+    },
   },
   'GET /api/operator/memory/:principal': {
     summary: 'How much is remembered for somebody; never what.',

@@ -1,5 +1,6 @@
 import { errorCode } from '#contracts/errors.ts'
 import type { ErasurePlace } from '#contracts/erasure.ts'
+import type { KnowledgeGateway } from '#contracts/knowledge.ts'
 import type { MemoryGateway } from '#contracts/long-term.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
@@ -12,6 +13,7 @@ export interface PlaceParts {
     readonly remove: (id: string) => Promise<void>
   }
   readonly memory: MemoryGateway
+  readonly knowledge: KnowledgeGateway
   /** Empties the object of a principal. @returns How many rows there were. */
   readonly emptyObject: (principal: string) => Promise<number>
   /** Signs out at every MCP server. @returns At which. */
@@ -23,7 +25,7 @@ const sessionsAtOnce = 8
 
 /** Where things of a person are that are no rows of D1. */
 export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
-  const { sessions, sessionRows, memory, emptyObject, forgetLogins, kv } = parts
+  const { sessions, sessionRows, memory, knowledge, emptyObject, forgetLogins, kv } = parts
 
   async function deleteSession(id: string, principal: string): Promise<void> {
     try {
@@ -46,13 +48,13 @@ export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
     },
     {
       name: 'notes of the deployment',
-      async erase({ principal }) {
-        const { forgotten = 0 } = await memory.ofDeployment()({
-          verb: 'forgetWriter',
-          principal,
-        })
-        return { erased: forgotten }
-      },
+      erase: async ({ principal }) =>
+        toStep(await memory.ofDeployment()({ verb: 'forgetWriter', principal })),
+    },
+    {
+      name: 'documents of the deployment',
+      erase: async ({ principal }) =>
+        toStep(await knowledge.ofDeployment()({ verb: 'forgetWriter', principal })),
     },
     {
       name: 'sign-ins at MCP servers',
@@ -69,12 +71,15 @@ export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
       },
     },
     {
-      name: 'memory, schedules and settings',
+      name: 'memory, documents, schedules and settings',
       async erase({ principal }) {
-        // What the object has of notes in its memory goes with their rows.
-        const { forgotten = 0 } = await memory.ofPrincipal(principal)({ verb: 'forget' })
-        return { erased: forgotten + (await emptyObject(principal)) }
+        // What the object has of them in its memory goes with their rows.
+        const notes = toStep(await memory.ofPrincipal(principal)({ verb: 'forget' }))
+        const documents = toStep(await knowledge.ofPrincipal(principal)({ verb: 'forget' }))
+        return { erased: notes.erased + documents.erased + (await emptyObject(principal)) }
       },
     },
   ]
 }
+
+const toStep = ({ forgotten = 0 }: { readonly forgotten?: number }) => ({ erased: forgotten })

@@ -21,7 +21,10 @@ export interface PassageBody extends NewPassage {
 }
 
 /** What is sealed of a document. */
-export type DocumentBody = Omit<DocumentInfo, 'id' | 'scope' | 'agent'>
+export interface DocumentBody extends Omit<DocumentInfo, 'id' | 'scope' | 'agent'> {
+  /** Who put it; told to nobody. */
+  readonly by?: string
+}
 
 /** Documents as they are kept, with their passages. */
 export interface DocumentBook {
@@ -29,6 +32,7 @@ export interface DocumentBook {
   readonly rows: DocumentRows
   readonly passagesOf: (id: string) => readonly IndexedNote[]
   readonly open: (row: DocumentRow) => Promise<DocumentInfo>
+  readonly writerOf: (row: DocumentRow) => Promise<string | undefined>
   readonly seal: (at: Pick<DocumentRow, 'id' | 'place'>, body: DocumentBody) => Promise<DocumentRow>
   /** Of a name in its place: the same name is the same document. */
   readonly numberOf: (place: NotePlace, name: string) => Promise<number>
@@ -54,6 +58,10 @@ export function createDocumentBook(
     }),
   })
   const rows = createDocumentRows(storage)
+  const bodyOf = async ({ id, place, sealed }: DocumentRow) => {
+    const text = await (await book.key.open()).open([place, 'document', id], sealed)
+    return JSON.parse(text) as DocumentBody
+  }
   return {
     book,
     rows,
@@ -62,10 +70,11 @@ export function createDocumentBook(
         .index()
         .all(isIn(undefined))
         .filter((note) => toId(note.conversation) === id),
-    async open({ id, place, sealed }) {
-      const text = await (await book.key.open()).open([place, 'document', id], sealed)
-      return { id, ...toScope(place), ...(JSON.parse(text) as DocumentBody) }
+    async open(row) {
+      const { by: _by, ...told } = await bodyOf(row)
+      return { id: row.id, ...toScope(row.place), ...told }
     },
+    writerOf: async (row) => (await bodyOf(row)).by,
     async seal({ id, place }, body) {
       const { seal } = await book.key.open()
       return { id, place, sealed: await seal([place, 'document', id], JSON.stringify(body)) }

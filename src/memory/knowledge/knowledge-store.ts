@@ -71,6 +71,13 @@ export function createKnowledgeStore(
     return { forgotten: gone.length }
   }
 
+  async function forgetWriter({ principal }: Asked<'forgetWriter'>): Promise<KnowledgeAnswer> {
+    const all = rows.all()
+    const writers = await Promise.all(all.map(documents.writerOf))
+    const ids = all.flatMap(({ id }, at) => (writers[at] === principal ? id : []))
+    return ids.length === 0 ? { forgotten: 0 } : forget({ verb: 'forget', ids })
+  }
+
   async function answer(request: KnowledgeRequest): Promise<KnowledgeAnswer> {
     switch (request.verb) {
       case 'put':
@@ -83,6 +90,8 @@ export function createKnowledgeStore(
         return get(request)
       case 'forget':
         return forget(request)
+      case 'forgetWriter':
+        return forgetWriter(request)
       case 'stats':
         return { stats: statsOf(book) }
       case 'reseal':
@@ -93,7 +102,7 @@ export function createKnowledgeStore(
   // One change after the other: between looking for a document and writing it there are waits.
   let changes: Promise<unknown> = Promise.resolve()
   return (request) => {
-    if (!['put', 'forget', 'reseal'].includes(request.verb)) return answer(request)
+    if (!['put', 'forget', 'forgetWriter', 'reseal'].includes(request.verb)) return answer(request)
     const next = changes.then(() => answer(request))
     changes = next.catch(() => undefined)
     return next

@@ -21,6 +21,7 @@ export async function putDocument(
     place,
     document,
     passages,
+    by,
     dryRun = false,
   }: Extract<KnowledgeRequest, { readonly verb: 'put' }>,
   documents: DocumentBook,
@@ -41,6 +42,7 @@ export async function putDocument(
     addedAtMs: there?.addedAtMs ?? nowMs,
     updatedAtMs: nowMs,
   }
+  const writer = by === undefined ? {} : { by }
   const answer = {
     state: there ? 'changed' : 'added',
     documents: [{ id, ...toScope(place), ...body }],
@@ -54,7 +56,7 @@ export async function putDocument(
     sessions: [],
     body: { ...passage, document: id, part: at + 1, called, updatedAtMs: nowMs },
   }))
-  const sealed = await documents.seal({ id, place }, body)
+  const sealed = await documents.seal({ id, place }, { ...body, ...writer })
   await book.write(written, gone, () => rows.put(sealed))
   return answer
 }

@@ -26,6 +26,6 @@ export function refuseAtWork(parts: {
   const [open] = parts.store.unfinishedRuns()
   if (!open && parts.runs.isIdle()) return
   const which = open ? `The run ${open.id}` : 'A run'
-  const message = `${which} is not over: wait for its end, or cancel it, and compact then.`
+  const message = `${which} is not over: wait for its end, or cancel it, and ask again then.`
   throw new IsolaError('request_conflict', message)
 }

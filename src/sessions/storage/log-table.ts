@@ -34,6 +34,8 @@ export interface LogTable<Run> {
   /** The places of the runs that were kept open. */
   readonly openRuns: () => Set<number>
   readonly onForget: (forget: () => void) => void
+  /** Rows were changed past it. */
+  readonly forget: () => void
   /** Has this done when an older version turns out to have gone on with the log, in the same transaction as the index. */
   readonly onRebuild: (rebuilt: () => void) => void
   /** From here on nothing is written. */
@@ -119,6 +121,7 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
     index,
     newest,
     rowsWritten: () => rows,
+    forget,
     onForget: (one) => void forgets.push(one),
     onRebuild: (one) => void rebuilds.push(one),
     make() {

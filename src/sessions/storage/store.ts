@@ -11,6 +11,7 @@ import { createLogTable, isFoundById } from './log-table.ts'
 import { lastRunsNotOver } from './last-runs.ts'
 import { createPendingOutcomes, type PendingOutcomes } from './pending-outcomes.ts'
 import { removeSome } from './removal.ts'
+import { rewriteRows } from './rewrite-rows.ts'
 import { orderIn } from './run-id.ts'
 import { createSessionRecord } from './session-record.ts'
 import { spentOf, type RunSpent } from './spent-of.ts'
@@ -71,6 +72,8 @@ export interface SessionStore {
   readonly together: (work: () => void) => void
   /** Has this done whenever writes were taken back: tables that they made are gone too. */
   readonly onForget: (forget: () => void) => void
+  /** Changes rows of the whole database, each change after the one before found something: all of it or nothing. */
+  readonly rewrite: (changes: readonly ((value: unknown) => unknown)[]) => number
   /** Of the whole database. */
   readonly sizeBytes: () => number
   /** From here on the session looks absent and takes nothing, in every later life of the object too. */
@@ -132,6 +135,15 @@ export function createSessionStore(
     drop: table.drop,
     together: atomically,
     onForget: table.onForget,
+    rewrite(changes) {
+      let changed = 0
+      atomically(() => {
+        for (const [at, change] of changes.entries())
+          if (at === 0 || changed > 0) changed += rewriteRows(storage.sql, change)
+      })
+      if (changed > 0) table.forget()
+      return changed
+    },
     lastOrder: end.lastOrder,
     hasBefore: end.hasBefore,
     addRun(run) {

@@ -5,8 +5,9 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 const people: ReadonlySet<string> = new Set(['owner', 'principal', 'by', 'who'])
 /** Kinds of events whose `by` is a way or a grant. */
 const byNobody: ReadonlySet<string> = new Set(['context_compacted', 'oauth_revoked'])
-/** Fields with lines of the policy, some of which begin with whom they are for. */
-const lines: ReadonlySet<string> = new Set(['added', 'removed'])
+/** Fields with lines, of the policy or of what an agent needs, some of which begin with whom they are for. */
+const lines: ReadonlySet<string> = new Set(['added', 'removed', 'needs'])
+const headsOf = (name: string) => [`principal ${name}: `, `share ${name}: `]
 
 /** What a text of JSON has in it if a person may be named there. */
 export const formsOf = (name: string): readonly string[] => [
@@ -31,10 +32,10 @@ export function renamed(
       if (value === principal) return pseudonym
       if (value === `principal:${principal}`) return `principal:${pseudonym}`
     }
-    const head = `principal ${principal}: `
-    return lines.has(field) && typeof value === 'string' && value.startsWith(head)
-      ? `principal ${pseudonym}: ${value.slice(head.length)}`
-      : value
+    if (!lines.has(field) || typeof value !== 'string') return value
+    const at = headsOf(principal).findIndex((head) => value.startsWith(head))
+    const head = headsOf(principal)[at] ?? ''
+    return `${headsOf(pseudonym)[at] ?? ''}${value.slice(head.length)}`
   }
   const inObject = (object: JsonObject): JsonObject =>
     Object.fromEntries(

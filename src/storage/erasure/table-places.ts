@@ -25,16 +25,17 @@ export function createTablePlaces(database: Database): readonly ErasurePlace[] {
 /** Each statement with its values. */
 function changesOf(
   table: string,
-  { rows, names = [], values = {}, keys = {} }: ErasedTable,
+  { rows, where, names = [], set, values = {}, keys = {}, lines = {} }: ErasedTable,
   { principal, pseudonym }: ErasedPerson,
 ): readonly (readonly [string, ...string[]])[] {
-  const change = (column: string, to: string, where: string) =>
-    `UPDATE ${table} SET ${column} = ${to} WHERE ${where} RETURNING 1`
+  const change = (column: string, to: string, having: string) =>
+    `UPDATE ${table} SET ${column} = ${to}${set === undefined ? '' : `, ${set}`} WHERE ${having} RETURNING 1`
+  const gone = where ?? (rows === undefined ? undefined : `${rows} = ?1`)
   const both = [principal, pseudonym] as const
   return [
-    ...(rows === undefined
+    ...(gone === undefined
       ? []
-      : [[`DELETE FROM ${table} WHERE ${rows} = ?1 RETURNING 1`, principal] as const]),
+      : [[`DELETE FROM ${table} WHERE ${gone} RETURNING 1`, principal] as const]),
     ...names.map((name) => [change(name, '?2', `${name} = ?1`), ...both] as const),
     ...Object.entries(values).map(([name, path]) => {
       const sql = change(name, `json_set(${name}, '${path}', ?2)`, `${name} ->> '${path}' = ?1`)
@@ -44,6 +45,12 @@ function changesOf(
       const to = `json_set(json_remove(${name}, ?1), ?2, json(${name} -> ?1))`
       const sql = change(name, to, `json_type(${name}, ?1) IS NOT NULL`)
       return [sql, `${path}."${principal}"`, `${path}."${pseudonym}"`] as const
+    }),
+    ...Object.entries(lines).map(([name, field]) => {
+      // In a text of JSON its quotes are escaped: this is a field, and nothing that was said.
+      const [head, instead] = both.map((one) => `"${field}":"${one}: `)
+      const sql = change(name, `replace(${name}, ?1, ?2)`, `instr(${name}, ?1) > 0`)
+      return [sql, head!, instead!] as const
     }),
   ]
 }

@@ -2,12 +2,18 @@
 export interface ErasedTable {
   /** Rows with the person in this column go. */
   readonly rows?: string
+  /** Rows go for which this holds; the person is `?1`. */
+  readonly where?: string
   /** The person becomes a pseudonym in these columns, where it is the whole value. */
   readonly names?: readonly string[]
-  /** In columns of JSON: at which path the person is the value. A name elsewhere may be somebody's plugin or a tool. */
+  /** What else becomes of a row whose name is replaced. */
+  readonly set?: string
+  /** In columns of JSON: at which path the person is the value. A name elsewhere may be a tool, or somebody's plugin. */
   readonly values?: Readonly<Record<string, string>>
   /** In columns of JSON: at which path is an object with the person among its keys. */
   readonly keys?: Readonly<Record<string, string>>
+  /** In columns of JSON: which field has lines that begin with the person (`ann: run`). */
+  readonly lines?: Readonly<Record<string, string>>
   /** Or why nothing is done about it in here. */
   readonly not?: string
 }
@@ -26,6 +32,15 @@ export const erasedTables: Readonly<Record<string, ErasedTable>> = {
   skill_drafts: { rows: 'principal', names: ['promoted_by'] },
   memory_owners: { rows: 'principal' },
   principals: { rows: 'id' },
+  // An agent of theirs goes; its id stays taken. In those of others an entry that allowed them something allows nobody.
+  agent_versions: {
+    where: 'agent IN (SELECT id FROM agents WHERE owner = ?1)',
+    names: ['approved_by'],
+    values: { body: '$.createdBy' },
+    keys: { body: '$.definition.acl.principals' },
+    lines: { body: 'what' },
+  },
+  agents: { names: ['owner'], set: `state = 'deleted', version = 0, newest = 0` },
   // What somebody brought or decided for everybody stays.
   plugin_versions: { names: ['installed_by'] },
   skill_versions: { names: ['installed_by'] },

@@ -35,6 +35,24 @@ it('C6: adds, lists, searches, shows and forgets notes', async () => {
   expect((await memory('show', id)).code).toBe(1)
 })
 
+it('I21: edits a note: its id and where it came from stay', async () => {
+  await memory('add', 'Ada', 'likes', 'tea')
+  const id = /mem_\w+/.exec((await memory('list')).stdout)![0]
+  expect((await memory('edit', id, 'Ada', 'likes', 'coffee')).stdout).toContain('Ada likes coffee')
+  expect((await memory('show', id)).stdout).toMatch(/Ada likes coffee[^]*from principal operator/)
+  expect(await memory('edit', id)).toMatchObject({ code: 2 })
+  expect((await memory('edit', 'mem_other', 'anything')).code).toBe(1)
+})
+
+it('forgets a note everywhere: conversations first, then the note', async () => {
+  await memory('add', 'Ada', 'likes', 'tea')
+  const id = /mem_\w+/.exec((await memory('list')).stdout)![0]
+  const { stdout } = await memory('forget', id, '--everywhere', '-y')
+  
+  expect(stdout).toBe('1 forgotten. Taken out of 1 conversations.\n')
+  expect(await memory('forget', '--all', '--everywhere', '-y')).toMatchObject({ code: 2 })
+})
+
 it('exports what it imports, in the order in which it was written, and merges it again', async () => {
   const lines = [
     { text: 'How was the marathon?', conversation: 'a', kind: 'turn', speaker: 'Ada' },

@@ -50,6 +50,7 @@ describe('GET /api/sessions', () => {
     const { send, lists } = createFakeApp({
       deps: {
         sessionIndex: {
+          idsOf: async () => [],
           list: async () => ({ sessions: [listing], next: { sinceMs: 5, id: testSession } }),
         },
       },

@@ -55,6 +55,7 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   result: (api) => api.result('operator', run),
   recall: (api) => api.recall('operator', run),
   hide: (api) => api.hide('operator', run),
+  forgetTexts: (api) => api.forgetTexts('operator', ['a note']),
   events: (api) => api.events('operator', { afterSeq: 0, follow: false }),
   cancel: (api) => api.cancel('operator', run, 'Enough.'),
   abandon: (api) => api.abandon('operator', run, 'reader'),

@@ -70,11 +70,26 @@ describe('I21: what becomes of a person in D1', () => {
       JSON.stringify({ principal: by, role: 'operator', via: 'inbox', tool: 'tool' })
     const pin = { id: 'tool', config: { by: 'tool', owner: 'tool', principals: { tool: 1 } } }
     const policy = { principals: { tool: { allow: ['tool'] } }, agents: { tool: { deny: [] } } }
+    const sharing = (name: string) => ({
+      definition: {
+        id: 'tool',
+        tools: ['tool'],
+        acl: { roles: {}, principals: { [name]: ['run'] } },
+      },
+      createdBy: name,
+      needs: [
+        { kind: 'tool', what: 'tool' },
+        { kind: 'share', what: `${name}: run` },
+      ],
+    })
+    const shared = sharing('tool')
     sqlite.exec(`
       INSERT INTO approval_rules VALUES ('r1', 'bob', 'tool', 'tool', 'h', NULL, '[]', 's', '{}', '${decided('tool')}', 1, 2);
       INSERT INTO generation_parts VALUES ('plugin', 'tool', 1, NULL, '${JSON.stringify(pin)}');
       INSERT INTO generation_parts VALUES ('policy', 'policy', 1, NULL, '${JSON.stringify({ id: 'policy', policy })}');
       INSERT INTO policies VALUES (1, '${JSON.stringify(policy)}', 'tool', 1);
+      INSERT INTO agents VALUES ('tool', 'bob', 'active', 1, 1, 1), ('mine', 'tool', 'active', 1, 1, 1);
+      INSERT INTO agent_versions VALUES ('tool', 1, '${JSON.stringify(shared)}', 'tool', 1), ('mine', 1, '{}', NULL, NULL);
       INSERT INTO mcp_servers VALUES ('tool', '{}', 'enabled', NULL, '["tool"]', 1, 'bob', 1);`)
     const named = { principal: 'tool', pseudonym: 'erased_1' }
     const once = async () => {
@@ -82,7 +97,7 @@ describe('I21: what becomes of a person in D1', () => {
       for (const place of createTablePlaces(database)) sum += (await place.erase(named, 0)).erased
       return sum
     }
-    expect(await once()).toBe(4)
+    expect(await once()).toBe(10)
     expect(await once()).toBe(0)
     const read = (sql: string) => Object.values(sqlite.prepare(sql).get()!).map(String)
     const [by, agent] = read('SELECT decided_by, agent FROM approval_rules')
@@ -94,6 +109,13 @@ describe('I21: what becomes of a person in D1', () => {
     const after = { ...policy, principals: { erased_1: { allow: ['tool'] } } }
     expect(ofPolicy).toEqual({ id: 'policy', policy: after })
     expect(JSON.parse(read('SELECT policy FROM policies')[0]!)).toEqual(after)
+    expect(read('SELECT agent, approved_by FROM agent_versions')).toEqual(['tool', 'erased_1'])
+    expect(JSON.parse(read('SELECT body FROM agent_versions')[0]!)).toEqual(sharing('erased_1'))
+    const agents = sqlite.prepare('SELECT id, owner, state FROM agents ORDER BY id').all()
+    expect(agents.map((row) => Object.values(row).join(' '))).toEqual([
+      'mine erased_1 deleted',
+      'tool bob active',
+    ])
     expect(read('SELECT id, confirmed FROM mcp_servers')).toEqual(['tool', '["tool"]'])
   })
 
@@ -186,7 +208,7 @@ describe('the record of somebody who was erased', () => {
       { session: 'o', principal: 'bob', sinceMs: 1 },
       batchOf([event(1, 'tool_finished', used)]),
     )
-    const lines = ['principal tool: allow tool', 'tool']
+    const lines = ['principal tool: allow tool', 'tool', 'agent tool: deny tool']
     await log.append(
       deploymentEventOf({
         type: 'policy_changed',
@@ -217,7 +239,7 @@ describe('the record of somebody who was erased', () => {
       compacted,
       { ...used, by: 'erased_1', decidedBy: { ...decided, principal: 'erased_1' } },
       used,
-      { added: ['principal erased_1: allow tool', 'tool'], removed: [] },
+      { added: ['principal erased_1: allow tool', 'tool', 'agent tool: deny tool'], removed: [] },
     ])
   })
 

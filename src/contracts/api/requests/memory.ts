@@ -38,6 +38,17 @@ export const noteQuery = z.strictObject({
   scope: z.literal('deployment').describe('The deployment’s; one’s own if absent.').optional(),
 })
 
+/** `DELETE /api/memory/:note`. */
+export const forgetNoteQuery = noteQuery.extend({
+  everywhere: z
+    .literal('true')
+    .describe(
+      'Also where one’s conversations quote it. Some at a time: while there is `next`, send it as `after`; the note goes last.',
+    )
+    .optional(),
+  after: id.optional(),
+})
+
 /** `POST /api/memory`. */
 export const addNotesRequest = z.strictObject({
   scope: scope.default('principal'),

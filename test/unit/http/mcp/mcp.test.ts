@@ -179,6 +179,7 @@ describe('resources', () => {
     }
     const asked: unknown[] = []
     const sessionIndex = {
+      idsOf: async () => [],
       list: async (query: unknown) => {
         asked.push(query)
         return { sessions: [listing], next: { sinceMs: 5, id: testSession } }

@@ -1,0 +1,54 @@
+import { createWithoutWords } from './log/without-words.ts'
+import { refuseAtWork } from './runs/refusals.ts'
+import type { Scope } from './scope.ts'
+
+/** Takes what was forgotten elsewhere out of what was said here. */
+export interface Forgetting {
+  /**
+   * Texts that go, wherever they are quoted: what tools answered, what a model was reminded of and said, what is kept
+   * behind handles. What its owner wrote stays. Summaries of such a conversation go whole, since they may say it in
+   * other words: the next run makes one anew. Throws `request_conflict` while something is under way.
+   *
+   * @returns How many rows were changed.
+   */
+  readonly forgetTexts: (
+    principal: string,
+    texts: readonly string[],
+  ) => { readonly changed: number }
+}
+
+export function createForgetting(scope: Scope): Forgetting {
+  const { parts, own } = scope
+  return {
+    forgetTexts(principal, texts) {
+      own(principal)
+      refuseAtWork(parts())
+      const { store, transcript } = parts()
+      const without = createWithoutWords(texts)
+      const changed = store.rewrite([(value) => mapped(value, without), withoutSummaries])
+      transcript.forget()
+      return { changed }
+    },
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Reminders and what came back are in the user's role, too, with another taint. */
+const isTyped = ({ role, taint }: Fields): boolean =>
+  role === 'user' && Array.isArray(taint) && taint.every((one) => one === 'user')
+
+function mapped(value: unknown, without: (text: string) => string): unknown {
+  if (typeof value === 'string') return without(value)
+  if (Array.isArray(value)) return value.map((one) => mapped(one, without))
+  if (typeof value !== 'object' || value === null || isTyped(value as Fields)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, mapped(one, without)]),
+  )
+}
+
+function withoutSummaries(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('compactions' in value)) return value
+  const { compactions: _gone, ...turn } = value
+  return turn
+}
