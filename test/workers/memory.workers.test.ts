@@ -146,7 +146,9 @@ async function rowsOf(space: DurableObjectNamespace): Promise<readonly string[]>
       [...storage.sql.exec(`SELECT name FROM sqlite_master WHERE type = 'table'`)]
         .map(({ name }) => String(name))
         .filter((name) => !name.startsWith('_cf') && !name.startsWith('sqlite_'))
-        .flatMap((name) => [...storage.sql.exec(`SELECT * FROM "${name}"`)].map((row) => [name, row]))
+        .flatMap((name) =>
+          [...storage.sql.exec(`SELECT * FROM "${name}"`)].map((row) => [name, row]),
+        )
         .map((row) => JSON.stringify(row)),
     )
     all.push(...rows)
@@ -208,7 +210,9 @@ describe('I21: forgetting a note everywhere', () => {
     await vi.waitFor(
       async () =>
         expect(
-          await env.DB.prepare(`SELECT count(*) AS n FROM sessions WHERE principal = 'isolde'`).first('n'),
+          await env.DB.prepare(
+            `SELECT count(*) AS n FROM sessions WHERE principal = 'isolde'`,
+          ).first('n'),
         ).toBe(3),
       { timeout: 60_000, interval: 200 },
     )
