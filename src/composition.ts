@@ -204,9 +204,11 @@ function composeWork(parts: WorkParts) {
   const askProvider: AskProvider = async (...asked) => (await agents.now()).askProvider(...asked)
   const stored = { ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL }
   const memory = composeMemory({ ...stored, askProvider })
-  const settingsOf: Parameters<typeof memory.knowledgeTools>[0] = (...of) =>
-    agents.knowledgeOf(...of)
-  const knowledgeTools = memory.knowledgeTools(settingsOf)
+  const remembersOf: ReturnType<typeof composeAgents>['remembersOf'] = (...of) =>
+    agents.remembersOf(...of)
+  const knowledgeTools = memory.knowledgeTools(
+    async (...of) => (await remembersOf(...of))?.knowledge,
+  )
   const plugins = composePlugins({
     ...common,
     installed,
@@ -220,6 +222,7 @@ function composeWork(parts: WorkParts) {
     shim: { modules: isolateModules, modelModules, version: isolateVersion },
     sessions: gateway,
     createMemory: memory.createMemory,
+    memoryOf: async (...of) => (await remembersOf(...of))?.memory,
     longTerm: memory.longTerm,
     principals: env.PRINCIPAL,
     services: env.PLUGIN_SERVICE,

@@ -14,22 +14,24 @@ const toOutput = ({ id, text, scope, kind, speaker, caption, date, ...about }: P
 
 const register: Plugin = () => ({
   tools: {
-    async note({ text }, { memory }) {
-      const { id } = await memory.append(text)
+    async note({ text, ...of }, { memory }) {
+      const { id } = await memory.append(text, of)
       return { noted: id }
     },
-    async recall({ query, scope = 'session', limit = 10 }, { memory }) {
+    async recall({ query, scope = 'session', limit = 10, ...of }, { memory }) {
       const isSearch = typeof query === 'string' && query.trim() !== ''
       if (scope !== 'session') {
         const scopes = scope === 'all' ? {} : { scopes: [scope] }
         const found = await memory.recall(isSearch ? query : undefined, { ...scopes, limit })
         return { notes: found.map(toOutput) }
       }
-      const notes = isSearch ? await memory.search(query, { limit }) : await memory.read({ limit })
+      const notes = isSearch
+        ? await memory.search(query, { limit, ...of })
+        : await memory.read({ limit, ...of })
       return { notes: notes.map(({ id, text, atMs }) => ({ id, text, at_ms: atMs })) }
     },
-    async clear(_input, { memory }) {
-      await memory.clear()
+    async clear(of, { memory }) {
+      await memory.clear(of)
       return { cleared: true }
     },
     async remember({ fact: text, ...about }, { memory }) {

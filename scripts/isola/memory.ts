@@ -231,7 +231,8 @@ export default {
       run: edit,
     },
     forget: {
-      usage: 'isola memory forget [<note>] [--everywhere] [--session <id>] [--all] [--scope <scope>] [--yes]',
+      usage:
+        'isola memory forget [<note>] [--everywhere] [--session <id>] [--all] [--scope <scope>] [--yes]',
       about: 'For good: a note, what came from a session, or all of it.',
       asks: ({ args: [note], values }: Context<ValuesOf<typeof forgetting>>) =>
         `Forget ${note ?? (values.session ? `what came from ${values.session}` : 'everything')}, for good?`,

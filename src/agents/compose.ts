@@ -3,6 +3,7 @@ import type { PluginProblem } from '#contracts/operations.ts'
 import { policyOf, type PluginSnapshot } from '#contracts/generation.ts'
 import { onDemandId } from '#contracts/stored-agent.ts'
 import type { KnowledgeSettings } from '#contracts/knowledge-settings.ts'
+import type { MemorySettings } from '#contracts/memory-settings.ts'
 import type { MoreTools, SchemaValidator, ToolContext } from '#contracts/tool.ts'
 import { createAgentDirectory, type AgentDirectoryDeps } from './agent-directory.ts'
 import { withCompaction } from './compaction-run.ts'
@@ -99,19 +100,24 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
     (await runnable(principal, id)
       .then((found) => found.length > 0)
       .catch(() => true))
-  /** What an agent says of documents, in whose run it is. */
-  const knowledgeOf = async (
+  /** What an agent says of memory and documents, in whose run it is. */
+  const remembersOf = async (
     agent: string,
     { principal, options }: Pick<ToolContext, 'principal' | 'options'>,
-  ): Promise<KnowledgeSettings | undefined> => {
-    if (agent === onDemandId) return options.onDemand?.definition.agent.knowledge
+  ): Promise<Remembers | undefined> => {
+    if (agent === onDemandId) return options.onDemand?.definition.agent
     if (agent === orchestratorId) return undefined
     const plugin = (await live.now()).plugins.find(({ manifest }) => manifest.id === agent)
-    if (plugin) return plugin.manifest.agent?.knowledge
+    if (plugin) return plugin.manifest.agent
     const [stored] = await runnable(principal, agent)
-    return stored?.definition.agent.knowledge
+    return stored?.definition.agent
   }
-  return { wire, administration, mayRun, knowledgeOf, ...live }
+  return { wire, administration, mayRun, remembersOf, ...live }
+}
+
+interface Remembers {
+  readonly memory?: MemorySettings | undefined
+  readonly knowledge?: KnowledgeSettings | undefined
 }
 
 /** Who plans and reflects. */

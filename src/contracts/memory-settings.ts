@@ -17,6 +17,18 @@ export const memorySettingsSchema = z.strictObject({
       notes: z.int().min(0).max(100).default(20),
     })
     .prefault({}),
+  /** Short-term notes by key, for the length of the session, beside the scratchpad; the oldest go first. */
+  streams: z
+    .record(
+      z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/),
+      z.strictObject({
+        max_items: z.int().min(1).max(1_000).default(100),
+        /** Of all its notes together. */
+        max_chars: z.int().min(100).max(200_000).default(20_000),
+      }),
+    )
+    .refine((streams) => Object.keys(streams).length <= 8, 'at most 8 streams')
+    .optional(),
 })
 
 /** An agent's long-term memory. */

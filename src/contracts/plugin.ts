@@ -91,17 +91,20 @@ export interface PluginMemory {
   ) => Promise<readonly PluginNote[]>
   /** Of the principal's and the agent's own; answers how many there were. */
   readonly forget: (ids: readonly string[]) => Promise<number>
+  /** Short-term, for the session: the scratchpad, or one of the streams that the agent declares. */
   readonly append: (
     text: string,
+    options?: { readonly stream?: string },
   ) => Promise<{ readonly id: string; readonly text: string; readonly atMs: number }>
   readonly read: (options?: {
     readonly limit?: number
+    readonly stream?: string
   }) => Promise<readonly { readonly id: string; readonly text: string; readonly atMs: number }[]>
   readonly search: (
     query: string,
-    options?: { readonly limit?: number },
+    options?: { readonly limit?: number; readonly stream?: string },
   ) => Promise<readonly { readonly id: string; readonly text: string; readonly atMs: number }[]>
-  readonly clear: () => Promise<void>
+  readonly clear: (options?: { readonly stream?: string }) => Promise<void>
 }
 
 /** Secrets by reference: no function here gives a value away. */

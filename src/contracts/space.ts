@@ -37,6 +37,8 @@ export type StorageRequest =
       readonly text: string
       readonly label?: Label
       readonly maxEntries: number
+      /** Of all entries together, as JSON; what comes in stays in any case. */
+      readonly maxChars?: number
     }
   | { readonly verb: 'entries'; readonly space: string; readonly limit: number }
   | { readonly verb: 'clear'; readonly space: string }

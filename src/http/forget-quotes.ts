@@ -12,7 +12,8 @@ export async function forgetQuotes(
   { id, after = '', scope }: Where & { readonly id: string; readonly after?: string | undefined },
 ): Promise<{ readonly sessions: number; readonly next?: string }> {
   if (scope === 'deployment') {
-    const message = 'everywhere: what the deployment remembers may be quoted in anybody’s conversations, which are theirs.'
+    const message =
+      'everywhere: what the deployment remembers may be quoted in anybody’s conversations, which are theirs.'
     throw new IsolaError('request_invalid', message, { param: 'everywhere' })
   }
   const principal = context.get('principal').id

@@ -30,8 +30,8 @@ export function composeMemory({ buildIndex, ...parts }: MemoryParts) {
   const { memory: gateway, knowledge } = createProvided(gateways, parts.askProvider)
   return {
     createPrompts: createPromptStore,
-    createMemory: (storage: ScratchpadParts['storage']) =>
-      createScratchpad({ storage, buildIndex }),
+    createMemory: (storage: ScratchpadParts['storage'], streamOf: ScratchpadParts['streamOf']) =>
+      createScratchpad({ storage, buildIndex, streamOf }),
     longTerm: gateway,
     knowledge: { ...knowledge, read: readDocument },
     knowledgeTools: (settingsOf: KnowledgeToolDeps['settingsOf']) =>

@@ -84,7 +84,8 @@ function toAnswer<Answer>(kind: Kind, given: ProvidedAnswer, request: Asked): An
   const first = read.error?.issues[0]
   if (!read.success) throw odd(given, `${first?.path.join('.')}: ${first?.message}`)
   const answer = read.data as Readonly<Record<string, unknown>>
-  const missing = needed[kind][request.verb] ?? (request.verb.startsWith('forget') ? 'forgotten' : 'stats')
+  const missing =
+    needed[kind][request.verb] ?? (request.verb.startsWith('forget') ? 'forgotten' : 'stats')
   if (answer[missing] === undefined) throw odd(given, `it has no ${missing}`)
   const label = <One extends object>(one: One) => ({
     ...one,

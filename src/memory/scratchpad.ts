@@ -1,9 +1,8 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { MemoryClient, MemoryEntry } from '#contracts/memory.ts'
+import type { MemoryClient, MemoryEntry, StreamBounds, StreamOf } from '#contracts/memory.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
 
-const space = 'memory'
 const maxEntries = 1_000
 const maxTextChars = 8_000
 const defaultRead = 50
@@ -14,33 +13,43 @@ export interface ScratchpadDeps {
   /** Runs one storage verb in the object of the session that keeps it. */
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
   readonly buildIndex: BuildSearchIndex
+  readonly streamOf: StreamOf
 }
 
 /**
- * Short-term memory of a session (I21): at most 1,000 entries of 8,000 characters, the oldest go first.
+ * Short-term memory of a session (I21): at most 1,000 entries of 8,000 characters, in a stream as many as its agent says;
+ * the oldest go first.
  * `append` answers the entry that the storage made, first of `entries`.
  */
-export function createScratchpad({ storage, buildIndex }: ScratchpadDeps): MemoryClient {
-  const read = async (limit: number): Promise<readonly MemoryEntry[]> =>
-    (await storage({ verb: 'entries', space, limit })).entries ?? []
+export function createScratchpad({ storage, buildIndex, streamOf }: ScratchpadDeps): MemoryClient {
+  const boundsOf = async (
+    stream: string | undefined,
+  ): Promise<Omit<StreamBounds, 'max_chars'> & Partial<StreamBounds>> =>
+    stream === undefined ? { space: 'memory', max_items: maxEntries } : streamOf(String(stream))
+  const read = async (limit: number, stream?: string): Promise<readonly MemoryEntry[]> => {
+    const { space } = await boundsOf(stream)
+    return (await storage({ verb: 'entries', space, limit })).entries ?? []
+  }
   return {
-    append: async (text) => {
-      const { entries, error } = await storage({
-        verb: 'append',
-        space,
-        text: parseText(text),
-        maxEntries,
-      })
+    async append(given, { stream } = {}) {
+      const text = parseText(given)
+      const { space, max_items: most, max_chars: chars } = await boundsOf(stream)
+      if (chars !== undefined && JSON.stringify(text).length > chars)
+        throw new IsolaError('tool_failed', `The stream ${stream} holds ${chars} characters.`)
+      const bounds = { maxEntries: most, ...(chars !== undefined && { maxChars: chars }) }
+      const { entries, error } = await storage({ verb: 'append', space, text, ...bounds })
       const entry = entries?.at(-1)
       if (!entry) throw new IsolaError('tool_failed', error ?? 'The note was not kept.')
       return entry
     },
-    read: ({ limit = defaultRead } = {}) => read(clamp(limit)),
-    search: async (query, { limit = defaultFound } = {}) => {
+    read: ({ limit = defaultRead, stream } = {}) => read(clamp(limit), stream),
+    async search(query, { limit = defaultFound, stream } = {}) {
       if (typeof query !== 'string') throw new IsolaError('tool_failed', 'A query is a string.')
-      return search(await read(maxEntries), query, clamp(limit), buildIndex)
+      return search(await read(maxEntries, stream), query, clamp(limit), buildIndex)
     },
-    clear: async () => void (await storage({ verb: 'clear', space })),
+    async clear({ stream } = {}) {
+      await storage({ verb: 'clear', space: (await boundsOf(stream)).space })
+    },
   }
 }
 

@@ -35,7 +35,14 @@ import { toToolEntries } from './tools/tool-entries.ts'
 
 type Given = Pick<
   CapabilityDeps,
-  'sessions' | 'createMemory' | 'longTerm' | 'send' | 'checkUrl' | 'readSecrets' | 'validator'
+  | 'sessions'
+  | 'createMemory'
+  | 'memoryOf'
+  | 'longTerm'
+  | 'send'
+  | 'checkUrl'
+  | 'readSecrets'
+  | 'validator'
 >
 type ScopedParts = Parameters<typeof createScopedStorage>[0]
 
@@ -84,13 +91,11 @@ export function composePlugins(parts: PluginParts) {
       const loaded = loadPlugins(plugins, { validator, isolates: host })
       const told = { ...hookParts, traceId: ids.traceId, log: parts.log }
       const providers = createProviders(loaded.plugins, told)
-      const memoryOf = (agent: string) =>
-        loaded.plugins.find(({ manifest }) => manifest.id === agent)?.manifest.agent?.memory
       return {
         ...loaded,
         plugins: loaded.plugins.map((plugin) => ({
           ...plugin,
-          tools: toToolEntries(plugin, { ...capabilities, memoryOf }),
+          tools: toToolEntries(plugin, capabilities),
         })),
         hooks: createHooks(loaded.plugins, { ...hookParts, traceId: ids.traceId, record }),
         askProvider: providers.ask,
@@ -132,6 +137,7 @@ function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode
     send,
     checkUrl,
     createMemory: parts.createMemory,
+    memoryOf: parts.memoryOf,
     longTerm: parts.longTerm,
     readSecrets: parts.readSecrets,
     databases: toPluginDatabases(config.sqlDatabases, parts.bindings),

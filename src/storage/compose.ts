@@ -54,7 +54,7 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
       store: createErasureStore(database),
       sessionRows: createSessionRows(database),
       tables: createTablePlaces(database),
-      record: createRecordPlaces(database, sha256),
+      record: createRecordPlaces(database),
     },
     grants: createGrantStore(database),
     keys: createKeyStore(database),

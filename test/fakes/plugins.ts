@@ -67,7 +67,9 @@ export function createCapabilityDeps({ fetch, ...overrides }: FakeDeps = {}): Ca
   return {
     sessions: createFakeGateway(),
     longTerm: createFakeLongTerm(),
-    createMemory: (storage) => createScratchpad({ storage, buildIndex: createSearchIndex }),
+    memoryOf: async () => undefined,
+    createMemory: (storage, streamOf) =>
+      createScratchpad({ storage, streamOf, buildIndex: createSearchIndex }),
     ...outboundOver(fetch ?? noNetwork, { sleep: () => new Promise(() => {}) }),
     network: { rule: async () => ({ hosts: ['*'], elsewhere: 'ask' }), ownHosts: [] },
     databases: new Map(),

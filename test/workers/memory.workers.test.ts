@@ -149,7 +149,11 @@ async function rowsOf(space: DurableObjectNamespace): Promise<readonly string[]>
         .flatMap((name) =>
           [...storage.sql.exec(`SELECT * FROM "${name}"`)].map((row) => [name, row]),
         )
-        .map((row) => JSON.stringify(row)),
+        .map((row) =>
+          JSON.stringify(row, (_key, value: unknown) =>
+            value instanceof ArrayBuffer ? new TextDecoder('latin1').decode(value) : value,
+          ),
+        ),
     )
     all.push(...rows)
   }
@@ -157,7 +161,9 @@ async function rowsOf(space: DurableObjectNamespace): Promise<readonly string[]>
   await abortAllDurableObjects()
   return all
 }
-const everyRow = async (): Promise<readonly string[]> => {
+const everyRow = async (
+  spaces: readonly unknown[] = [env.SESSION, env.PRINCIPAL],
+): Promise<readonly string[]> => {
   const { results: tables } = await env.DB.prepare(
     `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'`,
   ).all<{ name: string }>()
@@ -166,11 +172,69 @@ const everyRow = async (): Promise<readonly string[]> => {
     const { results } = await env.DB.prepare(`SELECT * FROM "${name}"`).all()
     d1.push(...results.map((row) => JSON.stringify([name, row])))
   }
-  const spaces = [env.SESSION, env.PRINCIPAL] as unknown as DurableObjectNamespace[]
   const objects: string[] = []
-  for (const space of spaces) objects.push(...(await rowsOf(space)))
+  for (const space of spaces) objects.push(...(await rowsOf(space as DurableObjectNamespace)))
   return [...d1, ...objects]
 }
+
+describe('I21, C6: streams of an agent', () => {
+  const agent = {
+    model: 'default',
+    instructions: 'prompt.md',
+    uses_tools: ['memory'],
+    memory: { scope: ['agent'], streams: { findings: { max_items: 2, max_chars: 200 } } },
+  }
+  const note = (text: string, stream?: string): Call => ({
+    name: 'memory__note',
+    input: { text, ...(stream !== undefined && { stream }) },
+  })
+  const read = (stream?: string): Call => ({
+    name: 'memory__recall',
+    input: { ...(stream !== undefined && { stream }) },
+  })
+
+  it('are its session’s, bounded, beside the scratchpad: of a plugin and of one without', async () => {
+    const lou = await keyOf('lou')
+    const manifest = {
+      ...plugin('streamer').manifest,
+      agent: { integration_mode: 'tool', ...agent },
+    }
+    await addPlugin({ ...plugin('streamer'), manifest })
+    await enablePlugin('streamer')
+    await callJson('/api/agents', {
+      ...lou,
+      json: {
+        id: 'own-streamer',
+        name: 'own',
+        description: 'Notes.',
+        agent: {
+          ...agent,
+          instructions: 'Note.',
+          uses_tools: ['memory__note', 'memory__recall'],
+        },
+      },
+    })
+    for (const id of ['streamer', 'own-streamer']) {
+      const long = 'y'.repeat(150)
+      const noted = [note('pad'), note('one', 'findings'), note('two', 'findings')]
+      const few = await run(lou, id, ...noted, note('three', 'findings'), read('findings'))
+      expect(notesIn(few)).toEqual(['two', 'three'])
+      const longs = [note(long, 'findings'), note(long, 'findings'), read('findings')]
+      expect(notesIn(await run(lou, id, ...noted, ...longs))).toEqual([long])
+      expect(notesIn(await run(lou, id, ...noted, read()))).toEqual(['pad'])
+      expect(notesIn(await run(lou, id, read('findings')))).toEqual([])
+      const other = await run(lou, id, note('x', 'other'))
+      expect(other.result.result).toContain('stream: this agent has findings.')
+      const larger = await run(lou, id, note('x'.repeat(199), 'findings'))
+      expect(larger.result.result).toContain('The stream findings holds 200 characters')
+    }
+    // What its memory does not name, its tools do not reach: also of an agent without a plugin.
+    await callJson('/api/memory', { ...lou, json: { notes: [{ text: 'Lou likes dahlias' }] } })
+    for (const id of ['streamer', 'own-streamer'])
+      expect(notesIn(await run(lou, id, recall('dahlias')))).toEqual([])
+    expect(notesIn(await run(lou, 'orchestrator', recall('dahlias')))).toHaveLength(1)
+  })
+})
 
 describe('I21: forgetting a note everywhere', () => {
   it('after forget 0 hits anywhere: what recalled it, a reminder, a summary, kept outputs and the record', async () => {
@@ -178,11 +242,13 @@ describe('I21: forgetting a note everywhere', () => {
     const words = ['zinnia', 'cormorant', 'velvet', 'obelisk', 'harpsichord']
     const fact = 'The zinnia cormorant keeps a velvet obelisk behind its harpsichord'
     const hits = async () =>
-      (await everyRow()).filter((row) => words.some((word) => row.includes(word)))
+      (await everyRow())
+        .filter((row) => words.some((word) => row.includes(word)))
+        .map((row) => row.slice(0, 200))
     const kept = await run(ida, 'orchestrator', remember(fact))
     const { remembered: id } = JSON.parse(kept.result.result)
     // A conversation recalls it, keeps it in an output, a scratchpad and a file, is compacted, and goes on.
-    const recalled = await run(ida, 'orchestrator', recall('cormorant'))
+    const recalled = await run(ida, 'orchestrator', recall(''))
     const at = `/api/sessions/${recalled.session}`
     const filler = 'What else is there to say of the weather? '.repeat(400)
     for (const name of ['memory__note', 'files__write'])
@@ -245,20 +311,6 @@ describe('I28: what is remembered is sealed', () => {
       input: { fact: 'The xylophone fell into a quagmire', speaker: 'Ottoline' },
     })
     expect(view.result.state).toBe('completed')
-    const rows = await runInDurableObject(objectOf('gus'), (_object, { storage }) =>
-      [...storage.sql.exec(`SELECT name FROM sqlite_master WHERE type = 'table'`)]
-        .map(({ name }) => String(name))
-        .filter((name) => !name.startsWith('_cf') && !name.startsWith('sqlite_'))
-        .flatMap((name) => [...storage.sql.exec(`SELECT * FROM "${name}"`)])
-        .flatMap((row) => Object.values(row))
-        .map((value) =>
-          value instanceof ArrayBuffer ? new TextDecoder('latin1').decode(value) : String(value),
-        )
-        .join('\n')
-        .toLowerCase(),
-    )
-    expect(rows).toContain('mem_')
-    expect(words.filter((word) => rows.includes(word))).toEqual([])
     await vi.waitFor(
       async () => {
         const path = `/api/operator/audit?session=${view.session}&type=run_finished`
@@ -267,9 +319,16 @@ describe('I28: what is remembered is sealed', () => {
       { timeout: 60_000 },
     )
     const { records } = await callJson(`/api/operator/audit?session=${view.session}`)
-    const record = JSON.stringify(records).toLowerCase()
-    expect(record).toContain('memory__remember')
-    expect(words.filter((word) => record.includes(word))).toEqual([])
+    expect(JSON.stringify(records)).toContain('memory__remember')
+    const name = 'Ottoline.md'
+    const document = { name, text: '# Xylophone\n\nOf a quagmire.', type: 'markdown' }
+    await callJson('/api/knowledge', { ...gus, json: document })
+    await callJson('/api/knowledge', { json: { ...document, scope: 'deployment' } })
+    // Every table of D1 and every row of the objects that keep notes and documents; sessions are conversations.
+    const rows = (await everyRow([env.PRINCIPAL])).join('\n').toLowerCase()
+    for (const kept of ['mem_', 'pas_', 'doc_', '"knowledge_documents"', '"audit_runs"'])
+      expect(rows).toContain(kept)
+    expect(words.filter((word) => rows.includes(word))).toEqual([])
   })
 })
 

@@ -105,7 +105,7 @@ export function openCapabilities(
     get memory() {
       const ask = askOf('memory')
       const longTerm = () => createLongTermPart(context, { ...deps, labels, tool })
-      const options = { ...deps, refuse, longTerm }
+      const options = { ...deps, context, refuse, longTerm }
       return (made.memory ??= guardAll(guard, createMemory(plugin, ask, options)))
     },
     get secrets() {

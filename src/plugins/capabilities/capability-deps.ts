@@ -1,11 +1,11 @@
 import type { MemoryGateway } from '#contracts/long-term.ts'
 import type { MemorySettings } from '#contracts/memory-settings.ts'
-import type { MemoryClient } from '#contracts/memory.ts'
+import type { MemoryClient, StreamOf } from '#contracts/memory.ts'
 import type { Outbound } from '#contracts/outbound.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
-import type { SchemaValidator } from '#contracts/tool.ts'
+import type { SchemaValidator, ToolContext } from '#contracts/tool.ts'
 import type { FaultReport } from './fault-report.ts'
 import type { PluginDatabases } from './storage/granted-database.ts'
 import type { ModelCodeRunner } from './granted-isolate.ts'
@@ -19,10 +19,13 @@ import type { WatchRevocation } from './revocation-watch.ts'
 export interface CapabilityDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly sessions: SessionGateway
   /** The memory room's scratchpad over the storage verbs. */
-  readonly createMemory: (ask: AskStorage) => MemoryClient
+  readonly createMemory: (ask: AskStorage, streamOf: StreamOf) => MemoryClient
   readonly longTerm: MemoryGateway
-  /** What an agent's manifest says of its memory; nothing for the orchestrator. */
-  readonly memoryOf?: (agent: string) => MemorySettings | undefined
+  /** What an agent says of its memory, in whose run it is; nothing for the orchestrator. */
+  readonly memoryOf: (
+    agent: string,
+    context: Pick<ToolContext, 'principal' | 'options'>,
+  ) => Promise<MemorySettings | undefined>
   readonly readSecrets: ReadSecrets
   readonly ids: Pick<Ids, 'next'>
   readonly clock: Pick<Clock, 'nowMs'>

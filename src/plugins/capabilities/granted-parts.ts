@@ -1,12 +1,14 @@
 // Each capability that a grant opens; without its grant it refuses.
-import type {
-  Capabilities,
-  PluginDatabase,
-  PluginIsolate,
-  PluginMemory,
-  PluginStorage,
-  PluginTools,
+import {
+  ToolError,
+  type Capabilities,
+  type PluginDatabase,
+  type PluginIsolate,
+  type PluginMemory,
+  type PluginStorage,
+  type PluginTools,
 } from '#contracts/plugin.ts'
+import type { StreamOf } from '#contracts/memory.ts'
 import type { OutsideAddress } from '#contracts/network-rule.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
@@ -110,11 +112,25 @@ export function createMemory(
   ask: AskStorage,
   {
     createMemory: create,
+    memoryOf,
+    context,
     refuse,
     longTerm,
-  }: Pick<CapabilityDeps, 'createMemory'> & { refuse: Refuse; longTerm: () => LongTermPart },
+  }: Pick<CapabilityDeps, 'createMemory' | 'memoryOf'> & {
+    context: ToolContext
+    refuse: Refuse
+    longTerm: () => LongTermPart
+  },
 ): PluginMemory {
-  if (granted.memory && tier === 'builtin') return { ...create(ask), ...longTerm() }
+  const streamOf: StreamOf = async (name) => {
+    const { streams = {} } = (await memoryOf(context.agent, context)) ?? {}
+    const bounds = Object.hasOwn(streams, name) ? streams[name] : undefined
+    if (bounds) return { space: `memory ${context.agent} ${name}`, ...bounds }
+    const names = Object.keys(streams).join(', ')
+    const message = `stream: this agent has ${names === '' ? 'none' : names}.`
+    throw new ToolError('tool_failed', { message })
+  }
+  if (granted.memory && tier === 'builtin') return { ...create(ask, streamOf), ...longTerm() }
   const run = refuse('memory')
   return {
     append: run,

@@ -26,7 +26,7 @@ const maxFound = 50
  * code: all of them are checked.
  */
 export function createLongTermPart(
-  { principal, agent, run, rootSession: session }: ToolContext,
+  context: ToolContext,
   {
     longTerm,
     memoryOf,
@@ -37,10 +37,13 @@ export function createLongTermPart(
     readonly tool: string | undefined
   },
 ): LongTermPart {
+  const { principal, agent, run, rootSession: session } = context
   const own = longTerm.ofPrincipal(principal)
-  const settings = memoryOf?.(agent)
-  const reached = settings?.scope ?? memoryScopes
-  const placesOf = (scopes: readonly MemoryScope[]) =>
+  const read = async () => {
+    const settings = await memoryOf(agent, context)
+    return { settings, reached: settings?.scope ?? memoryScopes }
+  }
+  const placesOf = (scopes: readonly MemoryScope[], reached: readonly MemoryScope[]) =>
     scopes
       .filter((scope) => scope !== 'deployment' && reached.includes(scope))
       .map((scope) => placeOf(scope, agent))
@@ -50,6 +53,7 @@ export function createLongTermPart(
         throw invalid(
           'scope: principal or agent; what the deployment remembers an operator writes.',
         )
+      const { settings, reached } = await read()
       if (!reached.includes(scope)) throw invalid(`scope: this agent has ${reached.join(', ')}.`)
       if (!noteKinds.includes(kind as NoteKind) || (kind as NoteKind) === 'turn')
         throw invalid('kind: note, fact or preference.')
@@ -77,7 +81,8 @@ export function createLongTermPart(
         query === undefined
           ? ({ verb: 'list', limit: most } as const)
           : ({ verb: 'search', query: String(query), limit: most } as const)
-      const places = placesOf(scopes)
+      const { reached } = await read()
+      const places = placesOf(scopes, reached)
       const answers = await Promise.all([
         ...(places.length > 0 ? [safely(own({ ...asked, places }))] : []),
         ...(scopes.includes('deployment') && reached.includes('deployment')
@@ -99,7 +104,7 @@ export function createLongTermPart(
       const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= maxFound
       if (!isList || !ids.every((id) => typeof id === 'string'))
         throw invalid(`ids: 1 to ${maxFound} ids of notes.`)
-      const places = placesOf(memoryScopes)
+      const places = placesOf(memoryScopes, (await read()).reached)
       return (await safely(own({ verb: 'forget', ids, places }))).forgotten ?? 0
     },
   }

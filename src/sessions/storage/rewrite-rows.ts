@@ -41,7 +41,9 @@ export function rewriteRows(sql: SqlStorage, change: (value: unknown) => unknown
   ] as const
   for (const [table, first, value] of beside) {
     if (!has(table)) continue
-    for (const row of [...sql.exec(`SELECT ${first} AS place, key, ${value} AS text FROM ${table}`)]) {
+    for (const row of [
+      ...sql.exec(`SELECT ${first} AS place, key, ${value} AS text FROM ${table}`),
+    ]) {
       const next = other(String(row['text']))
       if (next === undefined) continue
       const update = `UPDATE ${table} SET ${value} = ? WHERE ${first} = ? AND key = ?`

@@ -46,7 +46,7 @@ export function keysOf(
 /** Writes a short entry behind those that are there. */
 export function append(
   { sql, labels }: SpaceTables,
-  { space, text, label, maxEntries }: Asked<'append'>,
+  { space, text, label, maxEntries, maxChars }: Asked<'append'>,
   nowMs: number,
 ): MemoryEntry {
   const [last] = sql.exec('SELECT max(key) AS key FROM items WHERE space = ?', space)
@@ -60,7 +60,18 @@ export function append(
     space,
     maxEntries,
   )
-  for (const { key } of gone.toArray()) labels.remove(space, String(key))
+  const beyond =
+    maxChars === undefined
+      ? []
+      : sql.exec(
+          `DELETE FROM items WHERE space = ?1 AND key IN (SELECT key FROM
+            (SELECT key, sum(length(value)) OVER (ORDER BY key DESC) AS chars FROM items WHERE space = ?1)
+            WHERE chars > ?2 AND key <> ?3) RETURNING key`,
+          space,
+          maxChars,
+          id,
+        )
+  for (const { key } of [...gone, ...beyond]) labels.remove(space, String(key))
   return { id, text, atMs: nowMs }
 }
 

@@ -24,10 +24,7 @@ interface RecordRow {
  * The record: what happened stays, in its place and with its numbers. What a person did loses its texts and has a
  * pseudonym for a name; where others are told to have done something about the person, the name alone is replaced.
  */
-export function createRecordPlaces(
-  database: Database,
-  sha256: (text: string) => string,
-): readonly ErasurePlace[] {
+export function createRecordPlaces(database: Database): readonly ErasurePlace[] {
   const read = async <Row>(sql: string, ...values: (string | number)[]) =>
     (
       await reached(() =>
@@ -63,11 +60,9 @@ export function createRecordPlaces(
       )
       const changed = rows.flatMap((row) => erasedRow(row, person) ?? [])
       for (let at = 0; at < changed.length; at += writtenAtOnce) {
-        const some = changed.slice(at, at + writtenAtOnce).map((row) => {
-          const { principal, told } = row
-          const hash = sha256(row.was)
+        const some = changed.slice(at, at + writtenAtOnce).map(({ id, principal, told }) => {
           const sql = `UPDATE ${name} SET (principal, ${column}, erased) = (?2, ?3, coalesce(erased || ' ', '') || ?4) WHERE id = ?1`
-          return database.prepare(sql).bind(row.id, principal, told, hash)
+          return database.prepare(sql).bind(id, principal, told, person.pseudonym)
         })
         await reached(() => database.batch(some))
       }
@@ -80,9 +75,7 @@ export function createRecordPlaces(
 function erasedRow(
   { id, principal, type, told: was }: RecordRow,
   person: ErasedPerson,
-):
-  | { readonly id: number; readonly principal: string; readonly told: string; readonly was: string }
-  | undefined {
+): Omit<RecordRow, 'type'> | undefined {
   const isTheirs = principal === person.principal
   const erased = (data: JsonObject, kind: string) => {
     const { owner } = data
@@ -95,7 +88,7 @@ function erasedRow(
     : erased(value, type)
   const told = JSON.stringify(less)
   if (!isTheirs && told === JSON.stringify(value)) return undefined
-  return { id, principal: isTheirs ? person.pseudonym : principal, told, was }
+  return { id, principal: isTheirs ? person.pseudonym : principal, told }
 }
 
 /** One of the events of a run. */

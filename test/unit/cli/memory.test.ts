@@ -48,7 +48,7 @@ it('forgets a note everywhere: conversations first, then the note', async () => 
   await memory('add', 'Ada', 'likes', 'tea')
   const id = /mem_\w+/.exec((await memory('list')).stdout)![0]
   const { stdout } = await memory('forget', id, '--everywhere', '-y')
-  
+
   expect(stdout).toBe('1 forgotten. Taken out of 1 conversations.\n')
   expect(await memory('forget', '--all', '--everywhere', '-y')).toMatchObject({ code: 2 })
 })

@@ -163,6 +163,18 @@ describe('a space', () => {
       }
     })
 
+    it('C6: entries may have so many characters together: the oldest go, the newest stays', () => {
+      const { ask } = setUp()
+      const bounds = { maxEntries: 9, maxChars: 12 }
+      for (const text of ['one', 'two', 'three'])
+        ask({ verb: 'append', space: 'm', text, label: page, ...bounds })
+      const texts = () =>
+        ask({ verb: 'entries', space: 'm', limit: 9 }).entries?.map(({ text }) => text)
+      expect(texts()).toEqual(['two', 'three'])
+      ask({ verb: 'append', space: 'm', text: 'x'.repeat(20), ...bounds })
+      expect(texts()).toEqual(['x'.repeat(20)])
+    })
+
     it('nothing but what is gone loses its label: the others are not looked at', () => {
       const { ask, set, sql, failWhere } = setUp()
       for (const key of ['a', 'b', 'c']) set(key, 998, { label: page })

@@ -10,7 +10,6 @@ import { erasedTables } from '../../../src/storage/erasure/tables.ts'
 import { withoutTexts } from '../../../src/storage/erasure/without-texts.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
 import { deploymentEventOf, storedEvent } from '../../fakes/events.ts'
-import { sha256 } from '../../fakes/kernel.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
 const person = { principal: 'ann', pseudonym: 'erased_1' }
@@ -48,18 +47,22 @@ describe('I21: what becomes of a person in D1', () => {
       INSERT INTO principals (id, role, created_at_ms) VALUES ('ann', 'user', 1), ('anna', 'user', 1);
       INSERT INTO keys (id, principal, hash, hint, created_at_ms) VALUES ('k1', 'ann', 'h', 'h', 1), ('k2', 'anna', 'i', 'h', 1);
       INSERT INTO secrets VALUES ('S', 'x', 'k', 'ann', 1);
-      INSERT INTO generation_parts VALUES ('plugin', 'p', 1, NULL, '{"policy":{"principals":{"ann":{"allow":[]},"anna":{}}}}');`)
+      INSERT INTO generation_parts VALUES ('policy', 'policy', 1, NULL, '{"policy":{"principals":{"ann":{"allow":[]},"anna":{}}}}');
+      INSERT INTO agents VALUES ('mine', 'ann', 'active', 1, 1, 1), ('other', 'anna', 'active', 1, 1, 1);
+      INSERT INTO agent_versions VALUES ('mine', 1, '{}', NULL, NULL),
+        ('other', 1, '{"definition":{"acl":{"principals":{"ann":["run"]}}},"needs":[{"what":"ann: run"}]}', 'ann', 2);`)
     const once = async () => {
       let sum = 0
       for (const place of createTablePlaces(database)) sum += (await place.erase(person, 0)).erased
       return sum
     }
-    expect(await once()).toBe(4)
-    const all = ['principals', 'keys', 'secrets', 'generation_parts'].flatMap((table) =>
-      sqlite.prepare(`SELECT * FROM ${table}`).all(),
-    )
+    expect(await once()).toBe(9)
+    const tables = ['principals', 'keys', 'secrets', 'generation_parts', 'agents', 'agent_versions']
+    const all = tables.flatMap((table) => sqlite.prepare(`SELECT * FROM ${table}`).all())
     expect(JSON.stringify(all)).not.toMatch(/ann\b/)
-    expect(all).toHaveLength(4)
+    expect(all).toHaveLength(7)
+    // The id stays taken, as after any deletion.
+    expect(all[4]).toMatchObject({ id: 'mine', owner: 'erased_1', state: 'deleted', version: 0 })
     expect(JSON.stringify(all)).toContain('erased_1')
     expect(await once()).toBe(0)
   })
@@ -156,7 +159,7 @@ describe('the record of somebody who was erased', () => {
     await told({ key: 'key_1', owner: 'ann', expiresAtMs: null, role: 'user' })
     await told({ key: 'key_2', owner: 'anna', expiresAtMs: null, role: 'user' })
     await told({ schedule: 'sch_1', owner: 'principal:ann', name: 'Water the cactus' })
-    for (const place of createRecordPlaces(database, sha256)) {
+    for (const place of createRecordPlaces(database)) {
       let after: number | undefined = 0
       while (after !== undefined) after = (await place.erase(person, after)).next
     }
@@ -182,10 +185,9 @@ describe('the record of somebody who was erased', () => {
     })
     expect(JSON.parse(String(rows[4]!['data']))).toMatchObject({ owner: 'erased_1', role: 'user' })
     expect(JSON.parse(String(rows[5]!['data']))).toMatchObject({ owner: 'anna' })
-    // What a row told is provable to whoever has a copy of it; the row says nothing of it.
-    const hashes = sqlite.prepare('SELECT erased FROM audit_runs ORDER BY id').all()
-    expect(hashes[0]!['erased']).toMatch(/^[0-9a-f]{64}$/)
-    expect(hashes[1]!['erased']).toBeNull()
+    // A row says that it was changed, and by which erasure: nothing by which its texts could be guessed.
+    const changed = sqlite.prepare('SELECT erased FROM audit_runs ORDER BY id').all()
+    expect(changed.map(({ erased }) => erased)).toEqual(['erased_1', null])
   })
 
   it('I21: whose name is a word of ours too, or an id, leaves what others did as it is, and nothing is found twice', async () => {
@@ -215,13 +217,13 @@ describe('the record of somebody who was erased', () => {
         principal: 'bob',
         trace: '',
         atMs: 1,
-        data: { added: lines, removed: [] },
+        data: { added: lines, removed: [], needs: ['share tool: run', 'tool tool'] },
       }),
     )
     const named = { principal: 'tool', pseudonym: 'erased_1' }
     const once = async () => {
       let sum = 0
-      for (const place of createRecordPlaces(database, sha256)) {
+      for (const place of createRecordPlaces(database)) {
         let after: number | undefined = 0
         while (after !== undefined) {
           const step = await place.erase(named, after)
@@ -239,7 +241,11 @@ describe('the record of somebody who was erased', () => {
       compacted,
       { ...used, by: 'erased_1', decidedBy: { ...decided, principal: 'erased_1' } },
       used,
-      { added: ['principal erased_1: allow tool', 'tool', 'agent tool: deny tool'], removed: [] },
+      {
+        added: ['principal erased_1: allow tool', 'tool', 'agent tool: deny tool'],
+        removed: [],
+        needs: ['share erased_1: run', 'tool tool'],
+      },
     ])
   })
 

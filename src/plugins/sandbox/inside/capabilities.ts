@@ -106,10 +106,10 @@ function createSecrets(ask: Ask, nonce: string): PluginSecrets {
 
 function createMemory(ask: Ask): PluginMemory {
   const memory: Record<keyof PluginMemory, (...given: readonly unknown[]) => Promise<unknown>> = {
-    append: (text) => ask('memory.append', [text]),
+    append: (text, options = {}) => ask('memory.append', [text, options]),
     read: (options = {}) => ask('memory.read', [options]),
     search: (query, options = {}) => ask('memory.search', [query, options]),
-    clear: () => ask('memory.clear', []),
+    clear: (options = {}) => ask('memory.clear', [options]),
     remember: (note) => ask('memory.remember', [note]),
     recall: (query = null, options = {}) => ask('memory.recall', [query, options]),
     forget: (ids) => ask('memory.forget', [ids]),
