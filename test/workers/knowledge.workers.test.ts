@@ -278,7 +278,7 @@ describe('P29: memory and knowledge are around the loop of a deployment', () => 
     async (id) => {
       const json = { bundle: pluginBundle(id, 'hello') }
       const plugin = await call('/api/operator/plugins', { json })
-      expect(plugin.status).toBe(409)
+      expect(plugin.status).toBe(422)
       expect(JSON.stringify(await plugin.json())).toContain('plugin_name_collision')
       const server = await call('/api/operator/mcp', {
         json: { id, url: 'https://tools.example.com/mcp' },

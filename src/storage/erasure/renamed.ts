@@ -10,11 +10,8 @@ const lines: ReadonlySet<string> = new Set(['added', 'removed', 'needs'])
 const headsOf = (name: string) => [`principal ${name}: `, `share ${name}: `]
 
 /** What a text of JSON has in it if a person may be named there. */
-export const formsOf = (name: string): readonly string[] => [
-  `"${name}"`,
-  `"principal:${name}"`,
-  `"principal ${name}: `,
-]
+export const formsOf = (name: string): readonly string[] =>
+  [`${name}"`, `principal:${name}"`, ...headsOf(name)].map((form) => `"${form}`)
 
 /**
  * The payload of an event with the pseudonym for the name. A name may as well be a word of ours or the id of somebody's

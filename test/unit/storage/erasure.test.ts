@@ -217,7 +217,17 @@ describe('the record of somebody who was erased', () => {
         principal: 'bob',
         trace: '',
         atMs: 1,
-        data: { added: lines, removed: [], needs: ['share tool: run', 'tool tool'] },
+        data: { added: lines, removed: [] },
+      }),
+    )
+    const needs = (name: string) => ({ agent: 'tool', needs: [`share ${name}: run`, 'tool tool'] })
+    await log.append(
+      deploymentEventOf({
+        type: 'agent_added',
+        principal: 'bob',
+        trace: '',
+        atMs: 1,
+        data: needs('tool'),
       }),
     )
     const named = { principal: 'tool', pseudonym: 'erased_1' }
@@ -233,7 +243,7 @@ describe('the record of somebody who was erased', () => {
       }
       return sum
     }
-    expect(await once()).toBe(2)
+    expect(await once()).toBe(3)
     expect(await once()).toBe(0)
     const rows = sqlite.prepare('SELECT type, data FROM audit_events ORDER BY id').all()
     expect(rows.map(({ data }) => JSON.parse(String(data)) as object)).toEqual([
@@ -241,11 +251,8 @@ describe('the record of somebody who was erased', () => {
       compacted,
       { ...used, by: 'erased_1', decidedBy: { ...decided, principal: 'erased_1' } },
       used,
-      {
-        added: ['principal erased_1: allow tool', 'tool', 'agent tool: deny tool'],
-        removed: [],
-        needs: ['share erased_1: run', 'tool tool'],
-      },
+      { added: ['principal erased_1: allow tool', 'tool', 'agent tool: deny tool'], removed: [] },
+      needs('erased_1'),
     ])
   })
 
