@@ -13,11 +13,10 @@ const neverDropped = { maxAlarmMemoryLimitStrikes: Number.MAX_SAFE_INTEGER }
 
 /**
  * The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. Its methods
- * only say who answers: `SessionApi` has what each takes and gives.
+ * only say who answers: `SessionApi` has what each takes and gives. The meter has the storage before anybody else.
  */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
   return class extends DurableObject<Env> implements SessionApi {
-    // Before anybody else has the storage.
     readonly #own = { context: this.ctx, meter: createMeter(this.ctx.storage) }
     readonly lifecycle = Lifecycle.install(this, neverDropped)
     readonly #session = openSession(runtimeOf(), { ...this.#own, lifecycle: this.lifecycle })
@@ -45,7 +44,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     forgetTexts(...given: Given<'forgetTexts'>) {
       return this.#answer(() => this.#session.forgetting.forgetTexts(...given))
     }
-    // Runs.
     submit(...given: Given<'submit'>) {
       return this.#answer(() => this.#session.submissions.submit(...given))
     }
@@ -128,7 +126,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     tree(...[principal, query = {}]: Given<'tree'>) {
       return this.#answer(() => this.#session.readers.tree(principal, query))
     }
-    /** What the session keeps, for itself and for those below it that share it. */
     storage(...[request]: Given<'storage'>) {
       return this.#session.plain(() => this.#session.parts().space(request))
     }

@@ -80,7 +80,9 @@ it('I28, P29: a route or tool that reads notes or documents is in the list, each
   expect(Object.keys(routes).toSorted()).toEqual(reading.toSorted())
   const manifests = bundledPlugins.map(({ manifest }) => manifest as Answer)
   const { contributes } = manifests.find(({ id }) => id === 'memory')!
-  const own = contributes.tools.map(({ name }: { name: string }) => `memory__${name}`)
+  const own: readonly string[] = contributes.tools.map(
+    ({ name }: { name: string }) => `memory__${name}`,
+  )
   expect(Object.keys(tools).toSorted()).toEqual([...own, 'knowledge__search'].toSorted())
 })
 

@@ -41,9 +41,9 @@ export function rewriteRows(sql: SqlStorage, change: (value: unknown) => unknown
   ] as const
   for (const [table, first, value] of beside) {
     if (!has(table)) continue
-    for (const row of [
-      ...sql.exec(`SELECT ${first} AS place, key, ${value} AS text FROM ${table}`),
-    ]) {
+    const query = `SELECT ${first} AS place, key, ${value} AS text FROM ${table}`
+    // Read as a whole first: what is written below would be met again.
+    for (const row of sql.exec(query).toArray()) {
       const next = other(String(row['text']))
       if (next === undefined) continue
       const update = `UPDATE ${table} SET ${value} = ? WHERE ${first} = ? AND key = ?`
