@@ -242,7 +242,8 @@ function composeWork(parts: WorkParts) {
     asset: bundledSkills,
     count,
   })
-  const bundledIds = () => new Set(agents.current().manifests.map(({ id }) => id))
+  const ownTools = [parts.schedules.tools, knowledgeTools]
+  const bundledIds = () => new Set([...agents.current().manifests, ...ownTools].map(({ id }) => id))
   const mcp = composeMcp({
     ...common,
     bundles,
@@ -274,7 +275,7 @@ function composeWork(parts: WorkParts) {
     persona: skills.persona,
     load: plugins.load,
     wireServers: mcp.wire,
-    own: [parts.schedules.tools, knowledgeTools],
+    own: ownTools,
     stored: { ...common, store: storage.storedAgents, people: common.config.oidc?.people ?? [] },
     onSubAgentStopped: hooks.subAgentStopped,
   })

@@ -27,6 +27,9 @@ interface TriggerParts {
 
 /** The trigger of `wrangler.toml` by which it is watched whether an alarm was lost. */
 const everyMinute = '* * * * *'
+/** Who acts where nobody asked. */
+const isolaItself = { principal: '', trace: '', requestId: '', mayEnable: true }
+const noop = () => undefined
 
 export function composeTriggers(
   { config, storage, catalog, governance, schedules, erasures }: TriggerParts,
@@ -45,6 +48,9 @@ export function composeTriggers(
     // Again, should a change of what is enabled have been cut before its end.
     schedules.syncPlugins,
     schedules.ofAgents.syncBehind,
+    // Again, should it have failed after a key was removed; where nothing it signed is trusted, nothing is written. What
+    // refuses it is on the record, and tomorrow is another day.
+    () => catalog.installed.change({ do: 'distrust' }, isolaItself).then(noop, noop),
   )
   const minutely = inTurn(schedules.watch, erasures.watch)
   return { daily, scheduled: (cron) => (cron === everyMinute ? minutely() : daily()) }

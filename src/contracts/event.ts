@@ -103,6 +103,11 @@ export interface DeploymentLog {
   readonly append: (event: DeploymentEvent) => Promise<void>
 }
 
+/** Several at once, all or none. Throws `request_unavailable`. */
+export interface DeploymentLogs extends DeploymentLog {
+  readonly appendAll: (events: readonly DeploymentEvent[]) => Promise<void>
+}
+
 /**
  * One row of the audit log: an event with who it was for, as it was written then, by whatever version. The deployment's
  * own events are a log as well, that of no session: `session`, `run` and `agent` are empty, `seq` counts without gaps.

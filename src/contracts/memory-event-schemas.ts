@@ -32,6 +32,9 @@ export const memoryEventSchemas = {
       plugin: text,
       provider: z.enum(providerKinds),
       event: text.describe('the kind of event, such as `network_requested`'),
+      unrecorded: number
+        .exactOptional()
+        .describe('how many behind it were left out: 20 of a call are told'),
     },
   ).catchall(z.json() as z.ZodType<Json>),
   person_erased: kind('Somebody is erased from everywhere. Who it was is not told.', {

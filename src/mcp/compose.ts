@@ -22,7 +22,7 @@ export interface McpParts extends Omit<McpServerRuntime, 'onQuarantined' | 'onSi
   readonly bundles: BundleStore
   readonly clock: Clock
   readonly watchRevocation: (pin: McpPin) => Promise<RevocationWatch>
-  /** Ids of plugins that ship with the deployment. */
+  /** Ids of what ships with the deployment: plugins, and owners of tools that are none's. */
   readonly bundledIds: () => ReadonlySet<string>
   readonly log: DeploymentLog
   readonly onFault: (error: unknown) => void

@@ -1,4 +1,4 @@
-import type { DeploymentLog } from '#contracts/event.ts'
+import type { DeploymentLogs } from '#contracts/event.ts'
 import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { BundleStore } from '#contracts/plugin-store.ts'
 import { skillCaps } from '#contracts/skill-catalog.ts'
@@ -67,7 +67,7 @@ export interface PluginParts
     }
   readonly bundles: BundleStore
   readonly trust: TrustStore
-  readonly log: DeploymentLog
+  readonly log: DeploymentLogs
   readonly maxResultChars: number
   readonly onFault: (error: unknown) => void
 }

@@ -1,4 +1,4 @@
-import type { DeploymentEvent, DeploymentLog } from '#contracts/event.ts'
+import type { DeploymentEvent, DeploymentLogs } from '#contracts/event.ts'
 import type { Database, Statement } from './database.ts'
 import { reached } from './outage.ts'
 import { idsPerMs, newestId, nowMs } from './record-sql.ts'
@@ -15,9 +15,13 @@ const insert = (condition: string, data: string) => `
   WHERE ${condition}`
 
 /** Writes events that are of no session. Throws `request_unavailable` while D1 is away. */
-export function createDeploymentLog(database: Database): DeploymentLog {
+export function createDeploymentLog(database: Database): DeploymentLogs {
   return {
     append: async (event) => void (await reached(() => eventRow(database, event).run())),
+    appendAll: async (events) => {
+      const rows = events.map((event) => eventRow(database, event))
+      if (rows.length > 0) await reached(() => database.batch(rows))
+    },
   }
 }
 

@@ -178,6 +178,12 @@ describe('I21: erasing a person', () => {
     await callJson('/api/agents', { ...by, json: agent('quiet-clerk') })
     const acl = { principals: { [person]: ['see', 'run'] } }
     await callJson('/api/agents', { json: agent('open-clerk', { acl }) })
+    // What others said of them by name.
+    await callJson('/api/operator/policy', {
+      json: {
+        policy: { allow_skill_emission: true, principals: { [person]: { deny: ['http__*'] } } },
+      },
+    })
     // What they did for everybody.
     await callJson('/api/operator/secrets', { ...by, json: { name: 'HELD', value: secret } })
     await callJson('/api/operator/policy', { ...by, json: { policy: {} } })

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { sha256 } from '../fakes/kernel.ts'
-import { addPlugin, changePlugin, enablePlugin } from '../fakes/plugin-admin.ts'
+import { addPlugin, changePlugin, enablePlugin, pluginBundle } from '../fakes/plugin-admin.ts'
 import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
 
 type By = { readonly headers: Record<string, string> }
@@ -272,4 +272,22 @@ describe('P29: memory and knowledge are around the loop of a deployment', () => 
       /The plugin \W+broken\W+, which keeps the documents/,
     )
   })
+
+  it.each(['knowledge', 'schedule'])(
+    'T24: what tools of ours are called after is the id of no plugin, and of no server: %s',
+    async (id) => {
+      const json = { bundle: pluginBundle(id, 'hello') }
+      const plugin = await call('/api/operator/plugins', { json })
+      expect(plugin.status).toBe(422)
+      expect(JSON.stringify(await plugin.json())).toContain('plugin_name_collision')
+      const server = await call('/api/operator/mcp', {
+        json: { id, url: 'https://tools.example.com/mcp' },
+      })
+      expect(server.status).toBe(409)
+      expect(
+        (await call('/api/operator/plugins', { json: { bundle: pluginBundle(`${id}x`, '') } }))
+          .status,
+      ).toBe(201)
+    },
+  )
 })

@@ -1,4 +1,6 @@
+import { env } from 'cloudflare:workers'
 import { expect, it } from 'vitest'
+import worker from '../../src/index.ts'
 import { call, callJson } from '../fakes/client.ts'
 import { addPlugin, enablePlugin, pluginBundle, showPlugin } from '../fakes/plugin-admin.ts'
 import { zipOf } from '../fakes/zip.ts'
@@ -103,6 +105,15 @@ it('P20: what a key signed is trusted once the operator accepts the key, and a b
   expect((await addPlugin(other, { signature: good })).plugin).toMatchObject({ tier: 'trusted' })
   await enablePlugin('signed-too')
   await callJson('/api/operator/trust/acme', { method: 'DELETE' })
+  expect(await showPlugin('signed-too')).toMatchObject({ tier: 'community', state: 'enabled' })
+  // A key that went while nobody could say so to what it had signed: the daily job says it.
+  await callJson('/api/operator/trust', { json: { name: 'acme', publicKey: key } })
+  await callJson(`${path}/signed-too`, { method: 'DELETE' })
+  await addPlugin(other, { signature: good })
+  await enablePlugin('signed-too')
+  await env.DB.prepare('DELETE FROM trusted_keys').run()
+  expect(await showPlugin('signed-too')).toMatchObject({ tier: 'trusted' })
+  await worker.scheduled()
   expect(await showPlugin('signed-too')).toMatchObject({ tier: 'community', state: 'enabled' })
 })
 

@@ -14,26 +14,23 @@ const reserved: ReadonlySet<string> = new Set([
   'community',
 ])
 
-/** What tools of ours are called after that are no plugin's (`schedule__create`). */
-const toolOwners: ReadonlySet<string> = new Set(['schedule'])
-
 /** Whether a name is ours, of a plugin or of a skill. */
 export const isReserved = (id: string): boolean => reserved.has(id) || id.startsWith('isola-')
 
 /**
  * Refuses an id that is ours or that the deployment's own plugins have (docs/security.md T24, dependency confusion).
  *
- * @param builtin Ids of the plugins that ship with the deployment.
+ * @param builtin Ids of what ships with the deployment: plugins, and what tools of ours are called after (`schedule__create`).
  * @throws `plugin_name_collision`
  */
 export function checkPluginId(id: string, builtin: ReadonlySet<string>): void {
-  if (isReserved(id) || toolOwners.has(id)) throw collision(id, 'is reserved for Isola itself')
+  if (isReserved(id)) throw collision(id, 'is reserved for Isola itself')
   if (builtin.has(id)) throw builtinCollision(id)
 }
 
-/** `plugin_name_collision` with a plugin of the deployment. */
+/** `plugin_name_collision` with what ships. */
 export const builtinCollision = (id: string): IsolaError =>
-  collision(id, 'is that of a plugin that ships with this deployment')
+  collision(id, 'is that of a plugin, or of tools, that ship with this deployment')
 
 function collision(id: string, why: string): IsolaError {
   return new IsolaError(

@@ -31,6 +31,8 @@ interface ErasureTiming {
 }
 
 const defaultTiming: ErasureTiming = { quietMs: 60_000, workMs: 15_000 }
+/** In one go: each asks D1, objects or KV some times, and an invocation may do so a thousand times. */
+const maxSteps = 40
 const maxRunning = 20
 const maxTries = 6
 const maxProblemChars = 300
@@ -54,14 +56,17 @@ export function createErasures(parts: ErasureParts): ErasureAdministration & {
   const { store, clock, ids, lookHeld, wake, onFault } = parts
   const { quietMs, workMs } = { ...defaultTiming, ...parts.timing }
 
-  async function goOn(erasure: Erasure, untilMs: number): Promise<void> {
+  /** @returns How many steps it took. */
+  async function goOn(erasure: Erasure, untilMs: number, most: number): Promise<number> {
     let now = erasure
+    let steps = 0
     while (now.state === 'running' && (now.nextMs ?? 0) <= clock.nowMs()) {
+      steps += 1
       now = await step(now, parts.places, clock.nowMs, quietMs)
-      if (now.state === 'done') return store.finish(now, clock.nowMs())
-      await store.save(now)
-      if (clock.nowMs() >= untilMs) return
+      await (now.state === 'done' ? store.finish(now, clock.nowMs()) : store.save(now))
+      if (clock.nowMs() >= untilMs || steps >= most) break
     }
+    return steps
   }
   const due = async (erasures: readonly Erasure[]): Promise<number | undefined> => {
     const times = erasures.map(({ nextMs = 0 }) => nextMs)
@@ -99,9 +104,10 @@ export function createErasures(parts: ErasureParts): ErasureAdministration & {
     async work() {
       try {
         const untilMs = clock.nowMs() + workMs
+        let left = maxSteps
         for (const erasure of await store.running(maxRunning)) {
-          if (clock.nowMs() >= untilMs) break
-          await goOn(erasure, untilMs)
+          if (clock.nowMs() >= untilMs || left <= 0) break
+          left -= await goOn(erasure, untilMs, left)
         }
         return await due(await store.running(maxRunning))
       } catch (error) {

@@ -30,7 +30,8 @@ export interface DocumentBody extends Omit<DocumentInfo, 'id' | 'scope' | 'agent
 export interface DocumentBook {
   readonly book: NoteBook<PassageBody>
   readonly rows: DocumentRows
-  readonly passagesOf: (id: string) => readonly IndexedNote[]
+  /** Of any of these, in one look at all. */
+  readonly passagesOf: (ids: readonly string[]) => readonly IndexedNote[]
   readonly open: (row: DocumentRow) => Promise<DocumentInfo>
   readonly writerOf: (row: DocumentRow) => Promise<string | undefined>
   readonly seal: (at: Pick<DocumentRow, 'id' | 'place'>, body: DocumentBody) => Promise<DocumentRow>
@@ -65,11 +66,13 @@ export function createDocumentBook(
   return {
     book,
     rows,
-    passagesOf: (id) =>
-      book
+    passagesOf(ids) {
+      const wanted = new Set(ids)
+      return book
         .index()
         .all(isIn(undefined))
-        .filter((note) => toId(note.conversation) === id),
+        .filter((note) => wanted.has(toId(note.conversation)))
+    },
     async open(row) {
       const { by: _by, ...told } = await bodyOf(row)
       return { id: row.id, ...toScope(row.place), ...told }

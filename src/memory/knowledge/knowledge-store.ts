@@ -55,7 +55,7 @@ export function createKnowledgeStore(
     if (!row)
       throw new IsolaError('request_not_found', 'There is no such document.', { param: 'id' })
     const document = await open(row)
-    const passages = (await book.readAll(passagesOf(id))).toSorted(
+    const passages = (await book.readAll(passagesOf([id]))).toSorted(
       (one, other) => one.part - other.part,
     )
     return { documents: [document], passages: passages.map((one) => toFound(one, document, 0)) }
@@ -65,7 +65,7 @@ export function createKnowledgeStore(
     const wanted = ids && new Set(ids)
     const isGone = isIn(places)
     const gone = rows.all().filter(({ id, place }) => isGone(place) && (wanted?.has(id) ?? true))
-    book.remove(gone.flatMap(({ id }) => passagesOf(id).map((note) => note.id)))
+    book.remove(passagesOf(gone.map(({ id }) => id)).map((note) => note.id))
     gone.forEach(({ id }) => rows.remove(id))
     if (rows.all().length === 0) documents.drop()
     return { forgotten: gone.length }

@@ -28,12 +28,14 @@ export async function putDocument(
   deps: Pick<NoteStoreDeps, 'clock' | 'ids'>,
 ): Promise<KnowledgeAnswer> {
   const { book, rows } = documents
-  const number = await documents.numberOf(place, document.name)
+  // The id comes of the key, and the key is made with the first document: before that a dry run knows of none.
+  const isNameless = dryRun && !book.rows.key()
+  const number = isNameless ? 0 : await documents.numberOf(place, document.name)
   const id = toId(number)
   const row = rows.get(id)
   const there = row && (await documents.open(row))
   if (there && isSame(there, document)) return { state: 'same', documents: [there] }
-  const gone = documents.passagesOf(id).map((note) => note.id)
+  const gone = documents.passagesOf([id]).map((note) => note.id)
   checkRoom(documents, { place, gone, isNew: !there, passages })
   const nowMs = deps.clock.nowMs()
   const body: DocumentBody = {
@@ -88,7 +90,8 @@ function checkRoom(
     throw full(`there are ${own} documents, and ${maxDocumentsOfPlace} is the most`)
   const going = new Set(gone)
   // Sealed, and its words beside it: as much again, at most.
-  const more = passages.reduce((sum, { text }) => sum + 2 * text.length, 0)
+  const encoder = new TextEncoder()
+  const more = passages.reduce((sum, { text }) => sum + 2 * encoder.encode(text).length, 0)
   const bytesOf = (all: readonly IndexedNote[]) =>
     all.reduce((sum, { id, bytes }) => sum + (going.has(id) ? 0 : bytes), more)
   if (bytesOf(book.index().all(isIn([place]))) > maxBytesOfPlace)

@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import { deploymentEvent, type DeploymentLog, type EventDraft } from '#contracts/event.ts'
+import { deploymentEvent, type DeploymentLogs, type EventDraft } from '#contracts/event.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import {
@@ -23,10 +23,12 @@ export interface ProvidersDeps {
   readonly capabilities: CapabilityDeps
   readonly clock: Clock
   readonly traceId: () => string
-  readonly log: Pick<DeploymentLog, 'append'>
+  readonly log: Pick<DeploymentLogs, 'appendAll'>
 }
 
 const timeoutMs = defaultTimeoutMs
+/** Of one call. Whoever asks is not to wait for the record of it, and a plugin is not to fill that. */
+const maxTold = 20
 
 /** Which of these plugins provides what, and what is wrong where several would. */
 export function createProviders(
@@ -74,6 +76,7 @@ async function call(
   const over = new AbortController()
   const trace = deps.traceId()
   const events: EventDraft[] = []
+  let emitted = 0
   const context = toHookContext({
     call: kind,
     run: '',
@@ -86,7 +89,10 @@ async function call(
     ancestry: [],
     signal: over.signal,
     label: undefined,
-    emit: (event) => void events.push(event),
+    emit(event) {
+      emitted += 1
+      if (events.length < maxTold) events.push(event)
+    },
   })
   try {
     const run = plugin.parts.providers?.[kind]
@@ -114,11 +120,17 @@ async function call(
     throw toUnavailable(id, kind, error)
   } finally {
     over.abort()
-    for (const { type, data } of events) {
-      const place = { principal, trace, atMs: clock.nowMs() }
-      const about = { ...(data as JsonObject), plugin: id, provider: kind, event: type }
-      await deps.log.append(deploymentEvent('provider_told', place, about)).catch(() => undefined)
-    }
+    const place = { principal, trace, atMs: clock.nowMs() }
+    const told = events.map(({ type, data }, at) =>
+      deploymentEvent('provider_told', place, {
+        ...(data as JsonObject),
+        plugin: id,
+        provider: kind,
+        event: type,
+        ...(at === maxTold - 1 && emitted > maxTold && { unrecorded: emitted - maxTold }),
+      }),
+    )
+    void deps.log.appendAll(told).catch(() => undefined)
   }
 }
 

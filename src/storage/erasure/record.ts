@@ -1,7 +1,8 @@
 import type { ErasedPerson, ErasurePlace } from '#contracts/erasure.ts'
-import type { Json, JsonObject } from '#contracts/json.ts'
+import type { JsonObject } from '#contracts/json.ts'
 import type { Database } from '../database.ts'
 import { reached } from '../outage.ts'
+import { formsOf, renamed } from './renamed.ts'
 import { withoutTexts } from './without-texts.ts'
 
 const rowsAtOnce = 500
@@ -14,6 +15,8 @@ interface RecordTable {
 interface RecordRow {
   readonly id: number
   readonly principal: string
+  /** Empty for a row of several events: each says its own. */
+  readonly type: string
   readonly told: string
 }
 
@@ -47,59 +50,51 @@ export function createRecordPlaces(database: Database): readonly ErasurePlace[] 
       )
       if (last === null) return { erased: 0 }
       const rows = await read<RecordRow>(
-        `SELECT id, principal, ${column} AS told FROM ${name}
-          WHERE id > ?1 AND id <= ?2 AND (principal = ?3 OR instr(${column}, ?4) > 0 OR instr(${column}, ?5) > 0
-            OR instr(${column}, ?6) > 0)`,
+        `SELECT id, principal, ${name === 'audit' ? 'type' : `'' AS type`}, ${column} AS told FROM ${name}
+          WHERE id > ?1 AND id <= ?2 AND (principal = ?3
+            OR EXISTS (SELECT 1 FROM json_each(?4) WHERE instr(${column}, value) > 0))`,
         after,
         last,
         person.principal,
-        ...namesOf(person.principal),
+        JSON.stringify(formsOf(person.principal)),
       )
-      for (let at = 0; at < rows.length; at += writtenAtOnce) {
-        const some = rows.slice(at, at + writtenAtOnce).map((row) => {
-          const { principal, told } = erasedRow(row, person)
+      const changed = rows.flatMap((row) => erasedRow(row, person) ?? [])
+      for (let at = 0; at < changed.length; at += writtenAtOnce) {
+        const some = changed.slice(at, at + writtenAtOnce).map(({ id, principal, told }) => {
           const sql = `UPDATE ${name} SET (principal, ${column}, erased) = (?2, ?3, coalesce(erased || ' ', '') || ?4) WHERE id = ?1`
-          return database.prepare(sql).bind(row.id, principal, told, person.pseudonym)
+          return database.prepare(sql).bind(id, principal, told, person.pseudonym)
         })
         await reached(() => database.batch(some))
       }
-      return { erased: rows.length, next: last }
+      return { erased: changed.length, next: last }
     },
   }))
 }
 
+/** What becomes of a row; nothing where the name is only a word in it. */
 function erasedRow(
-  { principal, told }: RecordRow,
+  { id, principal, type, told: was }: RecordRow,
   person: ErasedPerson,
-): { readonly principal: string; readonly told: string } {
+): Omit<RecordRow, 'type'> | undefined {
   const isTheirs = principal === person.principal
-  const value = JSON.parse(told) as Json
-  const names = namesOf(person.principal)
-  const isAbout = names.includes(JSON.stringify(ownerOf(value) ?? ''))
-  const less = JSON.stringify(isTheirs || isAbout ? cut(value) : value)
-  const instead = namesOf(person.pseudonym)
-  const named = names.reduce((text, name, at) => text.replaceAll(name, instead[at]!), less)
-  return { principal: isTheirs ? person.pseudonym : principal, told: named }
+  const erased = (data: JsonObject, kind: string) => {
+    const { owner } = data
+    const isAbout = owner === person.principal || owner === `principal:${person.principal}`
+    return renamed(isTheirs || isAbout ? withoutTexts(data) : data, kind, person)
+  }
+  const value = JSON.parse(was) as JsonObject | readonly ToldEvent[]
+  const less = isEvents(value)
+    ? value.map((event) => ({ ...event, data: erased(event.data, event.type) }))
+    : erased(value, type)
+  const told = JSON.stringify(less)
+  if (!isTheirs && told === JSON.stringify(value)) return undefined
+  return { id, principal: isTheirs ? person.pseudonym : principal, told }
 }
 
-/** As JSON has it: by itself, as the owner of a schedule, and where it is said with whom an agent is shared. */
-const namesOf = (principal: string): readonly [string, string, string] => [
-  JSON.stringify(principal),
-  JSON.stringify(`principal:${principal}`),
-  `"share ${principal}: `,
-]
-
-/** Of the deployment's own events: whom they are about. */
-const ownerOf = (value: Json): Json | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as JsonObject)['owner']
-    : undefined
-
-/** A row is the payload of one event, or the events of a run. */
-function cut(value: Json): Json {
-  if (!Array.isArray(value)) return withoutTexts(value as JsonObject)
-  return value.map((event) => {
-    const { data, ...place } = event as JsonObject
-    return { ...place, data: withoutTexts(data as JsonObject) }
-  })
+/** One of the events of a run. */
+interface ToldEvent {
+  readonly type: string
+  readonly data: JsonObject
 }
+const isEvents = (value: JsonObject | readonly ToldEvent[]): value is readonly ToldEvent[] =>
+  Array.isArray(value)

@@ -4,10 +4,16 @@ export interface ErasedTable {
   readonly rows?: string
   /** Rows go for which this holds; the person is `?1`. */
   readonly where?: string
-  /** The person becomes a pseudonym in these, whether it is the whole value or a text in JSON. */
+  /** The person becomes a pseudonym in these columns, where it is the whole value. */
   readonly names?: readonly string[]
   /** What else becomes of a row whose name is replaced. */
   readonly set?: string
+  /** In columns of JSON: at which path the person is the value. A name elsewhere may be a tool, or somebody's plugin. */
+  readonly values?: Readonly<Record<string, string>>
+  /** In columns of JSON: at which path is an object with the person among its keys. */
+  readonly keys?: Readonly<Record<string, string>>
+  /** In columns of JSON: which field has lines that begin with the person (`ann: run`). */
+  readonly lines?: Readonly<Record<string, string>>
   /** Or why nothing is done about it in here. */
   readonly not?: string
 }
@@ -18,8 +24,8 @@ const record = 'what happened stays, without who: record.ts'
 export const erasedTables: Readonly<Record<string, ErasedTable>> = {
   keys: { rows: 'principal' },
   oauth_grants: { rows: 'principal' },
-  approvals: { rows: 'principal', names: ['decided_by'] },
-  approval_rules: { rows: 'principal', names: ['decided_by'] },
+  approvals: { rows: 'principal', values: { decided_by: '$.principal' } },
+  approval_rules: { rows: 'principal', values: { decided_by: '$.principal' } },
   given_up_runs: { rows: 'principal' },
   schedules: { rows: 'principal' },
   skill_draft_writings: { rows: 'principal' },
@@ -29,7 +35,10 @@ export const erasedTables: Readonly<Record<string, ErasedTable>> = {
   // An agent of theirs goes; its id stays taken. In those of others an entry that allowed them something allows nobody.
   agent_versions: {
     where: 'agent IN (SELECT id FROM agents WHERE owner = ?1)',
-    names: ['body', 'approved_by'],
+    names: ['approved_by'],
+    values: { body: '$.createdBy' },
+    keys: { body: '$.definition.acl.principals' },
+    lines: { body: 'what' },
   },
   agents: { names: ['owner'], set: `state = 'deleted', version = 0, newest = 0` },
   // What somebody brought or decided for everybody stays.
@@ -38,13 +47,13 @@ export const erasedTables: Readonly<Record<string, ErasedTable>> = {
   manifests: { names: ['owner'] },
   skills: { names: ['owner'] },
   plugin_usage: { names: ['principal'] },
-  generations: { names: ['made_by', 'plugins'] },
-  generation_parts: { names: ['pin'] },
-  policies: { names: ['made_by'] },
+  generations: { names: ['made_by'] },
+  generation_parts: { keys: { pin: '$.policy.principals' } },
+  policies: { names: ['made_by'], keys: { policy: '$.principals' } },
   exposures: { names: ['made_by'] },
   secrets: { names: ['set_by'] },
   trusted_keys: { names: ['added_by'] },
-  mcp_servers: { names: ['added_by', 'confirmed'] },
+  mcp_servers: { names: ['added_by'] },
   erasures: { names: ['asked_by'] },
   sessions: { not: 'each takes its own row with it: sessions.ts' },
   audit: { not: record },

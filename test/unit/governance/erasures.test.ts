@@ -44,6 +44,16 @@ const placeWith = (name: string, things: number): ErasurePlace => ({
 })
 
 describe('I21: the work of an erasure', () => {
+  it('stops after so many steps and goes on at once, however fast they are: an invocation asks a bounded number of times', async () => {
+    const { make, row } = open([placeWith('one', 100)])
+    await make().begin('ann', by, false)
+    expect(await make().work()).toBe(1_100)
+    expect(row().progress.erased).toEqual({ one: 40 })
+    await make().work()
+    await make().work()
+    expect(row().progress).toMatchObject({ pass: 2, erased: { one: 100 } })
+  })
+
   it('goes over all places until a whole pass finds nothing, whoever goes on with it', async () => {
     const { make, row, pass } = open([placeWith('one', 3), placeWith('two', 1)])
     await make().begin('ann', by, false)

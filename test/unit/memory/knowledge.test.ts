@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { KnowledgeStore, NewPassage } from '../../../src/contracts/knowledge.ts'
 import { citationOf } from '../../../src/contracts/knowledge.ts'
 import { labelFrom } from '../../../src/contracts/label.ts'
@@ -86,6 +86,35 @@ describe('I21, C6: documents that agents look things up in', () => {
     const store = createTestDocuments()
     expect((await put(store, 'a.md', ['One'], { dryRun: true })).state).toBe('added')
     expect(await found(store, 'one')).toEqual([])
+  })
+
+  test('a dry run leaves nothing behind, not even a key', async () => {
+    const storage = createNoteStorage()
+    const store = createTestDocuments({ storage })
+    expect((await put(store, 'a.md', ['One'], { dryRun: true })).state).toBe('added')
+    expect(storage.dump()).toBe('')
+    const { documents } = await put(store, 'a.md', ['One'])
+    // With a key it is told which one it would be.
+    expect(await put(store, 'a.md', ['Two'], { dryRun: true })).toMatchObject({
+      state: 'changed',
+      documents: [{ id: documents![0]!.id }],
+    })
+  })
+
+  test('room is counted in bytes: a letter of another script takes more than one', async () => {
+    const store = createTestDocuments()
+    const many = ['水'.repeat(1_000_000), 'ß'.repeat(1_000_000)]
+    await expect(put(store, 'a.md', many)).rejects.toMatchObject({ code: 'request_conflict' })
+  })
+
+  test('forgetting all looks at each passage once, however many documents there are', async () => {
+    const store = createTestDocuments()
+    for (let at = 0; at < 60; at += 1) await put(store, `${at}.md`, [`One ${at}`, `Two ${at}`])
+    const looks = vi.spyOn(Number.prototype, 'toString')
+    expect(await store({ verb: 'forget' })).toEqual({ forgotten: 60 })
+    const looked = looks.mock.calls.length
+    looks.mockRestore()
+    expect(looked).toBeLessThan(60 * 2 * 3)
   })
 
   test('refuses what a place has no room for, with what is the most, and keeps what was there', async () => {

@@ -25,14 +25,14 @@ describe('I21: what becomes of a person in D1', () => {
       .map(({ name }) => String(name))
     expect(new Set(Object.keys(erasedTables))).toEqual(new Set([...tables, 'd1_migrations']))
     const missing = tables.flatMap((table) => {
-      const { rows, names = [], not } = erasedTables[table]!
+      const { rows, names = [], values = {}, not } = erasedTables[table]!
       const columns = sqlite.prepare(`PRAGMA table_info("${table}")`).all()
       return (
         columns
           .map(({ name }) => String(name))
           .filter((name) => isSomebody.test(name) && not === undefined)
           // Whose whole row goes takes its owner with it.
-          .filter((name) => name !== rows && !names.includes(name))
+          .filter((name) => name !== rows && !names.includes(name) && !(name in values))
           .filter((name) => !(rows !== undefined && ['owner', 'followed_by'].includes(name)))
           .filter((name) => !(table === 'erasures' && name === 'principal'))
           .map((name) => `${table}.${name}`)
@@ -47,16 +47,16 @@ describe('I21: what becomes of a person in D1', () => {
       INSERT INTO principals (id, role, created_at_ms) VALUES ('ann', 'user', 1), ('anna', 'user', 1);
       INSERT INTO keys (id, principal, hash, hint, created_at_ms) VALUES ('k1', 'ann', 'h', 'h', 1), ('k2', 'anna', 'i', 'h', 1);
       INSERT INTO secrets VALUES ('S', 'x', 'k', 'ann', 1);
-      INSERT INTO generation_parts VALUES ('plugin', 'p', 1, NULL, '{"by":"ann","to":"anna"}');
+      INSERT INTO generation_parts VALUES ('policy', 'policy', 1, NULL, '{"policy":{"principals":{"ann":{"allow":[]},"anna":{}}}}');
       INSERT INTO agents VALUES ('mine', 'ann', 'active', 1, 1, 1), ('other', 'anna', 'active', 1, 1, 1);
       INSERT INTO agent_versions VALUES ('mine', 1, '{}', NULL, NULL),
-        ('other', 1, '{"acl":{"ann":["run"]},"needs":[{"what":"ann: run"}]}', 'ann', 2);`)
+        ('other', 1, '{"definition":{"acl":{"principals":{"ann":["run"]}}},"needs":[{"what":"ann: run"}]}', 'ann', 2);`)
     const once = async () => {
       let sum = 0
       for (const place of createTablePlaces(database)) sum += (await place.erase(person, 0)).erased
       return sum
     }
-    expect(await once()).toBe(8)
+    expect(await once()).toBe(9)
     const tables = ['principals', 'keys', 'secrets', 'generation_parts', 'agents', 'agent_versions']
     const all = tables.flatMap((table) => sqlite.prepare(`SELECT * FROM ${table}`).all())
     expect(JSON.stringify(all)).not.toMatch(/ann\b/)
@@ -65,6 +65,61 @@ describe('I21: what becomes of a person in D1', () => {
     expect(all[4]).toMatchObject({ id: 'mine', owner: 'erased_1', state: 'deleted', version: 0 })
     expect(JSON.stringify(all)).toContain('erased_1')
     expect(await once()).toBe(0)
+  })
+
+  it('I21: a name that is a word of ours too, or an id, is replaced only where somebody is', async () => {
+    const { database, sqlite } = createSqliteDatabase()
+    const decided = (by: string) =>
+      JSON.stringify({ principal: by, role: 'operator', via: 'inbox', tool: 'tool' })
+    const pin = { id: 'tool', config: { by: 'tool', owner: 'tool', principals: { tool: 1 } } }
+    const policy = { principals: { tool: { allow: ['tool'] } }, agents: { tool: { deny: [] } } }
+    const sharing = (name: string) => ({
+      definition: {
+        id: 'tool',
+        tools: ['tool'],
+        acl: { roles: {}, principals: { [name]: ['run'] } },
+      },
+      createdBy: name,
+      needs: [
+        { kind: 'tool', what: 'tool' },
+        { kind: 'share', what: `${name}: run` },
+      ],
+    })
+    const shared = sharing('tool')
+    sqlite.exec(`
+      INSERT INTO approval_rules VALUES ('r1', 'bob', 'tool', 'tool', 'h', NULL, '[]', 's', '{}', '${decided('tool')}', 1, 2);
+      INSERT INTO generation_parts VALUES ('plugin', 'tool', 1, NULL, '${JSON.stringify(pin)}');
+      INSERT INTO generation_parts VALUES ('policy', 'policy', 1, NULL, '${JSON.stringify({ id: 'policy', policy })}');
+      INSERT INTO policies VALUES (1, '${JSON.stringify(policy)}', 'tool', 1);
+      INSERT INTO agents VALUES ('tool', 'bob', 'active', 1, 1, 1), ('mine', 'tool', 'active', 1, 1, 1);
+      INSERT INTO agent_versions VALUES ('tool', 1, '${JSON.stringify(shared)}', 'tool', 1), ('mine', 1, '{}', NULL, NULL);
+      INSERT INTO mcp_servers VALUES ('tool', '{}', 'enabled', NULL, '["tool"]', 1, 'bob', 1);`)
+    const named = { principal: 'tool', pseudonym: 'erased_1' }
+    const once = async () => {
+      let sum = 0
+      for (const place of createTablePlaces(database)) sum += (await place.erase(named, 0)).erased
+      return sum
+    }
+    expect(await once()).toBe(10)
+    expect(await once()).toBe(0)
+    const read = (sql: string) => Object.values(sqlite.prepare(sql).get()!).map(String)
+    const [by, agent] = read('SELECT decided_by, agent FROM approval_rules')
+    expect(JSON.parse(by!)).toMatchObject({ principal: 'erased_1', tool: 'tool' })
+    expect(agent).toBe('tool')
+    const pins = sqlite.prepare('SELECT pin FROM generation_parts ORDER BY kind').all()
+    const [plugin, ofPolicy] = pins.map((row) => JSON.parse(String(row['pin'])) as object)
+    expect(plugin).toEqual(pin)
+    const after = { ...policy, principals: { erased_1: { allow: ['tool'] } } }
+    expect(ofPolicy).toEqual({ id: 'policy', policy: after })
+    expect(JSON.parse(read('SELECT policy FROM policies')[0]!)).toEqual(after)
+    expect(read('SELECT agent, approved_by FROM agent_versions')).toEqual(['tool', 'erased_1'])
+    expect(JSON.parse(read('SELECT body FROM agent_versions')[0]!)).toEqual(sharing('erased_1'))
+    const agents = sqlite.prepare('SELECT id, owner, state FROM agents ORDER BY id').all()
+    expect(agents.map((row) => Object.values(row).join(' '))).toEqual([
+      'mine erased_1 deleted',
+      'tool bob active',
+    ])
+    expect(read('SELECT id, confirmed FROM mcp_servers')).toEqual(['tool', '["tool"]'])
   })
 
   it('nobody is let in as somebody who is being erased', async () => {
@@ -133,6 +188,72 @@ describe('the record of somebody who was erased', () => {
     // A row says that it was changed, and by which erasure: nothing by which its texts could be guessed.
     const changed = sqlite.prepare('SELECT erased FROM audit_runs ORDER BY id').all()
     expect(changed.map(({ erased }) => erased)).toEqual(['erased_1', null])
+  })
+
+  it('I21: whose name is a word of ours too, or an id, leaves what others did as it is, and nothing is found twice', async () => {
+    const { database, sqlite } = createSqliteDatabase()
+    const log = createDeploymentLog(database)
+    const event = (seq: number, type: string, data: object) =>
+      storedEvent({ seq, run: 'run_1', agent: 'tool', trace: 't', atMs: 5, type, data })
+    const used = { call: 'c1', tool: 'tool', plugin: 'tool', taint: ['tool'] }
+    const compacted = { reason: 'tool', by: 'tool' }
+    const decided = { principal: 'tool', role: 'operator', via: 'inbox' }
+    await createAuditSink(database).append(
+      { session: 's', principal: 'bob', sinceMs: 1 },
+      batchOf([
+        event(1, 'tool_finished', used),
+        event(2, 'context_compacted', compacted),
+        event(3, 'pause_answered', { ...used, by: 'tool', decidedBy: decided }),
+      ]),
+    )
+    await createAuditSink(database).append(
+      { session: 'o', principal: 'bob', sinceMs: 1 },
+      batchOf([event(1, 'tool_finished', used)]),
+    )
+    const lines = ['principal tool: allow tool', 'tool', 'agent tool: deny tool']
+    await log.append(
+      deploymentEventOf({
+        type: 'policy_changed',
+        principal: 'bob',
+        trace: '',
+        atMs: 1,
+        data: { added: lines, removed: [] },
+      }),
+    )
+    const needs = (name: string) => ({ agent: 'tool', needs: [`share ${name}: run`, 'tool tool'] })
+    await log.append(
+      deploymentEventOf({
+        type: 'agent_added',
+        principal: 'bob',
+        trace: '',
+        atMs: 1,
+        data: needs('tool'),
+      }),
+    )
+    const named = { principal: 'tool', pseudonym: 'erased_1' }
+    const once = async () => {
+      let sum = 0
+      for (const place of createRecordPlaces(database)) {
+        let after: number | undefined = 0
+        while (after !== undefined) {
+          const step = await place.erase(named, after)
+          sum += step.erased
+          after = step.next
+        }
+      }
+      return sum
+    }
+    expect(await once()).toBe(3)
+    expect(await once()).toBe(0)
+    const rows = sqlite.prepare('SELECT type, data FROM audit_events ORDER BY id').all()
+    expect(rows.map(({ data }) => JSON.parse(String(data)) as object)).toEqual([
+      used,
+      compacted,
+      { ...used, by: 'erased_1', decidedBy: { ...decided, principal: 'erased_1' } },
+      used,
+      { added: ['principal erased_1: allow tool', 'tool', 'agent tool: deny tool'], removed: [] },
+      needs('erased_1'),
+    ])
   })
 
   it('a text of a field that nobody has looked at goes: only what is listed is kept', () => {

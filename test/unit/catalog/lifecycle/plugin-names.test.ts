@@ -7,11 +7,6 @@ describe('an id that a plugin may not have', () => {
     expect(() => checkPluginId(id, new Set())).toThrow(/reserved for Isola/)
   })
 
-  it('T24: is what tools of ours are called after: schedule__create is no plugin’s', () => {
-    expect(() => checkPluginId('schedule', new Set())).toThrow(/reserved for Isola/)
-    expect(() => checkPluginId('schedules', new Set())).not.toThrow()
-  })
-
   it('is that of a plugin that ships with the deployment', () => {
     expect(() => checkPluginId('kv', new Set(['kv', 'http']))).toThrow(
       expect.objectContaining({ code: 'plugin_name_collision', param: 'id' }) as Error,
