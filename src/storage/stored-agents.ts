@@ -149,9 +149,6 @@ export function createAgentStore(database: Database): AgentStore {
       const approve = `
         UPDATE agent_versions SET (approved_by, approved_at_ms) = (?1, ?2)
         WHERE agent = ?3 AND version = ?4 AND approved_by IS NULL AND json_extract(body, '$.hash') = ?5`
-      const statements = [
-        database.prepare(approve).bind(approvedBy, approvedAtMs, id, version, hash),
-      ]
       // The agent first: what it is held to is still waiting then.
       const condition = `EXISTS (SELECT 1 FROM agents WHERE id = ?6 AND state <> 'deleted' AND ${isWaiting})`
       const update = `UPDATE agents SET version = ?7, behind = behind + 1 WHERE id = ?6 AND state <> 'deleted' AND ${isWaiting} RETURNING id`
@@ -159,7 +156,7 @@ export function createAgentStore(database: Database): AgentStore {
       const both = [
         eventRow(database, event, { condition, values }),
         database.prepare(update).bind(null, null, null, null, null, ...values),
-        ...statements,
+        database.prepare(approve).bind(approvedBy, approvedAtMs, id, version, hash),
       ]
       return changed(id, both, 1)
     },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { agentDefinition, type AgentDefinition } from '#contracts/agent-definition.ts'
+import type { AgentDefinition } from '#contracts/agent-definition.ts'
+import { agentDefinition } from '#contracts/agent-definition-schema.ts'
 import type { Role } from '#contracts/role.ts'
 import { createAgentAdministration } from '../../../../src/agents/stored/administration.ts'
 import { createRunnable } from '../../../../src/agents/stored/runnable.ts'
