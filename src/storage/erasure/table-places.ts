@@ -29,14 +29,15 @@ function changesOf(
   { principal, pseudonym }: ErasedPerson,
 ): readonly (readonly [string, ...string[]])[] {
   const change = (column: string, to: string, having: string) =>
-    `UPDATE ${table} SET ${column} = ${to}${set === undefined ? '' : `, ${set}`} WHERE ${having} RETURNING 1`
+    `UPDATE ${table} SET ${column} = ${to} WHERE ${having} RETURNING 1`
+  const renamed = set === undefined ? '?2' : `?2, ${set}`
   const gone = where ?? (rows === undefined ? undefined : `${rows} = ?1`)
   const both = [principal, pseudonym] as const
   return [
     ...(gone === undefined
       ? []
       : [[`DELETE FROM ${table} WHERE ${gone} RETURNING 1`, principal] as const]),
-    ...names.map((name) => [change(name, '?2', `${name} = ?1`), ...both] as const),
+    ...names.map((name) => [change(name, renamed, `${name} = ?1`), ...both] as const),
     ...Object.entries(values).map(([name, path]) => {
       const sql = change(name, `json_set(${name}, '${path}', ?2)`, `${name} ->> '${path}' = ?1`)
       return [sql, ...both] as const

@@ -40,7 +40,11 @@ export const erasedTables: Readonly<Record<string, ErasedTable>> = {
     keys: { body: '$.definition.acl.principals' },
     lines: { body: 'what' },
   },
-  agents: { names: ['owner'], set: `state = 'deleted', version = 0, newest = 0` },
+  agents: {
+    names: ['owner'],
+    set: `state = 'deleted', version = 0, newest = 0, head = NULL, behind = 0`,
+    keys: { head: '$.acl.principals' },
+  },
   // What somebody brought or decided for everybody stays.
   plugin_versions: { names: ['installed_by'] },
   skill_versions: { names: ['installed_by'] },

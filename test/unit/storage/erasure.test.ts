@@ -48,7 +48,8 @@ describe('I21: what becomes of a person in D1', () => {
       INSERT INTO keys (id, principal, hash, hint, created_at_ms) VALUES ('k1', 'ann', 'h', 'h', 1), ('k2', 'anna', 'i', 'h', 1);
       INSERT INTO secrets VALUES ('S', 'x', 'k', 'ann', 1);
       INSERT INTO generation_parts VALUES ('policy', 'policy', 1, NULL, '{"policy":{"principals":{"ann":{"allow":[]},"anna":{}}}}');
-      INSERT INTO agents VALUES ('mine', 'ann', 'active', 1, 1, 1), ('other', 'anna', 'active', 1, 1, 1);
+      INSERT INTO agents VALUES ('mine', 'ann', 'active', 1, 1, 1, '{"acl":{"principals":{}}}', 1),
+        ('other', 'anna', 'active', 1, 1, 1, '{"acl":{"principals":{"ann":["run"]}}}', 0);
       INSERT INTO agent_versions VALUES ('mine', 1, '{}', NULL, NULL),
         ('other', 1, '{"definition":{"acl":{"principals":{"ann":["run"]}}},"needs":[{"what":"ann: run"}]}', 'ann', 2);`)
     const once = async () => {
@@ -56,13 +57,14 @@ describe('I21: what becomes of a person in D1', () => {
       for (const place of createTablePlaces(database)) sum += (await place.erase(person, 0)).erased
       return sum
     }
-    expect(await once()).toBe(9)
+    expect(await once()).toBe(10)
     const tables = ['principals', 'keys', 'secrets', 'generation_parts', 'agents', 'agent_versions']
     const all = tables.flatMap((table) => sqlite.prepare(`SELECT * FROM ${table}`).all())
     expect(JSON.stringify(all)).not.toMatch(/ann\b/)
     expect(all).toHaveLength(7)
     // The id stays taken, as after any deletion.
     expect(all[4]).toMatchObject({ id: 'mine', owner: 'erased_1', state: 'deleted', version: 0 })
+    expect(all[5]).toMatchObject({ id: 'other', owner: 'anna', state: 'active', version: 1 })
     expect(JSON.stringify(all)).toContain('erased_1')
     expect(await once()).toBe(0)
   })
@@ -91,7 +93,7 @@ describe('I21: what becomes of a person in D1', () => {
       INSERT INTO generation_parts VALUES ('plugin', 'tool', 1, NULL, '${JSON.stringify(pin)}');
       INSERT INTO generation_parts VALUES ('policy', 'policy', 1, NULL, '${JSON.stringify({ id: 'policy', policy })}');
       INSERT INTO policies VALUES (1, '${JSON.stringify(policy)}', 'tool', 1);
-      INSERT INTO agents VALUES ('tool', 'bob', 'active', 1, 1, 1), ('mine', 'tool', 'active', 1, 1, 1);
+      INSERT INTO agents VALUES ('tool', 'bob', 'active', 1, 1, 1, NULL, 0), ('mine', 'tool', 'active', 1, 1, 1, NULL, 0);
       INSERT INTO agent_versions VALUES ('tool', 1, '${JSON.stringify(shared)}', 'tool', 1), ('mine', 1, '{}', NULL, NULL);
       INSERT INTO mcp_servers VALUES ('tool', '{}', 'enabled', NULL, '["tool"]', 1, 'bob', 1);`)
     const named = { principal: 'tool', pseudonym: 'erased_1' }
