@@ -99,6 +99,31 @@ describe('a message that comes while whoever has the conversation works', () => 
     expect(await words(session, 'fourth')).toBe('desk: fourth')
     expect(await floorOf(session)).toMatchObject({ state: 'held' })
   })
+
+  it('Y9, Y24: once it was given back, what was said meanwhile does not keep it', async () => {
+    await installSupport('desk-late')
+    const { promise, resolve } = Promise.withResolvers<void>()
+    withModel(
+      desk('desk-late', (request) =>
+        isOf('desk-late', request) && lastSaid(request) === 'thanks'
+          ? { ...giveBack('It was sent again.'), wait: promise }
+          : {},
+      ),
+    )
+    const session = await newSession()
+    await words(session, 'my order is lost')
+    const { run } = await callJson(`/api/sessions/${session}/runs`, { json: { task: 'thanks' } })
+    await vi.waitFor(() => expect(lastSaid(upstream!.requests.at(-1)!)).toBe('thanks'))
+    await callJson(`/api/sessions/${session}/runs/${run}/messages`, {
+      json: { message: 'one more' },
+    })
+    resolve()
+    await vi.waitFor(async () =>
+      expect((await callJson(`/api/sessions/${session}/runs/${run}`)).state).toBe('completed'),
+    )
+    expect(await floorOf(session)).toMatchObject({ state: 'ended', reason: 'returned' })
+    expect(await words(session, 'and now')).toBe('own: and now')
+  })
 })
 
 describe('a client that goes away', () => {

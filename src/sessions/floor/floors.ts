@@ -1,4 +1,5 @@
 import { toFloorView, type Floor, type FloorEnding } from '#contracts/floor.ts'
+import { floorChangeOf } from '#contracts/holder-result.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { joinLabels } from '#contracts/label.ts'
 import { narrower, type Limits } from '#contracts/lease.ts'
@@ -106,11 +107,16 @@ interface Settled {
   readonly write: (work: () => void) => void
 }
 
+/** The calls of a turn by which somebody took the conversation, or gave it back. */
+export const floorCallsIn = ({ calls }: Pick<TurnRecord, 'calls'>): TurnRecord['calls'] =>
+  calls.filter(({ outcome }) => floorChangeOf(outcome))
+
 /** The last turn of a run with what its end makes of the floor. */
 export function withFloor(
   row: RunRow,
   turn: TurnRecord,
   parts: FloorParts & { readonly nextSeq: () => number },
+  earlier: TurnRecord['calls'],
 ): Settled {
   const { store, runtime, nextSeq } = parts
   const { final } = turn
@@ -121,6 +127,7 @@ export function withFloor(
     floor: row.passedOn?.id,
     noted: row.handedBack?.floor ?? notedBy(row.submission),
     mayHandOff: !row.passedOn && mayHandOff(row, store),
+    earlier,
     turn,
     final,
     nowMs: runtime.clock.nowMs(),

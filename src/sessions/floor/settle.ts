@@ -22,6 +22,8 @@ export interface EndedRun {
   /** The floor whose end its agent was told of. */
   readonly noted?: string | undefined
   readonly mayHandOff: boolean
+  /** Calls of turns before its last that took the conversation or gave it back: somebody said something meanwhile. */
+  readonly earlier?: TurnRecord['calls']
   /** Its last turn. */
   readonly turn: Pick<TurnRecord, 'calls' | 'steps'>
   readonly final: Pick<AgentResult, 'state' | 'usage'>
@@ -60,8 +62,11 @@ export function settleFloor(floor: Floor | undefined, ended: EndedRun): FloorSet
 export const ended = (floor: Floor, end: NonNullable<Floor['end']>): Floor =>
   floor.end ? floor : { ...floor, end }
 
-function afterMessage(floor: Floor, { turn, final, nowMs }: EndedRun): Floor {
-  const outcome = turn.calls.at(-1)?.outcome
+function afterMessage(floor: Floor, { earlier = [], turn, final, nowMs }: EndedRun): Floor {
+  const last = turn.calls.at(-1)?.outcome
+  const hasReturned = ({ outcome }: TurnRecord['calls'][number]) => isReturn(outcome)
+  // What was said after it was given back changes nothing of that.
+  const outcome = earlier.find(hasReturned)?.outcome ?? last
   const hasFailed = outcome?.ok === false && final.state !== 'cancelled'
   const spent: Floor = {
     ...floor,
@@ -70,7 +75,10 @@ function afterMessage(floor: Floor, { turn, final, nowMs }: EndedRun): Floor {
     costNanoUsd: floor.costNanoUsd + final.usage.costNanoUsd,
     failures: hasFailed ? floor.failures + 1 : 0,
     untilMs: nowMs + floor.terms.timeoutMs,
-    label: joinLabels([floor.label, outcome ? labelOfResult(outcome) : ownLabel]),
+    label: joinLabels([
+      floor.label,
+      ...[outcome, last].map((one) => (one ? labelOfResult(one) : ownLabel)),
+    ]),
   }
   const change = floorChangeOf(outcome)
   const back = change && 'return' in change ? change.return : undefined
@@ -78,6 +86,11 @@ function afterMessage(floor: Floor, { turn, final, nowMs }: EndedRun): Floor {
   return reason
     ? ended(spent, { reason, atMs: nowMs, ...(back && summaryOf(back, outcome)) })
     : spent
+}
+
+const isReturn = (outcome: ToolResult | undefined): boolean => {
+  const change = floorChangeOf(outcome)
+  return change !== undefined && 'return' in change
 }
 
 const summaryOf = (back: { readonly summary: string }, outcome: ToolResult | undefined) =>
@@ -101,9 +114,16 @@ function reasonFor(
 }
 
 /** By the first call that takes it, in a run that completed with that. */
-function takenBy({ run, mayHandOff, turn, final, nowMs }: EndedRun): Floor | undefined {
+function takenBy({
+  run,
+  mayHandOff,
+  earlier = [],
+  turn,
+  final,
+  nowMs,
+}: EndedRun): Floor | undefined {
   if (!mayHandOff || final.state !== 'completed') return undefined
-  for (const { id: call, tool: holder, outcome } of turn.calls) {
+  for (const { id: call, tool: holder, outcome } of [...earlier, ...turn.calls]) {
     const change = floorChangeOf(outcome)
     if (!outcome || !change || !('take' in change)) continue
     const terms = bounded(change.take)

@@ -1,7 +1,7 @@
 import type { AgentResult, RunError } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import { withFloor } from '../floor/floors.ts'
+import { floorCallsIn, withFloor } from '../floor/floors.ts'
 import { fullEvents } from '../log/log-view.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import { childrenIn, type Child, type Children } from '../storage/children.ts'
@@ -67,10 +67,9 @@ export function createRunEnd(options: RunEndOptions): RunEnd {
       seq: places.next(),
       nowMs: clock.nowMs(),
     })
-    const { turn, write } = withFloor(row, bill.into(failed.turn), {
-      ...options,
-      nextSeq: places.next,
-    })
+    const parts = { ...options, nextSeq: places.next }
+    const handed = turns.flatMap(floorCallsIn)
+    const { turn, write } = withFloor(row, bill.into(failed.turn), parts, handed)
     const final = turn.final ?? failed.final
     try {
       write(() => writeFinal(row, turn, final))

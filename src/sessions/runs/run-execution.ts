@@ -13,7 +13,7 @@ import { toTraceHeaders } from '#contracts/trace.ts'
 import { saidAtBeginning } from '../storage/begun-with.ts'
 import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type BegunChild, type ChildNames, type Children } from '../storage/children.ts'
-import { optionsOf, withFloor } from '../floor/floors.ts'
+import { floorCallsIn, optionsOf, withFloor } from '../floor/floors.ts'
 import { withVoice } from '../floor/voice.ts'
 import { fullEvents } from '../log/log-view.ts'
 import { toView } from '../storage/open-pauses.ts'
@@ -78,6 +78,9 @@ export async function executeRun(
   let published = 0
   let failure: unknown
   let opened: RunBill | undefined
+  const handed = new Map<number, TurnRecord['calls']>()
+  const handedBefore = ({ turn }: TurnRecord) =>
+    [...handed].flatMap(([of, calls]) => (of < turn ? calls : []))
   const bill = () => (opened ??= options.billOf(store.turns(order)))
   let written: TurnRecord | undefined
   const outcome = await runtime.kernel.run(
@@ -139,6 +142,7 @@ export async function executeRun(
         load() {
           const turns = store.turns(order)
           loaded = turns
+          for (const turn of turns) handed.set(turn.turn, floorCallsIn(turn))
           opened = options.billOf(turns)
           // A turn that is taken up again brings what it told before it was parked.
           published = turns.at(-1)?.events.at(-1)?.seq ?? 0
@@ -152,11 +156,17 @@ export async function executeRun(
           if (failure !== undefined) throw failure
           try {
             options.persist()
-            const { turn: last, write } = withFloor(row(), bill().into(turn), options)
+            const { turn: last, write } = withFloor(
+              row(),
+              bill().into(turn),
+              options,
+              handedBefore(turn),
+            )
             written = last
             const { final } = last
             if (final) write(() => options.writeFinal(last, final))
             else store.writeTurn(order, written, notes.begunIn(turn))
+            handed.set(turn.turn, floorCallsIn(turn))
             known?.note(turn)
           } catch (error) {
             opened?.undo()
