@@ -52,7 +52,8 @@ const capabilities = {
 
 describe('the page for authors', () => {
   it('has a tool in ten lines, an agent in fifteen, a hook, and what there is besides', () => {
-    expect(blocks.map(({ id }) => id)).toEqual(['weather', 'summarizer', 'no-private', 'handbook'])
+    const ids = ['weather', 'summarizer', 'printer-setup', 'no-private', 'handbook']
+    expect(blocks.map(({ id }) => id)).toEqual(ids)
     expect(tests).toHaveLength(2)
     // No block that nobody runs.
     expect(text.match(/```(ts|yaml)/g)).toHaveLength(2 * blocks.length + tests.length)
@@ -68,12 +69,23 @@ describe('the page for authors', () => {
         '-p',
         folder,
       ])
-    const [weather, summarizer, noPrivate, handbook] = await Promise.all(folders.map(registered))
+    const [weather, summarizer, printer, noPrivate, handbook] = await Promise.all(
+      folders.map(registered),
+    )
     const today = weather?.parts.tools?.['today']
     expect(await today?.({ city: 'Oslo' }, capabilities)).toEqual({ sky: 'clear' })
     await expect(today?.({ city: 'Atlantis' }, capabilities)).rejects.toThrow('No weather for')
     const answer = await summarizer?.parts.agent?.invoke({ task: 'a text' }, capabilities)
     expect(answer).toContain('said: Sum up in one sentence: a text')
+    const kept = new Map<string, unknown>()
+    const storage = {
+      get: async (key: string) => kept.get(key),
+      set: async (key: string, value: unknown) => void kept.set(key, value),
+    }
+    const say = (message: string) =>
+      printer?.parts.tools?.['say']?.({ message }, { ...capabilities, storage } as never)
+    expect(await say('set it up')).toEqual({ say: 'Is it plugged in?' })
+    expect(await say('stop')).toMatchObject({ done: true, summary: 'Stopped at step 1.' })
     const veto = noPrivate?.parts.hooks?.['beforeToolCall']
     const event = { on: 'beforeToolCall', session: 's', run: 'r', agent: 'a', principal: 'p' }
     expect(await veto?.({ ...event, input: { key: 'private' } }, capabilities)).toEqual({

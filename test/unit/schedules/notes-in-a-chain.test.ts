@@ -47,8 +47,15 @@ describe('a run that only notes something', () => {
       writeFloor: () => {},
       findRun: () => row,
       unfinishedRuns: () => [],
+      together: (work: () => void) => work(),
     }
-    const parts = { store, todo: { add: () => {} }, hub: { emit: () => {} } }
+    const parts = {
+      store,
+      children: { ofRun: () => [] },
+      todo: { add: () => {} },
+      hub: { emit: () => {} },
+      upkeep: { carry: () => {} },
+    }
     const scope = {
       runtime: { clock: { nowMs: () => nowMs } },
       parts: () => parts,

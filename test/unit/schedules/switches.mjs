@@ -101,8 +101,8 @@ export default [
     what: "M9: an agent that is archived stops its own schedules, and nobody else's",
     test: 'verbs.test.ts',
     file: 'src/schedules/edit.ts',
-    find: '({ owner }) => owner === `agent:${agent}`',
-    replace: '({ owner }) => owner !== agent',
+    find: 'owner === `agent:${agent}` && !but.includes(id)',
+    replace: 'owner !== agent && !but.includes(id)',
   },
   {
     name: 'schedule-day',
