@@ -21,7 +21,7 @@ interface TriggerParts {
   readonly storage: Pick<Of<typeof composeStorage>, 'retention'>
   readonly catalog: Pick<Of<typeof composeCatalog>, 'installed'>
   readonly governance: Pick<Of<typeof composeGovernance>, 'logins' | 'principals'>
-  readonly schedules: Pick<Of<typeof composeSchedules>, 'watch' | 'syncPlugins'>
+  readonly schedules: Pick<Of<typeof composeSchedules>, 'watch' | 'syncPlugins' | 'ofAgents'>
   readonly erasures: Pick<Of<typeof composeErasures>, 'watch'>
 }
 
@@ -44,6 +44,7 @@ export function composeTriggers(
     logins.oauth?.daily,
     // Again, should a change of what is enabled have been cut before its end.
     schedules.syncPlugins,
+    schedules.ofAgents.syncBehind,
   )
   const minutely = inTurn(schedules.watch, erasures.watch)
   return { daily, scheduled: (cron) => (cron === everyMinute ? minutely() : daily()) }

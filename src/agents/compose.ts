@@ -88,8 +88,9 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
     const problems = [...loaded.problems, ...remote.problems, ...catalog.problems]
     return { ...loaded, directory, ownerOf, prompt, stored, problems }
   }
-  const { runnable, forget } = createRunnable(stored)
-  const live = createLiveDirectory({ ...installed, initial, onFault, runnable, build: wire })
+  const { forget, ...known } = createRunnable(stored)
+  const { runnable } = known
+  const live = createLiveDirectory({ ...installed, ...known, initial, onFault, build: wire })
   const { prepare, directory } = live
   const isTaken = async (id: string) =>
     live.current().ownerOf(id) !== undefined || (await directory.toolNames([`${id}__*`])).length > 0
@@ -98,7 +99,7 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
   const mayRun = async (id: string, principal: string): Promise<boolean> =>
     id === onDemandId ||
     (await runnable(principal, id)
-      .then((found) => found.length > 0)
+      .then((found) => found !== undefined)
       .catch(() => true))
   /** What an agent says of memory and documents, in whose run it is. */
   const remembersOf = async (
@@ -109,8 +110,7 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
     if (agent === orchestratorId) return undefined
     const plugin = (await live.now()).plugins.find(({ manifest }) => manifest.id === agent)
     if (plugin) return plugin.manifest.agent
-    const [stored] = await runnable(principal, agent)
-    return stored?.definition.agent
+    return (await runnable(principal, agent))?.definition.agent
   }
   return { wire, administration, mayRun, remembersOf, ...live }
 }

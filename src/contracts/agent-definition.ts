@@ -13,15 +13,23 @@ export type OnDemandDefinition = z.infer<typeof onDemandDefinition>
 /** The file that the instructions of a definition would be in. */
 export const instructionsFile = 'instructions'
 
+type About = Pick<AgentDefinition, 'id' | 'name' | 'description' | 'natural_language_description'>
+
 /** A definition as a manifest of its own, so that what runs agents of plugins runs it. */
-export function toManifest(
-  {
-    id,
-    name,
-    description,
-    natural_language_description: natural,
-    agent,
-  }: Omit<AgentDefinition, 'acl' | 'schedule'>,
+export const toManifest = (
+  { agent, ...about }: About & Pick<AgentDefinition, 'agent'>,
+  hash: string,
+): Manifest => manifestOf(about, agent, hash)
+
+/** The same of one whose text was not read: what it is called by. */
+export const headManifest = (
+  { integration_mode, ...about }: About & Pick<AgentDefinition['agent'], 'integration_mode'>,
+  hash: string,
+): Manifest => manifestOf(about, { integration_mode, model: 'default' }, hash)
+
+function manifestOf(
+  { id, name, description, natural_language_description: natural }: About,
+  agent: Partial<AgentDefinition['agent']>,
   hash: string,
 ): Manifest {
   return parseManifest(
@@ -37,10 +45,10 @@ export function toManifest(
   )
 }
 
-/** What an operator has to have said yes to. */
+/** What an operator has to have said yes to; `owner`: or its owner, since somebody else wrote it. */
 export interface AgentNeed {
-  readonly kind: 'tool' | 'limit' | 'share' | 'memory' | 'skills'
-  /** `http__get`, `time_budget_ms`, `role user: run`. */
+  readonly kind: 'tool' | 'limit' | 'share' | 'memory' | 'skills' | 'owner'
+  /** `http__get`, `time_budget_ms`, `role user: run`, `schedule`. */
   readonly what: string
 }
 
@@ -81,4 +89,27 @@ export function needsOf({ agent, acl }: AgentDefinition): readonly AgentNeed[] {
       : []),
     ...(emits ? [{ kind: 'skills', what: 'allow_skill_emission' } as const] : []),
   ]
+}
+
+/**
+ * What is the owner's to decide of a text that somebody else brings into force: whom the agent is shared with, and
+ * whatever begins by itself, since that works in the owner's name, by the owner's key.
+ *
+ * @param now The text in force; absent: none is.
+ */
+export function ownersMatters(
+  next: AgentDefinition,
+  now: AgentDefinition | undefined,
+): readonly AgentNeed[] {
+  const { acl, schedule: asked, agent } = next
+  const matters = {
+    schedule: asked !== undefined || now?.schedule !== undefined,
+    subscribes: Boolean(agent.subscribes?.length || now?.agent.subscribes?.length),
+    acl:
+      sharedWith(acl).toSorted().join('\n') !==
+      (now ? sharedWith(now.acl) : []).toSorted().join('\n'),
+  }
+  return Object.entries(matters).flatMap(([what, isOne]) =>
+    isOne ? [{ kind: 'owner' as const, what }] : [],
+  )
 }

@@ -1,11 +1,14 @@
 import type { ScheduleRequestBody } from './api/requests/schedules.ts'
 import type { SubscriptionManifest } from './manifest-events.ts'
 import type { ScheduleAsker, ScheduleChanger } from './schedule.ts'
+import type { StoredAgent } from './stored-agent.ts'
 
 /** An agent that is no plugin's, as far as its schedules go. */
 export interface ScheduledAgent {
   readonly id: string
   readonly owner: string
+  /** Changes of it that were not brought in line yet; absent: none. */
+  readonly behind?: number
   /** Not while it is archived, or waits for an operator. */
   readonly isActive: boolean
   /** What its text schedules, with what each firing is to do; absent: nothing, and what it scheduled before is gone. */
@@ -26,9 +29,36 @@ export interface ScheduledAgent {
 export interface AgentSchedules {
   /** Brings those of its text in line, and pauses or resumes all that the agent has with it. */
   readonly sync: (agent: ScheduledAgent, by: ScheduleChanger) => Promise<void>
+  /** The same for those of which that was cut before its end: a few, the rest another day. Never throws. */
+  readonly syncBehind: () => Promise<void>
   /** The agent is gone, and all that it had with it. */
   readonly removed: (
     agent: Pick<ScheduledAgent, 'id' | 'owner'>,
     by: ScheduleChanger,
   ) => Promise<void>
+}
+
+/** An agent's version in force, as far as its schedules go. */
+export function toScheduled(
+  {
+    id,
+    owner,
+    state,
+    behind,
+    inForce,
+  }: Pick<StoredAgent, 'id' | 'owner' | 'state' | 'behind' | 'inForce'>,
+  asker?: ScheduleAsker,
+): ScheduledAgent {
+  const { schedule, agent } = inForce?.definition ?? {}
+  const author = inForce?.asker
+  return {
+    id,
+    owner,
+    behind,
+    isActive: state === 'active' && inForce !== undefined,
+    ...(schedule && { schedule }),
+    subscribes: agent?.subscribes,
+    ...(asker?.principal === owner && { asker }),
+    ...(author?.principal === owner && { author }),
+  }
 }

@@ -16,7 +16,7 @@ import type { PrincipalLedger } from './principal.ts'
 import type { AuditSink } from './audit-sink.ts'
 import type { SessionGateway } from './session-api.ts'
 import type { EndedSession } from './session-view.ts'
-import type { RunnableAgent } from './stored-agent.ts'
+import type { RunnableAgent, RunnableListing } from './stored-agent.ts'
 import type { Submission } from './submission.ts'
 import type { Sources } from './sources.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -55,10 +55,12 @@ export interface AgentDirectory {
   ) => Promise<ReadyAgent | undefined>
   readonly list: () => readonly AgentDescriptor[]
   /**
-   * Of the agents that need no plugin those that a principal may run now, in the version that it would: the one of this
-   * id, or all. Absent where there are none. May throw `request_unavailable`.
+   * The agent of this id that needs no plugin, if a principal may run it now, in the version that it would. Absent where
+   * there are none. May throw `request_unavailable`.
    */
-  readonly runnable?: (principal: string, id?: string) => Promise<readonly RunnableAgent[]>
+  readonly runnable?: (principal: string, id: string) => Promise<RunnableAgent | undefined>
+  /** All of those, without their texts. May throw `request_unavailable`. */
+  readonly listRunnable?: (principal: string) => Promise<readonly RunnableListing[]>
   /** Of these names and patterns (`kv__*`) the full names of the tools that there are; while the Catalog does not answer, of those that every run has. */
   readonly toolNames: (wanted: readonly string[]) => Promise<readonly string[]>
   /** The same with what they are. May throw `request_unavailable`. */

@@ -1,3 +1,4 @@
+import type { ScheduledAgent } from './agent-schedules.ts'
 import type { Emitted, SubscriptionOwner } from './event-bus.ts'
 import type { Reply } from './reply.ts'
 import type {
@@ -196,6 +197,10 @@ export interface ScheduleIndex {
   readonly subscribingManifests: () => Promise<
     readonly { readonly plugin: string; readonly manifest: unknown }[]
   >
+  /** Agents without a plugin whose schedules were not brought in line with their last change. */
+  readonly agentsBehind: (limit: number) => Promise<readonly ScheduledAgent[]>
+  /** They are, up to that change. */
+  readonly agentSettled: (agent: Pick<ScheduledAgent, 'id' | 'behind'>) => Promise<void>
   readonly list: (query: {
     readonly principal?: string
     readonly limit: number

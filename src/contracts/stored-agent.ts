@@ -40,6 +40,26 @@ export interface StoredAgent {
   /** The newest version, in force or not. */
   readonly newest: number
   readonly createdAtMs: number
+  /** Changes since its schedules were brought in line with it. */
+  readonly behind: number
+}
+
+/** What lists and searches need of the version in force. */
+export interface AgentHead {
+  readonly version: number
+  readonly hash: string
+  readonly name: string
+  readonly description: string
+  readonly natural?: string | null
+  readonly mode?: AgentDefinition['agent']['integration_mode'] | null
+}
+
+/** An agent as it is listed: without its text. */
+export interface ListedAgent extends Omit<StoredAgent, 'inForce' | 'behind'> {
+  /** Absent while its first version waits. */
+  readonly head?: AgentHead
+  /** Whether its owner still has a key that holds. */
+  readonly isOwnerHeld: boolean
 }
 
 /** The same as it is for somebody, by one look at the tables. */
@@ -55,19 +75,33 @@ export interface AgentSeer {
   readonly nowMs: number
 }
 
+/** Who looks at a list, and for what. */
+export interface AgentLooker extends AgentSeer {
+  readonly may: Exclude<AgentPermission, 'edit'>
+  /** The role that counts; absent: that of the table, or else `elseRole`. */
+  readonly role?: Role | undefined
+  readonly elseRole?: Role | undefined
+}
+
 /**
  * The tables of agents. Each change lands with its event, both or neither; what is not as it is said to be then changes
  * nothing and answers false. Every verb may throw `request_unavailable`.
  */
 export interface AgentStore {
   readonly find: (id: string, by: AgentSeer) => Promise<SeenAgent | undefined>
-  /** Those in the order of their ids. */
-  readonly list: (by: AgentSeer, limit: number) => Promise<readonly SeenAgent[]>
+  /** Those that may be seen, or run, in the order of their ids. Reads no text. */
+  readonly list: (by: AgentLooker, limit: number) => Promise<readonly ListedAgent[]>
+  /** How many an owner has, how many there are, and how many other ids are that owner's, those of deleted ones included. */
+  readonly count: (
+    owner: string,
+    but: string,
+  ) => Promise<{ readonly own: number; readonly all: number; readonly ids: number }>
   /** Newest first. */
   readonly versions: (id: string) => Promise<readonly AgentVersion[]>
+  readonly version: (id: string, version: number) => Promise<AgentVersion | undefined>
   /** A new agent with its first version. False if the id is somebody's: also one that was deleted and was another's. */
   readonly add: (agent: NewAgent, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
-  /** The version after the newest, which runs from now on if it has been approved. */
+  /** The version after the newest, which runs from now on if it has been approved. Only so many of the last are kept, with the one in force. */
   readonly addVersion: (
     id: string,
     version: AgentVersion,
@@ -119,6 +153,12 @@ export interface RunnableAgent {
   readonly granted: readonly string[]
 }
 
+/** One that may run, without its text. */
+export interface RunnableListing {
+  readonly id: string
+  readonly head: AgentHead
+}
+
 /** What an agent is called that lives for one request: no other has this id. */
 export const onDemandId = 'on-demand'
 
@@ -160,9 +200,9 @@ export interface AgentAdministration {
     definition: OnDemandDefinition,
     by: AgentAdministrator,
   ) => Promise<RunnableAgent>
-  readonly list: (by: AgentAdministrator) => Promise<readonly StoredAgent[]>
+  readonly list: (by: AgentAdministrator) => Promise<readonly ListedAgent[]>
   readonly show: (id: string, by: AgentAdministrator) => Promise<StoredAgent>
-  /** Newest first. */
+  /** Newest first; none for whoever may neither edit it nor audit. */
   readonly versions: (id: string, by: AgentAdministrator) => Promise<readonly AgentVersion[]>
   readonly approve: (
     id: string,
@@ -175,5 +215,10 @@ export interface AgentAdministration {
     state: StoredAgent['state'],
     by: AgentAdministrator,
   ) => Promise<StoredAgent>
-  readonly remove: (id: string, by: AgentAdministrator) => Promise<void>
+  /** `first`: what has to be gone before it, so that who is refused half-way asks again. */
+  readonly remove: (
+    id: string,
+    by: AgentAdministrator,
+    first: (agent: StoredAgent) => Promise<void>,
+  ) => Promise<void>
 }

@@ -81,7 +81,7 @@ export const access = {
   '/api/agents/:agent/rollback': { POST: talkers },
   '/api/agents/:agent/archive': { POST: talkers },
   '/api/agents/:agent/restore': { POST: talkers },
-  '/api/agents/:agent/approve': { POST: operators },
+  '/api/agents/:agent/approve': { POST: talkers },
   '/api/personas': { GET: talkers },
   '/api/memory': { GET: talkers, POST: talkers, DELETE: talkers },
   '/api/memory/:note': { GET: talkers, POST: talkers, DELETE: talkers },

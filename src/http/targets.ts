@@ -23,7 +23,8 @@ export async function resolveTarget(deps: HttpDeps, reach: Asker, model: string)
     ? await lookForAgent(deps, reach, model)
     : hasAgent(deps, reach, model) ||
       // A server that takes any name says nothing of this one: an agent's comes first, and who names a model asks nobody.
-      (!isListed(deps.models, model) && (await isStored(deps, reach, model)))
+      // A database that is away keeps nobody from a model.
+      (!isListed(deps.models, model) && (await isStored(deps, reach, model).catch(() => false)))
   if (isAgent) return { agent: model }
   if (!hasAgent(deps, reach, orchestrator)) throw noSuchModel()
   return { agent: orchestrator, model: checkModel(deps, reach, model) }
@@ -47,8 +48,7 @@ export async function lookForAgent(deps: HttpDeps, reach: Asker, agent: string):
 /** Whether it is an agent without a plugin that the caller may run. */
 async function isStored(deps: HttpDeps, { id, agents }: Asker, agent: string): Promise<boolean> {
   if (agents?.includes(agent) === false || !/^[a-z][a-z0-9-]{0,23}$/.test(agent)) return false
-  const found = await deps.agents.runnable?.(id, agent)
-  return found !== undefined && found.length > 0
+  return (await deps.agents.runnable?.(id, agent)) !== undefined
 }
 
 const isListed = (models: HttpModels, model: string): boolean =>

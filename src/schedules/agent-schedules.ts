@@ -1,7 +1,7 @@
 import type { AgentSchedules, ScheduledAgent } from '#contracts/agent-schedules.ts'
 import { errorCode } from '#contracts/errors.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
-import type { ScheduleGateway } from '#contracts/schedule-object.ts'
+import type { ScheduleGateway, ScheduleIndex } from '#contracts/schedule-object.ts'
 import { sameWhen, toScheduleSpec, toWhen } from '#contracts/schedule-spec.ts'
 import type { ScheduleChanger, ScheduleSpec, ScheduleView } from '#contracts/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -9,11 +9,16 @@ import { specOfManifest } from '#contracts/subscription-spec.ts'
 
 export interface AgentSchedulesDeps extends Pick<Sources, 'sha256' | 'clock'> {
   readonly gateway: Pick<ScheduleGateway, 'ask'>
+  readonly index: Pick<ScheduleIndex, 'agentsBehind' | 'agentSettled'>
+  readonly onFault: (error: unknown) => void
 }
+
+/** In a day: each is a few questions. */
+const maxBehind = 50
 
 /** Schedules and subscriptions of agents that are no plugin's, for the room that keeps those. */
 export function createAgentSchedules(deps: AgentSchedulesDeps): AgentSchedules {
-  const { gateway, sha256, clock } = deps
+  const { gateway, index, onFault, sha256, clock } = deps
   const keeperOf = ({ owner }: Pick<ScheduledAgent, 'owner'>) => `principal:${owner}` as const
   const idOf = (parts: readonly string[]) => sha256(lengthPrefixed(parts)).slice(0, 22)
   const shown = async (agent: ScheduledAgent, id: string): Promise<ScheduleView | undefined> =>
@@ -55,15 +60,25 @@ export function createAgentSchedules(deps: AgentSchedulesDeps): AgentSchedules {
     const isSame = JSON.stringify([spec, asker]) === JSON.stringify([there.spec, there.asker])
     if (!isSame) await gateway.ask(keeper, 'edit', { id, spec, was: there.spec, asker, by })
   }
+  const sync: AgentSchedules['sync'] = async (agent, by) => {
+    const keeper = keeperOf(agent)
+    const wanted = await Promise.all([...(await scheduleOf(agent)), ...subscriptionsOf(agent)])
+    const but = wanted.map(({ id }) => id)
+    await gateway.ask(keeper, 'ofAgent', { agent: agent.id, does: 'remove', but, by })
+    for (const one of wanted) await keep(agent, one, by)
+    const does = agent.isActive ? 'resume' : 'pause'
+    await gateway.ask(keeper, 'ofAgent', { agent: agent.id, does, by })
+    if (agent.behind) await index.agentSettled(agent)
+  }
   return {
-    async sync(agent, by) {
-      const keeper = keeperOf(agent)
-      const wanted = [...(await scheduleOf(agent)), ...(await Promise.all(subscriptionsOf(agent)))]
-      const but = wanted.map(({ id }) => id)
-      await gateway.ask(keeper, 'ofAgent', { agent: agent.id, does: 'remove', but, by })
-      for (const one of wanted) await keep(agent, one, by)
-      const does = agent.isActive ? 'resume' : 'pause'
-      await gateway.ask(keeper, 'ofAgent', { agent: agent.id, does, by })
+    sync,
+    async syncBehind() {
+      const by = { principal: 'operator', trace: '' }
+      const behind = await index.agentsBehind(maxBehind).catch((error: unknown) => {
+        onFault(error)
+        return []
+      })
+      for (const agent of behind) await sync(agent, by).catch(onFault)
     },
     async removed(agent, by) {
       await gateway.ask(keeperOf(agent), 'ofAgent', { agent: agent.id, does: 'remove', by })

@@ -20,7 +20,7 @@ export interface ScheduleParts
     WatchdogDeps['index'] &
     PluginSchedulesDeps['index'] &
     PluginSubscriptionsDeps['index'] &
-    Pick<ScheduleIndex, 'wanting'>
+    Pick<ScheduleIndex, 'wanting' | 'agentsBehind' | 'agentSettled'>
   readonly sessions: {
     readonly gateway: HostDeps['sessions']
     readonly entry: Pick<HostDeps, 'submitAs'>

@@ -4,7 +4,7 @@ import type { Clock } from '#contracts/sources.ts'
 import type { Database } from './database.ts'
 
 /** The newest file of `migrations/` that this version needs; a test holds the two together. */
-export const neededMigration = '0029_subscriptions.sql'
+export const neededMigration = '0031_agent_heads.sql'
 
 const message =
   'The database has no tables for this version. Locally run `npm start`, which makes them; for a deployment run ' +

@@ -5,6 +5,7 @@ import type { Schedule, ToldSchedule } from '#contracts/schedule.ts'
 import type { Database, Statement } from './database.ts'
 import { eventRow } from './deployment-log.ts'
 import { reached } from './outage.ts'
+import { createAgentsBehind } from './stored-agents.ts'
 
 const upsert = `
   INSERT INTO schedules (id, owner, principal, due_ms, version, body, event, hears)
@@ -37,6 +38,7 @@ export function createScheduleIndex(database: Database): ScheduleIndex {
     return results.map(({ body }) => JSON.parse(body) as Schedule)
   }
   return {
+    ...createAgentsBehind(database),
     async tell(told) {
       const statements = told.flatMap((one) => toStatements(database, one))
       await reached(() => database.batch(statements))

@@ -1,4 +1,4 @@
-import { needsOf, type AgentDefinition, type AgentPermission } from '#contracts/agent-definition.ts'
+import { needsOf, ownersMatters, type AgentPermission } from '#contracts/agent-definition.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
@@ -31,16 +31,17 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
     permission: AgentPermission,
   ): Promise<SeenAgent> => {
     const found = await store.find(id, seerOf(by))
-    const may: ReadonlySet<AgentPermission> = found ? permissionsOn(found, by) : new Set()
+    const may: ReadonlySet<AgentPermission> =
+      found && isNamed(by, id) ? permissionsOn(found, by) : new Set()
     if (!found || !may.has('see')) throw noSuchAgent()
     if (may.has(permission)) return found
     throw forbidden(`You may see ${id} and not ${permission} it.`)
   }
   const eventOf = createEvents(clock)
   const versionOf = async (id: string, version: number, by: AgentAdministrator) => {
-    await find(id, by, 'edit')
-    const wanted = (await store.versions(id)).find((one) => one.version === version)
-    if (wanted) return wanted
+    const agent = await find(id, by, 'edit')
+    const wanted = await store.version(id, version)
+    if (wanted) return { agent, wanted }
     throw noVersion(id, version)
   }
   const changed = async (
@@ -59,11 +60,19 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
       const found = await store.find(id, seerOf(by))
       await refuseOthers(definition, { by, found, deps })
       const hash = sha256(JSON.stringify(definition))
-      const [newest] = found ? await store.versions(id) : []
+      const newest = found && (await store.version(id, found.newest))
       if (found && newest?.hash === hash) return { agent: found, version: newest, isNew: false }
-      const needs = [...needsOf(definition), ...(await toolsNeeded(definition, hash, by, deps))]
+      const isOthers = found !== undefined && !isOwners(found, by)
+      const needs = [
+        ...needsOf(definition),
+        ...(await toolsNeeded(definition, hash, by, deps)),
+        ...(isOthers ? ownersMatters(definition, found.inForce?.definition) : []),
+      ]
       const nowMs = clock.nowMs()
+      const agent = found ?? { id, owner: by.principal, createdAtMs: nowMs }
       const isApproved = by.role === 'operator' || (needs.length === 0 && from === undefined)
+      // Whoever writes it: what begins by itself works by the key that its owner wrote with last.
+      const asker = agent.owner === by.principal ? by.asker : found?.inForce?.asker
       const version: AgentVersion = {
         version: (found?.newest ?? 0) + 1,
         hash,
@@ -73,17 +82,17 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
         createdAtMs: nowMs,
         ...(isApproved && { approvedBy: by.principal, approvedAtMs: nowMs }),
         ...(from !== undefined && { from }),
-        ...(by.asker && beginsAlone(definition) && { asker: by.asker }),
+        ...(asker && { asker }),
       }
-      const agent = found ?? { id, owner: by.principal, createdAtMs: nowMs }
       const made = {
         ...agent,
         state: found?.state ?? ('active' as const),
         newest: version.version,
+        behind: (found?.behind ?? 0) + 1,
         ...(isApproved && { inForce: version }),
       }
       if (isDryRun) return { agent: made, version, isNew: true }
-      if (!found) await refuseMany(by, deps)
+      if (!found) await refuseMany(id, by, deps)
       const about = {
         agent: id,
         version: version.version,
@@ -102,17 +111,21 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
     },
     onDemand: (about, by) => toOnDemand(about, by, deps),
     async list(by) {
-      const all = await store.list(seerOf(by), maxListed)
-      return all.filter((one) => permissionsOn(one, by).has('see'))
+      const { role } = by
+      const all = await store.list({ ...seerOf(by), may: 'see', role }, maxListed)
+      return all.filter(({ id }) => isNamed(by, id))
     },
     show: (id, by) => find(id, by, 'see'),
     async versions(id, by) {
-      await find(id, by, 'see')
-      return store.versions(id)
+      const found = await find(id, by, 'see')
+      // Drafts, whom it is shared with and where it delivers to are not for who only runs it.
+      const mayRead = by.role === 'auditor' || permissionsOn(found, by).has('edit')
+      return mayRead ? store.versions(id) : []
     },
     async approve(id, { version, hash }, by) {
-      const wanted = await versionOf(id, version, by)
+      const { agent, wanted } = await versionOf(id, version, by)
       if (wanted.hash !== hash) throw changedMeanwhile(id)
+      refuseApproval(agent, wanted, by)
       const approved = { ...wanted, approvedBy: by.principal, approvedAtMs: clock.nowMs() }
       const needs = wanted.needs.map(needText)
       const event = eventOf('agent_approved', by, { agent: id, version, hash, needs })
@@ -120,7 +133,12 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
       return changed(store.approve(id, approved, event), { id, by, problem })
     },
     async rollBack(id, version, by) {
-      const wanted = await versionOf(id, version, by)
+      const { agent, wanted } = await versionOf(id, version, by)
+      const matters = ownersMatters(wanted.definition, agent.inForce?.definition)
+      if (!isOwners(agent, by) && matters.length > 0)
+        throw forbidden(
+          `version: ${version} of ${id} decides its ${matters.map(({ what }) => what).join(', ')}: its owner or an operator takes it.`,
+        )
       const event = eventOf('agent_rolled_back', by, { agent: id, version, hash: wanted.hash })
       const problem = `version: ${version} of ${id} is in force already, or waits for an operator.`
       return changed(store.rollBack(id, wanted, event), { id, by, problem })
@@ -132,10 +150,10 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
       const event = eventOf(type, by, { agent: id })
       return changed(store.setState(id, state, event), { id, by, problem })
     },
-    async remove(id, by) {
-      const { owner } = await find(id, by, 'edit')
-      if (owner !== by.principal && by.role !== 'operator')
-        throw forbidden(`${id} is taken away by its owner or an operator.`)
+    async remove(id, by, first) {
+      const agent = await find(id, by, 'edit')
+      if (!isOwners(agent, by)) throw forbidden(`${id} is taken away by its owner or an operator.`)
+      await first(agent)
       await store.remove(id, eventOf('agent_deleted', by, { agent: id }))
       forget()
     },
@@ -143,8 +161,29 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
 }
 
 /** Something of its text begins a run that nobody asks for then. */
-const beginsAlone = ({ schedule, agent }: AgentDefinition): boolean =>
-  schedule !== undefined || agent.subscribes !== undefined
+/** Its owner, or an operator. */
+const isOwners = (
+  { owner }: Pick<SeenAgent, 'owner'>,
+  { principal, role }: AgentAdministrator,
+): boolean => owner === principal || role === 'operator'
+
+/** A key that has a list of agents knows of no other. */
+const isNamed = ({ agents }: AgentAdministrator, id: string): boolean =>
+  agents?.includes(id) !== false
+
+/** Its owner allows what somebody else wrote, as far as the owner could have written it. */
+function refuseApproval(
+  agent: SeenAgent,
+  { version, needs, from }: AgentVersion,
+  by: AgentAdministrator,
+): void {
+  if (by.role === 'operator') return
+  const isOwn = agent.owner === by.principal
+  const others = needs.filter(({ kind }) => kind !== 'owner').map(needText)
+  if (isOwn && others.length === 0 && needs.length > 0 && from === undefined) return
+  const what = isOwn && others.length > 0 ? ` (${others.join(', ')})` : ''
+  throw forbidden(`version: ${version} of ${agent.id} waits for an operator${what}.`)
+}
 
 interface Changing {
   readonly id: string

@@ -13,6 +13,7 @@ export interface StoredCatalog {
 
 export interface LiveStoredDeps<T extends StoredCatalog> {
   readonly runnable?: AgentDirectory['runnable'] | undefined
+  readonly listRunnable?: AgentDirectory['listRunnable'] | undefined
   /** What every run has, with the parts of these ids. May throw. */
   readonly around: (ids: readonly string[]) => Promise<PluginSnapshot>
   readonly build: (snapshot: PluginSnapshot) => T
@@ -24,7 +25,7 @@ const maxKept = 100
 /** Agents without a plugin in one generation: each wired when it is named, and again only if its text is another. */
 export function createLiveStored<T extends StoredCatalog>(
   base: T,
-  { runnable, around, build }: LiveStoredDeps<T>,
+  { runnable, listRunnable, around, build }: LiveStoredDeps<T>,
 ) {
   /** Where the tools are that an agent names, by what it names. */
   const catalogs = new Map<string, T>()
@@ -40,7 +41,7 @@ export function createLiveStored<T extends StoredCatalog>(
     const key = missing.join(' ')
     return catalogs.get(key) ?? keep(catalogs, key, build(await around(missing)))
   }
-  const find = async (principal: string, id: string) => (await runnable?.(principal, id))?.[0]
+  const find = async (principal: string, id: string) => runnable?.(principal, id)
   /** With its tools, for somebody: which of the agents that it names are tools of its is another question for each. */
   const prepare = async (agent: RunnableAgent, principal: string): Promise<PreparedAgent> => {
     const { id, agent: section } = agent.definition
@@ -61,9 +62,9 @@ export function createLiveStored<T extends StoredCatalog>(
       const agent = await find(principal, id)
       return agent && prepare(agent, principal)
     },
-    /** Those that somebody may call, as tools. */
+    /** Those that somebody may call, as tools to be found: what is called is looked up by its name. */
     entries: async (principal: string): Promise<readonly ToolEntry[]> =>
-      ((await runnable?.(principal)) ?? []).map(base.stored.entryOf),
+      ((await listRunnable?.(principal)) ?? []).map(base.stored.toFind),
     /** A toolset that finds them too, once they are named. What cannot be looked up is not found. */
     around(toolset: Toolset, principal: string): Toolset {
       if (!runnable || !toolset.finder) return toolset

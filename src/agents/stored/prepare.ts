@@ -1,8 +1,8 @@
-import { instructionsFile, toManifest } from '#contracts/agent-definition.ts'
+import { headManifest, instructionsFile, toManifest } from '#contracts/agent-definition.ts'
 import { sink } from '#contracts/label.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { AgentUse, ReadyAgent } from '#contracts/runtime.ts'
-import type { RunnableAgent } from '#contracts/stored-agent.ts'
+import type { RunnableAgent, RunnableListing } from '#contracts/stored-agent.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
 import { isMatchOfAny } from '#contracts/tool-policy.ts'
 import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from '../agent-spec.ts'
@@ -40,6 +40,8 @@ export interface StoredWiring {
   readonly prepare: (agent: RunnableAgent, more: readonly ToolEntry[]) => PreparedAgent
   /** It as a tool: whether whoever calls it may, its own session asks again. */
   readonly entryOf: (agent: RunnableAgent) => ToolEntry
+  /** The same without its text: named and described alike, and not to be called. */
+  readonly toFind: (agent: RunnableListing) => ToolEntry
 }
 
 /** Wires agents without a plugin among the tools of one generation. */
@@ -70,6 +72,21 @@ export function createStoredWiring(
         ...about,
         tier: 'community',
         onStopped: deps.onSubAgentStopped,
+      })
+    },
+    toFind({ id, head }) {
+      const { hash, natural, mode, name, description } = head
+      const about = { id, name, description, natural_language_description: natural ?? undefined }
+      const manifest = headManifest({ ...about, integration_mode: mode ?? 'tool' }, hash)
+      const agent = manifest.agent! // it was given one
+      return createSubAgentEntry({
+        manifest,
+        agent,
+        hash,
+        sessions,
+        submitAs,
+        clock,
+        tier: 'community',
       })
     },
     prepare(stored, more) {

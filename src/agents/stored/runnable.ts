@@ -5,6 +5,7 @@ import {
   permissionsOn,
   type AgentStore,
   type RunnableAgent,
+  type RunnableListing,
   type SeenAgent,
 } from '#contracts/stored-agent.ts'
 
@@ -38,32 +39,51 @@ export const roleIn = (
  * owner can still come in, and to whoever it lets.
  */
 export function createRunnable({ store, clock, people }: RunnableDeps) {
-  const kept = new Map<
-    string,
-    { readonly atMs: number; readonly agents: readonly RunnableAgent[] }
-  >()
-  const look = async (principal: string, id: string | undefined) => {
-    const by = { principal, nowMs: clock.nowMs() }
-    const found = id === undefined ? await store.list(by, maxListed) : [await store.find(id, by)]
-    return found.flatMap((one) => {
-      const { state, inForce, owner, isOwnerHeld } = one ?? {}
-      if (!one || !inForce || state !== 'active') return []
-      if (!isOwnerHeld && !people.some((person) => person.principal === owner)) return []
-      const role = roleIn(one, principal, { people })
-      return permissionsOn(one, { principal, role }).has('run') ? [toRunnable(inForce)] : []
-    })
+  const texts = createRecent<RunnableAgent | undefined>(clock)
+  const lists = createRecent<readonly RunnableListing[]>(clock)
+  const listed = (principal: string) => people.find((one) => one.principal === principal)
+  const look = async (principal: string, id: string): Promise<RunnableAgent | undefined> => {
+    const found = await store.find(id, { principal, nowMs: clock.nowMs() })
+    const { state, inForce, owner, isOwnerHeld } = found ?? {}
+    if (!found || !inForce || owner === undefined || state !== 'active') return undefined
+    if (!isOwnerHeld && !listed(owner)) return undefined
+    const role = roleIn(found, principal, { people })
+    return permissionsOn(found, { principal, role }).has('run') ? toRunnable(inForce) : undefined
   }
-  const runnable: NonNullable<AgentDirectory['runnable']> = async (principal, id) => {
-    const key = JSON.stringify([principal, id])
-    const nowMs = clock.nowMs()
-    const known = kept.get(key)
-    if (known && nowMs >= known.atMs && nowMs - known.atMs < freshMs) return known.agents
-    const agents = await look(principal, id)
-    if (kept.size >= maxKept) kept.clear()
-    kept.set(key, { atMs: nowMs, agents })
-    return agents
+  const lookAll = async (principal: string): Promise<readonly RunnableListing[]> => {
+    const role = principal === 'operator' ? ('operator' as const) : undefined
+    const by = { principal, nowMs: clock.nowMs(), role, elseRole: listed(principal)?.role }
+    const found = await store.list({ ...by, may: 'run' }, maxListed)
+    return found.flatMap(({ id, head, owner, isOwnerHeld }) =>
+      head && (isOwnerHeld || listed(owner)) ? [{ id, head }] : [],
+    )
   }
-  return { runnable, forget: () => kept.clear() }
+  const runnable: NonNullable<AgentDirectory['runnable']> = (principal, id) =>
+    texts.get(JSON.stringify([principal, id]), () => look(principal, id))
+  const listRunnable: NonNullable<AgentDirectory['listRunnable']> = (principal) =>
+    lists.get(principal, () => lookAll(principal))
+  const forget = () => {
+    texts.clear()
+    lists.clear()
+  }
+  return { runnable, listRunnable, forget }
+}
+
+/** What was looked up a moment ago. */
+function createRecent<Value>({ nowMs }: Pick<Clock, 'nowMs'>) {
+  const kept = new Map<string, { readonly atMs: number; readonly value: Value }>()
+  return {
+    async get(key: string, look: () => Promise<Value>): Promise<Value> {
+      const atMs = nowMs()
+      const known = kept.get(key)
+      if (known && atMs >= known.atMs && atMs - known.atMs < freshMs) return known.value
+      const value = await look()
+      if (kept.size >= maxKept) kept.clear()
+      kept.set(key, { atMs, value })
+      return value
+    },
+    clear: () => kept.clear(),
+  }
 }
 
 const toRunnable = ({

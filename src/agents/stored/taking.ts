@@ -36,23 +36,27 @@ export interface AgentAdministrationDeps extends KnownPeople {
 export const maxListed = 500
 /** Of one owner; an operator's are not counted. */
 const maxOwned = 50
+/** Names that one owner has at most, those of deleted agents included. */
+const maxIds = 200
 /** Names that no plugin has, and nobody else. */
 const reserved = new Set(['orchestrator', 'isola', 'default', 'agent', 'none', onDemandId])
 
 /** A need in words. */
 export const needText = ({ kind, what }: AgentNeed): string => `${kind} ${what}`
 
-/** More agents than one owner, or all together, may have. */
+/** More agents than one owner, or all together, may have; or more names, since those of deleted ones stay their owner's. */
 export async function refuseMany(
+  id: string,
   by: AgentAdministrator,
-  { store, clock }: Pick<AgentAdministrationDeps, 'store' | 'clock'>,
+  { store }: Pick<AgentAdministrationDeps, 'store'>,
 ): Promise<void> {
   if (by.role === 'operator') return
-  const all = await store.list({ principal: by.principal, nowMs: clock.nowMs() }, maxListed)
-  if (all.length >= maxListed) throw tooMany(`There are ${maxListed} agents already.`)
-  const own = all.filter(({ owner }) => owner === by.principal)
-  if (own.length >= maxOwned)
+  const { own, all, ids } = await store.count(by.principal, id)
+  if (all >= maxListed) throw tooMany(`There are ${maxListed} agents already.`)
+  if (own >= maxOwned)
     throw tooMany(`You have ${maxOwned} agents already; delete one that is not needed.`)
+  if (ids >= maxIds)
+    throw tooMany(`id: you have had ${maxIds} agents: take an id that one of them had.`)
 }
 
 /** What somebody may not make, whatever it does. */

@@ -106,7 +106,7 @@ export const agentContracts = {
     errors: [403, 404, 409, 503],
   },
   'GET /api/agents/:agent': {
-    summary: 'An agent with its versions, the newest first.',
+    summary: 'An agent with its versions, the newest first: those for who may edit it, or audits.',
     params,
     replies: {
       200: {
@@ -165,10 +165,11 @@ export const agentContracts = {
     errors: [403, 404, 409, 503],
   },
   'POST /api/agents/:agent/approve': {
-    summary: 'Allows what a version needs; it is in force then.',
+    summary:
+      'Allows what a version needs; it is in force then. Its owner allows what needs only the owner.',
     params,
     body: approveAgentRequest,
     replies: asItIs,
-    errors: [404, 409, 503],
+    errors: [403, 404, 409, 503],
   },
 } satisfies ApiContracts

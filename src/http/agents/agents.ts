@@ -8,9 +8,15 @@ import {
 } from '#contracts/api/requests/agents.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
 import { definitionDiff } from '#contracts/agent-diff.ts'
+import { toScheduled } from '#contracts/agent-schedules.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { ScheduleAsker } from '#contracts/schedule.ts'
-import type { AgentVersion, AppliedAgent, StoredAgent } from '#contracts/stored-agent.ts'
+import type {
+  AgentVersion,
+  AppliedAgent,
+  ListedAgent,
+  StoredAgent,
+} from '#contracts/stored-agent.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
@@ -34,8 +40,7 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     return jsonResponse(toListing(agent))
   }
   addRoute('/api/agents', {
-    GET: async (context) =>
-      jsonResponse({ agents: (await agents.list(by(context))).map(toListing) }),
+    GET: async (context) => jsonResponse({ agents: (await agents.list(by(context))).map(toRow) }),
     POST: (context) => applyAgent(deps, context),
   })
   addRoute('/api/agents/on-demand', { POST: (context) => runOnDemand(deps, context) })
@@ -52,9 +57,9 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     },
     async DELETE(context) {
       const id = idIn(context)
-      const { owner } = await agents.show(id, by(context))
-      await agents.remove(id, by(context))
-      await deps.schedules.ofAgents.removed({ id, owner }, changer(deps, context))
+      await agents.remove(id, by(context), ({ owner }) =>
+        deps.schedules.ofAgents.removed({ id, owner }, changer(deps, context)),
+      )
       return jsonResponse({ id, deleted: true })
     },
   })
@@ -99,24 +104,11 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
 async function syncSchedule(
   deps: HttpDeps,
   context: HttpContext,
-  { id, owner, state, inForce }: StoredAgent,
+  agent: StoredAgent,
   written?: ScheduleAsker,
 ): Promise<void> {
-  const { schedule, agent } = inForce?.definition ?? {}
-  const author = inForce?.asker
-  const asker = context.get('principal').id === owner ? scheduleAsker(context) : written
-  await deps.schedules.ofAgents.sync(
-    {
-      id,
-      owner,
-      isActive: state === 'active' && inForce !== undefined,
-      ...(schedule && { schedule }),
-      subscribes: agent?.subscribes,
-      ...(asker?.principal === owner && { asker }),
-      ...(author?.principal === owner && { author }),
-    },
-    changer(deps, context),
-  )
+  const asker = context.get('principal').id === agent.owner ? scheduleAsker(context) : written
+  await deps.schedules.ofAgents.sync(toScheduled(agent, asker), changer(deps, context))
 }
 
 async function applyAgent(deps: HttpDeps, context: HttpContext): Promise<Response> {
@@ -152,15 +144,30 @@ function applied(made: AppliedAgent, { isDryRun }: { readonly isDryRun: boolean 
   return jsonResponse(shown, { status: 201, headers })
 }
 
-function toListing({ id, owner, state, inForce, newest, createdAtMs }: StoredAgent): AgentListing {
-  const { name, description } = inForce?.definition ?? {}
+const toListing = ({ inForce, ...agent }: StoredAgent): AgentListing => {
+  const { version, hash, definition } = inForce ?? {}
+  return toRow({
+    ...agent,
+    ...(definition && version && hash && { head: { ...definition, version, hash } }),
+  })
+}
+
+function toRow({
+  id,
+  owner,
+  state,
+  head,
+  newest,
+  createdAtMs,
+}: Omit<ListedAgent, 'isOwnerHeld'>): AgentListing {
+  const { name, description, version } = head ?? {}
   return {
     id,
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     owner,
-    state: state === 'active' && !inForce ? 'waiting' : state,
-    ...(inForce && { version: inForce.version }),
+    state: state === 'active' && !head ? 'waiting' : state,
+    ...(version !== undefined && { version }),
     newest,
     createdAtMs,
   }

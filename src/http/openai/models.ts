@@ -21,10 +21,8 @@ export function createShowModel(deps: HttpDeps): HttpHandler {
 
 async function listModels(deps: HttpDeps, reach: Asker) {
   // Those without a plugin are a help to whoever looks: a database that is away keeps nobody from the rest.
-  const stored = (await deps.agents.runnable?.(reach.id).catch(() => [])) ?? []
-  const own = stored
-    .map(({ definition: { id } }) => id)
-    .filter((id) => reach.agents?.includes(id) !== false)
+  const stored = (await deps.agents.listRunnable?.(reach.id).catch(() => [])) ?? []
+  const own = stored.map(({ id }) => id).filter((id) => reach.agents?.includes(id) !== false)
   const names = [...new Set([...agentNames(deps, reach), ...own])]
   const agents = names.map((id) => toModel(id, 'isola'))
   const taken = new Set(agents.map((agent) => agent.id))

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { agentDefinition, onDemandDefinition } from '../../../src/contracts/agent-definition.ts'
+import { agentDefinition, onDemandDefinition } from '../../../src/contracts/agent-definition-schema.ts'
 import type { ScheduleRequestBody } from '../../../src/contracts/api/requests/schedules.ts'
+import type { ScheduledAgent } from '../../../src/contracts/agent-schedules.ts'
 import type { ScheduleGateway } from '../../../src/contracts/schedule-object.ts'
 import type { ScheduleView, ToldSchedule } from '../../../src/contracts/schedule.ts'
 import { createAgentSchedules } from '../../../src/schedules/agent-schedules.ts'
@@ -37,7 +38,17 @@ function open() {
   }
   const gateway = { ask } as unknown as ScheduleGateway
   const list = () => gateway.ask('principal:ada', 'list', { limit: 10 })
-  return { asked, list, told, gateway, agents: createAgentSchedules({ gateway, sha256, clock }) }
+  let behind: ScheduledAgent[] = []
+  const index = {
+    agentsBehind: async () => behind,
+    agentSettled: async ({ id }: Pick<ScheduledAgent, 'id'>) =>
+      void (behind = behind.filter((one) => one.id !== id)),
+  }
+  const faults: unknown[] = []
+  const onFault = (error: unknown) => void faults.push(error)
+  const agents = createAgentSchedules({ gateway, index, onFault, sha256, clock })
+  const lag = (...all: ScheduledAgent[]) => void (behind = all)
+  return { asked, list, told, gateway, agents, lag, faults, behind: () => behind }
 }
 
 describe('the schedule in the text of an agent', () => {
@@ -54,6 +65,19 @@ describe('the schedule in the text of an agent', () => {
         nextMs: 1_800_000,
       },
     ])
+  })
+
+  it('M9: is made the day after, where its making was cut off, and one that cannot be made keeps none from it', async () => {
+    const { agents, list, lag, faults, behind } = open()
+    const { asker: author, ...rest } = agent
+    const never = { when: { cron: '0 0 31 2 *', timeZone: 'UTC' }, task: 'Look.' }
+    lag(
+      { ...rest, id: 'fails', author, behind: 1, schedule: never },
+      { ...rest, author, behind: 2 },
+    )
+    await agents.syncBehind()
+    expect(await list()).toMatchObject([{ owner: 'agent:tickets', asker }])
+    expect([faults.length, behind().map(({ id }) => id)]).toEqual([1, ['fails']])
   })
 
   it('changes nothing when asked again, and keeps its key where somebody else says so', async () => {
