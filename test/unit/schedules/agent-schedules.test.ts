@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { agentDefinition, onDemandDefinition } from '../../../src/contracts/agent-definition-schema.ts'
+import {
+  agentDefinition,
+  onDemandDefinition,
+} from '../../../src/contracts/agent-definition-schema.ts'
 import type { ScheduleRequestBody } from '../../../src/contracts/api/requests/schedules.ts'
 import type { ScheduledAgent } from '../../../src/contracts/agent-schedules.ts'
 import type { ScheduleGateway } from '../../../src/contracts/schedule-object.ts'
