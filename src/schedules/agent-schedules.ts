@@ -62,7 +62,7 @@ export function createAgentSchedules(deps: AgentSchedulesDeps): AgentSchedules {
   }
   const sync: AgentSchedules['sync'] = async (agent, by) => {
     const keeper = keeperOf(agent)
-    const wanted = await Promise.all([...(await scheduleOf(agent)), ...subscriptionsOf(agent)])
+    const wanted = [...(await scheduleOf(agent)), ...(await Promise.all(subscriptionsOf(agent)))]
     const but = wanted.map(({ id }) => id)
     await gateway.ask(keeper, 'ofAgent', { agent: agent.id, does: 'remove', but, by })
     for (const one of wanted) await keep(agent, one, by)
