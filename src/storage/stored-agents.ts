@@ -62,6 +62,10 @@ const insertVersion = `
   WHERE EXISTS (SELECT 1 FROM agents WHERE id = ?1 AND newest = ?2 AND created_at_ms = ?6)
   ON CONFLICT DO NOTHING`
 
+const dropOld = `
+  DELETE FROM agent_versions WHERE agent = ?1 AND version <= ?2
+    AND version <> (SELECT version FROM agents WHERE id = ?1 AND newest = ?3)`
+
 /** The tables of agents that need no plugin. */
 export function createAgentStore(database: Database): AgentStore {
   const all = async <T>(sql: string, ...values: readonly (string | number | null)[]) => {
@@ -131,9 +135,6 @@ export function createAgentStore(database: Database): AgentStore {
         INSERT INTO agent_versions (agent, version, body, approved_by, approved_at_ms) SELECT ?1, ?2, ?3, ?4, ?5
         WHERE EXISTS (SELECT 1 FROM agents WHERE id = ?1 AND newest = ?6 AND state <> 'deleted')`
       const before = version.version - 1
-      const dropOld = `
-        DELETE FROM agent_versions WHERE agent = ?1 AND version <= ?2
-          AND version <> (SELECT version FROM agents WHERE id = ?1 AND newest = ?3)`
       return change(id, event, {
         set: `newest = newest + 1, version = ${inForce}, behind = behind + 1`,
         where: `newest = ?7 AND state <> 'deleted'`,

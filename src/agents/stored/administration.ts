@@ -1,4 +1,9 @@
-import { needsOf, ownersMatters, type AgentPermission } from '#contracts/agent-definition.ts'
+import {
+  needsOf,
+  ownersMatters,
+  type AgentDefinition,
+  type AgentPermission,
+} from '#contracts/agent-definition.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
@@ -62,28 +67,9 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
       const hash = sha256(JSON.stringify(definition))
       const newest = found && (await store.version(id, found.newest))
       if (found && newest?.hash === hash) return { agent: found, version: newest, isNew: false }
-      const isOthers = found !== undefined && !isOwners(found, by)
-      const needs = [
-        ...needsOf(definition),
-        ...(await toolsNeeded(definition, hash, by, deps)),
-        ...(isOthers ? ownersMatters(definition, found.inForce?.definition) : []),
-      ]
-      const nowMs = clock.nowMs()
-      const agent = found ?? { id, owner: by.principal, createdAtMs: nowMs }
-      const isApproved = by.role === 'operator' || (needs.length === 0 && from === undefined)
-      // Whoever writes it: what begins by itself works by the key that its owner wrote with last.
-      const asker = agent.owner === by.principal ? by.asker : found?.inForce?.asker
-      const version: AgentVersion = {
-        version: (found?.newest ?? 0) + 1,
-        hash,
-        definition,
-        needs,
-        createdBy: by.principal,
-        createdAtMs: nowMs,
-        ...(isApproved && { approvedBy: by.principal, approvedAtMs: nowMs }),
-        ...(from !== undefined && { from }),
-        ...(asker && { asker }),
-      }
+      const drafting = { by, found, from, hash, deps }
+      const { agent, version, isApproved } = await draft(definition, drafting)
+      const { needs } = version
       const made = {
         ...agent,
         state: found?.state ?? ('active' as const),
@@ -161,6 +147,41 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
 }
 
 /** Something of its text begins a run that nobody asks for then. */
+interface Drafting {
+  readonly by: AgentAdministrator
+  readonly found: SeenAgent | undefined
+  readonly from: string | undefined
+  readonly hash: string
+  readonly deps: AgentAdministrationDeps
+}
+
+/** The next version, with what has to be allowed first. */
+async function draft(definition: AgentDefinition, { by, found, from, hash, deps }: Drafting) {
+  const needs = [
+    ...needsOf(definition),
+    ...(await toolsNeeded(definition, hash, by, deps)),
+    ...(found && !isOwners(found, by) ? ownersMatters(definition, found.inForce?.definition) : []),
+  ]
+  const nowMs = deps.clock.nowMs()
+  const { id } = definition
+  const agent = found ?? { id, owner: by.principal, createdAtMs: nowMs }
+  const isApproved = by.role === 'operator' || (needs.length === 0 && from === undefined)
+  // Whoever writes it: what begins by itself works by the key that its owner wrote with last.
+  const asker = agent.owner === by.principal ? by.asker : found?.inForce?.asker
+  const version: AgentVersion = {
+    version: (found?.newest ?? 0) + 1,
+    hash,
+    definition,
+    needs,
+    createdBy: by.principal,
+    createdAtMs: nowMs,
+    ...(isApproved && { approvedBy: by.principal, approvedAtMs: nowMs }),
+    ...(from !== undefined && { from }),
+    ...(asker && { asker }),
+  }
+  return { agent, version, isApproved }
+}
+
 /** Its owner, or an operator. */
 const isOwners = (
   { owner }: Pick<SeenAgent, 'owner'>,
