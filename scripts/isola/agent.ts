@@ -44,7 +44,7 @@ async function show({ args: [agent, wanted], request, print }: Context<object, [
   const one = versions.find(({ version }) => version === number)
   // They are for who may edit it: to others it has none.
   if (wanted !== undefined && !one)
-    throw new UsageError(`There is no version ${wanted} of ${short(agent)} that you may read.`)
+    throw new Error(`There is no version ${wanted} of ${short(agent)} that you may read.`)
   // Where none is in force yet, the newest is what there is.
   const read = one ?? versions[0]
   const text = [

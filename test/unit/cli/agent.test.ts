@@ -31,6 +31,6 @@ it.each([
 
 it('says that there is no such version, and shows no text to who may not read them', async () => {
   const { stderr, code } = await show({ version: 1, versions }, '9')
-  expect([code, stderr]).toEqual([2, expect.stringContaining('There is no version 9')])
+  expect([code, stderr]).toEqual([1, expect.stringContaining('There is no version 9')])
   expect((await show({ version: 1, versions: [] })).stdout).not.toContain('The text')
 })
