@@ -1,4 +1,5 @@
 // A program that talks to a deployment: ISOLA_URL=https://… ISOLA_KEY=… node client.mjs "What time is it?"
+// It needs the package: npm install isola-<version>.tgz (docs/contributing.md, "The command as a package").
 // It also runs in a Worker and in a browser: `isola/client` needs nothing but fetch.
 import { ApiError, createClient } from 'isola/client'
 

@@ -8,6 +8,7 @@ import { short, shown, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
 type Agent = Reply<'GET /api/agents'>['agents'][number]
+type Version = Reply<'GET /api/agents/:agent'>['versions'][number]
 
 async function list({ request, print }: Context) {
   const [{ data }, stored] = await Promise.all([
@@ -36,16 +37,25 @@ async function add({
   print(made, values['dry-run'] ? `Would be made:\n${addedText(made)}` : addedText(made))
 }
 
-async function show({ args: [agent], request, print }: Context<object, [string]>) {
+async function show({ args: [agent, wanted], request, print }: Context<object, [string, string?]>) {
   const found = await request('GET /api/agents/:agent', { params: { agent } })
-  const newest = found.versions[0]
+  const { versions } = found
+  const number = wanted === undefined ? found.version : toNumber('version', wanted)
+  const one = versions.find(({ version }) => version === number)
+  // They are for who may edit it: to others it has none.
+  if (wanted !== undefined && !one)
+    throw new Error(`There is no version ${wanted} of ${short(agent)} that you may read.`)
+  // Where none is in force yet, the newest is what there is.
+  const read = one ?? versions[0]
   const text = [
     headOf(found),
-    ...found.versions.map(versionLine),
-    ...(newest ? ['', JSON.stringify(newest.definition, undefined, 2)] : []),
+    ...versions.map(versionLine),
+    ...(read ? ['', `The text of version ${read.version} (${read.state}):`, textOf(read)] : []),
   ]
   print(found, shown(text.join('\n')))
 }
+
+const textOf = ({ definition }: Version) => JSON.stringify(definition, undefined, 2)
 
 async function diff({
   args: [agent, older, newer],
@@ -92,7 +102,7 @@ async function approve({
   const query = { from: String(found.version), to: String(version) }
   const text =
     found.version === undefined
-      ? JSON.stringify(waiting.definition, undefined, 2)
+      ? textOf(waiting)
       : diffText(await request('GET /api/agents/:agent/diff', { params: { agent }, query }))
   stderr.write(`${shown(text)}\n${headOf(found)}\n${shown(versionLine(waiting))}\n`)
   if (!values.yes && !stdin.isTTY)
@@ -213,8 +223,8 @@ export default {
       run: add,
     },
     show: {
-      usage: 'isola agent show <agent>',
-      about: 'An agent without a plugin: its versions, and the newest text.',
+      usage: 'isola agent show <agent> [<version>]',
+      about: 'An agent without a plugin: its versions, and the text in force, or of another one.',
       run: show,
     },
     diff: {

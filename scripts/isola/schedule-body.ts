@@ -58,6 +58,11 @@ export function toNumber(name: string, text: string): number {
   throw new UsageError(`--${name} is a whole number, not ${short(text, 40)}.`)
 }
 
+function toDollars(name: string, text: string): number {
+  if (/^\d{1,7}(\.\d{1,9})?$/.test(text)) return Number(text)
+  throw new UsageError(`--${name} is an amount in dollars, such as 0.5, not ${short(text, 40)}.`)
+}
+
 function deliverIn(text: string): Body['deliver'] {
   if (text === 'none' || text === 'principal') return { to: text }
   if (text.startsWith('ses_')) return { to: 'session', session: text }
@@ -110,7 +115,7 @@ export function bodyOf(task: string | undefined, values: Values) {
       daily: {
         ...(runs !== undefined && { runs: toNumber('daily-runs', runs) }),
         ...(tokens !== undefined && { tokens: toNumber('daily-tokens', tokens) }),
-        ...(cost !== undefined && { costUsd: Number(cost) }),
+        ...(cost !== undefined && { costUsd: toDollars('daily-cost', cost) }),
       },
     }),
     ...(deliver !== undefined && { deliver: deliverIn(deliver) }),

@@ -29,6 +29,7 @@ export interface LiveDirectoryDeps<T extends AgentCatalog> extends Pick<
   readonly onFault: (error: unknown) => void
   /** Agents without a plugin; there are none if absent. */
   readonly runnable?: AgentDirectory['runnable'] | undefined
+  readonly isSeen?: AgentDirectory['isSeen'] | undefined
   readonly listRunnable?: AgentDirectory['listRunnable'] | undefined
   /** Wires some parts, with more behind their names. Runs no code of an installed plugin. */
   readonly build: (snapshot: PluginSnapshot, beyond?: MoreTools) => T
@@ -131,6 +132,7 @@ export function createLiveDirectory<T extends AgentCatalog>(
         return own ? own.load(options, use ?? {}) : later(agent, options, use)
       },
       ...(deps.runnable && { runnable: deps.runnable }),
+      ...(deps.isSeen && { isSeen: deps.isSeen }),
       ...(deps.listRunnable && { listRunnable: deps.listRunnable }),
       list: () => built().catalog.directory.list(),
       tools,

@@ -52,18 +52,24 @@ export interface EventBus {
   readonly tell: (owner: SubscriptionOwner, event: Emitted) => Promise<void>
 }
 
-/** Events of sessions that are ours, and that somebody may subscribe to as `isola.<kind>`. */
-export const ownEvents = [
-  'run_finished',
-  'run_parked',
-  'budget_reached',
-  'loop_suspected',
-  'agent_invoked',
-  'agent_result',
-  'agent_error',
-  'floor_taken',
-  'floor_ended',
-] as const
+/** The fields of an agent's payload that say which call of which agent it is about. */
+const ofAgent = ['call', 'agent', 'session', 'background'] as const
+
+/** Events that are ours, and that somebody may subscribe to as `isola.<kind>`, with the fields of the payload of each. */
+export const ownEvents = {
+  run_finished: ['state', 'turns', 'code'],
+  run_parked: ['pauses'],
+  budget_reached: ['code', 'limit', 'allowed', 'spent', 'needed'],
+  loop_suspected: ['calls', 'rounds'],
+  agent_invoked: ofAgent,
+  agent_result: [...ofAgent, 'state'],
+  agent_error: [...ofAgent, 'code'],
+  floor_taken: ['floor', 'holder'],
+  floor_ended: ['floor', 'holder', 'reason', 'messages', 'tokens'],
+  schedule_missed: ['schedule', 'name', 'count', 'fromMs', 'toMs', 'reason'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+/** They hold lists, which equal no word and no number. */
+const uncompared: readonly string[] = ['pauses', 'calls']
 
 /** At most so large is a payload, as JSON. */
 export const maxPayloadChars = 8_192
@@ -76,3 +82,30 @@ export const eventPatternProblem =
 
 /** The pattern of all that the emitter of an event emits. */
 export const allOf = (name: string): string => `${name.slice(0, name.indexOf('.'))}.*`
+
+/** Why a subscription would never hear anything, and which field says so; of what is ours alone, since plugins come and go. */
+export function deafness({
+  event,
+  where = {},
+}: {
+  readonly event: string
+  readonly where?: Readonly<Record<string, unknown>> | undefined
+}): { readonly path: string[]; readonly message: string } | undefined {
+  const [from, kind = ''] = event.split('.')
+  if (from !== 'isola') return undefined
+  const known: Readonly<Record<string, readonly string[]>> = ownEvents
+  const kinds = Object.keys(known)
+  if (kind !== '*' && !kinds.includes(kind)) {
+    const message = `is no event that there is: isola.* is ${kinds.join(', ')}`
+    return { path: ['event'], message }
+  }
+  const all = kind === '*' ? Object.values(known).flat() : (known[kind] ?? [])
+  const fields = [...new Set(all)].filter((field) => !uncompared.includes(field))
+  const other = Object.keys(where).find((field) => !fields.includes(field))
+  if (other === undefined) return undefined
+  const there = fields.length > 0 ? `only ${fields.join(', ')}` : 'none'
+  return {
+    path: ['where', other],
+    message: `is no field of ${event} that can be compared: there is ${there}`,
+  }
+}

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { eventPattern, eventPatternProblem, maxTtlMs } from './event-bus.ts'
+import { deafness, eventPattern, eventPatternProblem, maxTtlMs } from './event-bus.ts'
 import type { JsonSchema } from './json.ts'
 
 const schema = z.custom<JsonSchema>(
@@ -44,22 +44,33 @@ export const eventManifests = z
 /** The tool of a plugin through which a model emits its events: `<plugin>__emit`. */
 export const emitTool = 'emit'
 
+/** Refuses a subscription that could never hear anything. */
+export function refuseDeaf(
+  subscription: Parameters<typeof deafness>[0],
+  context: z.RefinementCtx,
+): void {
+  const found = deafness(subscription)
+  if (found) context.addIssue({ code: 'custom', ...found })
+}
+
 /** What may be asked of a subscription, in a manifest's spelling. */
 const subscriptionManifest = z.lazy(() =>
-  z.strictObject({
-    event: z.string().regex(eventPattern, eventPatternProblem),
-    where: z
-      .record(z.string().min(1).max(64), z.union([z.string().max(200), z.number(), z.boolean()]))
-      .optional(),
-    task: z.string().min(1).max(20_000),
-    max_depth: z.int().min(1).max(16).optional(),
-    ttl_minutes: z
-      .int()
-      .min(1)
-      .max(maxTtlMs / 60_000)
-      .optional(),
-    runs_a_day: z.int().min(1).max(1_440).optional(),
-  }),
+  z
+    .strictObject({
+      event: z.string().regex(eventPattern, eventPatternProblem),
+      where: z
+        .record(z.string().min(1).max(64), z.union([z.string().max(200), z.number(), z.boolean()]))
+        .optional(),
+      task: z.string().min(1).max(20_000),
+      max_depth: z.int().min(1).max(16).optional(),
+      ttl_minutes: z
+        .int()
+        .min(1)
+        .max(maxTtlMs / 60_000)
+        .optional(),
+      runs_a_day: z.int().min(1).max(1_440).optional(),
+    })
+    .superRefine(refuseDeaf),
 )
 export type SubscriptionManifest = z.infer<typeof subscriptionManifest>
 

@@ -59,6 +59,8 @@ export interface AgentDirectory {
    * there are none. May throw `request_unavailable`.
    */
   readonly runnable?: (principal: string, id: string) => Promise<RunnableAgent | undefined>
+  /** Whether a principal may know of an agent of this id that needs no plugin, run it or not. May throw the same. */
+  readonly isSeen?: (principal: string, id: string) => Promise<boolean>
   /** All of those, without their texts. May throw `request_unavailable`. */
   readonly listRunnable?: (principal: string) => Promise<readonly RunnableListing[]>
   /** Of these names and patterns (`kv__*`) the full names of the tools that there are; while the Catalog does not answer, of those that every run has. */

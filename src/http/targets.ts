@@ -19,12 +19,9 @@ export type Asker = Reach & Pick<Principal, 'id'>
 
 /** What `model` means on `/v1`: an agent, else a model that this deployment serves, run by the orchestrator. */
 export async function resolveTarget(deps: HttpDeps, reach: Asker, model: string): Promise<Target> {
-  const isAgent = !isServed(deps.models, model)
-    ? await lookForAgent(deps, reach, model)
-    : hasAgent(deps, reach, model) ||
-      // A server that takes any name says nothing of this one: an agent's comes first, and who names a model asks nobody.
-      // A database that is away keeps nobody from a model.
-      (!isListed(deps.models, model) && (await isStored(deps, reach, model).catch(() => false)))
+  const isAgent = isServed(deps.models, model)
+    ? hasAgent(deps, reach, model) || (await isUnlistedAgent(deps, reach, model))
+    : await lookForAgent(deps, reach, model)
   if (isAgent) return { agent: model }
   if (!hasAgent(deps, reach, orchestrator)) throw noSuchModel()
   return { agent: orchestrator, model: checkModel(deps, reach, model) }
@@ -45,11 +42,26 @@ export async function lookForAgent(deps: HttpDeps, reach: Asker, agent: string):
   return hasAgent(deps, reach, agent)
 }
 
-/** Whether it is an agent without a plugin that the caller may run. */
-async function isStored(deps: HttpDeps, { id, agents }: Asker, agent: string): Promise<boolean> {
-  if (agents?.includes(agent) === false || !/^[a-z][a-z0-9-]{0,23}$/.test(agent)) return false
-  return (await deps.agents.runnable?.(id, agent)) !== undefined
+/**
+ * A server that takes any name says nothing of this one: an agent's comes first, and who names a model asks nobody. A
+ * database that is away keeps nobody from a model. Throws `request_model_not_found` for one that waits or is put aside,
+ * so that nobody else answers in its name.
+ */
+async function isUnlistedAgent(deps: HttpDeps, reach: Asker, model: string): Promise<boolean> {
+  if (isListed(deps.models, model)) return false
+  const no = () => false
+  if (await isStored(deps, reach, model).catch(no)) return true
+  if (mayBeStored(reach, model) && (await deps.agents.isSeen?.(reach.id, model).catch(no)))
+    throw noSuchModel()
+  return false
 }
+
+/** Whether it is an agent without a plugin that the caller may run. */
+const isStored = async (deps: HttpDeps, reach: Asker, agent: string): Promise<boolean> =>
+  mayBeStored(reach, agent) && (await deps.agents.runnable?.(reach.id, agent)) !== undefined
+
+const mayBeStored = ({ agents }: Asker, agent: string): boolean =>
+  agents?.includes(agent) !== false && /^[a-z][a-z0-9-]{0,23}$/.test(agent)
 
 const isListed = (models: HttpModels, model: string): boolean =>
   models.list().some(({ id }) => id === model || id.endsWith(`/${model}`))

@@ -32,24 +32,33 @@ function explain(issue: Issue, value: unknown, above: Path): { path: Path; text:
   }
   if (issue.code === 'invalid_union') {
     const inner = closest(issue.errors)
-    if (inner && inner.path.length > 0) return explain(inner, value, path)
+    if (inner && depthOf(inner) > 0) return explain(inner, value, path)
   }
   if (lookUp(value, path) === undefined)
     return { path, text: `is required (${decapitalize(issue.message)})` }
   return { path, text: decapitalize(issue.message) }
 }
 
-/** Of the ways a union could have matched, the one that came furthest. */
+/** Of the ways a union could have matched, the one that was meant: that knows most of the fields, and came furthest. */
 function closest(branches: readonly (readonly Issue[])[]): Issue | undefined {
   return branches
-    .map((issues) => issues[0])
-    .filter((issue) => issue !== undefined)
-    .toSorted((a, b) => depthOf(b) - depthOf(a))[0]
+    .flatMap((issues) => {
+      const [first] = issues
+      if (!first) return []
+      const strangers = issues.flatMap((one) =>
+        one.code === 'unrecognized_keys' && one.path.length === 0 ? one.keys : [],
+      ).length
+      return [{ first, strangers, depth: depthOf(first) }]
+    })
+    .toSorted(
+      (a, b) =>
+        Math.sign(b.depth) - Math.sign(a.depth) || a.strangers - b.strangers || b.depth - a.depth,
+    )[0]?.first
 }
 
-function depthOf(issue: Issue): number {
-  return issue.path.length
-}
+/** What is said of a field that should not be there is said of that field. */
+const depthOf = ({ code, path }: Issue): number =>
+  path.length + (code === 'unrecognized_keys' ? 1 : 0)
 
 function lookUp(value: unknown, path: Path): unknown {
   let at = value

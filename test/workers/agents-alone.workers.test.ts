@@ -129,6 +129,32 @@ describe('I10: one, many, one for a request', () => {
     }, patience)
   })
 
+  it('I7: the same key joins the run of an agent on demand; another body under it is 422', async () => {
+    let asked = 0
+    withModel(() => ({ text: `done ${(asked += 1)}` }))
+    const by = await somebody()
+    const headers = { ...by.headers, 'idempotency-key': 'once' }
+    const agent = { instructions: 'You work.' }
+    const [first, again] = [
+      await onDemand({ agent }, { headers }),
+      await onDemand({ agent }, { headers }),
+    ]
+    expect(first).toMatchObject({ state: 'completed', result: 'done 1' })
+    expect(again).toEqual(first)
+    const handle = await onDemand({ agent, background: true }, { headers })
+    expect(handle).toMatchObject({ session: first.session, run: first.run })
+    expect(handle.expiresAtMs).toBe(first.expiresAtMs)
+    const json = { agent, task: 'something else' }
+    const other = await call('/api/agents/on-demand', { headers, json })
+    expect(other.status).toBe(422)
+    const { records } = await callJson('/api/operator/audit?type=agent_begun_on_demand')
+    expect(records.filter(({ principal }: Answer) => principal === by.principal)).toHaveLength(1)
+    // Somebody else's key is another one, and without a key it is another run each time.
+    const else_ = { ...(await somebody()).headers, 'idempotency-key': 'once' }
+    expect((await onDemand({ agent }, { headers: else_ })).session).not.toBe(first.session)
+    expect((await onDemand({ agent }, by)).result).toBe('done 3')
+  })
+
   it('I10: lists what is under way first, and narrows by agent', async () => {
     const { promise: never } = Promise.withResolvers<never>()
     withModel((request) =>

@@ -34,21 +34,28 @@ export const roleIn = (
     ? 'operator'
     : (askerRole ?? people.find((one) => one.principal === principal)?.role)
 
+interface Found {
+  readonly agent?: RunnableAgent
+  /** Whoever asks may know of it, whether it runs or not. */
+  readonly isSeen: boolean
+}
+const nothing: Found = { isSeen: false }
+
 /**
  * Whether a principal may run an agent, and in which text: an agent that is active and has a version in force, whose
  * owner can still come in, and to whoever it lets.
  */
 export function createRunnable({ store, clock, people }: RunnableDeps) {
-  const texts = createRecent<RunnableAgent | undefined>(clock)
+  const texts = createRecent<Found>(clock)
   const lists = createRecent<readonly RunnableListing[]>(clock)
   const listed = (principal: string) => people.find((one) => one.principal === principal)
-  const look = async (principal: string, id: string): Promise<RunnableAgent | undefined> => {
+  const look = async (principal: string, id: string): Promise<Found> => {
     const found = await store.find(id, { principal, nowMs: clock.nowMs() })
-    const { state, inForce, owner, isOwnerHeld } = found ?? {}
-    if (!found || !inForce || owner === undefined || state !== 'active') return undefined
-    if (!isOwnerHeld && !listed(owner)) return undefined
-    const role = roleIn(found, principal, { people })
-    return permissionsOn(found, { principal, role }).has('run') ? toRunnable(inForce) : undefined
+    if (!found) return nothing
+    const { state, inForce, owner, isOwnerHeld } = found
+    const may = permissionsOn(found, { principal, role: roleIn(found, principal, { people }) })
+    const runs = inForce && state === 'active' && (isOwnerHeld || listed(owner)) && may.has('run')
+    return { isSeen: may.size > 0, ...(runs && { agent: toRunnable(inForce) }) }
   }
   const lookAll = async (principal: string): Promise<readonly RunnableListing[]> => {
     const role = principal === 'operator' ? ('operator' as const) : undefined
@@ -58,15 +65,19 @@ export function createRunnable({ store, clock, people }: RunnableDeps) {
       head && (isOwnerHeld || listed(owner)) ? [{ id, head }] : [],
     )
   }
-  const runnable: NonNullable<AgentDirectory['runnable']> = (principal, id) =>
+  const recent = (principal: string, id: string) =>
     texts.get(JSON.stringify([principal, id]), () => look(principal, id))
+  const runnable: NonNullable<AgentDirectory['runnable']> = async (principal, id) =>
+    (await recent(principal, id)).agent
+  const isSeen: NonNullable<AgentDirectory['isSeen']> = async (principal, id) =>
+    (await recent(principal, id)).isSeen
   const listRunnable: NonNullable<AgentDirectory['listRunnable']> = (principal) =>
     lists.get(principal, () => lookAll(principal))
   const forget = () => {
     texts.clear()
     lists.clear()
   }
-  return { runnable, listRunnable, forget }
+  return { runnable, isSeen, listRunnable, forget }
 }
 
 /** What was looked up a moment ago. */

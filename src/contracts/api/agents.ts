@@ -88,13 +88,13 @@ export const agentContracts = {
   },
   'POST /api/agents/on-demand': {
     summary: 'Has an agent work that lives for this request: nothing that destroys or goes out.',
-    headers: ['traceparent'],
+    headers: ['idempotency-key', 'traceparent'],
     body: onDemandRequest,
     replies: {
       200: { is: 'What it came to.', json: onDemandResult },
       202: { is: 'With `background`: where it works.', json: onDemandHandle },
     },
-    errors: [403, 503],
+    errors: [403, 422, 503],
   },
   'POST /api/agents/promote': {
     summary: 'Proposes to keep an agent that was on demand. An operator approves it.',

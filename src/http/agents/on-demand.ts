@@ -8,7 +8,7 @@ import { unwrap } from '#contracts/reply.ts'
 import { onDemandId } from '#contracts/stored-agent.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { readTrace } from '../headers.ts'
+import { readIdempotencyKey, readTrace } from '../headers.ts'
 import { jsonResponse } from '../responses.ts'
 import { toTaskMessage } from '../sessions/requests.ts'
 import { parseFields } from '../validate.ts'
@@ -16,8 +16,12 @@ import { askerOf, checkAgentModel } from './asker.ts'
 
 const defaultTtlSeconds = 3_600
 
-/** `POST /api/agents/on-demand`: a session of its own, which ends with the answer or deletes itself when its time is over. */
+/**
+ * `POST /api/agents/on-demand`: a session of its own, which ends with the answer or deletes itself when its time is over.
+ * A key names the session, which is kept then, so that a repeated request meets the run that is there.
+ */
 export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const key = readIdempotencyKey(context.req.raw.headers)
   const asked = parseFields(onDemandRequest, await readJsonObject(context.req.raw))
   const { task, context: material, ttlSeconds, tempId, background, ...definition } = asked
   checkAgentModel(deps, context, definition.agent.model)
@@ -25,10 +29,13 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
   const agent = await deps.storedAgents.onDemand(definition, by)
   const asking = context.get('principal')
   const { clock, ids } = deps.sources
-  const session = ids.next('ses')
+  // Three parts: no name that a client can choose for a session gives the same id.
+  const session =
+    key === undefined
+      ? ids.next('ses')
+      : await deps.sessions.idFor('named', [asking.id, onDemandId, key])
   await deps.limits.newSession(asking, session)
   const trace = readTrace(context, deps.sources)
-  const nowMs = clock.nowMs()
   const told = {
     session,
     hash: agent.hash,
@@ -38,9 +45,9 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
     request: by.requestId,
   }
   // Before it begins: of one that is gone nothing else is left that says what it was.
-  await deps.deploymentLog.append(
-    deploymentEvent('agent_begun_on_demand', { ...trace, principal: asking.id, atMs: nowMs }, told),
-  )
+  const about = { ...trace, principal: asking.id, atMs: clock.nowMs() }
+  if (key === undefined || !(await deps.sessions.at(session).about(asking.id)).ok)
+    await deps.deploymentLog.append(deploymentEvent('agent_begun_on_demand', about, told))
   const keepMs = (ttlSeconds ?? defaultTtlSeconds) * 1_000
   const work = deps.entry.submitAs(
     asking,
@@ -55,19 +62,19 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
       pauses: 'refuse',
       ...trace,
     },
-    { origin: 'api' },
+    { key, origin: 'api' },
   )
   const handle = { session, ...(tempId !== undefined && { tempId }) }
-  const kept = { expiresAtMs: nowMs + keepMs }
   if (background === true) {
-    const { run } = unwrap(await work.submit())
-    return jsonResponse({ ...handle, run, ...kept }, { status: 202 })
+    const { run, createdAtMs } = unwrap(await work.submit())
+    return jsonResponse({ ...handle, run, expiresAtMs: createdAtMs + keepMs }, { status: 202 })
   }
   const { id: run } = unwrap(await work.run())
-  const { result } = unwrap(await deps.sessions.at(session).result(asking.id, run))
+  const { result, createdAtMs } = unwrap(await deps.sessions.at(session).result(asking.id, run))
   if (!result) throw new IsolaError('request_unavailable', 'It has not ended. Try again.')
+  const isKept = ttlSeconds !== undefined || key !== undefined
   // What could not be deleted now deletes itself.
-  if (ttlSeconds === undefined)
+  if (!isKept)
     await deps.sessions
       .at(session)
       .delete(asking.id)
@@ -82,7 +89,7 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
     ...(error && { error }),
     usage,
     costEstimateUsd,
-    ...(ttlSeconds !== undefined && kept),
+    ...(isKept && { expiresAtMs: createdAtMs + keepMs }),
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Counted } from '#contracts/audit-sink.ts'
-import type { Emitted, EventBus } from '#contracts/event-bus.ts'
+import { ownEvents, type Emitted, type EventBus } from '#contracts/event-bus.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { labelFrom } from '#contracts/label.ts'
@@ -72,27 +72,13 @@ function saidIn(event: SessionEvent, isChild: boolean): Said | undefined {
   return payload && { name, payload, label: labelFrom(name, { integrity: 'data' }) }
 }
 
-/** One case for each of `ownEvents`. */
+/** What an event of ours says of itself; nothing of one that nobody may subscribe to. */
 function shownOf({ type, data }: SessionEvent): JsonObject | undefined {
-  switch (type) {
-    case 'run_finished':
-      return picked(data, ['state', 'turns', 'code'])
-    case 'run_parked':
-      return { pauses: data.pauses.map((one) => picked(one, ['call', 'tool', 'kind'])) }
-    case 'budget_reached':
-      return picked(data, ['code', 'limit', 'allowed', 'spent', 'needed'])
-    case 'loop_suspected':
-      return picked(data, ['calls', 'rounds'])
-    case 'agent_invoked':
-    case 'agent_result':
-    case 'agent_error':
-      return picked(data, ['call', 'agent', 'session', 'background', 'state', 'code'])
-    case 'floor_taken':
-    case 'floor_ended':
-      return picked(data, ['floor', 'holder', 'reason', 'messages', 'tokens'])
-    default:
-      return undefined
-  }
+  if (type === 'run_parked')
+    return { pauses: data.pauses.map((one) => picked(one, ['call', 'tool', 'kind'])) }
+  return Object.hasOwn(ownEvents, type)
+    ? picked(data, ownEvents[type as keyof typeof ownEvents])
+    : undefined
 }
 
 /** These fields are JSON, as their kinds of events say. */

@@ -55,6 +55,7 @@ it('changes what is named, and takes away what --without names', async () => {
 it.each([
   [['add', 'x', '--every', '5', '--deliver', 'slack'], 'there are no channels yet'],
   [['add', 'x', '--hours', '8-22'], '--hours goes with --every'],
+  [['add', 'x', '--every', '5', '--daily-cost', 'nope'], '--daily-cost is an amount in dollars'],
   [['add', 'x', '--every', '5', '--zone', 'Europe/Berlin'], '--zone goes with --cron, or with'],
   [['add', 'x', '--every', '5', '--check-has', 'notes'], '--check-has go with --check'],
   [['edit', id, '--without', 'name'], '--without is check, not-after, limits, not name'],

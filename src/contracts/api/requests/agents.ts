@@ -20,7 +20,7 @@ export const onDemandRequest = onDemandDefinition.extend({
     .max(86_400)
     .optional()
     .describe(
-      'How long its session is kept from its beginning; if absent it is gone with its answer, and in the background after an hour.',
+      'How long its session is kept from its beginning; if absent it is gone with its answer, and after an hour in the background or with an idempotency-key.',
     ),
   tempId: z
     .string()

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { eventPattern, eventPatternProblem, maxTtlMs } from '../../event-bus.ts'
+import { refuseDeaf } from '../../manifest-events.ts'
 import { scheduleRequest } from './schedules.ts'
 import { runLimits } from './limits.ts'
 import { digits, listLimit } from './lists.ts'
@@ -7,38 +8,42 @@ import { digits, listLimit } from './lists.ts'
 const { name, agent, model, stopAfterFailures, deliver, dryRun, daily } = scheduleRequest.shape
 
 /** `POST /api/subscriptions`. */
-export const subscriptionRequest = z.strictObject({
-  event: z
-    .string()
-    .regex(eventPattern, eventPatternProblem)
-    .describe('`billing.paid`, `billing.*` or `isola.run_finished`.'),
-  where: z
-    .record(z.string().min(1).max(64), z.union([z.string().max(200), z.number(), z.boolean()]))
-    .refine((where) => Object.keys(where).length <= 8, 'must have at most 8 fields')
-    .optional()
-    .describe('Fields of the payload that must be equal to these.'),
-  of: z
-    .enum(['own', 'everybody'])
-    .optional()
-    .describe('Whose sessions, beside public events: `own` if absent; `everybody` for operators.'),
-  task: z.string().min(1).max(20_000).describe('What an agent is asked, beside the event.'),
-  agent,
-  model,
-  session: z.string().min(1).max(200).optional().describe('A named session for all runs.'),
-  name: name.describe('What it is called.'),
-  ttlMinutes: z
-    .int()
-    .min(1)
-    .max(maxTtlMs / 60_000)
-    .optional()
-    .describe('So long after an event runs may begin; 60 if absent.'),
-  maxDepth: z.int().min(1).max(16).optional().describe('Runs one after the other; 4 if absent.'),
-  limits: runLimits.optional().describe('Of each run.'),
-  daily: daily.describe('Of a day (UTC): runs (100), tokens (500,000), cost.'),
-  stopAfterFailures,
-  deliver,
-  dryRun: dryRun.describe('Nothing is made: what it would be.'),
-})
+export const subscriptionRequest = z
+  .strictObject({
+    event: z
+      .string()
+      .regex(eventPattern, eventPatternProblem)
+      .describe('`billing.paid`, `billing.*` or `isola.run_finished`.'),
+    where: z
+      .record(z.string().min(1).max(64), z.union([z.string().max(200), z.number(), z.boolean()]))
+      .refine((where) => Object.keys(where).length <= 8, 'must have at most 8 fields')
+      .optional()
+      .describe('Fields of the payload that must be equal to these.'),
+    of: z
+      .enum(['own', 'everybody'])
+      .optional()
+      .describe(
+        'Whose sessions, beside public events: `own` if absent; `everybody` for operators.',
+      ),
+    task: z.string().min(1).max(20_000).describe('What an agent is asked, beside the event.'),
+    agent,
+    model,
+    session: z.string().min(1).max(200).optional().describe('A named session for all runs.'),
+    name: name.describe('What it is called.'),
+    ttlMinutes: z
+      .int()
+      .min(1)
+      .max(maxTtlMs / 60_000)
+      .optional()
+      .describe('So long after an event runs may begin; 60 if absent.'),
+    maxDepth: z.int().min(1).max(16).optional().describe('Runs one after the other; 4 if absent.'),
+    limits: runLimits.optional().describe('Of each run.'),
+    daily: daily.describe('Of a day (UTC): runs (100), tokens (500,000), cost.'),
+    stopAfterFailures,
+    deliver,
+    dryRun: dryRun.describe('Nothing is made: what it would be.'),
+  })
+  .superRefine(refuseDeaf)
 export type SubscriptionRequestBody = z.infer<typeof subscriptionRequest>
 
 /** `GET /api/subscriptions/:id/history`. */
