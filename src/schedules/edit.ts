@@ -2,7 +2,15 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { Schedule, ScheduleSpec } from '#contracts/schedule.ts'
 import { nextSlot } from './slots.ts'
 import { changeEvent } from './told.ts'
-import { checkDelivery, findIn, isLike, neverDue, toView, type VerbParts, type Verbs } from './verbs.ts'
+import {
+  checkDelivery,
+  findIn,
+  isLike,
+  neverDue,
+  toView,
+  type VerbParts,
+  type Verbs,
+} from './verbs.ts'
 
 /** Why an agent's schedules are paused while it is archived or waits, and which of them go on when it does. */
 const agentArchived = 'its agent does not run'

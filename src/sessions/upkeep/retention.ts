@@ -50,7 +50,7 @@ export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOp
     if (session.isLeaving) return 0
     return session.keepMs === undefined
       ? lastUsedMs(parts().store, session) +
-        (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
+          (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
       : session.createdAtMs + session.keepMs
   }
   /** A session that is there and has the run of the call knows its child. */
