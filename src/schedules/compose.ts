@@ -12,7 +12,7 @@ import { createGlance, createWatchdog, type WatchdogDeps } from './watchdog.ts'
 
 export interface ScheduleParts
   extends
-    Pick<HostDeps, 'clock'>,
+    Pick<HostDeps, 'clock' | 'checkUrl'>,
     Pick<DeliverDeps, 'send'>,
     GatewayDeps,
     Pick<WatchdogDeps, 'onFault'> {

@@ -2,7 +2,15 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { Schedule, ScheduleSpec } from '#contracts/schedule.ts'
 import { nextSlot } from './slots.ts'
 import { changeEvent } from './told.ts'
-import { findIn, isLike, neverDue, toView, type VerbParts, type Verbs } from './verbs.ts'
+import {
+  checkDelivery,
+  findIn,
+  isLike,
+  neverDue,
+  toView,
+  type VerbParts,
+  type Verbs,
+} from './verbs.ts'
 
 /** Why an agent's schedules are paused while it is archived or waits, and which of them go on when it does. */
 const agentArchived = 'its agent does not run'
@@ -15,7 +23,7 @@ const changesOf = (spec: ScheduleSpec, was: ScheduleSpec): string =>
 
 /** Verbs that change what is there: one schedule, or with an agent all of that agent's. */
 export function createEditVerbs(
-  { rows, keeper, storage, nowMs, wake }: VerbParts,
+  { rows, keeper, storage, nowMs, checkUrl, wake }: VerbParts,
   verbs: Pick<Verbs, 'pause' | 'resume' | 'remove'>,
 ): Pick<Verbs, 'edit' | 'ofAgent'> {
   const find = findIn(rows)
@@ -26,6 +34,7 @@ export function createEditVerbs(
         const message = 'It was changed meanwhile: look at it, and change it again.'
         throw new IsolaError('request_conflict', message)
       }
+      checkDelivery(spec, checkUrl)
       const atMs = nowMs()
       const isDueOtherwise = !isLike(spec.when, was.when)
       const nextMs = isDueOtherwise ? nextSlot(spec.when, atMs) : schedule.nextMs

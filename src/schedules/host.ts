@@ -1,3 +1,4 @@
+import type { CheckUrl } from '#contracts/outbound.ts'
 import { toReply } from '#contracts/reply.ts'
 import {
   scheduleJob,
@@ -21,6 +22,7 @@ interface Job {
 }
 
 export interface HostDeps extends KeeperDeps {
+  readonly checkUrl: CheckUrl
   readonly createJob: (jobs: ScheduleJobs, id: string) => Job
 }
 
@@ -43,7 +45,7 @@ export const createScheduleHosts =
       const next = keeper.nextMs()
       if (next !== undefined) job.at(next)
     }
-    const parts = { rows, keeper, storage, nowMs, wake }
+    const parts = { rows, keeper, storage, nowMs, checkUrl: deps.checkUrl, wake }
     const change = createChangeVerbs(parts)
     const verbs: Verbs = {
       ...change,

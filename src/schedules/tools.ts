@@ -1,6 +1,7 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { labelFrom, ownLabel } from '#contracts/label.ts'
+import { refuseOfText } from '#contracts/schedule-keeper.ts'
 import type { ScheduleGateway } from '#contracts/schedule-object.ts'
 import { toScheduleSpec, toWhen } from '#contracts/schedule-spec.ts'
 import type { ScheduleView } from '#contracts/schedule.ts'
@@ -81,8 +82,10 @@ export function createScheduleTools(deps: ScheduleToolDeps): readonly ToolEntry[
     inputSchema: idSchema,
     execute: ({ id }, { principal, trace }) =>
       answering(async () => {
-        const asked = { id: String(id), principal, by: { principal, trace } }
-        await gateway.ask(`principal:${principal}`, 'remove', asked)
+        const asked = { id: String(id), principal }
+        refuseOfText(await gateway.ask(`principal:${principal}`, 'show', asked))
+        const by = { principal, trace }
+        await gateway.ask(`principal:${principal}`, 'remove', { ...asked, by })
         return { removed: String(id) }
       }),
   }

@@ -1,6 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
+import { OutboundError, type CheckUrl } from '#contracts/outbound.ts'
 import type { ScheduleVerb, ScheduleVerbs } from '#contracts/schedule-object.ts'
-import type { Schedule, ScheduleView } from '#contracts/schedule.ts'
+import type { Schedule, ScheduleSpec, ScheduleView } from '#contracts/schedule.ts'
 import type { Keeper } from './keeper.ts'
 import type { ScheduleRows, ScheduleStorage } from './rows.ts'
 import { isWanted } from './chain.ts'
@@ -19,6 +20,7 @@ export interface VerbParts {
   readonly keeper: Pick<Keeper, 'settle' | 'enqueue'>
   readonly storage: Pick<ScheduleStorage, 'transactionSync'>
   readonly nowMs: () => number
+  readonly checkUrl: CheckUrl
   /** There may be something to do sooner than was planned. */
   readonly wake: () => void
 }
@@ -103,12 +105,25 @@ export const isLike = (one: unknown, other: unknown) =>
 export const neverDue = () =>
   new IsolaError('request_invalid', 'when: it is never due from now on.', { param: 'when' })
 
+/** An address that nothing could ever leave for is refused before anything is to be delivered. */
+export function checkDelivery({ deliver }: ScheduleSpec, checkUrl: CheckUrl): void {
+  if (deliver.to !== 'webhook') return
+  try {
+    checkUrl(deliver.url)
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    const message = `deliver.url: must be an https address of a public host. ${error.message}`
+    throw new IsolaError('request_invalid', message, { param: 'deliver.url' })
+  }
+}
+
 /** Verbs that make, stop or fire one. */
 export function createChangeVerbs({
   rows,
   keeper,
   storage,
   nowMs,
+  checkUrl,
   wake,
 }: VerbParts): Pick<Verbs, 'add' | 'pause' | 'resume' | 'run' | 'remove'> {
   const find = findIn(rows)
@@ -124,6 +139,7 @@ export function createChangeVerbs({
         const message = 'This idempotency key came with another schedule.'
         throw new IsolaError('request_idempotency_mismatch', message)
       }
+      checkDelivery(spec, checkUrl)
       const atMs = nowMs()
       const nextMs = nextSlot(spec.when, atMs)
       if (nextMs === undefined && !isWanted(spec.when)) throw neverDue()

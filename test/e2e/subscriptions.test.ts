@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -147,3 +149,37 @@ it('Y10: Y28: what a plugin emits runs an agent of another and one of a person, 
   expect(await isola('subscription', 'pause', own)).toContain('paused')
   expect(await isola('subscription', 'remove', own, '--yes')).toContain('is removed')
 })
+
+it('Y10: a developer sees a webhook arrive on this machine', async () => {
+  const got: unknown[] = []
+  const hook = createServer((request, response) => {
+    void text(request).then((body) => {
+      got.push(JSON.parse(body))
+      response.end()
+    })
+  })
+  const hookPort = await freePort()
+  await new Promise<void>((resolve) => hook.listen(hookPort, '127.0.0.1', resolve))
+  try {
+    await isola('http', 'allow', `127.0.0.1:${hookPort}`)
+    const make = (url: string) =>
+      fetch(`${server.url}/api/schedules`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          task: 'Tell me.',
+          when: { cron: '0 9 1 1 *' },
+          deliver: { to: 'webhook', url },
+        }),
+      })
+    expect((await make('https://user:pass@example.com/x')).status).toBe(400)
+    const made = (await (await make(`http://127.0.0.1:${hookPort}/hook`)).json()) as { id: string }
+    await isola('schedule', 'run', made.id)
+    await vi.waitFor(() => expect(got).toMatchObject([{ schedule: made.id, text: 'told' }]), {
+      timeout: 60_000,
+      interval: 200,
+    })
+  } finally {
+    hook.close()
+  }
+}, 120_000)

@@ -304,17 +304,23 @@ describe("a plugin's schedule for oneself", () => {
     await callJson('/api/operator/plugins/price-monitor/disable', { json: {} })
   })
 
-  it("is not changed by hand where it is the manifest's", async () => {
+  it("Y3: is neither changed nor removed by hand where it is the manifest's", async () => {
     const { hash } = await callJson('/api/operator/plugins/price-monitor')
     await callJson('/api/operator/plugins/price-monitor/enable', { json: { hash } })
     const own = await vi.waitFor(async () => {
       const { schedules } = await callJson('/api/schedules?principal=*')
       return schedules.find(({ owner }: Answer) => owner === 'plugin:price-monitor')!.id as string
     })
-    expect(await messageOf(await changed(own, { name: 'Mine' }))).toEqual([
+    const refused = [
       400,
-      'id: is what plugin:price-monitor schedules in its own text: change that one.',
-    ])
+      'id: is what plugin:price-monitor schedules in its own text: change that one (isola plugin add, or isola plugin disable price-monitor), or pause this.',
+    ]
+    expect(await messageOf(await changed(own, { name: 'Mine' }))).toEqual(refused)
+    expect(await messageOf(await call(`/api/schedules/${own}`, { method: 'DELETE' }))).toEqual(
+      refused,
+    )
+    expect((await callJson(`/api/schedules/${own}/pause`, { json: {} })).state).toBe('paused')
+    expect((await callJson(`/api/schedules/${own}/resume`, { json: {} })).state).toBe('active')
     await callJson('/api/operator/plugins/price-monitor/disable', { json: {} })
   })
 })

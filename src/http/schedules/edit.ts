@@ -1,4 +1,5 @@
 import { scheduleChange, type ScheduleChangeBody } from '#contracts/api/requests/schedules.ts'
+import { refuseOfText } from '#contracts/schedule-keeper.ts'
 import { sameWhen, toScheduleSpec } from '#contracts/schedule-spec.ts'
 import type { ScheduledWork, ScheduleSpec, When } from '#contracts/schedule.ts'
 import { readJsonObject } from '../body.ts'
@@ -29,9 +30,8 @@ export async function editSchedule(deps: HttpDeps, context: HttpContext): Promis
       view: await deps.schedules.ask(at, 'show', one),
     }),
   )
-  const { spec: was, owner } = view
-  if (!owner.startsWith('principal:'))
-    throw invalid('id', `is what ${owner} schedules in its own text: change that one`)
+  const { spec: was } = view
+  refuseOfText(view)
   if (view.asker.principal !== asker.principal)
     throw invalid('id', "is another principal's: pause or remove it, what it does is theirs to say")
   const spec = await changedSpec(deps, context, asked, was)

@@ -20,6 +20,7 @@ import { toListing, toSlotListing } from './listing.ts'
 import { editSchedule } from './edit.ts'
 import { makeSchedule } from './make.ts'
 import { changer, everybody, onSchedule, ownerOf } from './own.ts'
+import { removeSchedule } from './remove.ts'
 
 /** `/api/schedules…`: one's own; an operator's and (to read) an auditor's are everybody's. */
 export function addScheduleRoutes(addRoute: AddRoute, deps: HttpDeps): void {
@@ -38,13 +39,7 @@ export function addScheduleRoutes(addRoute: AddRoute, deps: HttpDeps): void {
       return jsonResponse(toListing(view, now()))
     },
     POST: (context) => editSchedule(deps, context),
-    DELETE: async (context) => {
-      const by = changer(deps, context)
-      const gone = await onSchedule(deps, context, ({ keeper, ...asked }) =>
-        schedules.ask(keeper, 'remove', { ...asked, by }),
-      )
-      return jsonResponse(gone)
-    },
+    DELETE: async (context) => jsonResponse(await removeSchedule(deps, context, 'schedule')),
   })
   addRoute('/api/schedules/:id/history', {
     GET: async (context) => {

@@ -16,6 +16,7 @@ import { toLimits } from '../sessions/limits.ts'
 import { parseFields } from '../validate.ts'
 import { toWork } from './make.ts'
 import { askerOf, changer, everybody, idOf, onSchedule, ownerOf } from './own.ts'
+import { removeSchedule } from './remove.ts'
 import { toFiringListing, toSubscriptionListing } from './subscription-listing.ts'
 
 type Of = 'id' | 'principal'
@@ -45,7 +46,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, deps: HttpDeps): void 
   })
   addRoute('/api/subscriptions/:id', {
     GET: async (context) => listed(await asked(context, 'show', {})),
-    DELETE: async (context) => jsonResponse(await asked(context, 'remove', { by: by(context) })),
+    DELETE: async (context) => jsonResponse(await removeSchedule(deps, context, 'subscription')),
   })
   addRoute('/api/subscriptions/:id/history', {
     GET: async (context) => {

@@ -35,6 +35,8 @@ export interface SessionRow {
   readonly lineage?: Lineage
   /** It was deleted, and its rows are being removed: it looks absent. */
   readonly isDeleted?: true
+  /** It is being taken off the list of sessions: should its object end meanwhile, it deletes itself. */
+  readonly isLeaving?: true
   /** Every child of it is noted in the row of its turn; absent if older ones are in its events only. */
   readonly hasChildrenInTurns?: true
   /** Somebody has the conversation, or had it. */

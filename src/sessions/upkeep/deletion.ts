@@ -47,14 +47,31 @@ export async function deleteSession(
   const { id: session = '', agent = '', lineage } = store.session() ?? {}
   const rootSession = lineage?.rootSession ?? session
   await onSessionEnded?.({ session, rootSession, shared: sharedIn(lineage), principal, agent })
-  // Before it is gone: what is on the list and cannot be opened would stay there for ever.
-  await outbox.unlist().catch(() => Promise.reject(notYetDeletable()))
+  await leaveList(parts)
   if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
   if (store.sizeBytes() > atOnceBytes) {
     await upkeep.vanishLater()
     store.close()
   }
   await removeRows(parts)
+}
+
+/**
+ * Before it is gone: what is on the list and cannot be opened would stay there for ever. That it leaves is stored before
+ * that: what is off the list and not gone is known to nobody else.
+ */
+async function leaveList({ store, outbox, upkeep }: DeletionParts): Promise<void> {
+  const session = store.session()
+  if (!session) return
+  store.writeSession({ ...session, isLeaving: true })
+  try {
+    await upkeep.leaveLater()
+    await outbox.unlist()
+  } catch {
+    const { isLeaving: _stays, ...kept } = store.session() ?? session
+    store.writeSession(kept)
+    throw notYetDeletable()
+  }
 }
 
 /** Removes what is left of a session that is deleted. Begun again after a crash, it goes on where it was. */

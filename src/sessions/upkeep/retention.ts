@@ -22,6 +22,8 @@ export interface Retention {
   readonly keep: () => Promise<void>
   /** Deletes the session if its time is over. @returns When to look again. Rejects if it could not be deleted. */
   readonly expire: () => Promise<number | undefined>
+  /** The session is to be off the list in a moment: whatever becomes of its object, the job comes back to delete it. */
+  readonly leave: () => Promise<void>
   /** The job was taken away. */
   readonly end: () => void
   /** It could not be done. @returns When it is tried again: less and less often, also after the object was loaded anew. */
@@ -44,14 +46,16 @@ export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOp
   /** The job is there: its own time takes it away, or the end of the session. */
   let isKept = false
   const nextLookMs = (dueMs: number) => Math.min(dueMs, clock.nowMs() + lookEveryMs)
-  const expiresAtMs = (session: SessionRow) =>
-    session.keepMs === undefined
+  const expiresAtMs = (session: SessionRow) => {
+    if (session.isLeaving) return 0
+    return session.keepMs === undefined
       ? lastUsedMs(parts().store, session) +
-        (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
+          (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
       : session.createdAtMs + session.keepMs
+  }
   /** A session that is there and has the run of the call knows its child. */
-  const isKnownAbove = async ({ lineage }: SessionRow): Promise<boolean> => {
-    if (!lineage) return false
+  const isKnownAbove = async ({ lineage, isLeaving }: SessionRow): Promise<boolean> => {
+    if (!lineage || isLeaving) return false
     const { state } = await sessions.at(lineage.parentSession).spentBy(lineage.parentRun)
     return state !== 'unknown'
   }
@@ -80,6 +84,10 @@ export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOp
       if (await isKnownAbove(session)) return clock.nowMs() + lookEveryMs
       await onExpired()
       return undefined
+    },
+    async leave() {
+      const time = clock.nowMs() + timing.recoverEveryMs
+      await jobs.push({ id: 'retention', fn: 'retention', time })
     },
     end: () => void (isKept = false),
     failed() {

@@ -65,6 +65,8 @@ export interface Upkeep {
   readonly keepGraves: () => void
   /** Without a message: it is over. */
   readonly report: Report
+  /** The session is off the list in a moment: it is deleted, also if its object ends before that. */
+  readonly leaveLater: () => Promise<void>
   /** The object is emptied later, also if it ends before that. */
   readonly vanishLater: () => Promise<void>
   /** The session was deleted, whatever becomes of its timers: one that is left finds nothing to do. Never rejects. */
@@ -142,6 +144,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     rest: () => recovery.rest().catch(() => {}), // its job comes
     settle,
     carry,
+    leaveLater: retention.leave,
     keepGraves,
     begin() {
       recovery.begin()

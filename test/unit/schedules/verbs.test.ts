@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Schedule, ScheduleSpec, ScheduleView } from '../../../src/contracts/schedule.ts'
 import { createKeeper, type KeeperDeps } from '../../../src/schedules/keeper.ts'
 import { createEditVerbs } from '../../../src/schedules/edit.ts'
+import { checkAddress } from '../../../src/outbound/address.ts'
 import { createScheduleRows, type ScheduleStorage } from '../../../src/schedules/rows.ts'
 import { jitterOf } from '../../../src/schedules/slots.ts'
 import { createChangeVerbs } from '../../../src/schedules/verbs.ts'
@@ -14,7 +15,11 @@ const by = { principal: 'ada', trace: '' }
 const asker = { principal: 'ada', key: 'key_2' }
 
 /** An object with one schedule, whose clock is moved by hand; nothing that it asks answers. */
-function open(spec: Partial<ScheduleSpec> = {}, more: Partial<Schedule> = {}) {
+function open(
+  spec: Partial<ScheduleSpec> = {},
+  more: Partial<Schedule> = {},
+  isDevelopment = false,
+) {
   const storage = createPrincipalStorage() as ScheduleStorage // it binds whatever SQLite does
   const rows = createScheduleRows(storage)
   const clock = { at: 0 }
@@ -29,7 +34,8 @@ function open(spec: Partial<ScheduleSpec> = {}, more: Partial<Schedule> = {}) {
   } as unknown as KeeperDeps
   const keeper = createKeeper(rows, storage, deps)
   const nowMs = () => clock.at
-  const parts = { rows, keeper, storage, nowMs, wake: () => {} }
+  const checkUrl = (url: string) => checkAddress(url, { isDevelopment })
+  const parts = { rows, keeper, storage, nowMs, checkUrl, wake: () => {} }
   const change = createChangeVerbs(parts)
   const verbs = { ...change, ...createEditVerbs(parts, change) }
   const { id } = rows.put(scheduleOf(spec, more))
@@ -178,5 +184,43 @@ describe("an agent's schedules", () => {
     expect(await verbs.ofAgent({ agent: 'agt_1', does: 'remove', by })).toEqual({ changed: 1 })
     expect(rows.schedules().map((one) => one.id)).toEqual(['sch_3'])
     expect(rows.schedule(id)).toBeUndefined()
+  })
+})
+
+describe('Y10: a webhook', () => {
+  const to = (url: string) => ({ deliver: { to: 'webhook', url } as const })
+  const adding = ({ verbs, rows, id }: ReturnType<typeof open>, url: string) => {
+    const { owner, spec } = rows.schedule(id)!
+    const schedule = { id: `${id}_2`, owner, asker, spec: { ...spec, ...to(url) } }
+    return () => verbs.add({ schedule, by })
+  }
+  const refused: Error = expect.objectContaining({
+    code: 'request_invalid',
+    param: 'deliver.url',
+  }) as Error
+
+  it.each([
+    'https://127.0.0.1:18951/hook',
+    'https://localhost/hook',
+    'http://localhost:18951/hook',
+    'http://example.com/hook',
+    'https://10.0.0.1/hook',
+    'https://example.com:8443/hook',
+    'https://user:pass@example.com/x',
+  ])('is refused where nothing may ever leave for it: %s', (url) => {
+    const object = open()
+    expect(adding(object, url)).toThrow(refused)
+    expect(() => object.edit(to(url), true)).toThrow(refused)
+    expect(object.rows.schedules()).toHaveLength(1)
+  })
+
+  it('may be of this machine in development, and of nobody else', () => {
+    const object = open({}, {}, true)
+    for (const url of ['http://user:pass@localhost:18951/x', 'https://10.0.0.1/hook'])
+      expect(adding(object, url)).toThrow(refused)
+    expect(object.edit(to('http://127.0.0.1:18951/hook')).spec).toMatchObject(
+      to('http://127.0.0.1:18951/hook'),
+    )
+    expect(adding(object, 'https://localhost:18951/hook')).not.toThrow()
   })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { deleteSession, removeRows } from '../../../src/sessions/upkeep/deletion.ts'
+import { createRetention } from '../../../src/sessions/upkeep/retention.ts'
 import { createEnding } from '../../../src/sessions/upkeep/ending.ts'
 import { createSessionWorld, session } from '../../switches/session-world.ts'
 import type { WorldOptions } from '../../switches/session-world.ts'
@@ -344,5 +345,62 @@ describe('the time of a session', () => {
       const next = await wake().upkeep.onJob('retention')
       expect([ended.length, next === undefined]).toEqual([ends, ends === 1])
     }
+  })
+})
+
+describe('a session that is off the list', () => {
+  /** It is off the list, and before anything else is done the object ends. */
+  async function endsThere() {
+    const world = createSessionWorld(answers)
+    const life = world.wake({ id: session })
+    await life.run()
+    const { unlist } = world.runtime.audit
+    let isOff: () => void = () => {}
+    const off = new Promise<void>((resolve) => (isOff = resolve))
+    Object.assign(world.runtime.audit, {
+      async unlist(...given: Parameters<typeof unlist>) {
+        await unlist(...given)
+        isOff()
+        return new Promise(() => {})
+      },
+    })
+    void deleteSession('operator', life, world.runtime)
+    await off
+    Object.assign(world.runtime.audit, { unlist })
+    return world
+  }
+
+  it('I21: goes also where its object ended before its rows did: nobody would come back for it', async () => {
+    const world = await endsThere()
+    expect(world.listed()).toBeUndefined()
+    const next = world.wake()
+    expect(next.store.session()).toBeDefined()
+    expect(world.timers.get('retention')?.time).toBeLessThanOrEqual(
+      world.clock.nowMs() + world.runtime.timing.recoverEveryMs,
+    )
+    await world.clock.advance(world.runtime.timing.recoverEveryMs)
+    const expiring = createRetention({
+      runtime: world.runtime,
+      jobs: next.timers.jobs,
+      parts: () => next,
+      onExpired: () => deleteSession('operator', next, world.runtime),
+    })
+    expect(await expiring.expire()).toBeUndefined()
+    expect(next.store.session()).toBeUndefined()
+    expect(world.listed()).toBeUndefined()
+  })
+
+  it('is kept where the list could not be reached, as whoever asked is told', async () => {
+    const world = createSessionWorld(answers)
+    const life = world.wake({ id: session })
+    await life.run()
+    Object.assign(world.runtime.audit, { unlist: () => Promise.reject(new Error('away')) })
+    await expect(deleteSession('operator', life, world.runtime)).rejects.toMatchObject({
+      code: 'request_unavailable',
+    })
+    await world.clock.advance(world.runtime.timing.recoverEveryMs)
+    const next = world.wake()
+    expect(await next.upkeep.onJob('retention')).toBeGreaterThan(world.clock.nowMs())
+    expect(next.store.session()).toEqual(expect.not.objectContaining({ isLeaving: true }))
   })
 })

@@ -80,7 +80,7 @@ const webhook = z
   .string()
   .max(1_000)
   .refine(
-    (url) => URL.parse(url)?.protocol === 'https:',
+    (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ''),
     'must be an https address of a public host',
   )
 
