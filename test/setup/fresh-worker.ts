@@ -60,6 +60,10 @@ const left = await env.DB.prepare(
   `SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')
    AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' ORDER BY type DESC`,
 ).all<{ type: string; name: string }>()
-for (const { type, name } of left.results) await env.DB.prepare(`DROP ${type} "${name}"`).run()
+// In one go: rows that refer to each other are gone together.
+await env.DB.batch([
+  env.DB.prepare('PRAGMA defer_foreign_keys = true'),
+  ...left.results.map(({ type, name }) => env.DB.prepare(`DROP ${type} "${name}"`)),
+])
 evaluateAnew(composed)
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS)

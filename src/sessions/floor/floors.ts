@@ -111,6 +111,15 @@ interface Settled {
 export const floorCallsIn = ({ calls }: Pick<TurnRecord, 'calls'>): TurnRecord['calls'] =>
   calls.filter(({ outcome }) => floorChangeOf(outcome))
 
+/** Those of a run, of each turn as it was written last. */
+export function createFloorCalls() {
+  const kept = new Map<number, TurnRecord['calls']>()
+  return {
+    note: (turn: TurnRecord) => void kept.set(turn.turn, floorCallsIn(turn)),
+    before: ({ turn }: TurnRecord) => [...kept].flatMap(([of, calls]) => (of < turn ? calls : [])),
+  }
+}
+
 /** The last turn of a run with what its end makes of the floor. */
 export function withFloor(
   row: RunRow,

@@ -13,7 +13,7 @@ import { toTraceHeaders } from '#contracts/trace.ts'
 import { saidAtBeginning } from '../storage/begun-with.ts'
 import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type BegunChild, type ChildNames, type Children } from '../storage/children.ts'
-import { floorCallsIn, optionsOf, withFloor } from '../floor/floors.ts'
+import { createFloorCalls, optionsOf, withFloor } from '../floor/floors.ts'
 import { withVoice } from '../floor/voice.ts'
 import { fullEvents } from '../log/log-view.ts'
 import { toView } from '../storage/open-pauses.ts'
@@ -24,7 +24,7 @@ import { runBefore } from '../storage/run-order.ts'
 import type { RunBill } from './run-bill.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { Todo } from '../storage/todo.ts'
-import type { RunRow } from '../storage/stored-rows.ts'
+import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import type { Transcript } from '../log/transcript.ts'
 import { createKnownTools } from './known-tools.ts'
@@ -78,11 +78,9 @@ export async function executeRun(
   let published = 0
   let failure: unknown
   let opened: RunBill | undefined
-  const handed = new Map<number, TurnRecord['calls']>()
-  const handedBefore = ({ turn }: TurnRecord) =>
-    [...handed].flatMap(([of, calls]) => (of < turn ? calls : []))
-  const bill = () => (opened ??= options.billOf(store.turns(order)))
   let written: TurnRecord | undefined
+  const handed = createFloorCalls()
+  const bill = () => (opened ??= options.billOf(store.turns(order)))
   const outcome = await runtime.kernel.run(
     {
       run: id,
@@ -113,10 +111,7 @@ export async function executeRun(
       headersOf: (turn, request) =>
         toTraceHeaders({ trace, span: spanIdOf(id, turn, request), link }),
       isWatched,
-      received: (from) =>
-        (row().inbox ?? [])
-          .slice(from)
-          .map(({ message }) => ({ ...message, label: labelOf(message) })),
+      received: (from) => (row().inbox ?? []).slice(from).map(toReceived),
       added: addedTo(options, () => loaded),
       answerTo: (call) => row().answers?.[call],
       mayRaise,
@@ -140,9 +135,8 @@ export async function executeRun(
         review(bill().billed(turns), { limits, rounds: spec.maxRepeats, row: row() }),
       journal: {
         load() {
-          const turns = store.turns(order)
-          loaded = turns
-          for (const turn of turns) handed.set(turn.turn, floorCallsIn(turn))
+          const turns = (loaded = store.turns(order))
+          turns.forEach(handed.note)
           opened = options.billOf(turns)
           // A turn that is taken up again brings what it told before it was parked.
           published = turns.at(-1)?.events.at(-1)?.seq ?? 0
@@ -156,17 +150,13 @@ export async function executeRun(
           if (failure !== undefined) throw failure
           try {
             options.persist()
-            const { turn: last, write } = withFloor(
-              row(),
-              bill().into(turn),
-              options,
-              handedBefore(turn),
-            )
+            const stored = bill().into(turn)
+            const { turn: last, write } = withFloor(row(), stored, options, handed.before(turn))
             written = last
             const { final } = last
             if (final) write(() => options.writeFinal(last, final))
             else store.writeTurn(order, written, notes.begunIn(turn))
-            handed.set(turn.turn, floorCallsIn(turn))
+            handed.note(turn)
             known?.note(turn)
           } catch (error) {
             opened?.undo()
@@ -189,6 +179,11 @@ export async function executeRun(
   const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs, runtime.sha256))
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
 }
+
+const toReceived = ({ message }: InboxItem): InboxItem['message'] => ({
+  ...message,
+  label: labelOf(message),
+})
 
 /** Whose words its readers hear, and who may be asked about its limits. */
 function tellingOf({ row, hub, audience }: ExecutionOptions, toolset: ReadyAgent['toolset']) {
