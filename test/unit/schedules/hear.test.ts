@@ -32,7 +32,7 @@ function open(more: Partial<Parameters<typeof scheduleOf>[1]> = {}, runs = 1_000
   const { nextMs: _, ...schedule } = scheduleOf({ when, daily: { runs } }, { id, ...more })
   rows.put(schedule)
   const parts = { rows, keeper, storage, nowMs, wake: () => {} }
-  const hear = createHear({ ...parts, checkUrl: () => {}, mayBegin: async () => true })
+  const hear = createHear({ ...parts, checkUrl: (url) => new URL(url), mayBegin: async () => true })
   let seq = 0
   const tell = async (event: Partial<Emitted> = {}) => {
     seq += 1
