@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import questions from '../../bench/knowledge/questions.json' with { type: 'json' }
+
+const root = join(import.meta.dirname, '../..')
+
+test('what the benchmark of documents asks is answered where it says, as the pages are now', () => {
+  const gone = questions.filter(
+    ({ document, says }) => !readFileSync(join(root, document), 'utf8').includes(says),
+  )
+  expect(gone).toEqual([])
+})
