@@ -33,10 +33,6 @@ export interface ErasureProgress {
   readonly after: number
   /** In this pass. */
   readonly found: number
-  /** When the last step was taken. */
-  readonly atMs?: number
-  /** A step of this pass came late: something was away, and what was away tells only now what it has. */
-  readonly isLate?: boolean
   /** How many passes in a row had something that could not be done. */
   readonly tries: number
   /** By place, over all passes. */

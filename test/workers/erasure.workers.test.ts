@@ -82,9 +82,7 @@ async function finished(id: string): Promise<Answer> {
   for (let ring = 0; ring < 40; ring += 1) {
     const erasure = await callJson(`/api/operator/erasures/${id}`)
     if (erasure.state === 'done') return erasure
-    await env.DB.prepare('UPDATE erasures SET next_ms = ?1 WHERE next_ms > ?1')
-      .bind(Date.now())
-      .run()
+    await env.DB.prepare('UPDATE erasures SET next_ms = 0 WHERE next_ms > 0').run()
     const object = operatorObject() as unknown as { erase: () => Promise<unknown> }
     await object.erase()
     await runDurableObjectAlarm(operatorObject())

@@ -128,12 +128,11 @@ export function createErasures(parts: ErasureParts): ErasureAdministration & {
 
 /** One step at one place; behind the last place the pass ends. */
 async function step(
-  given: Erasure,
+  erasure: Erasure,
   places: readonly ErasurePlace[],
   nowMs: () => number,
   quietMs: number,
 ): Promise<Erasure> {
-  const erasure = timed(given, nowMs(), quietMs)
   const { progress } = erasure
   const place = places[progress.place]
   if (!place) return passed(erasure, nowMs(), quietMs)
@@ -164,20 +163,12 @@ async function step(
   }
 }
 
-/** Notes when a step is taken, and whether that is late: then another pass follows, for whoever was away meanwhile. */
-function timed(erasure: Erasure, nowMs: number, quietMs: number): Erasure {
-  const { progress, nextMs = nowMs } = erasure
-  const expectedMs = Math.max(nextMs, progress.atMs ?? 0)
-  const isLate = (progress.isLate ?? false) || nowMs - expectedMs > quietMs / 2
-  return { ...erasure, progress: { ...progress, atMs: nowMs, isLate } }
-}
-
-/** Done where nothing was found, nothing went wrong and nothing came late; else there is another pass, and after a failure a later one. */
+/** Done where nothing was found and nothing went wrong; else there is another pass, and after a failure a later one. */
 function passed(erasure: Erasure, nowMs: number, quietMs: number): Erasure {
   const { progress } = erasure
-  const { pass, found, isLate, erased, problems } = progress
+  const { pass, found, erased, problems } = progress
   const hasFailed = Object.keys(problems).length > 0
-  if (found === 0 && !hasFailed && !isLate && pass > 1) {
+  if (found === 0 && !hasFailed && pass > 1) {
     const { nextMs: _done, ...rest } = erasure
     return { ...rest, state: 'done' }
   }

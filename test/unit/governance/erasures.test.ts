@@ -68,18 +68,6 @@ describe('I21: the work of an erasure', () => {
     expect(row().progress.erased).toEqual({ one: 3, two: 1 })
   })
 
-  it('is not done by a pass that came late: what was away tells only now what it has', async () => {
-    const { make, row, pass } = open([placeWith('one', 3)])
-    await make().begin('ann', by, false)
-    await make().work()
-    pass(600_000)
-    expect(await make().work()).toBe(661_000)
-    expect(row()).toMatchObject({ state: 'running', progress: { pass: 3 } })
-    pass(60_000)
-    await make().work()
-    expect(row()).toMatchObject({ state: 'done' })
-  })
-
   it('is not done while a place fails, says so without the name, and holds up no other', async () => {
     let isAway = true
     const failing: ErasurePlace = {
@@ -100,8 +88,6 @@ describe('I21: the work of an erasure', () => {
     expect(row().progress).toMatchObject({ erased: { two: 1 }, tries: 3 })
     isAway = false
     pass(3_600_000)
-    await make().work()
-    pass(60_000)
     await make().work()
     expect(row()).toMatchObject({ state: 'done', progress: { problems: {} } })
   })
