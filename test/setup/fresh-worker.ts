@@ -48,12 +48,13 @@ vi.restoreAllMocks()
 vi.unstubAllGlobals()
 vi.useRealTimers()
 await reset()
-// On a busy machine the operator's object, which all files share by its name, was seen to outlive that with its incidents.
+// On a busy machine objects that all files share by their names were seen to outlive that: the operator's with its
+// incidents, the deployment's memory with its documents and the keys of them.
 const principals = env.PRINCIPAL as unknown as DurableObjectNamespace
-await runInDurableObject(
-  principals.getByName(sha256('9:principal8:operator')),
-  (_instance, { storage }) => storage.deleteAll(),
-)
+for (const shared of ['9:principal8:operator', '6:memory10:deployment'])
+  await runInDurableObject(principals.getByName(sha256(shared)), (_instance, { storage }) =>
+    storage.deleteAll(),
+  )
 await abortAllDurableObjects()
 // `reset` deletes objects; a database may outlive it.
 const left = await env.DB.prepare(
