@@ -13,12 +13,12 @@ import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SubmitAs } from '#contracts/submit-as.ts'
 import type { MoreTools, ToolEntry, Toolset } from '#contracts/tool.ts'
-import type { AgentSpec } from '#contracts/agent.ts'
 import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from './agent-spec.ts'
 import type { BuildToolset } from './build-toolset.ts'
 import { createCodeMode, type CodeOf } from './code-mode.ts'
 import { connectCode } from './code-reach.ts'
 import { orchestratorDescriptor, orchestratorId, registerOrchestrator } from './orchestrator.ts'
+import { narrowReadingOf, toManifestToolset } from './manifest-toolset.ts'
 import { offersOf, toListed } from './offers.ts'
 import { createLoader, type LoadAgent, type PinningDeps } from './pinned-agent.ts'
 import { personaFor, type PersonaDeps } from './personas.ts'
@@ -231,21 +231,10 @@ function prepareAgent(
   const { entries, unknown } = resolveUsesTools(uses, withServers(owners, deps), disallowed)
   reportUnknown(source.manifest.id, unknown, problems)
   const spec = toAgentSpec(source, deps.prompts)
-  const toolset = deps.createToolset(entries, {
-    core: 'without-core-tools',
-    isPinned: () => true,
-    code: deps.codeOf(source.manifest.id, source.agent),
-    narrowReading: narrowReadingOf(spec, deps),
-    emitsSkills: source.agent.allow_skill_emission,
-  })
+  const toolset = toManifestToolset(spec, source.agent, entries, deps)
   report(source.manifest.id, toolset, problems)
   return createLoader(spec, toolset, deps)
 }
-
-const narrowReadingOf = (
-  { id, model }: Pick<AgentSpec, 'id' | 'model'>,
-  { readsNarrowly }: AgentDirectoryDeps,
-) => (readsNarrowly?.(id) ? { model } : undefined)
 
 function prepareOrchestrator(owners: readonly Owner[], deps: Given, problems: PluginProblem[]) {
   const { servers = [], orchestratorUsesTools, prompts, count } = deps

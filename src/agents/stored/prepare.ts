@@ -8,6 +8,7 @@ import { isMatchOfAny } from '#contracts/tool-policy.ts'
 import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from '../agent-spec.ts'
 import type { BuildToolset } from '../build-toolset.ts'
 import type { CodeOf } from '../code-mode.ts'
+import { toManifestToolset } from '../manifest-toolset.ts'
 import { personaFor, type PersonaDeps } from '../personas.ts'
 import { createLoader, type PinningDeps } from '../pinned-agent.ts'
 import { createSubAgentEntry, type SubAgentOptions } from '../sub-agent-tool.ts'
@@ -97,23 +98,14 @@ export function createStoredWiring(
       const isWithheld = (entry: ToolEntry) =>
         isGated(entry) && !stored.granted.includes(entry.tool.name)
       const spec = toAgentSpec(source, deps.prompts)
-      const { id, model } = spec
-      const toolset = deps.createToolset(
-        entries.filter((entry) => !isWithheld(entry)),
-        {
-          core: 'without-core-tools',
-          isPinned: () => true,
-          code: deps.codeOf(id, agent),
-          narrowReading: deps.readsNarrowly?.(id) ? { model } : undefined,
-          emitsSkills: agent.allow_skill_emission,
-        },
-      )
+      const granted = entries.filter((entry) => !isWithheld(entry))
+      const toolset = toManifestToolset(spec, agent, granted, deps)
       const load = createLoader(spec, toolset, deps)
       return {
         unknown,
         withheld: entries.filter(isWithheld).map(({ tool }) => tool.name),
         async load(options, use) {
-          await personaFor(id, { asked: options.persona, otherwise: undefined }, deps)
+          await personaFor(spec.id, { asked: options.persona, otherwise: undefined }, deps)
           const ready = load(options, use)
           return { ...ready, toolset: deps.withOutside(ready.toolset, options) }
         },

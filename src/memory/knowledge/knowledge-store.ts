@@ -6,7 +6,7 @@ import type {
   KnowledgeRequest,
   KnowledgeStore,
 } from '#contracts/knowledge.ts'
-import { isIn, type NoteStoreDeps } from '../long-term/note-book.ts'
+import { isIn, oneChangeAtATime, type NoteStoreDeps } from '../long-term/note-book.ts'
 import type { NoteStorage } from '../long-term/note-rows.ts'
 import { statsOf } from '../long-term/note-stats.ts'
 import { createDocumentBook, type PassageBody } from './document-book.ts'
@@ -24,20 +24,14 @@ export function createKnowledgeStore(
   const { book, rows, open, passagesOf } = documents
 
   async function search({ places, query, limit }: Asked<'search'>): Promise<KnowledgeAnswer> {
-    // Looking for what was never kept makes no key.
-    if (!book.rows.key()) return { passages: [] }
-    const { hash } = await book.key.open()
-    const hashes = [...deps.queryTerms(query).keys()].map(hash)
-    const hits = book.index().search(hashes, isIn(places), limit)
-    const scores = new Map(hits.map(({ note, score }) => [note.id, score]))
-    const found = await book.readAll(hits.map(({ note }) => note))
+    const found = await book.search(query, places, limit)
     const ids = [...new Set(found.map((one) => one.document))]
     const kept = ids.flatMap((id) => rows.get(id) ?? [])
     const known = new Map((await Promise.all(kept.map(open))).map((one) => [one.id, one]))
     return {
       passages: found.flatMap((one): FoundPassage | [] => {
         const document = known.get(one.document)
-        return document ? toFound(one, document, scores.get(one.id)!) : []
+        return document ? toFound(one, document, one.score) : []
       }),
     }
   }
@@ -99,14 +93,7 @@ export function createKnowledgeStore(
     }
   }
 
-  // One change after the other: between looking for a document and writing it there are waits.
-  let changes: Promise<unknown> = Promise.resolve()
-  return (request) => {
-    if (!['put', 'forget', 'forgetWriter', 'reseal'].includes(request.verb)) return answer(request)
-    const next = changes.then(() => answer(request))
-    changes = next.catch(() => undefined)
-    return next
-  }
+  return oneChangeAtATime(answer, ['put', 'forget', 'forgetWriter', 'reseal'])
 }
 
 function toFound(

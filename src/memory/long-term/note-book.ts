@@ -45,6 +45,12 @@ export interface NoteBook<B extends Body = NoteBody> {
   /** Undefined for one that was forgotten meanwhile. */
   readonly read: (note: IndexedNote) => Promise<Kept<B> | undefined>
   readonly readAll: (notes: readonly IndexedNote[]) => Promise<readonly Kept<B>[]>
+  /** The best of these places, with how well they fit, best first. Looking for what was never kept makes no key. */
+  readonly search: (
+    query: string,
+    places: readonly NotePlace[] | undefined,
+    limit: number,
+  ) => Promise<readonly (Kept<B> & { readonly score: number })[]>
   /** All or none, in the place of those that go, and whatever else belongs to the same change. */
   readonly write: (
     notes: readonly Written<B>[],
@@ -100,13 +106,25 @@ export function createNoteBook<B extends Body>(
     return gone.size
   }
 
+  const readAll = async (notes: readonly IndexedNote[]) =>
+    (await Promise.all(notes.map(read))).flatMap((note) => note ?? [])
+
   return {
     rows,
     key,
     index,
     read,
     remove,
-    readAll: async (notes) => (await Promise.all(notes.map(read))).flatMap((note) => note ?? []),
+    readAll,
+    async search(query, places, limit) {
+      if (!rows.key()) return []
+      const { hash } = await key.open()
+      const hashes = [...deps.queryTerms(query).keys()].map(hash)
+      const hits = index().search(hashes, isIn(places), limit)
+      const scores = new Map(hits.map(({ note, score }) => [note.id, score]))
+      const found = await readAll(hits.map(({ note }) => note))
+      return found.map((one) => ({ ...one, score: scores.get(one.id)! }))
+    },
     async write(notes, gone = [], also) {
       const { hash, seal } = await key.open()
       const sealed = await Promise.all(
@@ -139,6 +157,20 @@ export function createNoteBook<B extends Body>(
       ]
       return remove(gone.map(({ id }) => id))
     },
+  }
+}
+
+/** Answers requests; those that change something one after the other: between looking and writing there are waits. */
+export function oneChangeAtATime<Request extends { readonly verb: string }, Answer>(
+  answer: (request: Request) => Promise<Answer>,
+  changing: readonly Request['verb'][],
+): (request: Request) => Promise<Answer> {
+  let changes: Promise<unknown> = Promise.resolve()
+  return (request) => {
+    if (!changing.includes(request.verb)) return answer(request)
+    const next = changes.then(() => answer(request))
+    changes = next.catch(() => undefined)
+    return next
   }
 }
 

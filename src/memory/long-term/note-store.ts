@@ -6,6 +6,7 @@ import { checkNote } from './check-note.ts'
 import {
   createNoteBook,
   isIn,
+  oneChangeAtATime,
   type NoteBody,
   type NoteBook,
   type NoteStoreDeps,
@@ -39,7 +40,7 @@ export function createNoteStore(
       case 'add':
         return addNotes(request, book, deps)
       case 'search':
-        return search(request)
+        return { notes: await book.search(request.query, request.places, request.limit) }
       case 'list':
         return list(request)
       case 'get':
@@ -55,17 +56,6 @@ export function createNoteStore(
       case 'reseal':
         return { key: await book.key.reseal() }
     }
-  }
-
-  async function search({ places, query, limit }: Asked<'search'>): Promise<MemoryAnswer> {
-    // Looking for what was never kept makes no key.
-    if (!book.rows.key()) return { notes: [] }
-    const { hash } = await book.key.open()
-    const hashes = [...deps.queryTerms(query).keys()].map(hash)
-    const hits = book.index().search(hashes, isIn(places), limit)
-    const scores = new Map(hits.map(({ note, score }) => [note.id, score]))
-    const notes = await book.readAll(hits.map(({ note }) => note))
-    return { notes: notes.map((note) => ({ ...note, score: scores.get(note.id)! })) }
   }
 
   /** Newest first, by when it was written first: a page after another sees no note twice. */
@@ -97,14 +87,7 @@ export function createNoteStore(
     return { forgotten: book.remove(theirs.map(({ id }) => id)) }
   }
 
-  // One change after the other: between looking for a note like it and writing there are waits.
-  let changes: Promise<unknown> = Promise.resolve()
-  return (request) => {
-    if (!changing.includes(request.verb)) return answer(request)
-    const next = changes.then(() => answer(request))
-    changes = next.catch(() => undefined)
-    return next
-  }
+  return oneChangeAtATime(answer, changing)
 }
 
 function forget({ ids, session, places }: Asked<'forget'>, book: NoteBook): MemoryAnswer {
