@@ -5,6 +5,7 @@ import { readAgentFolder, type AgentBody } from './agent-folder.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
 import { confirm } from './confirm.ts'
 import { short, shown, time } from './text.ts'
+import { toNumber } from './to-number.ts'
 import { UsageError } from './usage.ts'
 
 type Agent = Reply<'GET /api/agents'>['agents'][number]
@@ -69,11 +70,6 @@ async function diff({
   const query = { from, ...(newer !== undefined && { to: newer }) }
   const lines = await request('GET /api/agents/:agent/diff', { params: { agent }, query })
   print(lines, shown(diffText(lines)))
-}
-
-function toNumber(name: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new UsageError(`${name} is a whole number, not ${short(text, 40)}.`)
 }
 
 async function rollback({

@@ -3,6 +3,7 @@ import type { Request } from '../../src/client/client.ts'
 import type { JsonObject } from '../../src/contracts/json.ts'
 import { dryRun, type Options, type ValuesOf } from './command.ts'
 import { short } from './text.ts'
+import { toNumber } from './to-number.ts'
 import { UsageError } from './usage.ts'
 
 export const ownOptions = {
@@ -48,14 +49,9 @@ function whenIn({ cron, zone, every, hours, at = [] }: Values): Body['when'] {
   if (cron !== undefined) return { cron, ...timeZone }
   if (every !== undefined) {
     const within = hours === undefined ? {} : { hours, ...timeZone }
-    return { everyMinutes: toNumber('every', every), ...within }
+    return { everyMinutes: toNumber('--every', every), ...within }
   }
   return at.length > 0 ? { at: [...at] } : undefined
-}
-
-export function toNumber(name: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new UsageError(`--${name} is a whole number, not ${short(text, 40)}.`)
 }
 
 function toDollars(name: string, text: string): number {
@@ -108,13 +104,13 @@ export function bodyOf(task: string | undefined, values: Values) {
     // What these may be, the server says.
     ...(catchUp !== undefined && { catchUp: catchUp as 'once' }),
     ...(overlap !== undefined && { overlap: overlap as 'skip' }),
-    ...(notAfter !== undefined && { notAfterMinutes: toNumber('not-after', notAfter) }),
-    ...(jitter !== undefined && { jitterSeconds: toNumber('jitter', jitter) }),
-    ...(failures !== undefined && { stopAfterFailures: toNumber('failures', failures) }),
+    ...(notAfter !== undefined && { notAfterMinutes: toNumber('--not-after', notAfter) }),
+    ...(jitter !== undefined && { jitterSeconds: toNumber('--jitter', jitter) }),
+    ...(failures !== undefined && { stopAfterFailures: toNumber('--failures', failures) }),
     ...([runs, tokens, cost].some((one) => one !== undefined) && {
       daily: {
-        ...(runs !== undefined && { runs: toNumber('daily-runs', runs) }),
-        ...(tokens !== undefined && { tokens: toNumber('daily-tokens', tokens) }),
+        ...(runs !== undefined && { runs: toNumber('--daily-runs', runs) }),
+        ...(tokens !== undefined && { tokens: toNumber('--daily-tokens', tokens) }),
         ...(cost !== undefined && { costUsd: toDollars('daily-cost', cost) }),
       },
     }),
@@ -123,3 +119,12 @@ export function bodyOf(task: string | undefined, values: Values) {
     ...(values['dry-run'] && { dryRun: true }),
   }
 }
+
+/** Of lists, and of what may be paused; subscriptions are listed and paused alike. */
+export const listOptions = {
+  principal: { type: 'string', value: 'name', about: "another's; for operators and auditors" },
+  all: { type: 'boolean', about: "everybody's; for operators and auditors" },
+} as const satisfies Options
+export const pauseOptions = {
+  reason: { type: 'string', value: 'text', about: 'told to whoever looks' },
+} as const satisfies Options

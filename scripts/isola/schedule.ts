@@ -1,9 +1,10 @@
 // isola schedule …: work that begins by the clock.
 import type { Request } from '../../src/client/client.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
-import { bodyOf, ownOptions, toNumber, type Body } from './schedule-body.ts'
+import { bodyOf, listOptions, ownOptions, pauseOptions, type Body } from './schedule-body.ts'
 import { described, rowOf, slotsOf, whenOf } from './schedule-text.ts'
 import { short, table, time } from './text.ts'
+import { toNumber } from './to-number.ts'
 import { UsageError } from './usage.ts'
 
 type Change = Request<'POST /api/schedules/:id'>['body']
@@ -71,7 +72,7 @@ async function history({
   request,
   print,
 }: Context<ValuesOf<typeof historyOptions>, [string]>) {
-  const query = limit === undefined ? {} : { limit: toNumber('limit', limit) }
+  const query = limit === undefined ? {} : { limit: toNumber('--limit', limit) }
   const answer = await request('GET /api/schedules/:id/history', { params: { id }, query })
   const head = ['slot', 'state', 'told', 'tokens', 'what came of it']
   const text = answer.slots.length > 0 ? table([head, ...answer.slots.map(rowOf)]) : 'No slot yet.'
@@ -150,15 +151,8 @@ const editOptions = {
   without: { type: 'string', multiple: true, value: 'check|not-after|limits' },
   ...ownOptions,
 } as const satisfies Options
-const listOptions = {
-  principal: { type: 'string', value: 'name', about: "another's; for operators and auditors" },
-  all: { type: 'boolean', about: "everybody's; for operators and auditors" },
-} as const satisfies Options
 const historyOptions = {
   limit: { type: 'string', value: 'n', about: '1 to 500' },
-} as const satisfies Options
-const pauseOptions = {
-  reason: { type: 'string', value: 'text', about: 'told to whoever looks' },
 } as const satisfies Options
 
 export default {

@@ -1,17 +1,14 @@
 // isola subscription …: work that events begin.
 import type { Reply, Request } from '../../src/client/client.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { listOptions, pauseOptions } from './schedule-body.ts'
 import { dollars, short, table, time } from './text.ts'
+import { toNumber } from './to-number.ts'
 import { UsageError } from './usage.ts'
 
 type Body = Request<'POST /api/subscriptions'>['body']
 type Subscription = Reply<'GET /api/subscriptions/:id'>
 type Firing = Reply<'GET /api/subscriptions/:id/history'>['firings'][number]
-
-function toNumber(name: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new UsageError(`--${name} is a whole number, not ${short(text, 40)}.`)
-}
 
 /** `field=value`, where numbers and yes or no are written as they are in JSON. */
 function whereIn(pairs: readonly string[]): Body['where'] {
@@ -36,9 +33,9 @@ function bodyOf([event, task]: [string, string], values: ValuesOf<typeof addOpti
     ...Object.fromEntries(given),
     ...(where && { where: whereIn(where) }),
     ...(everybody && { of: 'everybody' as const }),
-    ...(ttl !== undefined && { ttlMinutes: toNumber('ttl', ttl) }),
-    ...(depth !== undefined && { maxDepth: toNumber('depth', depth) }),
-    ...(runs !== undefined && { daily: { runs: toNumber('daily-runs', runs) } }),
+    ...(ttl !== undefined && { ttlMinutes: toNumber('--ttl', ttl) }),
+    ...(depth !== undefined && { maxDepth: toNumber('--depth', depth) }),
+    ...(runs !== undefined && { daily: { runs: toNumber('--daily-runs', runs) } }),
     // What it may be, the server says.
     ...(deliver !== undefined && { deliver: { to: deliver as 'none' } }),
     ...(values['dry-run'] && { dryRun: true }),
@@ -108,7 +105,7 @@ async function history({
   print,
 }: Context<ValuesOf<typeof historyOptions>, [string]>) {
   const query = {
-    ...(limit !== undefined && { limit: toNumber('limit', limit) }),
+    ...(limit !== undefined && { limit: toNumber('--limit', limit) }),
     ...(dead && { state: 'failed' as const }),
   }
   const answer = await request('GET /api/subscriptions/:id/history', { params: { id }, query })
@@ -165,16 +162,9 @@ const addOptions = {
   deliver: { type: 'string', value: 'where', about: 'none, or principal (your notices)' },
   ...dryRun,
 } as const satisfies Options
-const listOptions = {
-  principal: { type: 'string', value: 'name', about: "another's; for operators and auditors" },
-  all: { type: 'boolean', about: "everybody's; for operators and auditors" },
-} as const satisfies Options
 const historyOptions = {
   limit: { type: 'string', value: 'n', about: '1 to 500' },
   dead: { type: 'boolean', about: 'only what was given up' },
-} as const satisfies Options
-const pauseOptions = {
-  reason: { type: 'string', value: 'text', about: 'told to whoever looks' },
 } as const satisfies Options
 
 export default {
