@@ -33,7 +33,41 @@ const ask =
   }
 
 const register: Plugin = () => ({
-  tools: { look: ask('GET'), put: ask('POST'), post: ask('POST'), late: ask('GET') },
+  tools: {
+    look: ask('GET'),
+    put: ask('POST'),
+    post: ask('POST'),
+    late: ask('GET'),
+    ask: async (_input, { request }) => ({ ...(await request.elicit(form)) }),
+  },
+})
+
+const form = {
+  message: 'Go on?',
+  schema: { type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] },
+}
+
+/** Chooses what of a long conversation stays, where a message asks for it by this word; else it chooses nothing. */
+const chooseMark = 'CHOOSE'
+
+interface Shown {
+  readonly step: number
+  readonly pinned?: string
+  readonly messages: readonly { readonly text: string }[]
+}
+
+const registerChooser: Plugin = () => ({
+  providers: {
+    async context({ steps }) {
+      const shown = steps as readonly Shown[]
+      const isMeant = shown.some(({ messages }) =>
+        messages.some(({ text }) => text.includes(chooseMark)),
+      )
+      if (!isMeant) return {}
+      const old = shown.filter(({ pinned }) => pinned === undefined)
+      return { summarize: old.map(({ step }) => step), summary: 'What was said before.' }
+    },
+  },
 })
 
 /** Makes the calls it is told one after the other, then asks a model. */
@@ -62,9 +96,10 @@ export const effectPlugins: readonly BundledPlugin[] = [
           tool('put', { idempotentHint: true }),
           tool('post', {}),
           tool('late', { readOnlyHint: true }, 400),
+          tool('ask', { readOnlyHint: true }),
         ],
       },
-      grants: { network },
+      grants: { network, request: ['elicit'] },
     },
     files: {},
     hash: 'e'.repeat(64),
@@ -88,6 +123,57 @@ export const effectPlugins: readonly BundledPlugin[] = [
     },
     files: { 'prompt.md': 'You help.' },
     hash: 'f'.repeat(64),
+  },
+  {
+    manifest: {
+      ...common,
+      id: 'support',
+      name: 'Support',
+      description: 'Takes a conversation over.',
+      depends_on: ['effects', 'http', 'kv'],
+      agent: {
+        integration_mode: 'handoff',
+        model: 'openai/scripted',
+        instructions: 'prompt.md',
+        uses_tools: ['effects', 'http', 'kv'],
+        parameters: { max_output_tokens: 200 },
+        handoff: { timeout_ms: 1_500 },
+      },
+    },
+    files: { 'prompt.md': 'You support.' },
+    hash: 'a'.repeat(64),
+  },
+  {
+    manifest: {
+      ...common,
+      id: 'keeper',
+      name: 'Keeper',
+      description: 'Keeps what was said.',
+      depends_on: ['effects', 'http', 'kv'],
+      agent: {
+        integration_mode: 'tool',
+        model: 'openai/scripted',
+        instructions: 'prompt.md',
+        uses_tools: ['effects', 'http', 'kv'],
+        parameters: { max_output_tokens: 200 },
+        memory: { scope: ['agent'], hydrate: 'recent', write: 'turns' },
+      },
+    },
+    files: { 'prompt.md': 'You keep.' },
+    hash: 'c'.repeat(64),
+  },
+  {
+    manifest: {
+      ...common,
+      id: 'chooser',
+      name: 'Chooser',
+      description: 'Chooses what of a long conversation a model reads.',
+      entrypoint: 'main.ts',
+      contributes: { providers: ['context'] },
+    },
+    files: {},
+    hash: 'd'.repeat(64),
+    register: registerChooser,
   },
   {
     manifest: {

@@ -164,8 +164,11 @@ function judgeSubmissions(trial, tree) {
   }
   const names = new Set(trial.accepted.map(({ name }) => name))
   const begun = tree.runs.flatMap(({ begunBy: by }) => (by ? [`${by.run} ${by.call}`] : []))
+  // The end of a handoff is noted in a run of its own where no message of the user brings it.
+  const noted = trial.world.audit.of(trial.session).filter(({ type }) => type === 'floor_ended')
   const asked = tree.runs.length - begun.length
-  if (asked > names.size) trial.problem('doubled', `${asked} runs of ${names.size} submissions`)
+  const most = names.size + trial.unanswered() + noted.length
+  if (asked > most) trial.problem('doubled', `${asked} runs of ${names.size} submissions`)
   trial.outcomeRuns = new Set(begun).size
   if (begun.length > trial.outcomeRuns)
     trial.problem('doubled', `${begun.length} runs of ${trial.outcomeRuns} outcomes`)
@@ -254,7 +257,7 @@ export async function readLog(trial, session) {
   const sinceMs = Date.now()
   for (;;) {
     try {
-      const response = await trial.world.request(`/api/sessions/${session}/events?follow=false`)
+      const response = await trial.request(`/api/sessions/${session}/events?follow=false`)
       const text = await response.text()
       if (response.ok && !text.includes('event: error')) return eventsIn(text)
     } catch {

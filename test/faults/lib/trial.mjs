@@ -1,4 +1,5 @@
 // One session's story under faults: what a careful client does (it retries with the same key) and what it was told.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { sleep } from './world.mjs'
 import { taskOf } from './upstream.mjs'
 
@@ -22,13 +23,21 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
   const problems = []
   let isDeleted = false
   let evictions = 0
+  /** Calls that a client without an idempotency key sent and had no answer to. */
+  let unanswered = 0
+  /** Of the session's owner; the operator's while there is none. */
+  let key
   const deadline = () => Math.max(lastFaultMs(), world.lastShakenMs()) + terminalWithinMs
   const isLate = (sinceMs) => Date.now() > Math.max(deadline(), sinceMs + terminalWithinMs)
 
   const problem = (kind, what) => void problems.push({ kind, what })
 
-  /** Asks until there is an answer that is not "try again". */
-  const call = async (path, options = {}) => {
+  const asOwner = (options = {}) =>
+    key ? { ...options, headers: { authorization: `Bearer ${key}`, ...options.headers } } : options
+
+  /** Asks as the session's owner until there is an answer that is not "try again". */
+  const call = (path, options) => callAs(path, asOwner(options))
+  const callAs = async (path, options = {}) => {
     const sinceMs = Date.now()
     for (;;) {
       const answer = await attempt(path, options)
@@ -74,7 +83,7 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
     })
     // It may have expired while a fault kept us from saying it.
     if (status !== 200 && status !== 404 && status !== 409)
-      problem('lost', `decision on ${waiting} answered ${status} ${body?.error?.code}`)
+      problem('lost', `decision on ${waiting} answered ${status} ${body?.error?.message}`)
   }
 
   const trial = {
@@ -90,8 +99,22 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
     world,
     task: taskOf,
     pause: sleep,
+    /** One request of the session's owner, tried once. */
+    request: (path, options) => world.request(path, asOwner(options)),
+    /** What only an operator may ask. */
+    asOperator: callAs,
+    /** From now on a user of its own asks: its key is registered, looked up and may be revoked. */
+    async signIn(more = {}) {
+      const principal = principalOf(session)
+      const json = { principal, role: 'user', ...more }
+      const { status, body } = await callAs('/api/operator/keys', { json })
+      if (status !== 201) return problem('lost', `a new key answered ${status}`)
+      key = body.key
+    },
+    principal: principalOf(session),
     isDeleted: () => isDeleted,
     evictions: () => evictions,
+    unanswered: () => unanswered,
     /** Address of an effect, counted under this session and name. */
     effect(mode, name, ms) {
       if (mode !== 'look') effects.add(name)
@@ -129,7 +152,7 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
       const task = taskOf({ name, ...plan })
       const sinceMs = Date.now()
       for (;;) {
-        const { run, isWhole } = await chatOnce(world, { name, task, session, leaveAfterMs })
+        const { run, isWhole } = await chatOnce(trial, { name, task, session, leaveAfterMs })
         if (run) accept({ name, run, task })
         if (isWhole) return run
         if (isLate(sinceMs)) throw new Error(`no answer to chat ${name} in time`)
@@ -143,6 +166,86 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
     async cancel(run) {
       const { status } = await call(path(`/runs/${run}/cancel`), { json: {} })
       if (status !== 200) problem('lost', `cancel of ${run} answered ${status}`)
+    },
+    async changeLimits(run, limits, { isOperator = false } = {}) {
+      const ask = isOperator ? callAs : call
+      const { status, body } = await ask(path(`/runs/${run}/limits`), { json: limits })
+      // A fault may have kept us from asking before the run was over.
+      if (status !== 200 && status !== 409)
+        problem('lost', `new limits of ${run} answered ${status} ${body?.error?.message}`)
+    },
+    async change(fields) {
+      const { status, body } = await call(path(), { json: fields })
+      if (status !== 200) problem('lost', `a change of the session answered ${status} ${JSON.stringify(body)}`)
+    },
+    /** Takes the conversation back; a fault may have ended the handoff, or kept it from beginning. */
+    async reclaim() {
+      const { status } = await call(path('/reclaim'), { json: {} })
+      if (status !== 200 && status !== 409) problem('lost', `reclaim answered ${status}`)
+    },
+    async subscribe(subscription) {
+      const { status, body } = await call('/api/subscriptions', { json: subscription })
+      if (status !== 201) problem('lost', `a subscription answered ${status} ${body?.error?.message}`)
+    },
+    /** What fills the window of the next call, and less of it: there may be nothing to compact. */
+    async compact(request = {}) {
+      await trial.read('/context')
+      const { status, body } = await call(path('/compact'), {
+        json: request,
+        headers: { 'idempotency-key': 'compact' },
+      })
+      if (status === 200) accept({ name: 'compact', run: body.run })
+      else if (status !== 409)
+        problem('lost', `compact answered ${status} ${body?.error?.message}`)
+    },
+    /** An MCP client of 2026-07-28, which answers each form it is asked; it has no key by which to ask again. */
+    async callMcp(name, plan) {
+      const task = taskOf({ name, ...plan })
+      const client = new Client(
+        { name: 'faults', version: '1' },
+        { versionNegotiation: { mode: 'auto' }, capabilities: { elicitation: {} } },
+      )
+      client.setRequestHandler('elicitation/create', async () => {
+        return { action: 'accept', content: { answer: 'yes' } }
+      })
+      unanswered += 1
+      try {
+        const fetch = (url, init) => trial.request(new URL(url).pathname, { raw: init })
+        await client.connect(new StreamableHTTPClientTransport(new URL('http://isola/mcp'), { fetch }))
+        const input = { task, session }
+        const { structuredContent } = await client.callTool({ name: 'orchestrator', arguments: input })
+        if (!structuredContent?.run) return
+        unanswered -= 1
+        accept({ name, run: structuredContent.run, task })
+      } catch {
+        // cut, or refused while a fault was dealt with
+      } finally {
+        await client.close().catch(() => {})
+      }
+    },
+    /** A chat client that runs its own tools: the call goes out, its result comes with the next request. */
+    async chatWithTools(name, plan, tools) {
+      const task = taskOf({ name, ...plan })
+      const asked = [{ role: 'user', content: task }]
+      const first = await ask(name, asked)
+      const said = first?.choices[0].message
+      if (!said?.tool_calls) return
+      const results = said.tool_calls.map(({ id }) => {
+        return { role: 'tool', tool_call_id: id, content: 'blue' }
+      })
+      await ask(`${name} answered`, [...asked, said, ...results])
+
+      async function ask(key, messages) {
+        const sinceMs = Date.now()
+        while (!isLate(sinceMs)) {
+          const { status, run, body } = await chatWhole(trial, { key, messages, tools, session })
+          if (run) accept({ name, run, task })
+          if (status === 200) return body
+          if (status >= 400 && status < 500 && status !== 429) return undefined
+          await sleep(retryEveryMs)
+        }
+        throw new Error(`no answer to chat ${key} in time`)
+      }
     },
     /** Another message for a run at work. @returns Whether it came in time. */
     async steer(run, name, text) {
@@ -199,7 +302,7 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
     },
     /** A chat call that names no session, asked once, and gone by itself some time later. */
     async chatOnceAndForget(name, plan) {
-      await chatOnce(world, { name, task: taskOf({ name, ...plan }), session, isStateless: true })
+      await chatOnce(trial, { name, task: taskOf({ name, ...plan }), session, isStateless: true })
       const sinceMs = Date.now()
       while ((await call(path())).status !== 404) {
         if (isLate(sinceMs)) return problem('stuck', 'the session nobody named is still there')
@@ -219,7 +322,7 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
         await sleep(pollEveryMs)
       }
     },
-    follow: () => readers.push(followEvents(world, path('/events'))),
+    follow: () => readers.push(followEvents(trial, path('/events'))),
     /** What the day's ledger does now and then with a run that has not settled. */
     askBack: (run) => world.control(`spent?session=${session}`, run),
     /** Another object does not answer for this session for a while. */
@@ -234,13 +337,29 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
   return trial
 }
 
+/** One answer in one piece. */
+async function chatWhole(trial, { key, messages, tools, session }) {
+  try {
+    const response = await trial.request('/v1/chat/completions', {
+      json: { model: 'orchestrator', messages, tools },
+      headers: { 'x-isola-session': session, 'idempotency-key': key },
+    })
+    const run = response.headers.get('x-isola-run')
+    return { status: response.status, run, body: await response.json() }
+  } catch {
+    return { status: 0 }
+  }
+}
+
+const principalOf = (session) => `user.${session.toLowerCase()}`
+
 /** @returns The run's id once it was acknowledged; `isWhole` if the stream ended as it should, or was left on purpose. */
-async function chatOnce(world, { name, task, session, leaveAfterMs, isStateless = false }) {
+async function chatOnce(trial, { name, task, session, leaveAfterMs, isStateless = false }) {
   const leaving = new AbortController()
   let timer
   let run
   try {
-    const response = await world.request('/v1/chat/completions', {
+    const response = await trial.request('/v1/chat/completions', {
       json: { model: 'orchestrator', stream: true, messages: [{ role: 'user', content: task }] },
       // The harness names a session that the client does not.
       headers: isStateless
@@ -262,7 +381,7 @@ async function chatOnce(world, { name, task, session, leaveAfterMs, isStateless 
 }
 
 /** A reader that comes back with its cursor whenever its stream ends, until it is told to stop. */
-function followEvents(world, path) {
+function followEvents(trial, path) {
   const seen = []
   const faults = []
   const stopped = new AbortController()
@@ -276,7 +395,7 @@ function followEvents(world, path) {
   }
   const readOnce = async () => {
     const headers = last > 0 ? { 'last-event-id': String(last) } : {}
-    const response = await world.request(path, { headers, signal: stopped.signal })
+    const response = await trial.request(path, { headers, signal: stopped.signal })
     if (response.status !== 200) return void (await response.body?.cancel())
     let rest = ''
     const decoder = new TextDecoder()

@@ -56,7 +56,7 @@ export function watched<T extends ObjectClass>(Base: T, className: string): T {
       value(this: Scoped, ...args: unknown[]) {
         // The other classes' objects belong to no session.
         if (className === 'Session') learn(this.faultScope, args)
-        refuse(name, args)
+        refuse(name, args, this.faultScope)
         return scopes.run(this.faultScope, () => callBase(Base, this, name, args))
       },
     })
@@ -105,7 +105,10 @@ function wrapOwn(self: Scoped, name: string): void {
   })
 }
 
-/** A method that fails for one session, from its `skip`-th call on and so many times: another object that is not well. */
+/**
+ * A method that fails for one session, from its `skip`-th call on and so many times: another object that is not well, or
+ * the session's own.
+ */
 interface Refusal {
   readonly method: string
   skip: number
@@ -114,9 +117,10 @@ interface Refusal {
 
 const refusals = new Map<string, Refusal>()
 
-function refuse(method: string, args: readonly unknown[]): void {
-  for (const value of args) {
-    const refusal = refusals.get((value as { session?: string } | undefined)?.session ?? '')
+function refuse(method: string, args: readonly unknown[], { tree, isChild }: Scope): void {
+  const named = args.map((value) => (value as { session?: string } | undefined)?.session)
+  for (const session of new Set([...named, isChild ? undefined : tree])) {
+    const refusal = refusals.get(session ?? '')
     if (refusal?.method !== method) continue
     if (refusal.skip > 0) refusal.skip -= 1
     else if (refusal.times > 0) {

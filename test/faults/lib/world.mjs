@@ -73,8 +73,9 @@ export async function startWorld({ text, product, recoverEveryMs = 500 }) {
     resolve()
   }
   /** One request to the process that is up now. Rejects if the connection breaks. */
-  const request = async (path, { json, headers, method, signal } = {}) => {
+  const request = async (path, { json, headers, method, signal, raw } = {}) => {
     await starting
+    if (raw) return fetch(`${server.url}${path}`, withKey(raw, headers))
     return fetch(`${server.url}${path}`, {
       method: method ?? (json === undefined ? 'GET' : 'POST'),
       headers: {
@@ -155,6 +156,13 @@ export async function startWorld({ text, product, recoverEveryMs = 500 }) {
       forgetState()
     },
   }
+}
+
+/** A request that a client library made, with the key of who asks. */
+function withKey(init, { authorization = `Bearer ${operatorKey}` } = {}) {
+  const headers = new Headers(init.headers)
+  headers.set('authorization', authorization)
+  return { ...init, headers }
 }
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))

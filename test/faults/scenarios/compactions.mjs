@@ -42,7 +42,32 @@ export const scenarios = [
         turns: [[look(trial, `r${at}`, 20_000)]],
       }))
       await sayAll(trial, looks)
-      await trial.submit('work', { ...work(trial), filling: filling(800) })
+      await trial.submit('work', { ...work(trial), filling: filling(1_200) })
+    },
+  },
+  {
+    name: 'compacted-on-request',
+    expects,
+    /** With the model that the last run named, which the key may still name. */
+    async story(trial) {
+      await trial.signIn()
+      await trial.create()
+      const text = filling(1_000)
+      const model = 'openai/scripted'
+      for (const at of [1, 2, 3])
+        await trial.ended(await trial.submit(`said ${at}`, { text }, { model }))
+      await trial.compact()
+      await trial.submit('work', work(trial), { model })
+    },
+  },
+  {
+    name: 'chosen-by-plugin',
+    expects,
+    async story(trial) {
+      await trial.create()
+      const text = `CHOOSE ${filling(1_500)}`
+      await sayAll(trial, [{ text }, { text }, { text }, { text: 'ok', filling: text }])
+      await trial.submit('work', work(trial))
     },
   },
   {

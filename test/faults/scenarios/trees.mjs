@@ -31,6 +31,20 @@ export const scenarios = [
     },
   },
   {
+    name: 'undelivered',
+    isRare: true,
+    /** The parent does not take the outcome of background work at the first try. */
+    async story(trial) {
+      await trial.create()
+      await trial.refuse({ method: 'deliver', skip: 0, times: 1 })
+      const task = trial.task({ delayMs: 30, turns: [[once(trial, 'c-o', 100)]] })
+      await trial.submit('work', {
+        delayMs: 10,
+        turns: [[['helper__run', { task, background: true }]], [once(trial, 'o', 100)]],
+      })
+    },
+  },
+  {
     name: 'code',
     async story(trial) {
       await trial.create()
