@@ -97,6 +97,7 @@ function layoutOf(
   { stub, summarize }: { readonly stub: readonly number[]; readonly summarize: readonly number[] },
 ): Layout | string {
   const { input, steps, pins, sizes, count, replaced, leastSummary, tokens: before } = deps
+  if (stub.length + summarize.length === 0) return 'it frees nothing'
   const gone = new Set(summarize)
   const pinned = steps.find((step) => gone.has(step.from) && pinOf(step, deps))
   if (pinned) return `step ${pinned.from} is pinned (${pinOf(pinned, deps)})`
@@ -113,8 +114,9 @@ function layoutOf(
     for (let at = from; at < to; at += 1)
       if (!cleared.has(at)) tokens += count.ofMessage(replaced.get(at) ?? input.messages[at]!)
   if (tokens >= before) return 'it frees nothing'
-  if (tokens > Math.min(sizes.start, sizes.window))
-    return `it leaves ${tokens} tokens, which is too much`
+  // Where the service refused the context, a choice that frees a little would be refused as well.
+  const most = input.force === 'context_error' ? sizes.target : Math.min(sizes.start, sizes.window)
+  if (tokens > most) return `it leaves ${tokens} tokens, which is too much`
   const last = steps.findLastIndex(({ from }) => gone.has(from))
   const goneTo = Math.max(deps.goneTo, steps[last]?.to ?? 0)
   const of = (pin: string) => kept.filter((step) => pins.of.get(step) === pin).length

@@ -146,6 +146,8 @@ export interface SessionTiming {
   readonly keepNamedMs: number
   /** How long it is remembered that a call was cancelled before it came. */
   readonly keepGravesMs: number
+  /** How long after a session was deleted its object looks whether anything is left. */
+  readonly vanishAgainMs: number
 }
 
 const dayMs = 86_400_000
@@ -156,4 +158,5 @@ export const defaultTiming: SessionTiming = {
   keepStatelessMs: 3_600_000,
   keepNamedMs: 90 * dayMs,
   keepGravesMs: dayMs,
+  vanishAgainMs: 60_000,
 }

@@ -16,7 +16,7 @@ import { openParts, type SessionParts } from './session-parts.ts'
 import type { Meter } from './storage/meter.ts'
 import { createSubmissions, type Submissions } from './submissions.ts'
 import { createEnding } from './upkeep/ending.ts'
-import { floorJob, vanishAgainMs, vanishJob } from './upkeep/upkeep.ts'
+import { floorJob, vanishJob } from './upkeep/upkeep.ts'
 
 /** The session of one object: its parts, those who answer for them, how it begins and how it ends. */
 export interface OpenedSession {
@@ -129,7 +129,7 @@ export function openSession(
       // A job that fails is forgotten: what could not be removed is tried again.
       await ending.vanish().catch(() => {})
       // Gone with everything else, unless somebody had to be answered first.
-      return { rescheduleAt: runtime.clock.nowMs() + vanishAgainMs }
+      return { rescheduleAt: runtime.clock.nowMs() + runtime.timing.vanishAgainMs }
     },
     async answer(work) {
       leaveIfGone()

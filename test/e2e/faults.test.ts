@@ -13,4 +13,6 @@ it('G1, F6: loses, doubles and forgets nothing, wherever the run path is struck'
   expect(report.processes).toBeGreaterThan(2)
   expect(report.faults).toBeGreaterThanOrEqual(faults)
   expect(report.violations).toEqual([])
+  // Every await of the run path is struck by the whole campaign, or says why not.
+  expect(report.uncovered).toEqual([])
 })

@@ -5,7 +5,7 @@
 // done twice, nothing stuck. A read wakes its object, so whether a run ended by itself is read in the audit log,
 // which is another database.
 import { parseArgs } from 'node:util'
-import { exempt } from './exempt.mjs'
+import { chance, exempt } from './exempt.mjs'
 import { buildWorker, root } from './lib/build.mjs'
 import { createCampaign } from './lib/campaign.mjs'
 import { coverageFaults, endsOf, lastLine, tableOf, totalsOf, violationsOf } from './lib/report.mjs'
@@ -62,11 +62,10 @@ async function runCampaign() {
     await provePersistence(world)
     say('self-test: what was acknowledged is there after SIGKILL')
     await campaign.recordAll()
-    const reached = new Set([...campaign.places().keys()].map((place) => place.split(' ')[0]))
-    const uncovered = coverageFaults({ points, reached, exempt })
-    say(
-      `recorded: ${reached.size} of ${points.length} failpoints reached, ${campaign.places().size} places to strike`,
-    )
+    const places = campaign.places()
+    const uncovered = coverageFaults({ points, places: places.keys(), exempt, chance })
+    say(`recorded: ${places.size} places of ${points.length} failpoints to strike`)
+    for (const line of uncovered) say(`wrong: ${line}`)
     // What was struck while recording counts too.
     const left = Number(values.faults) - totalsOf(campaign.results).faults
     await campaign.strikeAll(Math.max(1, left), values.kind ? [values.kind] : allKinds)
@@ -100,7 +99,8 @@ function report(results, faults, world) {
   say(
     `${results.length} sessions, ${world.lives()} processes, ${world.deaths()} of them died by themselves; runs ended: ${endsOf(results)}`,
   )
-  for (const [name, reason] of Object.entries(exempt)) console.log(`exempt: ${name}: ${reason}`)
+  for (const [name, reason] of Object.entries({ ...exempt, ...chance }))
+    console.log(`exempt: ${name}: ${reason}`)
   for (const violation of violationsOf(results)) console.log(`\n${violation}`)
   for (const line of faults) console.log(`wrong: ${line}`)
   console.log(lastLine(totals))

@@ -76,8 +76,6 @@ export interface Upkeep {
 export const vanishJob = 'vanish'
 /** The time of whoever has the conversation is up. */
 export const floorJob = 'floor'
-/** How long after a session was deleted its object looks whether anything is left. */
-export const vanishAgainMs = 60_000
 
 export function createUpkeep(options: UpkeepOptions): Upkeep {
   const { runtime, jobs, keepRows, sessionId, parts } = options
@@ -187,7 +185,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     async vanishLater() {
       // Whoever was woken by it asks for it as well, and would move it away from under itself.
       if (jobs.get(vanishJob)) return
-      const time = clock.nowMs() + vanishAgainMs
+      const time = clock.nowMs() + timing.vanishAgainMs
       await jobs.push({ id: vanishJob, fn: vanishJob, time })
     },
     async end() {

@@ -10,6 +10,7 @@ import { systemSources } from '../../../src/sources.ts'
 const { FAULTS_RECOVER_EVERY_MS: recoverEveryMs } = bindings as unknown as Record<string, unknown>
 const pauseMs = 15_000
 const keepStatelessMs = 1_500
+const vanishAgainMs = 2_000
 /** The day's ledger asks its sessions, which wakes them: late enough that a missing recovery shows first. */
 const sweepEveryMs = 40_000
 
@@ -33,6 +34,7 @@ export const composeRuntime = (env: Env): Runtime =>
     recoverEveryMs: Number(recoverEveryMs),
     pauseMs,
     keepStatelessMs,
+    vanishAgainMs,
     sweepEveryMs,
   })
 

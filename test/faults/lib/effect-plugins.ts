@@ -82,6 +82,27 @@ const registerBroker: Plugin = () => ({
 
 const common = { version: '1.0.0', api: '>=1.0 <2.0' }
 
+/** Takes a conversation over, until so long after its last message. */
+const handoffAgent = (id: string, timeoutMs: number): BundledPlugin => ({
+  manifest: {
+    ...common,
+    id,
+    name: id,
+    description: 'Takes a conversation over.',
+    depends_on: ['effects', 'http', 'kv'],
+    agent: {
+      integration_mode: 'handoff',
+      model: 'openai/scripted',
+      instructions: 'prompt.md',
+      uses_tools: ['effects', 'http', 'kv'],
+      parameters: { max_output_tokens: 200 },
+      handoff: { timeout_ms: timeoutMs },
+    },
+  },
+  files: { 'prompt.md': 'You support.' },
+  hash: id.padEnd(64, '0'),
+})
+
 export const effectPlugins: readonly BundledPlugin[] = [
   {
     manifest: {
@@ -124,25 +145,8 @@ export const effectPlugins: readonly BundledPlugin[] = [
     files: { 'prompt.md': 'You help.' },
     hash: 'f'.repeat(64),
   },
-  {
-    manifest: {
-      ...common,
-      id: 'support',
-      name: 'Support',
-      description: 'Takes a conversation over.',
-      depends_on: ['effects', 'http', 'kv'],
-      agent: {
-        integration_mode: 'handoff',
-        model: 'openai/scripted',
-        instructions: 'prompt.md',
-        uses_tools: ['effects', 'http', 'kv'],
-        parameters: { max_output_tokens: 200 },
-        handoff: { timeout_ms: 1_500 },
-      },
-    },
-    files: { 'prompt.md': 'You support.' },
-    hash: 'a'.repeat(64),
-  },
+  handoffAgent('support', 600_000),
+  handoffAgent('brief', 1_500),
   {
     manifest: {
       ...common,

@@ -64,15 +64,23 @@ export function violationsOf(results) {
     )
 }
 
-/** @returns One line for each failpoint that is neither reached nor exempt, or exempt by mistake. */
-export function coverageFaults({ points, reached, exempt }) {
+/**
+ * @param places What the campaign recorded: `point position` each.
+ * @returns One line for each failpoint that is neither reached nor exempt, or exempt by mistake.
+ */
+export function coverageFaults({ points, places, exempt, chance }) {
+  const reached = new Set([...places].map((place) => place.split(' ')[0]))
+  const known = new Set(points)
+  const excused = new Set([...Object.keys(exempt), ...Object.keys(chance)])
   return [
     ...points
-      .filter((point) => !reached.has(point) && !exempt[point])
+      .filter((point) => !reached.has(point) && !excused.has(point))
       .map((point) => `${point} was reached by no scenario and is not in exempt.mjs`),
-    ...Object.keys(exempt).flatMap((point) => {
-      if (!points.includes(point)) return [`${point} is exempt but does not exist`]
-      return reached.has(point) ? [`${point} is exempt but was reached`] : []
-    }),
+    ...[...excused]
+      .filter((point) => !known.has(point))
+      .map((point) => `${point} is in exempt.mjs but does not exist`),
+    ...Object.keys(exempt)
+      .filter((point) => reached.has(point))
+      .map((point) => `${point} is exempt but was reached`),
   ]
 }

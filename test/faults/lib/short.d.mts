@@ -5,6 +5,8 @@ export interface ShortReport {
   readonly stuck: number
   readonly lastLine: string
   readonly violations: readonly string[]
+  /** One line for each await that no scenario reaches and that is not exempt. */
+  readonly uncovered: readonly string[]
   readonly lossesWithoutSync: number
   readonly processes: number
   readonly points: number

@@ -176,7 +176,8 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
     },
     async change(fields) {
       const { status, body } = await call(path(), { json: fields })
-      if (status !== 200) problem('lost', `a change of the session answered ${status} ${JSON.stringify(body)}`)
+      if (status !== 200)
+        problem('lost', `a change of the session answered ${status} ${JSON.stringify(body)}`)
     },
     /** Takes the conversation back; a fault may have ended the handoff, or kept it from beginning. */
     async reclaim() {
@@ -185,7 +186,8 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
     },
     async subscribe(subscription) {
       const { status, body } = await call('/api/subscriptions', { json: subscription })
-      if (status !== 201) problem('lost', `a subscription answered ${status} ${body?.error?.message}`)
+      if (status !== 201)
+        problem('lost', `a subscription answered ${status} ${body?.error?.message}`)
     },
     /** What fills the window of the next call, and less of it: there may be nothing to compact. */
     async compact(request = {}) {
@@ -195,11 +197,10 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
         headers: { 'idempotency-key': 'compact' },
       })
       if (status === 200) accept({ name: 'compact', run: body.run })
-      else if (status !== 409)
-        problem('lost', `compact answered ${status} ${body?.error?.message}`)
+      else if (status !== 409) problem('lost', `compact answered ${status} ${body?.error?.message}`)
     },
     /** An MCP client of 2026-07-28, which answers each form it is asked; it has no key by which to ask again. */
-    async callMcp(name, plan) {
+    async callMcp(name, plan, options = {}) {
       const task = taskOf({ name, ...plan })
       const client = new Client(
         { name: 'faults', version: '1' },
@@ -211,9 +212,14 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
       unanswered += 1
       try {
         const fetch = (url, init) => trial.request(new URL(url).pathname, { raw: init })
-        await client.connect(new StreamableHTTPClientTransport(new URL('http://isola/mcp'), { fetch }))
-        const input = { task, session }
-        const { structuredContent } = await client.callTool({ name: 'orchestrator', arguments: input })
+        await client.connect(
+          new StreamableHTTPClientTransport(new URL('http://isola/mcp'), { fetch }),
+        )
+        const input = { task, session, ...options }
+        const { structuredContent } = await client.callTool({
+          name: 'orchestrator',
+          arguments: input,
+        })
         if (!structuredContent?.run) return
         unanswered -= 1
         accept({ name, run: structuredContent.run, task })

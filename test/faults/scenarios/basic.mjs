@@ -154,4 +154,28 @@ export const scenarios = [
       await trial.delete()
     },
   },
+  {
+    name: 'delete-large',
+    isRare: true,
+    isCutShort: true,
+    /** Struck while its rows go, a part at a time: what is left of it is removed by a timer. */
+    faults: [
+      {
+        role: 'root',
+        point: 'sessions/upkeep/deletion#removeRows.1',
+        position: 'during',
+        hit: 1,
+        kind: 'abort',
+      },
+    ],
+    async story(trial) {
+      await trial.create()
+      const url = trial.effect('look', 'r', 5)
+      const large = Array.from({ length: 10 }, () => ['effects__look', { url, chars: 950_000 }])
+      await trial.ended(await trial.submit('work', { delayMs: 10, turns: [large] }))
+      await trial.delete()
+      // It looks absent from the first row on; the timer comes two seconds later (lib/composition.ts).
+      await trial.pause(4_000)
+    },
+  },
 ]

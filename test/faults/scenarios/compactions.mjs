@@ -38,11 +38,11 @@ export const scenarios = [
     expects,
     async story(trial) {
       await trial.create()
-      const looks = Array.from({ length: 2 }, (_, at) => ({
-        turns: [[look(trial, `r${at}`, 20_000)]],
+      const looks = Array.from({ length: 6 }, (_, at) => ({
+        turns: [[look(trial, `r${at}`, 8_500)]],
       }))
       await sayAll(trial, looks)
-      await trial.submit('work', { ...work(trial), filling: filling(1_200) })
+      await trial.submit('work', { ...work(trial), filling: filling(350) })
     },
   },
   {

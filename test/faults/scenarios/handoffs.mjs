@@ -3,11 +3,10 @@ import { calls } from './basic.mjs'
 
 const { once } = calls
 
-const handOver = (trial, plan) => ['support__run', { task: trial.task({ delayMs: 10, ...plan }) }]
-
 /** Asks the orchestrator, which hands the conversation over, and waits until it is so. */
-async function handedOver(trial) {
-  const plan = { delayMs: 10, turns: [[handOver(trial, { turns: [[once(trial, 'c-o')]] })]] }
+async function handedOver(trial, agent = 'support') {
+  const task = trial.task({ delayMs: 10, turns: [[once(trial, 'c-o')]] })
+  const plan = { delayMs: 10, turns: [[[`${agent}__run`, { task }]]] }
   await trial.ended(await trial.submit('hand over', plan))
 }
 
@@ -31,7 +30,10 @@ export const scenarios = [
     async story(trial) {
       await trial.create()
       await handedOver(trial)
-      const run = await trial.submit('passed on', { delayMs: 10, turns: [[once(trial, 'd-o', 1_500)]] })
+      const run = await trial.submit('passed on', {
+        delayMs: 10,
+        turns: [[once(trial, 'd-o', 1_500)]],
+      })
       await trial.asked('d-o')
       await trial.cancel(run)
     },
@@ -42,7 +44,7 @@ export const scenarios = [
     /** Its terms allow 1.5 seconds without a message. */
     async story(trial) {
       await trial.create()
-      await handedOver(trial)
+      await handedOver(trial, 'brief')
       await trial.pause(2_500)
       await trial.submit('after', { delayMs: 10, turns: [[once(trial, 'o')]] })
     },

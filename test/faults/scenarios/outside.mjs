@@ -169,6 +169,17 @@ export const scenarios = [
     },
   },
   {
+    name: 'forgotten-with-child',
+    isRare: true,
+    isCutShort: true,
+    /** The child's time is over before that of the session above it, which still knows it. */
+    async story(trial) {
+      const task = trial.task({ delayMs: 10, turns: [[once(trial, 'c-o')]] })
+      const turns = [[['helper__run', { task }]], [once(trial, 'o', 1_000)]]
+      await trial.chatOnceAndForget('work', { delayMs: 10, turns })
+    },
+  },
+  {
     name: 'given-up',
     isRare: true,
     isCutShort: true,

@@ -69,7 +69,10 @@ export const scenarios = [
       const run = await trial.submit('work', plan, { requireApproval })
       await trial.parked(run)
       const entry = await waitingEntry(trial)
-      if (entry) await trial.asOperator(`/api/operator/approvals/${entry.id}`, { json: { decision: 'approve' } })
+      if (entry)
+        await trial.asOperator(`/api/operator/approvals/${entry.id}`, {
+          json: { decision: 'approve' },
+        })
       await trial.settle(run, () => ({ decision: 'approve' }))
     },
   },
@@ -100,6 +103,7 @@ export const scenarios = [
   },
   {
     name: 'outcome-refused',
+    isSlow: true,
     /** The owner may not ask this agent any more when the background work is over: its outcome is only noted. */
     async story(trial) {
       await trial.signIn({ agents: ['orchestrator', 'helper'] })

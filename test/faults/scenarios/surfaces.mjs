@@ -23,6 +23,14 @@ export const scenarios = [
     },
   },
   {
+    name: 'mcp-in-background',
+    async story(trial) {
+      await trial.create()
+      const plan = { delayMs: 10, turns: [[once(trial, 'o')]] }
+      await trial.callMcp('first', plan, { background: true })
+    },
+  },
+  {
     name: 'mcp-asked-back',
     async story(trial) {
       await trial.create()

@@ -76,6 +76,21 @@ describe('P17: a plugin that provides the context', () => {
     expect(compaction!.report.by).toBe(without.compaction!.report.by)
   })
 
+  it.each([
+    ['nothing', chooses({}), /frees nothing/],
+    ['one old step', chooses(({ steps }) => ({ summarize: [steps[2]!.step] })), /too much/],
+  ])(
+    'one that chooses %s does not count where the service refused the context: it would be refused again',
+    async (_what, choose, why) => {
+      const short = talk.slice(0, 40)
+      const force = 'context_error' as const
+      const without = await contextBuilder.build(contextInput(short, { force }))
+      const built = await contextBuilder.build(contextInput(short, { force, choose }))
+      expect(built.messages).toEqual(without.messages)
+      expect(built.compaction!.report.notChosen).toMatch(why)
+    },
+  )
+
   it('is not asked where all fits', async () => {
     let asked = 0
     const short = talk.slice(0, 4)
