@@ -7,12 +7,25 @@ import type { Label } from './label.ts'
  */
 export type TaintLabel = 'operator' | 'user' | 'model' | 'context' | `tool:${string}`
 
+/**
+ * What a model service wants back with a call that its model made, as it sent it: reasoning, signatures. It goes to that
+ * service alone, and to no caller.
+ */
+export interface OpaqueFields {
+  /** Whose it is: provider, address and family of the model. */
+  readonly service: string
+  /** Of the message that made the call; at its first call. */
+  readonly reply?: JsonObject
+  readonly call?: JsonObject
+}
+
 /** One call a model asked for. `id` is unique within its run. */
 export interface ToolCall {
   readonly id: string
   readonly name: string
   /** Parsed arguments; a string that is not a JSON object arrives as `{ "": raw }` and fails validation. */
   readonly input: JsonObject
+  readonly opaque?: OpaqueFields
 }
 
 /** How closely a model looks at a picture, as OpenAI's API spells it. */

@@ -1,6 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import type { OpenAI } from 'openai'
-import { toParts, type Message, type MessagePart } from '#contracts/message.ts'
+import type { Json } from '#contracts/json.ts'
+import { toParts, type Message, type MessagePart, type ToolCall } from '#contracts/message.ts'
 import type {
   ModelCallOptions,
   ModelRequest,
@@ -9,16 +10,21 @@ import type {
 } from '#contracts/model.ts'
 import { outputCap } from '../estimate.ts'
 import type { Dialect } from './dialect.ts'
+import { ofService } from './opaque-service.ts'
 
 type Body = OpenAI.Chat.Completions.ChatCompletionCreateParams
 type BodyMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam
+type BodyText = OpenAI.Chat.Completions.ChatCompletionContentPartText
 type BodyPart = OpenAI.Chat.Completions.ChatCompletionContentPart
 
 /** The JSON of one request, for the dialect of its model. */
 export type WriteBody = (
   request: ModelRequest & { readonly model: string },
   dialect: Dialect,
-  call: Pick<ModelCallOptions, 'isUnwatched'>,
+  call: Pick<ModelCallOptions, 'isUnwatched'> & {
+    /** It gets its own opaque fields back. */
+    readonly service?: string
+  },
 ) => string
 
 /** Whether a server may be given the address of an image, to fetch it where it is. */
@@ -37,9 +43,23 @@ export function createBodyWriter(server: ImageRule = { takesAddresses: false }):
       function: { name, description, parameters },
     }),
   )
-  const messageText = writtenOnce((message: Message) => toBodyMessage(message, server))
+  const plainText = writtenOnce((message: Message) => toBodyMessage(message, server))
+  const textsFor = new Map<string, typeof plainText>()
+  function textFor(service: string): typeof plainText {
+    const known = textsFor.get(service)
+    if (known) return known
+    const text = writtenOnce((message: Message) => toBodyMessage(message, server, service))
+    if (textsFor.size >= maxServices) textsFor.clear()
+    textsFor.set(service, text)
+    return text
+  }
 
-  return (request, dialect, { isUnwatched }) => {
+  return (request, dialect, { isUnwatched, service }) => {
+    const isPlain = service === undefined || dialect.omitsOpaque === true
+    const opaqueText = isPlain ? plainText : textFor(service)
+    const messageText = (message: Message) =>
+      hasOpaque(message) ? opaqueText(message) : plainText(message)
+
     const { messages, tools } = request
     const rest = JSON.stringify({
       ...toBody(request, dialect),
@@ -51,6 +71,12 @@ export function createBodyWriter(server: ImageRule = { takesAddresses: false }):
     return `${rest.slice(0, -1)},"messages":[${messages.map(messageText).join(',')}]${given}}`
   }
 }
+
+/** Families of models at one address. */
+const maxServices = 50
+
+const hasOpaque = (message: Message): boolean =>
+  message.role === 'assistant' && (message.toolCalls ?? []).some(({ opaque }) => opaque)
 
 function writtenOnce<K extends object>(
   toBody: (one: K) => BodyMessage | OpenAI.Chat.Completions.ChatCompletionFunctionTool,
@@ -126,7 +152,22 @@ function speakerOf({ name }: { readonly name?: string }) {
   return isName.test(name) ? { name: { name }, before: '' } : { name: {}, before: `${name}: ` }
 }
 
-function toBodyMessage(message: Message, server: ImageRule): BodyMessage {
+function toBodyCall({ id, name, input, opaque }: ToolCall, service: string | undefined) {
+  const { function: inside, ...fields } = ofService(opaque, service).call ?? {}
+  const own = { name, arguments: JSON.stringify(input) }
+  return {
+    ...fields,
+    id,
+    type: 'function' as const,
+    function: typeof inside === 'object' ? { ...inside, ...own } : own,
+  }
+}
+
+/** Parts that its own service sent, and so takes. */
+const withThoughts = (thoughts: readonly Json[], text: string) =>
+  [...thoughts, ...(text === '' ? [] : [{ type: 'text', text }])] as unknown as BodyText[]
+
+function toBodyMessage(message: Message, server: ImageRule, service?: string): BodyMessage {
   switch (message.role) {
     case 'system':
       return { role: 'system', content: message.text }
@@ -144,15 +185,14 @@ function toBodyMessage(message: Message, server: ImageRule): BodyMessage {
       const { name, before } = speakerOf(message)
       const text = message.text === '' ? '' : before + message.text
       if (toolCalls.length === 0) return { role, ...name, content: text }
+      const { content: thoughts, ...fields } = ofService(toolCalls[0]?.opaque, service).reply ?? {}
+      const said = text === '' ? null : text
       return {
+        ...fields,
         role,
         ...name,
-        content: text === '' ? null : text,
-        tool_calls: toolCalls.map(({ id, name, input }) => ({
-          id,
-          type: 'function' as const,
-          function: { name, arguments: JSON.stringify(input) },
-        })),
+        content: Array.isArray(thoughts) ? withThoughts(thoughts, text) : said,
+        tool_calls: toolCalls.map((call) => toBodyCall(call, service)),
       }
     }
     case 'tool': {
