@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { labelFrom } from '#contracts/label.ts'
-import { imageDetails, type Message } from '#contracts/message.ts'
+import { imageDetails, withoutOpaque, type Message } from '#contracts/message.ts'
 import { checkShape } from '../../json-shape.ts'
 import { invalid } from '../history.ts'
 import { imageUrl } from './image-url.ts'
@@ -87,7 +87,7 @@ function toKept(message: Message): readonly Kept[] {
       return [{ role, text, ...named(speaker), ...more }]
     }
     case 'assistant': {
-      const { role, text, name: speaker, toolCalls } = message
+      const { role, text, name: speaker, toolCalls } = withoutOpaque(message) as typeof message
       return [{ role, text, ...named(speaker), ...(toolCalls && { toolCalls: [...toolCalls] }) }]
     }
     case 'tool': {
