@@ -11,6 +11,7 @@ import type {
 import { outputCap } from '../estimate.ts'
 import type { Dialect } from './dialect.ts'
 import { ofService } from './opaque-service.ts'
+import { toStrictSchema } from './tool-schema.ts'
 
 type Body = OpenAI.Chat.Completions.ChatCompletionCreateParams
 type BodyMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam
@@ -37,12 +38,15 @@ interface ImageRule {
  * Every call sends the tools and the conversation again: each tool and message is written once and kept, by identity.
  */
 export function createBodyWriter(server: ImageRule = { takesAddresses: false }): WriteBody {
-  const toolText = writtenOnce(
-    ({ name, description, inputSchema: parameters }: ToolDefinition) => ({
-      type: 'function' as const,
-      function: { name, description, parameters },
-    }),
-  )
+  const toolText = writtenOnce(({ name, description, inputSchema }: ToolDefinition) => ({
+    type: 'function' as const,
+    function: {
+      name,
+      // Some services take no empty one.
+      ...(description !== '' && { description }),
+      parameters: toStrictSchema(inputSchema),
+    },
+  }))
   const plainText = writtenOnce((message: Message) => toBodyMessage(message, server))
   const textsFor = new Map<string, typeof plainText>()
   function textFor(service: string): typeof plainText {
