@@ -15,7 +15,7 @@ export const whole = (message: unknown, reason: unknown = 'stop', more: object =
   JSON.stringify({ model: 'm', choices: [{ index: 0, message, finish_reason: reason }], ...more })
 
 /** A body, in these pieces; `resets` breaks the connection there. */
-export const resets = Symbol('resets')
+export const resets = { breaks: true } as const
 export interface Said {
   readonly body: string | readonly (string | typeof resets)[]
   readonly type?: string | null
