@@ -19,6 +19,7 @@ const unset = Object.fromEntries(
 const packages = [
   '@cfworker/json-schema',
   '@huggingface/jinja',
+  'eventsource-parser',
   'fflate',
   'hono',
   'hono/cors',

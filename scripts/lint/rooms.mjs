@@ -11,10 +11,10 @@ import { wayOut } from './way-out.mjs'
 /** Outside packages each room may use; `name/*` allows subpaths. A room that is missing may use none. */
 const allowedPackages = {
   contracts: ['zod'],
-  // Its types alone: nothing of it is there when a client runs.
-  client: ['zod'],
+  // Of zod its types alone: nothing of it is there when a client runs.
+  client: ['zod', 'eventsource-parser'],
   sessions: ['cloudflare:workers', 'agents/lifecycle'],
-  models: ['openai', 'openai/*', 'tokenx'],
+  models: ['openai', 'openai/*', 'tokenx', 'eventsource-parser'],
   http: ['hono', 'hono/*', 'zod', 'agents/mcp/server', '@modelcontextprotocol/server'],
   // fflate and yaml read uploads. Those after the entrypoint class: what our own modules inside an isolate import.
   plugins: [

@@ -29,7 +29,8 @@ function stepsOf({ text, toolCalls, finishReason }: ModelReply): PlanStep[] {
   return [
     ...said,
     ...toolCalls.map(
-      ({ id, name, input }) => ({ type: 'tool', callId: id, toolId: name, input }) as const,
+      ({ id, name, input, opaque }) =>
+        ({ type: 'tool', callId: id, toolId: name, input, ...(opaque && { opaque }) }) as const,
     ),
   ]
 }

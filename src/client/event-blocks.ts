@@ -1,36 +1,35 @@
+import { createParser } from 'eventsource-parser'
+import { createLineFeeds } from '#contracts/line-feeds.ts'
 import { ApiError, noReply } from './api-error.ts'
 
 /** One block of a server-sent event stream. */
 export interface EventBlock {
-  readonly event?: string
-  readonly id?: string
+  readonly event?: string | undefined
+  readonly id?: string | undefined
   readonly data: string
 }
 
-/** One block out of its lines; undefined for a comment. */
-function toBlock(text: string): EventBlock | undefined {
-  const fields: Record<string, string> = {}
-  for (const line of text.split(/\r?\n/)) {
-    const [, name, value] = /^(event|id|data): ?(.*)$/.exec(line) ?? []
-    if (name === undefined || value === undefined) continue
-    fields[name] = fields[name] === undefined ? value : `${fields[name]}\n${value}`
-  }
-  const { data, ...rest } = fields
-  return data === undefined ? undefined : { ...rest, data }
-}
+/** A block of a session is a row at most; what does not end is not kept for ever. */
+const maxBlockChars = 16 * 1024 * 1024
 
 /** The blocks of a server-sent event stream. */
 export async function* readBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<EventBlock> {
   const decoder = new TextDecoder()
-  let rest = ''
+  const toLineFeeds = createLineFeeds()
+  let blocks: EventBlock[] = []
+  // What has no blank line after it has not arrived: a cut block is read again after the cursor.
+  const parser = createParser({
+    maxBufferSize: maxBlockChars,
+    onEvent: (block) => void blocks.push(block),
+    onError(error) {
+      if (error.type === 'max-buffer-size-exceeded') throw noReply('answer_broken', error.message)
+    },
+  })
   for await (const chunk of chunks) {
-    const blocks = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n\r?\n/)
-    // What has no blank line after it has not arrived: a cut block is read again after the cursor.
-    rest = blocks.pop() ?? ''
-    for (const text of blocks) {
-      const block = toBlock(text)
-      if (block) yield block
-    }
+    parser.feed(toLineFeeds(decoder.decode(chunk, { stream: true })))
+    const arrived = blocks
+    blocks = []
+    yield* arrived
   }
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonSchema } from './json.ts'
-import type { Message } from './message.ts'
+import type { Message, OpaqueFields } from './message.ts'
 
 /** A tool as a model sees it. */
 export interface ToolDefinition {
@@ -105,6 +105,7 @@ export interface ModelToolCall {
   readonly id: string
   readonly name: string
   readonly input: JsonObject
+  readonly opaque?: OpaqueFields
 }
 
 /** What a model answered, whole. */

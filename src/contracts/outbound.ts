@@ -83,7 +83,7 @@ export interface Answer {
   /** Who answered: the last of the redirects. */
   readonly host: string
   /** The next piece, as it comes; `undefined` at the end. */
-  readonly read: () => Promise<Uint8Array | undefined>
+  readonly read: () => Promise<Uint8Array<ArrayBuffer> | undefined>
   readonly bytes: () => Promise<Uint8Array>
   readonly text: () => Promise<string>
   /** The beginning, as far as it comes in time; the rest is let go. Never throws. */

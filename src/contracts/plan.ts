@@ -4,7 +4,7 @@ import type { AgentSpec } from './agent.ts'
 import type { AddedText } from './agent-pin.ts'
 import type { Limits } from './lease.ts'
 import type { EventDraft } from './event.ts'
-import type { Message } from './message.ts'
+import type { Message, OpaqueFields } from './message.ts'
 import type { ModelReply, ModelRequest, ToolDefinition } from './model.ts'
 import type { ToolContext, ToolResult } from './tool.ts'
 
@@ -16,6 +16,7 @@ export type PlanStep =
       readonly toolId: string
       readonly input: JsonObject
       readonly reason?: string
+      readonly opaque?: OpaqueFields
     }
   | { readonly type: 'message'; readonly message: string }
   | {

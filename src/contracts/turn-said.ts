@@ -1,7 +1,8 @@
 import type { SessionEvent } from './event.ts'
 import type { CallRecord, TurnRecord } from './journal.ts'
 import { labelOfResult, ownLabel } from './label.ts'
-import type { Message } from './message.ts'
+import type { Message, ToolCall } from './message.ts'
+import type { ToolStep } from './plan.ts'
 
 /** What was said in one turn, as its row has it: each reader of it takes from here what it shows. */
 export interface TurnSaid {
@@ -40,9 +41,7 @@ const isOwnReply = (event: SessionEvent): event is SessionEvent<'model_called'> 
 function messagesOf(turn: Said): readonly Message[] {
   const { received = [], label, steps, calls, events } = turn
   const text = textOf(turn)
-  const toolCalls = steps.flatMap((step) =>
-    step.type === 'tool' ? [{ id: step.callId, name: step.toolId, input: step.input }] : [],
-  )
+  const toolCalls = steps.flatMap((step) => (step.type === 'tool' ? [toCall(step)] : []))
   if (text === '' && toolCalls.length === 0) return received
   const said: Message = {
     role: 'assistant',
@@ -53,6 +52,10 @@ function messagesOf(turn: Said): readonly Message[] {
   }
   const decided = new Set(events.flatMap(decidedByPerson))
   return [...received, said, ...calls.map((call) => answerOf(call, decided.has(call.id), turn))]
+}
+
+const toCall = ({ callId: id, toolId: name, input, opaque }: ToolStep): ToolCall => {
+  return { id, name, input, ...(opaque && { opaque }) }
 }
 
 /** A client's own tool is run by its program, and another session by nobody. */

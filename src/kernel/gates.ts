@@ -2,6 +2,7 @@ import { finishedEvent } from './call-events.ts'
 import type { LeaseErrorCode } from '#contracts/errors.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { Limits } from '#contracts/lease.ts'
+import { inputProblem } from '#contracts/tool-input.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { argsHashOf, failure, spentBy, subjectOf, type Gate } from './call.ts'
 import { execute } from './execute.ts'
@@ -43,10 +44,8 @@ const validInput: Gate = {
   name: 'input',
   when: 'before',
   pass(call, { parts }) {
-    const [only, ...others] = Object.keys(call.input)
-    if (only === '' && others.length === 0) {
-      return { deny: failure('tool_invalid_input', 'The arguments are not a JSON object.') }
-    }
+    const problem = inputProblem(call.input)
+    if (problem !== undefined) return { deny: failure('tool_invalid_input', problem) }
     const verdict = parts.validator.validate(call.entry!.tool.inputSchema, call.input)
     if (verdict.ok) return
     const where = verdict.path === '' ? 'The input' : `"${verdict.path}"`

@@ -1,6 +1,6 @@
 import { estimateTokenCount } from 'tokenx'
 import { inputReserveFactor, type TokenCounter } from '#contracts/context.ts'
-import type { Message } from '#contracts/message.ts'
+import type { Message, OpaqueFields } from '#contracts/message.ts'
 import { defaultMaxOutputTokens } from '#contracts/lease.ts'
 import type { ModelEstimate, ModelPrice, ModelRequest, ToolDefinition } from '#contracts/model.ts'
 import { costOf } from './prices.ts'
@@ -63,12 +63,18 @@ function messageTokens(message: Message): number {
     case 'system':
       return textTokens(message.text)
     case 'user':
-      return textTokens(message.text) + (message.images?.length ?? 0) * perImage
+      return (
+        textTokens(message.text) +
+        textTokens(message.name ?? '') +
+        (message.images?.length ?? 0) * perImage
+      )
     case 'assistant':
       return (
         textTokens(message.text) +
+        textTokens(message.name ?? '') +
         (message.toolCalls ?? []).reduce(
-          (sum, call) => sum + perMessage + textTokens(call.name + JSON.stringify(call.input)),
+          (sum, { name, input, opaque }) =>
+            sum + perMessage + textTokens(name + JSON.stringify(input)) + opaqueTokens(opaque),
           0,
         )
       )
@@ -78,6 +84,10 @@ function messageTokens(message: Message): number {
       )
   }
 }
+
+/** Counted for every service, also where it is not sent. */
+const opaqueTokens = (opaque: OpaqueFields | undefined): number =>
+  opaque ? textTokens(JSON.stringify(opaque)) : 0
 
 const textTokens = (text: string): number => estimateTokenCount(text)
 

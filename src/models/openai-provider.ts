@@ -8,6 +8,7 @@ import { watchCall } from './openai/call-watch.ts'
 import { createClient } from './openai/client.ts'
 import { createDialects, refusedField } from './openai/dialect.ts'
 import { toModelError } from './openai/failures.ts'
+import { serviceOf, withOpaque } from './openai/opaque-service.ts'
 import type { Assembled } from './openai/reply-assembly.ts'
 import { createBodyWriter } from './openai/request-body.ts'
 import { requestOnce, type Translate } from './openai/request-once.ts'
@@ -61,6 +62,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
     const model = request.model ?? ''
     const { maxWaitMs = maxRetryAfterMs } = call
     const { timeoutMs = defaultTimeoutMs } = request.parameters
+    const service = serviceOf(id, baseUrl, model)
     const watch = watchCall({ sleep, signal: call.signal, timeoutMs, idleMs })
     const toFailure = (error: unknown): IsolaError => toModelError(error, apiKey, model)
 
@@ -70,7 +72,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
       const refusedFields = new Set<string>()
       for (let tries = 1; ; tries += 1) {
         watch.signal.throwIfAborted()
-        body ??= writeBody({ ...request, model }, dialect, call)
+        body ??= writeBody({ ...request, model }, dialect, { ...call, service })
         try {
           const reply = await requestOnce({
             client,
@@ -88,7 +90,8 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
           const failure = toFailure(error)
           const refused = refusedField(error, dialect, request.parameters)
           // Once for each field: a server that takes neither has its say.
-          if (refused && !refusedFields.has(refused.field) && call.mayRetry(failure)) {
+          const isUnheard = !watch.hasHeard()
+          if (refused && isUnheard && !refusedFields.has(refused.field) && call.mayRetry(failure)) {
             refusedFields.add(refused.field)
             dialect = refused.instead
             body = undefined
@@ -116,7 +119,8 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
     try {
       const reply = await tryRepeatedly()
       const answered = reply.model ?? model
-      const { text, toolCalls, finishReason } = reply
+      const { text, finishReason, opaque } = reply
+      const toolCalls = withOpaque(reply.toolCalls, opaque, service)
       return {
         text,
         // Not every service keeps to it: what it was not to ask for is not done.

@@ -1,3 +1,4 @@
+import { withoutOpaque } from '#contracts/message.ts'
 import type { RunMemo, RunView } from '#contracts/run-view.ts'
 import type { ItemsPage, ItemsQuery } from '#contracts/said-item.ts'
 import type { SessionApi } from '#contracts/session-api.ts'
@@ -69,7 +70,7 @@ export function createReaders(scope: Scope): Readers {
       if (after !== undefined && !from) throw noSuchPlace('after')
       const { messages, next } = transcript.page(from?.order ?? 0)
       const last = next === undefined ? undefined : store.runs(next, next)[0]
-      return { messages, ...(last && { next: last.id }) }
+      return { messages: messages.map(withoutOpaque), ...(last && { next: last.id }) }
     },
     items(principal, query) {
       own(principal)

@@ -32,7 +32,7 @@ export const toolCalls: readonly Fault[] = [
   ask('arguments that are an array', '["a"]'),
   ask('arguments that are text', '"a"'),
   ask('arguments that are a number', '5'),
-  ask('arguments that are null', 'null'),
+  ask('arguments that are null', 'null', { told: [], noted: [{}] }),
   ask('arguments of the wrong type', '{"text": 5}'),
   ask('arguments nested 100,000 deep', `{"text":${'['.repeat(100_000)}${']'.repeat(100_000)}}`),
   ask('arguments nested in objects, broken', '{"a":'.repeat(50_000)),
@@ -40,7 +40,7 @@ export const toolCalls: readonly Fault[] = [
     told: [],
     noted: [JSON.parse('{"__proto__":{"text":5},"text":"a"}')],
   }),
-  ask('arguments that are an object already', { text: 'a' }, { told: [], noted: [{}] }),
+  ask('arguments that are an object already', { text: 'a' }, { told: [], noted: [{ text: 'a' }] }),
   ask('no arguments', undefined, { told: [], noted: [{}] }),
   ask(
     'an unknown tool',

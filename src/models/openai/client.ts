@@ -98,11 +98,12 @@ function refusal({ status, headers }: Answer, text: string): APIError {
   // Google's address for this protocol puts its errors into a list.
   const said: unknown = Array.isArray(whole) && isObject(whole[0]) ? whole[0] : whole
   if (!said) return APIError.generate(status, undefined, text, headers)
-  if (!isObject(said) || Array.isArray(said) || 'error' in said)
+  if (!isObject(said) || Array.isArray(said) || ('error' in said && said.error))
     return APIError.generate(status, said, undefined, headers)
   const message = 'message' in said && typeof said.message === 'string' ? said.message : text
   return APIError.generate(status, { error: { ...said, message } }, undefined, headers)
 }
 
+/** How the body begins says which of them it is. */
 const isReply = (contentType: string): boolean =>
-  /text\/event-stream|application\/json/i.test(contentType)
+  /text\/event-stream|json|text\/plain/i.test(contentType)

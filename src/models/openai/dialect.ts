@@ -7,6 +7,8 @@ export interface Dialect {
   readonly capField: OutputCapField
   /** It takes its own temperature only. */
   readonly omitsTemperature?: boolean
+  /** It refuses what it sent with its own calls. */
+  readonly omitsOpaque?: boolean
 }
 
 /** What servers said of their models, as long as this object lives. */
@@ -53,7 +55,7 @@ function isAtOpenAi(baseUrl: string | undefined): boolean {
 const isReasoning = /^(?:gpt-(?:[5-9]|\d{2,})|o\d+)(?![a-z0-9])/i
 
 export interface Refused {
-  readonly field: 'cap' | 'temperature'
+  readonly field: 'cap' | 'temperature' | 'opaque'
   /** How to ask instead. */
   readonly instead: Dialect
 }
@@ -75,8 +77,14 @@ export function refusedField(
   }
   if (temperature !== undefined && !dialect.omitsTemperature && isNamed('temperature'))
     return { field: 'temperature', instead: { ...dialect, omitsTemperature: true } }
+  if (!dialect.omitsOpaque && namesOpaque.test(message))
+    return { field: 'opaque', instead: { ...dialect, omitsOpaque: true } }
   return undefined
 }
+
+/** The names of fields that services send with their calls. */
+const namesOpaque =
+  /reasoning|thinking|thought|signature|extra_content|provider_specific_fields|provider_metadata/i
 
 /** A cap that is too large is named too, and no other field would help there. */
 const isUnknownToIt =

@@ -1,3 +1,7 @@
+import { createParser } from 'eventsource-parser'
+import { createLineFeeds } from '#contracts/line-feeds.ts'
+import { isObject, parsed } from './said-json.ts'
+
 /** One server-sent event. */
 export interface StreamEvent {
   /** What it calls itself; empty if it does not. */
@@ -9,63 +13,52 @@ export interface EventDecoder {
   /** The events that these bytes complete, in order. */
   readonly push: (bytes: Uint8Array) => readonly StreamEvent[]
   /** The event that was begun when the stream ended. By the specification it is none; servers forget its last line end. */
-  readonly end: () => StreamEvent | undefined
+  readonly end: () => readonly StreamEvent[]
 }
 
-const lineEnd = /\r\n|\r|\n/
+/** Of JSON that stands in a stream by itself: an error, and errors are short. */
+const maxBareChars = 64_000
+/** How often a stream may try to end one. */
+const maxBareTries = 50
 
 /**
- * Reads server-sent events however their bytes are cut: LF, CR or CRLF, comments, data of several lines, a byte order
- * mark, characters in two pieces. `id` and `retry` are for clients that connect again, which no model call does. Holds
- * what is not complete yet: whoever feeds it limits that.
+ * Reads server-sent events however their bytes are cut. A JSON object that stands in the stream without `data:` in front
+ * of it, as some gateways say an error, is an event too. Holds what is not complete yet: its caller limits that.
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
 export function createEventDecoder(): EventDecoder {
   // Takes the byte order mark away, once.
   const decoder = new TextDecoder()
-  // A list, since a line may come byte by byte: text that is searched again with each of them takes for ever.
-  let begunLine: string[] = []
-  let isAfterReturn = false
-  let type = ''
-  let data: string | undefined
+  const toLineFeeds = createLineFeeds()
+  let events: StreamEvent[] = []
+  let bare = ''
+  let bareTries = 0
 
-  /** An empty line ends an event; one without data is none. */
-  function takeLine(line: string): StreamEvent | undefined {
-    if (line === '') {
-      const event = data === undefined ? undefined : { type, data }
-      type = ''
-      data = undefined
-      return event
-    }
-    const colon = line.indexOf(':')
-    const field = colon < 0 ? line : line.slice(0, colon)
-    if (field !== 'data' && field !== 'event') return undefined
-    const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
-    if (field === 'event') type = value
-    else data = data === undefined ? value : `${data}\n${value}`
-    return undefined
+  function addBare(line: string): void {
+    if (bareTries > maxBareTries || (bare === '' && !line.startsWith('{'))) return
+    bare += `${line}\n`
+    if (bare.length > maxBareChars) bare = ''
+    if (!line.endsWith('}')) return
+    bareTries += 1
+    if (!isObject(parsed(bare))) return
+    events.push({ type: '', data: bare })
+    bare = ''
+  }
+
+  const parser = createParser({
+    onEvent: ({ event = '', data }) => void events.push({ type: event, data }),
+    onError: ({ line = '' }) => addBare(line),
+  })
+  function read(text: string): readonly StreamEvent[] {
+    parser.feed(toLineFeeds(text))
+    const completed = events
+    events = []
+    return completed
   }
 
   return {
-    push(bytes) {
-      let text = decoder.decode(bytes, { stream: true })
-      if (text === '') return []
-      if (isAfterReturn && text.startsWith('\n')) text = text.slice(1)
-      isAfterReturn = text.endsWith('\r')
-      const lines = text.split(lineEnd)
-      const rest = lines.pop() ?? ''
-      if (lines.length > 0 && begunLine.length > 0) {
-        lines[0] = begunLine.join('') + lines[0]
-        begunLine = []
-      }
-      if (rest !== '') begunLine.push(rest)
-      return lines.flatMap((line) => takeLine(line) ?? [])
-    },
-    end() {
-      const rest = begunLine.join('') + decoder.decode()
-      if (rest !== '') takeLine(rest)
-      return takeLine('')
-    },
+    push: (bytes) => read(decoder.decode(bytes, { stream: true })),
+    end: () => read(`${decoder.decode()}\n\n`),
   }
 }

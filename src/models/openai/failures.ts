@@ -1,6 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/error'
 import { IsolaError, errorMessage, type ModelErrorCode } from '#contracts/errors.ts'
+import { statusIn } from './said-failure.ts'
 
 const maxDetailChars = 2_000
 
@@ -39,6 +40,13 @@ export function toModelError(
   )
 }
 
+/** An answer in which there is nothing that a reply has. */
+export function withoutReply(start: string): IsolaError {
+  return new IsolaError('model_invalid_reply', 'The model service answered without a choice.', {
+    detail: headOf(start, maxDetailChars),
+  })
+}
+
 /** The connection failed while a reply was read. */
 export function brokenOff(error: unknown): IsolaError {
   return new IsolaError(
@@ -60,7 +68,7 @@ export function notAStream(contentType: string | null, start: string): IsolaErro
 }
 
 function statusError(error: APIError, detail: string, model: string): IsolaError {
-  const status = error.status ?? statusInStream(error)
+  const status = error.status ?? statusIn(error.error)
   if (isTooLong(error, status)) {
     const what = `What was sent is longer than "${headOf(model, 100)}" takes, says the model service.`
     return new IsolaError('model_context_exceeded', what, { detail })
@@ -139,12 +147,6 @@ const noSuchModel = (status: number, model: string): readonly [ModelErrorCode, s
   'model_not_found',
   `The model service has no model "${headOf(model, 100)}" (${status}).`,
 ]
-
-/** An error event in a stream that began with 200: some services put the status into its code. */
-function statusInStream(error: APIError): number | undefined {
-  const status = Number(error.code)
-  return Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined
-}
 
 /** Seconds or an HTTP date, which is read against the response's own clock; ours is not asked. */
 function retryAfterOf(headers: Headers | undefined): number | undefined {

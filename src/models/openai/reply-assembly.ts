@@ -1,125 +1,136 @@
 import { headOf } from '#contracts/cut.ts'
-import type { OpenAI } from 'openai'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { ModelReply, ModelToolCall } from '#contracts/model.ts'
-import {
-  isDeeperThan,
-  maxArgumentsChars,
-  maxArgumentsDepth,
-  maxCalls,
-  maxNameChars,
-  maxReplyChars,
-  tooLarge,
-} from './reply-limits.ts'
-
-type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk
-type CallDelta = OpenAI.Chat.Completions.ChatCompletionChunk.Choice.Delta.ToolCall
+import type { ModelReply } from '#contracts/model.ts'
+import { createCallDrafts, type DraftedCall } from './call-drafts.ts'
+import { withoutReply } from './failures.ts'
+import { finishReasonOf, saidReason, worseReason } from './finish-reason.ts'
+import { createOpaqueDraft, opaqueOfMessage, type OpaqueBudget } from './opaque-fields.ts'
+import { maxNameChars, maxReplyChars, tooLarge } from './reply-limits.ts'
+import { readContent, typeName, unreadable } from './said-content.ts'
+import { isObject } from './said-json.ts'
+import { tokensIn, type Tokens } from './said-usage.ts'
 
 /** A reply put together from its chunks. */
 export interface Assembled {
   readonly text: string
-  readonly toolCalls: readonly ModelToolCall[]
+  readonly toolCalls: readonly DraftedCall[]
   readonly finishReason: ModelReply['finishReason']
   /** As the server counted it; `undefined` if it did not. */
-  readonly usage: { readonly inputTokens: number; readonly outputTokens: number } | undefined
+  readonly usage: Tokens | undefined
   /** The model the server says answered. */
   readonly model: string | undefined
+  /** The fields of its message that its service wants back. */
+  readonly opaque: JsonObject | undefined
 }
 
 export interface ReplyAssembly {
-  /** Takes one chunk and returns the text it adds. Throws `model_invalid_reply` past a limit. */
-  readonly add: (chunk: unknown) => string
+  /**
+   * Takes one chunk, or a whole completion, and returns the text it adds. Throws `model_invalid_reply` past a limit, and
+   * for what is written in a way that is not read.
+   */
+  readonly add: (said: unknown) => string
   /** The service has said why the reply is over: what may follow is usage only. */
   readonly isWhole: () => boolean
-  /** Throws `model_invalid_reply`, `model_empty_reply`, or `model_network` if the stream ended too early. */
-  readonly finish: () => Assembled
+  /**
+   * @param start How its answer began, for an operator.
+   *
+   * Throws `model_invalid_reply`, `model_empty_reply`, `model_network` if the stream ended too early, or
+   * `model_unavailable` if the service says so.
+   */
+  readonly finish: (start?: string) => Assembled
 }
 
-interface CallDraft {
-  id: string
-  name: string
-  json: string
-  readonly index: number | undefined
-}
-
-/** A completion that came in one piece, as the one chunk of a stream. */
-export function toChunk(said: unknown): Chunk {
-  const completion = asCompletion(said)
-  const choice = Array.isArray(completion?.choices) ? completion.choices[0] : undefined
-  const calls: unknown = choice?.message?.tool_calls
-  const tool_calls = Array.isArray(calls) ? calls.map((call, index) => ({ ...call, index })) : []
-  const choices = choice ? [{ ...choice, delta: { ...choice.message, tool_calls } }] : []
-  return { ...completion, object: 'chat.completion.chunk', choices } as unknown as Chunk
-}
-
-// Every field that is read of these is checked where it is read.
-const asChunk = (said: unknown) => said as Chunk
-const asCompletion = (said: unknown) => said as OpenAI.Chat.Completions.ChatCompletion
-
-/** Collects a streamed chat completion. Chunks are parsed JSON of a stranger: nothing in them is taken for granted. */
+/** Collects a chat completion. What it takes is parsed JSON of a stranger: nothing in it is taken for granted. */
 export function createReplyAssembly(): ReplyAssembly {
   let text = ''
+  /** The first half of a character whose second half comes with the next piece. */
+  let half = ''
   let model: string | undefined
   let finishReason: string | undefined
   let usage: Assembled['usage']
   let hasChoice = false
   let hasText = false
+  let hasPieces = false
   let chars = 0
-  const drafts: CallDraft[] = []
+  const budget: OpaqueBudget = { chars: 0 }
+  const opaque = createOpaqueDraft(budget)
+  const calls = createCallDrafts({ weigh, budget })
 
-  function addCall({ index, id, function: part }: Partial<CallDelta>): void {
-    // An id that no service would make up is none: the call gets one of ours.
-    const given = typeof id === 'string' && id.length <= maxNameChars ? id : ''
-    const last =
-      index === undefined ? drafts.at(-1) : drafts.findLast((draft) => draft.index === index)
-    // Some servers number all parallel calls 0 and tell them apart by id only.
-    const isNew = last === undefined || (given !== '' && last.id !== '' && given !== last.id)
-    const draft: CallDraft = isNew ? { id: '', name: '', json: '', index } : last
-    if (isNew) drafts.push(draft)
-    if (drafts.length > maxCalls) throw tooLarge(`${maxCalls} tool calls`)
-    if (given !== '') draft.id = given
-    // A name comes once; servers that repeat it with every piece must not double it.
-    if (typeof part?.name === 'string' && draft.name === '')
-      draft.name = headOf(part.name, maxNameChars)
-    if (typeof part?.arguments !== 'string') return
-    weigh(part.arguments)
-    draft.json += part.arguments
-    if (draft.json.length > maxArgumentsChars) throw tooLarge('1 MiB of arguments for one call')
+  function weigh(count: number): void {
+    chars += count
+    if (chars > maxReplyChars) throw tooLarge('4 MiB of text and arguments')
   }
 
-  function weigh(part: string): void {
-    chars += part.length
-    if (chars > maxReplyChars) throw tooLarge('4 MiB of text and arguments')
+  function addText(said: string): string {
+    weigh(said.length)
+    const joined = half + said
+    half = endsInHalf.test(joined) ? joined.slice(-1) : ''
+    const added = joined.slice(0, joined.length - half.length).toWellFormed()
+    text += added
+    return added
+  }
+
+  /** @param isPiece It goes on from what came before; else it is the whole message. */
+  function addMessage(message: unknown, isPiece: boolean): string {
+    if (message === undefined || message === null) return ''
+    if (typeof message === 'string') return addSaid(message, isPiece)
+    if (!isObject(message) || Array.isArray(message))
+      throw unreadable(`a message as ${typeName(message)}`)
+    const said = message as Record<string, unknown>
+    // Some services end a stream with the whole message.
+    const { tool_calls: made } = said
+    if (!isPiece && hasPieces && Array.isArray(made) && made.length > 0) calls.clear()
+    calls.add(made)
+    calls.addFunctionCall(said.function_call)
+    opaque.add(opaqueOfMessage(message))
+    const content = readContent(said.content ?? said.text)
+    if (content.thoughts.length > 0) opaque.add({ content: content.thoughts })
+    const refusal = content.text ? undefined : readContent(said.refusal, 'refusal').text
+    const added = refusal ?? content.text
+    return added === undefined ? '' : addSaid(added, isPiece)
+  }
+
+  function addSaid(said: string, isPiece: boolean): string {
+    // An empty text is one: that the model had nothing to say is said.
+    hasText = true
+    const before = text + half
+    if (isPiece || !hasPieces) return addText(said)
+    if (before.startsWith(said)) return ''
+    return addText(said.startsWith(before) ? said.slice(before.length) : said)
+  }
+
+  function addChoice(choice: Record<string, unknown>): string {
+    const { delta, message, text: completed } = choice
+    const reason = saidReason(choice.finish_reason ?? choice.finishReason)
+    if (reason !== undefined) finishReason = worseReason(finishReason, reason)
+    usage = tokensIn(choice.usage) ?? usage
+    const hasDelta = typeof delta === 'string' || (isObject(delta) && Object.keys(delta).length > 0)
+    if (hasDelta) {
+      hasPieces = true
+      return addMessage(delta, true)
+    }
+    if (message !== undefined) return addMessage(message, false)
+    // The protocol's first version, before there were messages.
+    return typeof completed === 'string' ? addSaid(completed, true) : ''
   }
 
   return {
     add(said) {
-      const chunk = asChunk(said)
-      if (typeof chunk?.model === 'string' && chunk.model !== '')
-        model = headOf(chunk.model, maxNameChars)
-      usage = usageOf(chunk?.usage) ?? usage
-      const choice = Array.isArray(chunk?.choices) ? chunk.choices[0] : undefined
-      if (choice === null) throw new TypeError('A choice in the stream is null.')
-      if (!choice) return ''
-      hasChoice = true
-      if (typeof choice.finish_reason === 'string') finishReason = choice.finish_reason
-      const calls: unknown = choice.delta?.tool_calls
-      if (Array.isArray(calls)) for (const call of calls) addCall(call ?? {})
-      const added = choice.delta?.content ?? choice.delta?.refusal
-      if (typeof added !== 'string') return ''
-      // An empty text is one: that the model had nothing to say is said.
-      hasText = true
-      weigh(added)
-      text += added
-      return added
+      if (!isObject(said)) return ''
+      const chunk = said as Record<string, unknown>
+      if (typeof chunk.model === 'string' && chunk.model !== '')
+        model = headOf(chunk.model, maxNameChars).toWellFormed()
+      usage = usageIn(chunk) ?? usage
+      const choices = choicesOf(chunk)
+      if (choices.length > 0) hasChoice = true
+      return choices.map(addChoice).join('')
     },
 
     isWhole: () => finishReason !== undefined,
 
-    finish() {
-      if (!hasChoice)
-        throw new IsolaError('model_invalid_reply', 'The model service answered without a choice.')
+    finish(start = '') {
+      if (!hasChoice) throw withoutReply(start)
       if (finishReason === undefined) {
         throw new IsolaError(
           'model_network',
@@ -127,8 +138,8 @@ export function createReplyAssembly(): ReplyAssembly {
           { transient: true },
         )
       }
-      const toolCalls = withUniqueIds(drafts)
-      const reason = finishReasonOf(finishReason, toolCalls.length > 0)
+      const told = text + half.toWellFormed()
+      const reason = finishReasonOf(finishReason, { text: told, hasCalls: calls.count() > 0 })
       // Cut off while it still thought, or held back, it says why there is nothing.
       if (!hasText && reason === 'stop')
         throw new IsolaError(
@@ -137,68 +148,38 @@ export function createReplyAssembly(): ReplyAssembly {
           { transient: true },
         )
       return {
-        text,
-        toolCalls,
+        text: told,
+        toolCalls: calls.finish(reason === 'length' || reason === 'content_filter'),
         finishReason: reason,
         usage,
         model,
+        opaque: opaque.finish(),
       }
     },
   }
 }
 
-function withUniqueIds(drafts: readonly CallDraft[]): readonly ModelToolCall[] {
-  const seen = new Set<string>()
-  return drafts.map(({ id, name, json }, index) => {
-    const unique = id === '' || seen.has(id) ? `call_${index + 1}` : id
-    seen.add(unique)
-    // Without a name it is a tool that nobody has: the model is told so and goes on.
-    return { id: unique, name: name === '' ? 'unnamed' : name, input: toInput(json) }
+const endsInHalf = /[\ud800-\udbff]$/
+
+/**
+ * One reply is asked for. Some services write it as several choices of one number, or of none: its text, then its calls.
+ * Choices with other numbers are other replies.
+ */
+function choicesOf({ choices }: Record<string, unknown>): readonly Record<string, unknown>[] {
+  if (choices === undefined || choices === null) return []
+  if (!isObject(choices)) throw unreadable(`"choices" as ${typeName(choices)}`)
+  const list: readonly unknown[] = Array.isArray(choices) ? choices : [choices]
+  return list.filter((one): one is Record<string, unknown> => {
+    if (!isObject(one)) throw unreadable(`a choice as ${typeName(one)}`)
+    const first = list[0]
+    return one === first || indexOf(one) === indexOf(first)
   })
 }
 
-/**
- * Arguments as the model wrote them; what is not a sensible JSON object is kept as `{ "": raw }` and fails validation.
- * It goes back to the model with every turn, so that only the start of a long one is kept.
- */
-function toInput(json: string): JsonObject {
-  // Nothing at all is how several servers spell a call without arguments.
-  if (json.trim() === '') return {}
-  if (isDeeperThan(maxArgumentsDepth, json)) return notAnObject(json)
-  try {
-    const value: unknown = JSON.parse(json)
-    // JSON.parse makes JSON only.
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as JsonObject
-  } catch {
-    // Falls through: the raw text says more to the model than our parser's complaint.
-  }
-  return notAnObject(json)
-}
+const indexOf = (choice: unknown): unknown =>
+  isObject(choice) && 'index' in choice ? (choice.index ?? undefined) : undefined
 
-const maxRawChars = 8_000
-
-const notAnObject = (json: string): JsonObject => ({
-  '':
-    json.length <= maxRawChars
-      ? json
-      : `${headOf(json, maxRawChars)}… (${json.length} characters in all)`,
-})
-
-function usageOf(usage: unknown): Assembled['usage'] {
-  if (typeof usage !== 'object' || usage === null) return undefined
-  if (!('prompt_tokens' in usage) || !('completion_tokens' in usage)) return undefined
-  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage
-  return isCount(inputTokens) && isCount(outputTokens) ? { inputTokens, outputTokens } : undefined
-}
-
-/** Ten times the longest context there is; a figure above it was not counted. */
-const maxTokens = 10_000_000
-
-const isCount = (value: unknown): value is number =>
-  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= maxTokens
-
-function finishReasonOf(reason: string, hasCalls: boolean): ModelReply['finishReason'] {
-  if (reason === 'length' || reason === 'content_filter') return reason
-  return hasCalls ? 'tool_calls' : 'stop'
+/** Where services put what they counted: most say it at the end, Groq in a field of its own. */
+function usageIn({ usage, x_groq: groq }: Record<string, unknown>): Tokens | undefined {
+  return tokensIn(usage) ?? (isObject(groq) && 'usage' in groq ? tokensIn(groq.usage) : undefined)
 }

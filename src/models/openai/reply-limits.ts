@@ -5,6 +5,10 @@ export const maxReplyChars = 4 * 1024 * 1024
 /** Characters of one call's arguments. */
 export const maxArgumentsChars = 1024 * 1024
 export const maxCalls = 1_000
+/** Of a content that is a list. */
+export const maxParts = 10_000
+/** Characters of what a service wants back of one reply, as JSON: kept in the row of its turn. */
+export const maxOpaqueChars = 300_000
 /** Levels of a call's arguments: code that walks them calls itself, and its stack is finite. */
 export const maxArgumentsDepth = 100
 /** Of ids and names a server makes up. */

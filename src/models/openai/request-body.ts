@@ -1,6 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import type { OpenAI } from 'openai'
-import type { Message } from '#contracts/message.ts'
+import type { Json } from '#contracts/json.ts'
+import { toParts, type Message, type MessagePart, type ToolCall } from '#contracts/message.ts'
 import type {
   ModelCallOptions,
   ModelRequest,
@@ -9,15 +10,22 @@ import type {
 } from '#contracts/model.ts'
 import { outputCap } from '../estimate.ts'
 import type { Dialect } from './dialect.ts'
+import { ofService } from './opaque-service.ts'
+import { toStrictSchema } from './tool-schema.ts'
 
 type Body = OpenAI.Chat.Completions.ChatCompletionCreateParams
 type BodyMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam
+type BodyText = OpenAI.Chat.Completions.ChatCompletionContentPartText
+type BodyPart = OpenAI.Chat.Completions.ChatCompletionContentPart
 
 /** The JSON of one request, for the dialect of its model. */
 export type WriteBody = (
   request: ModelRequest & { readonly model: string },
   dialect: Dialect,
-  call: Pick<ModelCallOptions, 'isUnwatched'>,
+  call: Pick<ModelCallOptions, 'isUnwatched'> & {
+    /** It gets its own opaque fields back. */
+    readonly service?: string
+  },
 ) => string
 
 /** Whether a server may be given the address of an image, to fetch it where it is. */
@@ -30,15 +38,32 @@ interface ImageRule {
  * Every call sends the tools and the conversation again: each tool and message is written once and kept, by identity.
  */
 export function createBodyWriter(server: ImageRule = { takesAddresses: false }): WriteBody {
-  const toolText = writtenOnce(
-    ({ name, description, inputSchema: parameters }: ToolDefinition) => ({
-      type: 'function' as const,
-      function: { name, description, parameters },
-    }),
-  )
-  const messageText = writtenOnce((message: Message) => toBodyMessage(message, server))
+  const toolText = writtenOnce(({ name, description, inputSchema }: ToolDefinition) => ({
+    type: 'function' as const,
+    function: {
+      name,
+      // Some services take no empty one.
+      ...(description !== '' && { description }),
+      parameters: toStrictSchema(inputSchema),
+    },
+  }))
+  const plainText = writtenOnce((message: Message) => toBodyMessage(message, server))
+  const textsFor = new Map<string, typeof plainText>()
+  function textFor(service: string): typeof plainText {
+    const known = textsFor.get(service)
+    if (known) return known
+    const text = writtenOnce((message: Message) => toBodyMessage(message, server, service))
+    if (textsFor.size >= maxServices) textsFor.clear()
+    textsFor.set(service, text)
+    return text
+  }
 
-  return (request, dialect, { isUnwatched }) => {
+  return (request, dialect, { isUnwatched, service }) => {
+    const isPlain = service === undefined || dialect.omitsOpaque === true
+    const opaqueText = isPlain ? plainText : textFor(service)
+    const messageText = (message: Message) =>
+      hasOpaque(message) ? opaqueText(message) : plainText(message)
+
     const { messages, tools } = request
     const rest = JSON.stringify({
       ...toBody(request, dialect),
@@ -50,6 +75,12 @@ export function createBodyWriter(server: ImageRule = { takesAddresses: false }):
     return `${rest.slice(0, -1)},"messages":[${messages.map(messageText).join(',')}]${given}}`
   }
 }
+
+/** Families of models at one address. */
+const maxServices = 50
+
+const hasOpaque = (message: Message): boolean =>
+  message.role === 'assistant' && (message.toolCalls ?? []).some(({ opaque }) => opaque)
 
 function writtenOnce<K extends object>(
   toBody: (one: K) => BodyMessage | OpenAI.Chat.Completions.ChatCompletionFunctionTool,
@@ -107,38 +138,65 @@ function formatOf({ outputSchema, parameters }: ModelRequest): Body['response_fo
  * What comes in now was fetched at the door; an older version kept addresses. A server in a private network would fetch
  * them there, for whoever may talk to it (docs/security.md T5).
  */
-function toBodyImage(url: string, { takesAddresses }: ImageRule) {
-  if (takesAddresses || !/^https?:/i.test(url))
-    return { type: 'image_url' as const, image_url: { url } }
-  return { type: 'text' as const, text: `[An image that was not fetched: ${headOf(url, 300)}]` }
+function toBodyPart(part: MessagePart, { takesAddresses }: ImageRule): BodyPart {
+  if (part.type === 'text') return part
+  const { url, detail } = part
+  if (takesAddresses || !/^https?:/i.test(url)) {
+    return { type: 'image_url', image_url: { url, ...(detail && { detail }) } }
+  }
+  return { type: 'text', text: `[An image that was not fetched: ${headOf(url, 300)}]` }
 }
 
-function toBodyMessage(message: Message, server: ImageRule): BodyMessage {
+/** What OpenAI's own service takes as a name. */
+const isName = /^[a-zA-Z0-9_-]{1,64}$/
+
+/** Who of several said it. A name that services refuse is written before the text. */
+function speakerOf({ name }: { readonly name?: string }) {
+  if (name === undefined || name === '') return { name: {}, before: '' }
+  return isName.test(name) ? { name: { name }, before: '' } : { name: {}, before: `${name}: ` }
+}
+
+function toBodyCall({ id, name, input, opaque }: ToolCall, service: string | undefined) {
+  const { function: inside, ...fields } = ofService(opaque, service).call ?? {}
+  const own = { name, arguments: JSON.stringify(input) }
+  return {
+    ...fields,
+    id,
+    type: 'function' as const,
+    function: typeof inside === 'object' ? { ...inside, ...own } : own,
+  }
+}
+
+/** Parts that its own service sent, and so takes. */
+const withThoughts = (thoughts: readonly Json[], text: string) =>
+  [...thoughts, ...(text === '' ? [] : [{ type: 'text', text }])] as unknown as BodyText[]
+
+function toBodyMessage(message: Message, server: ImageRule, service?: string): BodyMessage {
   switch (message.role) {
     case 'system':
       return { role: 'system', content: message.text }
     case 'user': {
-      const { text, images = [] } = message
-      if (images.length === 0) return { role: 'user', content: text }
-      return {
-        role: 'user',
-        content: [
-          ...(text === '' ? [] : [{ type: 'text' as const, text }]),
-          ...images.map((url) => toBodyImage(url, server)),
-        ],
-      }
+      const { role, images = [] } = message
+      const { name, before } = speakerOf(message)
+      if (images.length === 0) return { role, ...name, content: before + message.text }
+      const parts = toParts(message).map((part) => toBodyPart(part, server))
+      const said =
+        before === '' ? parts : [{ type: 'text' as const, text: before.trimEnd() }, ...parts]
+      return { role, ...name, content: said }
     }
     case 'assistant': {
-      const { text, toolCalls = [] } = message
-      if (toolCalls.length === 0) return { role: 'assistant', content: text }
+      const { role, toolCalls = [] } = message
+      const { name, before } = speakerOf(message)
+      const text = message.text === '' ? '' : before + message.text
+      if (toolCalls.length === 0) return { role, ...name, content: text }
+      const { content: thoughts, ...fields } = ofService(toolCalls[0]?.opaque, service).reply ?? {}
+      const said = text === '' ? null : text
       return {
-        role: 'assistant',
-        content: text === '' ? null : text,
-        tool_calls: toolCalls.map(({ id, name, input }) => ({
-          id,
-          type: 'function' as const,
-          function: { name, arguments: JSON.stringify(input) },
-        })),
+        ...fields,
+        role,
+        ...name,
+        content: Array.isArray(thoughts) ? withThoughts(thoughts, text) : said,
+        tool_calls: toolCalls.map((call) => toBodyCall(call, service)),
       }
     }
     case 'tool': {

@@ -1,4 +1,5 @@
 import { APIError } from 'openai/error'
+import { headOf } from '#contracts/cut.ts'
 import type { IsolaError } from '#contracts/errors.ts'
 import type { ModelCallOptions } from '#contracts/model.ts'
 import type { Answer } from '#contracts/outbound.ts'
@@ -6,8 +7,15 @@ import type { Clock } from '#contracts/sources.ts'
 import type { CallWatch } from './call-watch.ts'
 import type { Client } from './client.ts'
 import { createEventDecoder, type StreamEvent } from './event-stream.ts'
-import { createReplyAssembly, toChunk, type Assembled } from './reply-assembly.ts'
-import { createByteMeter, maxBodyBytes, maxEventBytes, maxReplyBytes } from './reply-limits.ts'
+import { createReplyAssembly, type Assembled } from './reply-assembly.ts'
+import {
+  createByteMeter,
+  maxBodyBytes,
+  maxEventBytes,
+  maxReplyBytes,
+  type ByteMeter,
+} from './reply-limits.ts'
+import { failureIn } from './said-failure.ts'
 import { isObject, parsed } from './said-json.ts'
 
 /** What a service said, as JSON of a stranger, in a chat completion's words. */
@@ -25,29 +33,24 @@ export interface RequestOnce {
 }
 
 /**
- * Sends one request and takes in what comes of it, within the limits of a reply. A stream that breaks after its finish
- * reason is whole. Throws whatever went wrong, as it is, and the watch's reason as soon as that aborts.
+ * Sends one request and takes in what comes of it, within the limits of a reply: a stream of events or JSON in one piece,
+ * whichever of them was asked for. A stream that breaks after its finish reason is whole. Throws whatever went wrong, as
+ * it is, and the watch's reason as soon as that aborts.
  */
 export async function requestOnce(request: RequestOnce): Promise<Assembled> {
   const { client, body, call, watch, sleep, toFailure, translate = asItIs } = request
   const { signal, unlessStopped } = watch
-  const { onDelta, onSent, onBegun } = call
+  const { onDelta, onSent, onBegun, isUnwatched = false } = call
   const headers = call.headers?.() ?? {}
-  const maxBytes = call.isUnwatched ? maxBodyBytes : maxReplyBytes
-  const sending = { body, headers, signal, maxBytes, onSent, onBegun }
+  const sending = { body, headers, signal, maxBytes: maxReplyBytes, onSent, onBegun }
   const answer = await unlessStopped(client(sending))
   const assembly = createReplyAssembly()
-  if (call.isUnwatched) {
-    const text = await unlessStopped(answer.text())
-    const said: unknown = text === '' ? undefined : JSON.parse(text)
-    if (hasError(said)) throw new APIError(undefined, said.error, undefined, undefined)
-    assembly.add(toChunk(translate(said)))
-    return assembly.finish()
-  }
-  const meter = createByteMeter(maxEventBytes)
+  let start = ''
+  /** What is told once the reply is known to be whole. */
+  let late = ''
   let isDone = false
   try {
-    await unlessStopped(readEvents())
+    await unlessStopped(read())
   } catch (error) {
     const isLostOnly = ['model_network', 'model_timeout'].includes(toFailure(error).code)
     if (call.signal.aborted || !isLostOnly || !assembly.isWhole()) throw error
@@ -55,41 +58,104 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
     if (isDone) void readToEnd(answer, sleep)
     else answer.cancel()
   }
-  return assembly.finish()
+  const reply = assembly.finish(start)
+  if (late !== '' && !isUnwatched) onDelta(late)
+  return reply
 
-  async function readEvents(): Promise<void> {
+  /** Servers answer in the other way than they were asked, and name neither: how the body begins says it. */
+  async function read(): Promise<void> {
+    const meter = createByteMeter(maxBodyBytes)
+    for (let bytes = await answer.read(); bytes; bytes = await answer.read()) {
+      meter.add(bytes.length)
+      const said = bytes.subarray(startOf(bytes))
+      if (said.length === 0) continue
+      start = new TextDecoder().decode(said.subarray(0, maxStartBytes))
+      return /^[{[]/.test(start) ? readJson(said, meter) : readEvents(said)
+    }
+  }
+
+  async function readJson(first: Uint8Array<ArrayBuffer>, meter: ByteMeter): Promise<void> {
+    const pieces = [first]
+    for (let bytes = await answer.read(); bytes; bytes = await answer.read()) {
+      meter.add(bytes.length)
+      pieces.push(bytes)
+    }
+    const text = await new Blob(pieces).text()
+    for (const said of valuesIn(text)) {
+      throwFailure(failureIn(said))
+      late += assembly.add(translate(said))
+    }
+  }
+
+  async function readEvents(first: Uint8Array<ArrayBuffer>): Promise<void> {
+    const meter = createByteMeter(maxEventBytes)
     const decoder = createEventDecoder()
-    for (;;) {
-      const bytes = await answer.read()
-      if (bytes) meter.add(bytes.length)
+    for (let bytes: typeof first | undefined = first; bytes; bytes = await answer.read()) {
+      meter.add(bytes.length)
       // Nobody waits for it any more.
       if (signal.aborted) return
-      if (!bytes) break
       // A comment that keeps the line alive is a sign of life too.
       if (watch.hasHeard()) watch.beat()
-      for (const event of decoder.push(bytes)) if (!take(event)) return
+      for (const event of decoder.push(bytes)) {
+        meter.endPiece()
+        if (!take(event)) return
+      }
     }
-    const begun = decoder.end()
-    if (begun && parsed(begun.data) !== undefined) take(begun)
+    for (const begun of decoder.end()) if (parsed(begun.data) !== undefined) take(begun)
   }
 
   /** @returns False after the last event. */
   function take({ type, data }: StreamEvent): boolean {
-    isDone = data === '[DONE]'
+    const text = data.trim()
+    isDone = /^\[DONE\]$/i.test(text)
     if (isDone) return false
-    const said = parsed(data)
-    if (said === undefined) throw new SyntaxError('An event of the stream is not JSON.')
-    const error = errorIn(said) ?? (type === 'error' ? said : undefined)
-    if (error !== undefined) throw new APIError(undefined, Object(error), undefined, answer.headers)
-    meter.endPiece()
-    watch.beat()
+    const said = parsed(text)
+    throwFailure(failureIn(said) ?? (type === 'error' ? { message: text } : undefined))
+    if (!isObject(said)) {
+      const isBroken = said === undefined && !assembly.isWhole() && !isKeepAlive({ type, text })
+      if (isBroken)
+        throw new SyntaxError(`An event of the stream is not JSON: ${headOf(text, maxStartBytes)}`)
+      return true
+    }
     const added = assembly.add(translate(said))
+    // Nobody saw a piece that nobody watches for: such a request may be sent again.
+    if (isUnwatched) return true
+    watch.beat()
     if (added !== '') onDelta(added)
     return true
+  }
+
+  function throwFailure(failure: object | undefined): void {
+    if (failure) throw new APIError(undefined, failure, undefined, answer.headers)
   }
 }
 
 const asItIs: Translate = (said) => said
+
+/** Events by other names than a chunk may have carry none; by its name some servers send a comment, or a word. */
+const isKeepAlive = ({ type, text }: { readonly type: string; readonly text: string }): boolean =>
+  !/^(?:|message|data|chunk|completion|delta)$/i.test(type) || keepsAlive.test(text)
+const keepsAlive =
+  /^(?:|:.*|(?:keep[-_ ]?)?alive|ping|pong|heartbeat|noop|connected|waiting|queued|processing)[.!]*$/is
+
+/** What an operator is shown of an answer that is no reply. */
+const maxStartBytes = 2_000
+
+/** A byte order mark, and blanks with which a server keeps the line alive. */
+const beforeStart = new Set([0xef, 0xbb, 0xbf, 0x20, 0x09, 0x0a, 0x0d])
+
+function startOf(bytes: Uint8Array): number {
+  const start = bytes.findIndex((byte) => !beforeStart.has(byte))
+  return start < 0 ? bytes.length : start
+}
+
+/** The JSON of a body: one value, a list of pieces, or a piece a line. */
+function valuesIn(text: string): readonly unknown[] {
+  const whole = parsed(text)
+  if (whole !== undefined) return Array.isArray(whole) ? whole : [whole]
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  return lines.map((line) => JSON.parse(line) as unknown)
+}
 
 /** How long a stream may take to end after it has said that it is over. */
 const maxEndWaitMs = 250
@@ -103,10 +169,3 @@ async function readToEnd(answer: Answer, sleep: Clock['sleep']): Promise<void> {
   isRead.abort()
   if (!hasEnded) answer.cancel()
 }
-
-const errorIn = (said: unknown): unknown =>
-  (isObject(said) && 'error' in said && said.error) || undefined
-
-/** Some services say 200 and put what went wrong into the body. */
-const hasError = (body: unknown): body is { readonly error: object } =>
-  isObject(body) && 'error' in body && isObject(body.error)

@@ -9,7 +9,7 @@ function read(pieces: readonly (string | Uint8Array)[]): readonly StreamEvent[] 
   const events = pieces.flatMap((piece) =>
     decoder.push(typeof piece === 'string' ? utf8.encode(piece) : piece),
   )
-  return [...events, ...[decoder.end()].flatMap((event) => event ?? [])]
+  return [...events, ...decoder.end()]
 }
 
 const dataOf = (...pieces: readonly (string | Uint8Array)[]): readonly string[] =>

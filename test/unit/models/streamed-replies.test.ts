@@ -130,15 +130,6 @@ describe('a streamed reply fails', () => {
       'model_invalid_reply',
       'half',
     ],
-    [
-      'model_invalid_reply by a completion where a stream was asked for',
-      {
-        body: { choices: [{ index: 0, message: { content: 'all' }, finish_reason: 'stop' }] },
-        headers: { 'content-type': 'application/json' },
-      },
-      'model_invalid_reply',
-      '',
-    ],
   ])('as %s', async (_name, reply, code, seen) => {
     expect(await ask([reply])).toMatchObject({ error: { code }, seen })
     expect(server.requests).toHaveLength(1)

@@ -1,0 +1,277 @@
+import { headOf } from '#contracts/cut.ts'
+import { toWellFormedJson, type JsonObject } from '#contracts/json.ts'
+import type { ModelToolCall } from '#contracts/model.ts'
+import {
+  createOpaqueDraft,
+  opaqueOfCall,
+  type OpaqueBudget,
+  type OpaqueDraft,
+} from './opaque-fields.ts'
+import {
+  isDeeperThan,
+  maxArgumentsChars,
+  maxArgumentsDepth,
+  maxCalls,
+  maxNameChars,
+  tooLarge,
+} from './reply-limits.ts'
+import { typeName, unreadable } from './said-content.ts'
+import { isObject } from './said-json.ts'
+
+/** Puts tool calls together from their pieces. */
+export interface CallDrafts {
+  /** Takes the list of calls of one piece of a reply, as its service sent it. */
+  readonly add: (calls: unknown) => void
+  /** Takes a piece of the one call of the protocol's first version. */
+  readonly addFunctionCall: (call: unknown) => void
+  readonly count: () => number
+  /** What was taken so far is sent again, whole. */
+  readonly clear: () => void
+  /** @param isCut The reply was cut: its last call may have been. */
+  readonly finish: (isCut: boolean) => readonly DraftedCall[]
+}
+
+/** A call, and the fields that its service wants back with it. */
+export interface DraftedCall extends Omit<ModelToolCall, 'opaque'> {
+  readonly opaque: JsonObject | undefined
+}
+
+interface Draft {
+  readonly key: number | string | undefined
+  id: string
+  name: string
+  readonly json: string[]
+  chars: number
+  readonly scan: Scan
+  readonly opaque: OpaqueDraft
+}
+
+/** @param options.weigh Told how many characters each piece has. */
+export function createCallDrafts(options: {
+  readonly weigh: (chars: number) => void
+  readonly budget: OpaqueBudget
+}): CallDrafts {
+  const { weigh, budget } = options
+  let drafts: Draft[] = []
+
+  function open(from: Pick<Draft, 'key' | 'name'> & { readonly id?: string }): Draft {
+    if (drafts.length >= maxCalls) throw tooLarge(`${maxCalls} tool calls`)
+    const draft: Draft = {
+      ...{ id: '', json: [], chars: 0, scan: createScan(), opaque: createOpaqueDraft(budget) },
+      ...from,
+    }
+    drafts.push(draft)
+    return draft
+  }
+
+  /** The draft that a piece belongs to, or a new one. */
+  function draftFor({ key, id, name, json }: Piece): Draft {
+    const isOfKey = (draft: Draft) => key === undefined || draft.key === key
+    const own = drafts.filter(isOfKey)
+    // Some servers number all parallel calls 0 and tell them apart by id only.
+    const last = own.findLast((draft) => id !== '' && draft.id === id) ?? own.at(-1)
+    if (!last) return open({ key, name, id })
+    // A server that gives ids gives one to each call: without one the name goes on.
+    const goesOn = last.id !== '' && id === '' && last.chars === 0
+    const isOtherName = name !== '' && last.name !== '' && name !== last.name && !goesOn
+    const isOther = isOtherName || (id !== '' && last.id !== '' && id !== last.id)
+    // Others give parallel calls no id, or one: a whole object ends a call, and what opens the next one begins another.
+    const isNext = last.scan.isWhole() && opensNext.test(json) && !isFilledIn(last, name)
+    if (isOther || isNext) return open({ key, name: name === '' ? last.name : name, id })
+    return last
+  }
+
+  function addJson(draft: Draft, text: string): void {
+    let into = draft
+    for (let rest = text; rest !== '';) {
+      if (into.scan.isWhole()) {
+        rest = rest.replace(/^[\s,]+/, '')
+        if (isFilledIn(into, '') && rest.startsWith('{')) reset(into)
+        else if (rest.startsWith('{')) into = open({ key: into.key, name: into.name })
+      }
+      const taken = into.scan.isWhole() ? rest.length : into.scan.take(rest)
+      into.json.push(rest.slice(0, taken))
+      into.chars += taken
+      if (into.chars > maxArgumentsChars) throw tooLarge('1 MiB of arguments for one call')
+      rest = rest.slice(taken)
+    }
+  }
+
+  function addPiece(piece: Piece): void {
+    weigh(piece.json.length)
+    const draft = draftFor(piece)
+    if (piece.id !== '') draft.id = piece.id
+    // A name comes once, or again with every piece, or in pieces before the arguments.
+    if (draft.name === '') draft.name = piece.name
+    else if (piece.name !== draft.name && draft.chars === 0)
+      draft.name = headOf(draft.name + piece.name, maxNameChars)
+    draft.opaque.add(piece.opaque)
+    addJson(draft, piece.json)
+  }
+
+  return {
+    add(calls) {
+      if (calls === undefined || calls === null) return
+      if (typeof calls !== 'object') throw unreadable(`"tool_calls" as ${typeName(calls)}`)
+      const list: readonly unknown[] = Array.isArray(calls) ? calls : [calls]
+      list.forEach((call, place) => {
+        // Without a number, several at once are told apart by their place.
+        if (call !== null) addPiece(pieceOf(call, list.length > 1 ? `at ${place}` : undefined))
+      })
+    },
+    addFunctionCall(call) {
+      if (call === undefined || call === null) return
+      addPiece(pieceOf(call, 'function_call'))
+    },
+    count: () => drafts.length,
+    clear: () => void (drafts = []),
+    finish: (isCut) => finished(drafts, isCut),
+  }
+}
+
+/** A piece of a call, read. */
+interface Piece {
+  readonly key: number | string | undefined
+  readonly id: string
+  readonly name: string
+  readonly json: string
+  readonly opaque: JsonObject | undefined
+}
+
+function pieceOf(call: unknown, place: string | undefined): Piece {
+  // What is no call is a call of a tool that nobody has: the model is told so.
+  if (!isObject(call)) return { key: 'none', id: '', name: '', json: '', opaque: undefined }
+  const { index, id, function: wrapped, custom } = call as Record<string, unknown>
+  const inner = isObject(wrapped) ? wrapped : isObject(custom) ? custom : call
+  const part = inner as Record<string, unknown>
+  const number = typeof index === 'string' && index !== '' ? Number(index) : index
+  return {
+    key: Number.isSafeInteger(number) ? Number(number) : place,
+    // An id that no service would make up is none: the call gets one of ours.
+    id: typeof id === 'string' && id.length <= maxNameChars ? id.toWellFormed() : '',
+    name: typeof part.name === 'string' ? headOf(part.name, maxNameChars).toWellFormed() : '',
+    json: jsonOf(
+      [part.arguments, part.args, part.parameters, part.input].find((one) => one !== undefined),
+    ),
+    opaque: opaqueOfCall(call, inner),
+  }
+}
+
+/** What stands in front of another object. */
+const opensNext = /^[\s,]*\{/
+
+/** Several services give the object itself. */
+function jsonOf(given: unknown): string {
+  if (given === undefined || given === null) return ''
+  return typeof given === 'string' ? given : JSON.stringify(given)
+}
+
+/** Services that translate begin a call with an empty object, and send its arguments after it. */
+const isFilledIn = (draft: Draft, name: string): boolean =>
+  name === '' && draft.chars <= maxEmptyChars && draft.json.join('').trim() === '{}'
+const maxEmptyChars = 16
+
+function reset(draft: Draft): void {
+  draft.json.length = 0
+  draft.chars = 0
+  draft.scan.reset()
+}
+
+/** Looks at JSON text as it comes, to know where an object ends. */
+interface Scan {
+  /** How many characters of it belong to the object that is open. */
+  readonly take: (text: string) => number
+  /** An object was opened and closed. */
+  readonly isWhole: () => boolean
+  readonly reset: () => void
+}
+
+function createScan(): Scan {
+  let depth = 0
+  let isText = false
+  let isEscaped = false
+  let isObjectOpen = false
+  let isWhole = false
+
+  function step(char: string): void {
+    if (isEscaped) isEscaped = false
+    else if (isText) {
+      if (char === '\\') isEscaped = true
+      else if (char === '"') isText = false
+    } else if (char === '"') isText = true
+    else if (char === '{' || char === '[') {
+      if (depth === 0) isObjectOpen = char === '{'
+      depth += 1
+    } else if ((char === '}' || char === ']') && depth > 0) {
+      depth -= 1
+      if (depth === 0 && isObjectOpen) isWhole = true
+    }
+  }
+
+  return {
+    take(text) {
+      for (let at = 0; at < text.length; at += 1) {
+        step(text[at]!)
+        if (isWhole) return at + 1
+      }
+      return text.length
+    },
+    isWhole: () => isWhole,
+    reset() {
+      depth = 0
+      isText = isEscaped = isObjectOpen = isWhole = false
+    },
+  }
+}
+
+function finished(drafts: readonly Draft[], isCut: boolean): readonly DraftedCall[] {
+  const seen = new Set<string>()
+  return drafts.map(({ id, name, json, scan, opaque }, index) => {
+    const unique = id === '' || seen.has(id) ? `call_${index + 1}` : id
+    seen.add(unique)
+    const text = json.join('')
+    const isHalf = isCut && index === drafts.length - 1 && !scan.isWhole()
+    // Without a name it is a tool that nobody has: the model is told so and goes on.
+    const called = name === '' ? 'unnamed' : name
+    const input = isHalf ? notAnObject(text) : toInput(text)
+    return { id: unique, name: called, input, opaque: opaque.finish() }
+  })
+}
+
+/**
+ * Arguments as the model wrote them; what is not a sensible JSON object is kept as `{ "": raw }`, which is refused. It
+ * goes back to the model with every turn, so that only the start of a long one is kept.
+ */
+function toInput(json: string): JsonObject {
+  const text = unwrapped(json)
+  // Nothing at all is how several servers spell a call without arguments.
+  if (text === '' || text === 'null') return {}
+  if (isDeeperThan(maxArgumentsDepth, text)) return notAnObject(json)
+  try {
+    const value: unknown = JSON.parse(text)
+    // JSON.parse makes JSON only.
+    if (isObject(value) && !Array.isArray(value)) return toWellFormedJson(value as JsonObject)
+    // Some services write the text of the JSON as JSON once more.
+    if (typeof value === 'string' && value.trim().startsWith('{')) return toInput(value)
+  } catch {
+    // Falls through: the raw text says more to the model than our parser's complaint.
+  }
+  return notAnObject(json)
+}
+
+/** Without the code fence that some models put around it. */
+const unwrapped = (json: string): string =>
+  json
+    .trim()
+    .replace(/^```[a-z]*\s/i, '')
+    .replace(/```$/, '')
+    .trim()
+
+const maxRawChars = 8_000
+
+const notAnObject = (json: string): JsonObject => ({
+  '': (json.length <= maxRawChars
+    ? json
+    : `${headOf(json, maxRawChars)}… (${json.length} characters in all)`
+  ).toWellFormed(),
+})

@@ -1,0 +1,32 @@
+import { isObject } from './said-json.ts'
+
+/** What a service counted. */
+export interface Tokens {
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+/**
+ * Reads what a service counted; `undefined` if that is no count. What it does not put into its
+ * output but into its sum is output: several leave out there what the model thought, and bill it.
+ */
+export function tokensIn(said: unknown): Tokens | undefined {
+  if (!isObject(said)) return undefined
+  const usage = said as Record<string, unknown>
+  const inputTokens = countOf(usage.prompt_tokens ?? usage.input_tokens)
+  if (inputTokens === undefined) return undefined
+  const total = countOf(usage.total_tokens)
+  const rest = total === undefined ? undefined : Math.max(0, total - inputTokens)
+  const output = countOf(usage.completion_tokens ?? usage.output_tokens) ?? rest
+  return output === undefined
+    ? undefined
+    : { inputTokens, outputTokens: Math.max(output, rest ?? 0) }
+}
+
+/** Ten times the longest context there is; a figure above it was not counted. */
+const maxTokens = 10_000_000
+
+function countOf(value: unknown): number | undefined {
+  const isCount = Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= maxTokens
+  return isCount ? Number(value) : undefined
+}
