@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root, runNode, toolFile, tools } from '../scripts/toolchain.mjs'
-import { readConfig } from './wrangler-config.mjs'
+import { readConfig } from '../scripts/wrangler-config.mjs'
 
 // It comes with wrangler and is none of our own dependencies, hence by path.
 const load = (...path) => import(pathToFileURL(toolFile(...path)).href)

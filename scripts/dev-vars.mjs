@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
+// Whole: an older Node has no parseEnv, and would only say so of the import.
+import util from 'node:util'
 
 /** Secrets that every deployment has, each with how one is made. */
 export const newSecrets = {
@@ -38,16 +40,13 @@ export const passedOn = [
   'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT',
 ]
 
-/** The variables of a .dev.vars file: `NAME=value` lines, quotes taken off, comments left out. */
+/** The variables of a .dev.vars file, as Node reads such files. */
 export function parseVars(text) {
-  const vars = {}
-  for (const line of text.split(/\r?\n/)) {
-    const match = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$/.exec(line)
-    if (!match) continue
-    const quoted = /^(['"`])(.*)\1(?:\s+#.*)?$/.exec(match[2])
-    vars[match[1]] = quoted ? quoted[2] : match[2].replace(/\s*#.*$/, '')
-  }
-  return vars
+  if (util.parseEnv === undefined)
+    throw new Error(
+      `Isola needs Node 20.12 or later to start; this is ${process.versions.node}. Install a newer one (https://nodejs.org).`,
+    )
+  return { ...util.parseEnv(text) }
 }
 
 const whyUnreadable = {

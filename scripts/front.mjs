@@ -1,5 +1,5 @@
-// What listens on the port of `npm start`. It hands whole requests on to the dev server behind it, which ends for good
-// when a client goes away in the middle of a body (wrangler takes a failed fetch of its proxy for a fault of its own).
+// What listens on the port of `npm start`, and all of it that does. It hands whole requests on to the Worker behind it,
+// which listens on a socket that only this account may open.
 import { createServer, request } from 'node:http'
 
 /** As much as the app reads before it gives a body up. */
@@ -12,8 +12,9 @@ const ownHeaders =
 const ownAnswerHeaders = /^(connection|keep-alive|proxy-connection|trailer|transfer-encoding)$/i
 
 /**
- * @param options.target `{ host, port }` of the dev server.
- * @param options.onReached Told of each answer of it.
+ * @param options.target Where the Worker is, as `request` of node:http has it: `{ socketPath }`.
+ * @param options.triggers Where its cron triggers are asked for.
+ * @param options.onReached Told of each answer of the Worker.
  * @param options.onUnreachable Told when nothing listens there.
  * @returns a server that listens.
  */
@@ -39,9 +40,29 @@ export function openFront({ host, port, ...behind }) {
   })
 }
 
+/** A name or an address, and a port: what else is there would end in the runtime, or be read in two ways. */
+const hostForm = /^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
+const isHost = (text) => hostForm.test(text) && URL.canParse(`http://${text}`)
+
+/** A path, also of an address in its place (RFC 9112, 3.2.2), which is at the host that the request names. */
+function pathOf(target, host) {
+  if (target.startsWith('/')) return target
+  const [, named, path] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target) ?? []
+  if (named?.toLowerCase() !== host.toLowerCase()) return undefined
+  return path.startsWith('/') ? path : `/${path}`
+}
+
 /** What two readers could read in two ways, or we cannot hand on as it is (RFC 9112, 3.2 and 6.1). */
-function problemOf({ headersDistinct: { host = [] }, headers }) {
+function problemOf({ headersDistinct: { host = [] }, headers, url }) {
   if (host.length > 1) return [400, 'invalid_request', 'host: is there more than once.']
+  if (!isHost(host[0] ?? ''))
+    return [400, 'invalid_request', 'host: must be a name or an address, and at most a port.']
+  if (pathOf(url, host[0]) === undefined)
+    return [
+      400,
+      'invalid_request',
+      'The target of the request must be a path, or an address at this host.',
+    ]
   const coding = headers['transfer-encoding'] ?? 'chunked'
   if (!/^chunked$/i.test(coding))
     return [501, 'not_implemented', 'transfer-encoding: only chunked is taken.']
@@ -63,36 +84,53 @@ async function readWhole(incoming) {
   return Buffer.concat(chunks)
 }
 
-function handOn({ incoming, body, outgoing }, { target, onReached, onUnreachable }) {
-  const hasBody =
-    body.length > 0 ||
-    'content-length' in incoming.headers ||
-    'transfer-encoding' in incoming.headers
+/** Asks for a cron trigger, which comes by itself on a deployment. */
+const scheduledPath = /^\/cdn-cgi\/handler\/scheduled(?=\?|$)/
+const isOfThisMachine = (host) => /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/i.test(host)
+
+/** The request that goes on; nothing for a trigger that a page in a browser asks for, by whatever name it has for us. */
+function requestOf({ incoming, body }, { target, triggers }) {
+  const { method, headers: given, rawHeaders } = incoming
+  const path = pathOf(incoming.url, given.host)
+  if (triggers && scheduledPath.test(path)) {
+    if ('origin' in given || 'sec-fetch-site' in given || !isOfThisMachine(given.host))
+      return undefined
+    const asMiniflareHasIt = path.replace(scheduledPath, '/cdn-cgi/local/scheduled')
+    return { ...triggers, path: asMiniflareHasIt, headers: { host: 'localhost' } }
+  }
+  const hasBody = body.length > 0 || 'content-length' in given || 'transfer-encoding' in given
   const headers = [
-    ...without(incoming.rawHeaders, ownHeaders, namedIn(incoming.headers.connection)),
+    ...without(rawHeaders, ownHeaders, namedIn(given.connection)),
     ...(hasBody ? ['content-length', String(body.length)] : []),
   ]
+  return { ...target, method, path, headers }
+}
+
+function handOn({ incoming, body, outgoing }, behind) {
+  const sent = requestOf({ incoming, body }, behind)
+  if (!sent)
+    return refuse(
+      outgoing,
+      403,
+      'forbidden',
+      'A trigger is asked for on this machine, not by a page.',
+    )
+  const { onReached, onUnreachable } = behind
   const unreachable = (error) => {
-    if (error?.code === 'ECONNREFUSED') onUnreachable()
+    if (['ECONNREFUSED', 'ENOENT'].includes(error?.code)) onUnreachable()
     if (outgoing.headersSent) outgoing.destroy()
     else refuse(outgoing, 503, 'unavailable', 'The server is starting: try again in a moment.')
   }
   try {
     // A connection each: one that is kept may be closed behind our back, and a POST is not sent twice.
-    const asked = request({
-      ...target,
-      agent: false,
-      method: incoming.method,
-      path: incoming.url,
-      headers,
-    })
+    const asked = request({ ...sent, agent: false })
     outgoing.once('close', () => asked.destroy())
     asked.once('error', unreachable)
     asked.once('response', (answer) => {
       onReached()
       hand(answer, outgoing)
     })
-    asked.end(body)
+    asked.end(sent.method === undefined ? undefined : body)
   } catch {
     // Of a path or a header that cannot be sent.
     refuse(outgoing, 400, 'invalid_request', 'The request cannot be handed on as it is.')
@@ -100,7 +138,7 @@ function handOn({ incoming, body, outgoing }, { target, onReached, onUnreachable
 }
 
 function hand(answer, outgoing) {
-  // The app says which request it answers; what comes from around it is the dev server's stack, with local paths.
+  // The app says which request it answers; what comes from around it is the runtime's own, with local paths.
   if (answer.statusCode === 500 && !('x-request-id' in answer.headers)) {
     answer.resume()
     refuse(outgoing, 500, 'internal_error', 'The server failed.')

@@ -1,5 +1,7 @@
-// One installation at a time in a clone: two would take each other's files away. Node builtins only, Node 20.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// One process at a time: for an installation in a clone (two would take each other's files away), and for a folder of
+// local data (two servers would write the same databases). Node builtins only, Node 20.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -10,8 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
  * @param {{ everyMs?: number, onWait?: () => void }} [options] How often is looked whether it is free; called once before waiting.
  */
 export async function withLock(file, work, { everyMs = 500, onWait } = {}) {
-  mkdirSync(dirname(file), { recursive: true })
-  for (let isFirst = true; !take(file); isFirst = false) {
+  for (let isFirst = true; takeLock(file); isFirst = false) {
     if (isFirst) onWait?.()
     await sleep(everyMs)
   }
@@ -22,26 +23,99 @@ export async function withLock(file, work, { everyMs = 500, onWait } = {}) {
   }
 }
 
-function take(file) {
-  try {
-    writeFileSync(file, `${process.pid}\n`, { flag: 'wx' })
-    return true
-  } catch (error) {
-    if (error.code !== 'EEXIST') throw error
+/**
+ * Takes a lock for this process. One whose process is gone is taken over, also where its number is another process's by now.
+ * Whoever takes it removes the file at the end.
+ * @param {string} file Where it is kept; its folder is made.
+ * @param {object} [about] What others are told of this process.
+ * @returns {object | undefined} What the process that has it said of itself, with its `pid`; nothing if it is ours now.
+ */
+export function takeLock(file, about = {}) {
+  mkdirSync(dirname(file), { recursive: true })
+  const { pid } = process
+  const text = `${JSON.stringify({ ...about, pid, started: startOf(pid) })}\n`
+  for (;;) {
+    try {
+      writeFileSync(file, text, { flag: 'wx' })
+      return undefined
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+    }
+    const found = readLock(file)
+    if (found?.isHeld) return found.holder
+    if (found) takeAway(file, found.text)
   }
-  if (!isHeld(file)) rmSync(file, { force: true })
-  return false
 }
 
-function isHeld(file) {
+/** So long may a process take to write a line. */
+const unwrittenMs = 5_000
+
+/** Nothing if there is no lock any more. */
+function readLock(file) {
   try {
-    const pid = /^(\d+)\n$/.exec(readFileSync(file, 'utf8'))?.[1]
-    // Not written whole yet.
-    if (pid === undefined) return true
-    process.kill(Number(pid), 0)
-    return true
+    const text = readFileSync(file, 'utf8')
+    const holder = parse(text)
+    // Not written whole yet, or never, since its process was killed.
+    const isNew = () => Date.now() - statSync(file).mtimeMs < unwrittenMs
+    return { text, holder: holder ?? {}, isHeld: holder ? lives(holder) : isNew() }
   } catch (error) {
-    // Somebody else's process is one too; a file that is gone is looked for again.
-    return error.code === 'EPERM'
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function parse(text) {
+  try {
+    const holder = JSON.parse(text)
+    return Number.isSafeInteger(holder?.pid) && holder.pid > 0 ? holder : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function lives({ pid, started }) {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    // The process of another account is one too.
+    if (error.code !== 'EPERM') return false
+  }
+  const now = startOf(pid)
+  return started === undefined || now === undefined || started === now
+}
+
+/** When a process began, as the system writes it; nothing if that is not known. */
+function startOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return `${boot} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`
+  } catch {
+    // No Linux.
+  }
+  try {
+    const options = { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], options).trim() || undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Moves a lock away that was found to be nobody's. Another process may have done so meanwhile, and taken it. */
+function takeAway(file, text) {
+  const aside = `${file}.${process.pid}`
+  try {
+    renameSync(file, aside)
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+    return
+  }
+  try {
+    const moved = readFileSync(aside, 'utf8')
+    if (moved !== text) writeFileSync(file, moved, { flag: 'wx' })
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
+  } finally {
+    rmSync(aside, { force: true })
   }
 }

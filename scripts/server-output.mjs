@@ -1,4 +1,4 @@
-// What wrangler and workerd say while the server runs, without what nobody can act on.
+// What the Worker, workerd and Miniflare say while the server runs, without what nobody can act on.
 import { createInterface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import { hasColour } from './style.mjs'
@@ -7,11 +7,8 @@ import { root } from './toolchain.mjs'
 
 /** First lines of messages that are left out whole. */
 const idle = [
-  // Ours runs once a day and catches up by itself.
-  /Scheduled Workers are not automatically triggered/,
   // A client that went away before its answer: our own log has the request.
   /\bdisconnected: .*(Broken pipe|Connection reset)/,
-  /update available|newer version of wrangler/i,
 ]
 
 /**

@@ -1,20 +1,22 @@
 // npm start: from a fresh clone to a running server on loopback. Uses node builtins only until
 // packages are installed.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureVars, passedOn } from './dev-vars.mjs'
+import { ensureVars, parseVars, passedOn } from './dev-vars.mjs'
 import { openFront } from './front.mjs'
+import { takeLock } from './install-lock.mjs'
 import { checkModel } from './start/check-model.mjs'
 import { askForHosts, mayAsk, networkLine, readNetwork } from './network.mjs'
 import {
   host,
   migrate,
   probePort,
-  startWrangler,
+  startServing,
   statePath,
   waitUntilHealthy,
 } from './start/local-server.mjs'
 import { describeModel, describeTrial, modelNote, modelProblem } from './start/model-settings.mjs'
+import { makeSocketFolder, socketsIn } from './start/sockets.mjs'
 import { supervise } from './supervise.mjs'
 import { ensureInstalled, root, runNode } from './toolchain.mjs'
 
@@ -28,6 +30,15 @@ function openVars(path) {
     return ensureVars(path)
   } catch (error) {
     return fail(error.message)
+  }
+}
+
+/** An older Node cannot read `.dev.vars`: that is said before anything is installed. */
+function checkNode() {
+  try {
+    parseVars('')
+  } catch (error) {
+    fail(error.message)
   }
 }
 
@@ -48,8 +59,21 @@ function parentOf(pid) {
   }
 }
 
+/** Takes the folder of local data: two servers over one would write the same databases, and know nothing of each other. */
+function takeState(port) {
+  const lock = join(statePath, 'lock')
+  const holder = takeLock(lock, { port })
+  if (holder)
+    fail(
+      `${statePath} is in use: process ${holder.pid} serves it at http://localhost:${holder.port}. Stop that one (Ctrl-C there, or kill ${holder.pid}), or give this one its own data and port: ISOLA_STATE=<folder> PORT=${Number(holder.port) + 1} npm start`,
+    )
+  process.once('exit', () => rmSync(lock, { force: true }))
+}
+
+checkNode()
 const port = parsePort(process.env.PORT)
 const probe = await probePort(port)
+takeState(probe.ok ? probe.port : port)
 if (!probe.ok) {
   const taken = probe.error.code === 'EADDRINUSE'
   fail(
@@ -80,26 +104,17 @@ const trial = checkModel({ env: shell, vars }).catch(() => [])
 const generated = await runNode([join(root, 'scripts', 'generate.mjs')], { capture: true })
 if (generated.code !== 0) fail(generated.output.trim())
 console.log('Starting …')
-mkdirSync(statePath, { recursive: true })
 await migrate().catch((error) => fail(error.message))
 
-// Wrangler reads the shell's settings, and what belongs to this start, from a file of this run.
-const shellPath = join(statePath, `shell-${process.pid}.vars`)
-const quote = (value) => (value.includes("'") ? `"${value}"` : `'${value}'`)
-// Its own port it learns here: the http tools may read the server itself, and nothing else of this machine.
-const lines = Object.entries({ ...shell, ISOLA_PORT: String(probe.port) }).map(
-  ([name, value]) => `${name}=${quote(value)}\n`,
-)
-writeFileSync(shellPath, lines.join(''), { mode: 0o600 })
-
-const { port: innerPort } = await probePort(0)
+const sockets = makeSocketFolder()
+process.once('exit', () => rmSync(sockets, { recursive: true, force: true }))
 const server = supervise({
   start: () =>
-    startWrangler({
-      // Wrangler shows a line for each request then, too.
+    startServing({
+      folder: sockets,
       isLogged: (shell.ISOLA_LOG ?? vars.ISOLA_LOG) === 'info',
-      port: innerPort,
-      varsFiles: [varsPath, shellPath],
+      // Its own port it learns here: the http tools may read the server itself, and nothing else of this machine.
+      vars: { ...vars, ...shell, ISOLA_PORT: String(probe.port) },
     }),
   onEnded: ({ why, isAgain }) => {
     console.error(`The server ended (${why})${isAgain ? ': it is started again.' : '.'}`)
@@ -111,10 +126,7 @@ let stopping = false
 function stop(code) {
   if (stopping) return
   stopping = true
-  void server.stop().then(() => {
-    rmSync(shellPath, { force: true })
-    process.exit(code)
-  })
+  void server.stop().then(() => process.exit(code))
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(0))
@@ -125,12 +137,23 @@ if (process.env.npm_lifecycle_event) {
   setInterval(() => isOrphan() && stop(1), 500).unref()
 }
 
+const { worker, entry } = socketsIn(sockets)
+/** So long the process behind the front has to put another workerd in the place of one that ended, or a newer Worker. */
+const patienceMs = 5_000
+let unreachableSinceMs
 await openFront({
   host,
   port: probe.port,
-  target: { host, port: innerPort },
-  onReached: server.ready,
-  onUnreachable: server.replace,
+  target: { socketPath: worker },
+  triggers: { socketPath: entry },
+  onReached: () => {
+    unreachableSinceMs = undefined
+    server.ready()
+  },
+  onUnreachable: () => {
+    unreachableSinceMs ??= Date.now()
+    if (Date.now() - unreachableSinceMs > patienceMs) server.replace()
+  },
 }).catch((error) => {
   console.error(`Port ${probe.port} cannot be used: ${error.message}`)
   stop(1)

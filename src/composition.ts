@@ -125,7 +125,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     sessions: sessions.gateway,
     entry: sessions.entry,
     models,
-    readImage: models.takesAddresses ? undefined : rooms.common.readImage,
+    readImage: models.takesAddresses ? undefined : rooms.common.openImageReader(plugins.openHosts),
     principals,
     schedules: {
       find: storage.schedules.find,

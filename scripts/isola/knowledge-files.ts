@@ -34,10 +34,11 @@ const typeOf: Readonly<Record<string, 'text' | 'markdown' | 'html' | 'pdf'>> = {
 /** Those behind what was named: a file, all readable files in and under a folder, or an address. */
 export function findDocuments(
   given: readonly string[],
-  send: typeof fetch = fetch,
+  fetchDocument: (url: string) => Promise<Response>,
 ): readonly Found[] {
   return given.flatMap((one) => {
-    if (/^https?:\/\//.test(one)) return [{ name: one, read: () => readAddress(one, send) }]
+    if (/^https?:\/\//.test(one))
+      return [{ name: one, read: () => readAddress(one, fetchDocument) }]
     const at = statSync(one, { throwIfNoEntry: false })
     if (!at) throw new UsageError(`${one}: there is no such file or folder.`)
     const files = at.isDirectory() ? filesIn(one, 0) : [one]
@@ -68,8 +69,11 @@ async function readPath(path: string): Promise<ReadFile> {
   return toRead(readFileSync(path), typeOf[extname(path).toLowerCase()] ?? 'text')
 }
 
-async function readAddress(url: string, send: typeof fetch): Promise<ReadFile> {
-  const response = await send(url, { signal: AbortSignal.timeout(60_000) })
+async function readAddress(
+  url: string,
+  fetchDocument: (url: string) => Promise<Response>,
+): Promise<ReadFile> {
+  const response = await fetchDocument(url)
   if (!response.ok) throw new Error(`It answered ${response.status}.`)
   const chunks: Uint8Array[] = []
   let sizeBytes = 0

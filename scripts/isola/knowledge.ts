@@ -1,6 +1,7 @@
 // isola knowledge …: documents that agents look things up in.
 import type { Reply } from '../../src/client/client.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { fetchDocument } from './fetch-document.ts'
 import { findDocuments } from './knowledge-files.ts'
 import { isDeployment, ofOne, where, whereOf } from './memory-options.ts'
 import { short, table, time } from './text.ts'
@@ -31,7 +32,14 @@ async function add({
   }
   const done: (Reply<'POST /api/knowledge'> | { readonly name: string; readonly error: string })[] =
     []
-  for (const { name, read } of findDocuments(args, send)) {
+  /** Whoever may not read them has none: its key opens nothing. */
+  const openHosts = () =>
+    request('GET /api/operator/http').then(
+      ({ hosts }) => hosts,
+      () => [],
+    )
+  const fetched = (url: string) => fetchDocument(url, { send, openHosts })
+  for (const { name, read } of findDocuments(args, fetched)) {
     try {
       const answer = await request('POST /api/knowledge', {
         body: { ...shared, name, ...(await read()) },

@@ -4,9 +4,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { passOn } from '../server-output.mjs'
-import { root, runNode, toolEnv, toolNode, tools } from '../toolchain.mjs'
+import { root, runNode, toolEnv, toolNode } from '../toolchain.mjs'
 
 export const host = '127.0.0.1'
 /** The folder of local data. */
@@ -45,30 +44,22 @@ export async function migrate() {
   writeFileSync(migratedPath, wanted)
 }
 
-/** Starts wrangler in a process group of its own, so that all of it can be ended at once. */
-export function startWrangler({ port, varsFiles, isLogged }) {
-  const args = [
-    '--no-warnings',
-    `--import=${pathToFileURL(join(root, 'scripts', 'guard.mjs')).href}`,
-    tools.wrangler,
-    'dev',
-    '--local',
-    `--ip=${host}`,
-    `--port=${port}`,
-    '--inspector-port=0',
-    `--persist-to=${statePath}`,
-    `--log-level=${isLogged ? 'info' : 'warn'}`,
-    '--show-interactive-dev-session=false',
-    // Files rather than --var: a process list shows arguments to everyone on the machine.
-    ...varsFiles.flatMap((path) => ['--env-file', path]),
-  ]
-  const child = spawn(toolNode(), args, {
+/**
+ * Starts the server behind the front in a process group of its own, so that all of it can be ended at once.
+ *
+ * @param options.folder Of its sockets (scripts/start/sockets.mjs).
+ * @param options.vars What the Worker has of settings and secrets.
+ */
+export function startServing({ folder, vars, isLogged }) {
+  const script = join(root, 'scripts', 'start', 'serve.mjs')
+  const child = spawn(toolNode(), ['--no-warnings', script], {
     cwd: root,
-    // Its explorer of the local databases asks for no key.
-    env: toolEnv({ X_LOCAL_EXPLORER: 'false' }),
+    env: toolEnv(),
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
+  // It may be gone before it heard; why is told by its end.
+  child.send({ folder, statePath, vars, isLogged }, () => {})
   passOn(child.stdout, process.stdout)
   passOn(child.stderr, process.stderr)
   return child

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isPublicHost } from './public-host.ts'
 import { capped } from './visible-text.ts'
 
 /** Where a call goes that reads whatever address it is given. */
@@ -93,6 +94,26 @@ export const namedHosts = ({ hosts }: Pick<NetworkRule, 'hosts'>): readonly stri
 /** Of the host of a URL, or one that is opened. */
 export const isOfThisMachine = (host: string): boolean =>
   /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(host)
+
+/**
+ * Whether an address may be asked that a caller named, or a text that was fetched: it is at a public host, or at one of
+ * this machine that an operator opened, to which nothing outside leads.
+ *
+ * @param led.hosts What the operator opened.
+ * @param led.from Where a redirect came from.
+ */
+export const isReachable = (
+  { host, hostname }: URL,
+  { hosts, from }: { readonly hosts: readonly string[]; readonly from?: URL | undefined },
+): boolean =>
+  isPublicHost(hostname) ||
+  (hosts.includes(host) && (from === undefined || isOfThisMachine(from.host)))
+
+/** Why such an address is refused, the same whether something answers there or not. */
+export const unreachableText = (url: URL): string =>
+  isOfThisMachine(url.host)
+    ? 'an address of this machine that no operator opened (isola http allow <host>:<port>) is not allowed.'
+    : 'a host that is not public is not allowed.'
 
 /**
  * Whether an address is open to them.

@@ -4,6 +4,9 @@ export type Carrier = (url: string, init: RequestInit) => Promise<Response>
 /** Whether an address may be asked at all, and how it reads. Throws an `OutboundError` (`refused`) if not. */
 export type CheckUrl = (url: string) => URL
 
+/** Hosts that the operator opened (`isola http allow`). Asked for only where one of this machine is named. */
+export type OpenHosts = () => Promise<readonly string[]>
+
 /** One request, before it has left. */
 export interface OutboundRequest {
   readonly url: string
@@ -53,6 +56,16 @@ export interface OutboundRules {
    * request to another address is for a public one, unless this one is itself in a network of the operator's.
    */
   readonly operator?: string
+  /**
+   * What named the address, where that is no caller of ours: an index, a page. It may lead nowhere that a redirect from
+   * it may not.
+   */
+  readonly from?: URL | undefined
+  /**
+   * Given where a caller named the address, or a text that was fetched: on no hop is another host of this machine asked.
+   * What is refused is refused before anything is sent: which ports of this machine answer is nobody's to learn.
+   */
+  readonly openHosts?: OpenHosts
   /** Asked of each hop; throws what is refused besides. `from` is where a redirect came from. */
   readonly check?: (hop: {
     readonly url: URL
@@ -82,6 +95,7 @@ export interface Answer {
   readonly headers: Headers
   /** Who answered: the last of the redirects. */
   readonly host: string
+  readonly url: URL
   /** The next piece, as it comes; `undefined` at the end. */
   readonly read: () => Promise<Uint8Array<ArrayBuffer> | undefined>
   readonly bytes: () => Promise<Uint8Array>

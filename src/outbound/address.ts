@@ -6,7 +6,7 @@ import { isPublicHost } from '#contracts/public-host.ts'
 export interface AddressRules {
   /** Only then is loopback reachable (the operator turned development mode on). */
   readonly isDevelopment: boolean
-  /** Where a redirect came from. */
+  /** Where a redirect came from, or the text that named the address. */
   readonly from?: URL | undefined
   /** The address that the operator set, if the request is for one. */
   readonly operator?: string | undefined

@@ -6,7 +6,8 @@ import { sizeText } from './size-text.ts'
 /** A response, and what holds while it is read. */
 export interface Received {
   readonly response: Response
-  readonly host: string
+  /** Who answered. */
+  readonly url: URL
   readonly maxBytes: number
   readonly deadline: Deadline
   readonly redaction: Redaction | undefined
@@ -19,7 +20,7 @@ const unpacked = /^(identity|gzip|br)?$/
 
 /** Reads a response piece by piece, so that it is never larger in memory than it may be, however well it was packed. */
 export function createAnswer(received: Received): Answer {
-  const { response, host, maxBytes, deadline, toError } = received
+  const { response, url, maxBytes, deadline, toError } = received
   const { status, body, headers } = response
   const encoding = (headers.get('content-encoding') ?? '').trim()
   let reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined
@@ -95,7 +96,8 @@ export function createAnswer(received: Received): Answer {
   return {
     status,
     headers,
-    host,
+    url,
+    host: url.hostname,
     read,
     bytes,
     text,

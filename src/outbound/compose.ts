@@ -1,4 +1,4 @@
-import type { Carrier, Outbound } from '#contracts/outbound.ts'
+import type { Carrier, OpenHosts, Outbound } from '#contracts/outbound.ts'
 import type { ReadImage } from '#contracts/read-image.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { checkAddress } from './address.ts'
@@ -10,17 +10,20 @@ export interface OutboundParts {
   readonly clock: Pick<Clock, 'sleep'>
 }
 
+/** Reads pictures: from public hosts, and from hosts of this machine that are among those. */
+type OpenImageReader = (openHosts: OpenHosts) => ReadImage
+
 /** The one way out, over the platform's network. No other file of ours calls its fetch. */
 export function composeOutbound({
   config: { isDevelopment },
   clock: { sleep },
-}: OutboundParts): Outbound & { readonly readImage: ReadImage } {
+}: OutboundParts): Outbound & { readonly openImageReader: OpenImageReader } {
   const over = (carry: Carrier) => createSend({ carry, sleep, isDevelopment })
   const send = over((url, init) => fetch(url, init))
   return {
     over,
     send,
-    readImage: createImageReader(send),
+    openImageReader: (openHosts) => createImageReader(send, openHosts),
     checkUrl: (url) => checkAddress(url, { isDevelopment }),
   }
 }

@@ -1,4 +1,4 @@
-import { OutboundError, type Send } from '#contracts/outbound.ts'
+import { OutboundError, type OpenHosts, type Send } from '#contracts/outbound.ts'
 import { maxImageBytes, type ReadImage } from '#contracts/read-image.ts'
 
 /** Somebody waits for the answer. */
@@ -13,8 +13,14 @@ const kinds: readonly (readonly [type: string, begins: RegExp])[] = [
   ['image/webp', /^RIFF[^]{4}WEBP/],
 ]
 
-/** Pictures come in over the one way out: public hosts alone, on every redirect, as all that is fetched for somebody. */
-export function createImageReader(send: Send): ReadImage {
+/**
+ * Pictures come in over the one way out: from public hosts, on every redirect, and in development from those hosts of
+ * this machine that an operator opened. What is refused is refused before anything is asked, so that nobody learns which
+ * ports of the machine answer.
+ *
+ * @param openHosts What the operator opened.
+ */
+export function createImageReader(send: Send, openHosts: OpenHosts = async () => []): ReadImage {
   return async (url, { signal, maxBytes = maxImageBytes, onHop } = {}) => {
     const answer = await send(
       { url, headers: { accept: 'image/*', 'user-agent': 'isola' }, signal },
@@ -22,6 +28,7 @@ export function createImageReader(send: Send): ReadImage {
         maxBytes: Math.min(maxBytes, maxImageBytes),
         timeoutMs: maxImageMs,
         maxRedirects,
+        openHosts,
         ...(onHop && { onHop }),
       },
     )

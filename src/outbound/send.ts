@@ -1,3 +1,4 @@
+import { isOfThisMachine, isReachable, unreachableText } from '#contracts/network-rule.ts'
 import {
   OutboundError,
   type Carrier,
@@ -55,7 +56,7 @@ const asItIs = (error: OutboundError): Error => error
 async function follow(request: OutboundRequest, sending: Sending) {
   const { openRedaction, maxRedirects, maxSentBytes } = sending.rules
   const { method = 'GET', body } = request
-  const allowed = allow({ text: request.url, method, from: undefined }, sending)
+  const allowed = allow({ text: request.url, method, from: sending.rules.from }, sending)
   const url = allowed instanceof URL ? allowed : await allowed
   checkSize(body, maxSentBytes)
   let hop: OutboundHop = { url, method, headers: headersOf(request, sending.rules), body }
@@ -65,7 +66,7 @@ async function follow(request: OutboundRequest, sending: Sending) {
     const { status } = response
     const location = response.headers.get('location')
     if (maxRedirects === undefined || !isRedirect(status) || location === null)
-      return { response, host: hop.url.hostname, redaction }
+      return { response, url: hop.url, redaction }
     await response.body?.cancel()
     if (redirects >= maxRedirects)
       throw new OutboundError('redirects', `More than ${maxRedirects} redirects.`)
@@ -97,10 +98,24 @@ function allow({ text, method, from }: Target, sending: Sending): URL | Promise<
   }
   try {
     const url = checkAddress(text, { isDevelopment, from, operator: rules.operator })
-    return rules.check ? rules.check({ url, method, from }).then(() => url, refuse) : url
+    if (!rules.check && !rules.openHosts) return url
+    return checkHop({ url, method, from }, rules).then(() => url, refuse)
   } catch (error) {
     return refuse(error)
   }
+}
+
+async function checkHop(
+  hop: Omit<Target, 'text'> & { readonly url: URL },
+  { openHosts, check }: OutboundRules,
+): Promise<void> {
+  const { url, from } = hop
+  if (openHosts) {
+    const hosts = isOfThisMachine(url.host) ? await openHosts() : []
+    if (!isReachable(url, { hosts, from }))
+      throw new OutboundError('refused', `The request was refused: ${unreachableText(url)}`)
+  }
+  await check?.(hop)
 }
 
 function checkSize(body: OutboundRequest['body'], maxBytes: number | undefined): void {

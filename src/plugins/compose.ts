@@ -20,7 +20,7 @@ import { checkDistinct, checkPath } from './admission/archive-paths.ts'
 import { createUploadReader, createVerifier } from './admission/upload-reader.ts'
 import { composeIsolates, type IsolateParts } from './sandbox/compose.ts'
 import { createIsolateMeter } from './capabilities/isolate-meter.ts'
-import { fetchArchive } from './admission/fetch-archive.ts'
+import { fetchArchive, type FetchArchiveDeps } from './admission/fetch-archive.ts'
 import { createTryOut, type TryOutDeps } from './admission/try-out.ts'
 import { createNetworkNow, type NetworkNowDeps } from './capabilities/open-network.ts'
 import { createScopedStorage } from './capabilities/storage/scoped-storage.ts'
@@ -77,6 +77,7 @@ export function composePlugins(parts: PluginParts) {
   const { clock, sha256, ids, installed, trust, validator, send } = parts
   const { isolates, modelCode, host } = composeIsolates(parts)
   const { scopedStorage, capabilities } = toCapabilities(parts, modelCode)
+  const openHosts = async () => (await capabilities.network.rule())?.hosts ?? []
   const hookParts = { capabilities, clock, maxResultChars: parts.maxResultChars }
   const archiveParts = { ...parts, isolates, sleep: clock.sleep }
   const record: HooksDeps['record'] = (event) => parts.log.append(event).catch(parts.onFault)
@@ -102,12 +103,18 @@ export function composePlugins(parts: PluginParts) {
         problems: [...problems, ...loaded.problems, ...loaded.warnings, ...providers.problems],
       }
     },
+    openHosts,
     tryOut: (wire: TryOutDeps['wire']) => createTryOut({ wire, isolates: host }),
     /** What skills come in by, too. */
     admission: {
       readArchive: createSkillArchiveReader(archiveParts),
-      fetchArchive: (url: string) =>
-        fetchArchive(url, { send, maxBytes: skillCaps.archive.maxArchiveBytes }),
+      fetchArchive: (url: string, hop?: Pick<FetchArchiveDeps, 'from' | 'onAnswer'>) =>
+        fetchArchive(url, {
+          send,
+          openHosts,
+          maxBytes: skillCaps.archive.maxArchiveBytes,
+          ...hop,
+        }),
       verify: createVerifier(trust),
       checkPaths(paths: readonly string[]) {
         for (const path of paths) checkPath(path)
@@ -119,6 +126,7 @@ export function composePlugins(parts: PluginParts) {
       trust,
       sha256,
       send,
+      openHosts,
     }),
   }
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { readFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { strFromU8, unzipSync } from 'fflate'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Answer } from '../fakes/client.ts'
-import { freePort, startServer, type RunningServer } from './server.ts'
+import { freePort, startServer, treeOf, type RunningServer } from './server.ts'
 
 describe('npm start', () => {
   let server: RunningServer
@@ -149,33 +149,25 @@ describe('npm start', () => {
   })
 
   it('comes back when its processes are killed, and ends with all of them', async () => {
-    for (const name of ['workerd', 'wrangler']) {
-      const killed = childrenOf(state).filter(({ command }) => command.includes(name))
+    const seen = new Set<number>()
+    const running = () => treeOf(server.pid).filter((pid) => pid !== server.pid)
+    for (const name of ['workerd', 'serve.mjs']) {
+      const killed = running().filter((pid) => commandOf(pid).includes(name))
       expect(killed.length).toBeGreaterThan(0)
-      for (const { pid } of killed) process.kill(pid, 'SIGKILL')
+      for (const pid of killed) process.kill(pid, 'SIGKILL')
       expect(await healthyAgain()).toBe(200)
+      for (const pid of running()) seen.add(pid)
     }
     await server.stop()
-    expect(childrenOf(state)).toEqual([])
+    expect([...seen].map(commandOf).filter((command) => command !== '')).toEqual([])
   })
 })
 
-/** What runs on this folder, and below that: workerd does not name it. */
-function childrenOf(state: string): readonly { readonly pid: number; readonly command: string }[] {
-  const all = readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name)) return []
-    try {
-      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8')
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-      const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
-      return [{ pid: Number(name), parent, command }]
-    } catch {
-      return [] // ended meanwhile
-    }
-  })
-  const below = (pid: number): typeof all =>
-    all.filter(({ parent }) => parent === pid).flatMap((one) => [one, ...below(one.pid)])
-  return all
-    .filter(({ command }) => command.includes(`--persist-to=${state}`))
-    .flatMap((one) => [one, ...below(one.pid)])
+/** Nothing of a process that ended. */
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
 }

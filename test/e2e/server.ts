@@ -8,6 +8,7 @@ import { giveDatabase } from './migrated.mjs'
 export interface RunningServer {
   readonly url: string
   readonly key: string
+  readonly pid: number
   /** Ends it as a user would. */
   readonly stop: () => Promise<void>
   /** Ends it as a power cut would: every process of it at once, SIGKILL. */
@@ -62,6 +63,7 @@ export async function startServer({
   return {
     url: `http://127.0.0.1:${port}`,
     key: readKey(),
+    pid: child.pid!,
     stop: async () => {
       child.kill('SIGTERM')
       await exited
@@ -96,7 +98,7 @@ function readKey(): string {
 }
 
 /** A process and all below it, deepest first. */
-function treeOf(root: number): number[] {
+export function treeOf(root: number): number[] {
   const children = new Map<number, number[]>()
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue

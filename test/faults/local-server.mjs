@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, wranglerConfig } from '../../bench/serve.mjs'
-import { readConfig } from '../../bench/wrangler-config.mjs'
+import { readConfig } from '../../scripts/wrangler-config.mjs'
 import { root, toolFile } from '../../scripts/toolchain.mjs'
 
 // By path, as all tools are.

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { OutboundError, Send } from '#contracts/outbound.ts'
+import type { Answer, OpenHosts, OutboundError, Send } from '#contracts/outbound.ts'
 import { bundleCaps } from '#contracts/plugin-bundle.ts'
 
 const maxRedirects = 5
@@ -9,23 +9,37 @@ const timeoutMs = 30_000
 export interface FetchArchiveDeps {
   readonly send: Send
   readonly maxBytes?: number
+  /** What the operator opened of this machine, if that is to be asked. */
+  readonly openHosts?: OpenHosts
+  /** What named the address, where that is no caller. */
+  readonly from?: URL | undefined
+  /** Told who answered, after redirects. */
+  readonly onAnswer?: ((answer: Pick<Answer, 'url'>) => void) | undefined
 }
 
 /**
- * Fetches an archive that the operator named: https from a public host, redirects checked again, no credentials, size
- * counted while it is read, all of it within 30 seconds.
+ * Fetches an archive that somebody named: https from a public host, or from one of this machine that an operator opened;
+ * redirects checked again, no credentials, size counted while it is read, all of it within 30 seconds.
  *
  * @throws `request_invalid` (`url`) for an address that is refused, `plugin_source_unavailable` for what did not come,
  *   `plugin_upload_invalid` for what is too large.
  */
 export async function fetchArchive(
   url: string,
-  { send, maxBytes = bundleCaps.maxArchiveBytes }: FetchArchiveDeps,
+  { send, maxBytes = bundleCaps.maxArchiveBytes, openHosts, from, onAnswer }: FetchArchiveDeps,
 ): Promise<Uint8Array> {
   const answer = await send(
     { url },
-    { maxRedirects, maxBytes, timeoutMs, toError: toError(maxBytes) },
+    {
+      maxRedirects,
+      maxBytes,
+      timeoutMs,
+      from,
+      toError: toError(maxBytes),
+      ...(openHosts && { openHosts }),
+    },
   )
+  onAnswer?.(answer)
   if (answer.status === 200) return answer.bytes()
   answer.cancel()
   throw unavailable(`: ${answer.host} answered ${answer.status}`)

@@ -12,7 +12,15 @@ import { nameOf, refusedSkill } from './read-bundle.ts'
 /** What fetching takes of other rooms. */
 export interface FetchSkillsDeps {
   /** Throws `request_invalid` for an address that is refused, `plugin_source_unavailable`, `plugin_upload_invalid`. */
-  readonly fetchArchive: (url: string) => Promise<Uint8Array>
+  readonly fetchArchive: (
+    url: string,
+    hop?: {
+      /** What named the address, where that is no caller: it may lead to no host that it could not redirect to. */
+      readonly from?: URL
+      /** Told who answered, after redirects. */
+      readonly onAnswer?: (answer: { readonly url: URL }) => void
+    },
+  ) => Promise<Uint8Array>
   /** All skills of an archive or a SKILL.md, or those of these names; in an isolate. */
   readonly readArchive: (
     bytes: Uint8Array,
@@ -45,9 +53,10 @@ interface Entry {
  * site that has one under `/.well-known/`. Of an index each entry is what its digest says, or it is refused.
  */
 export function createFetchSkills({ fetchArchive, readArchive }: FetchSkillsDeps) {
+  /** @param at Where the index is: after redirects, another place than the one that was named. */
   const fromIndex = async (
     index: Index,
-    url: string,
+    { url, at }: { readonly url: string; readonly at: URL },
     only: readonly string[],
   ): Promise<Fetched> => {
     const named =
@@ -66,7 +75,7 @@ export function createFetchSkills({ fetchArchive, readArchive }: FetchSkillsDeps
     let chars = 0
     for (const entry of named) {
       try {
-        const one = await fetchEntry(entry, url)
+        const one = await fetchEntry(entry, at)
         chars += Object.values(one.bundle?.files ?? {}).reduce((sum, text) => sum + text.length, 0)
         if (chars > skillCaps.maxCollectionChars)
           throw refusedSkill(
@@ -84,8 +93,8 @@ export function createFetchSkills({ fetchArchive, readArchive }: FetchSkillsDeps
     return { sent, refused, source: url }
   }
 
-  const fetchEntry = async ({ name, url, digest }: Entry, indexUrl: string): Promise<SentSkill> => {
-    const bytes = await fetchArchive(new URL(url, indexUrl).href)
+  const fetchEntry = async ({ name, url, digest }: Entry, from: URL): Promise<SentSkill> => {
+    const bytes = await fetchArchive(new URL(url, from).href, { from })
     const found = await digestOf(bytes.slice())
     if (found !== digest)
       throw refusedSkill(
@@ -102,12 +111,14 @@ export function createFetchSkills({ fetchArchive, readArchive }: FetchSkillsDeps
   }
 
   return async (url: string, only: readonly string[]): Promise<Fetched> => {
-    const bytes = await fetchArchive(url).catch((error: unknown) => {
+    let at: URL | undefined
+    const onAnswer = (answer: { readonly url: URL }) => void (at = answer.url)
+    const bytes = await fetchArchive(url, { onAnswer }).catch((error: unknown) => {
       if (errorCode(error) === 'plugin_source_unavailable' && isSite(url)) return undefined
       throw error
     })
     const index = bytes && readIndex(bytes)
-    if (index) return fromIndex(index, url, only)
+    if (index) return fromIndex(index, { url, at: at ?? new URL(url) }, only)
     if (bytes && isSkills(bytes))
       return { sent: await readArchive(bytes, only), refused: [], source: url }
     if (!isSite(url))
@@ -115,10 +126,11 @@ export function createFetchSkills({ fetchArchive, readArchive }: FetchSkillsDeps
         'There is no skill at this address: neither a .zip nor a .tar.gz, no SKILL.md, no index of skills.',
       )
     const indexUrl = `${url.replace(/[?#].*$/, '').replace(/\/$/, '')}/${wellKnown}`
-    const found = readIndex(await fetchArchive(indexUrl))
+    at = undefined
+    const found = readIndex(await fetchArchive(indexUrl, { onAnswer }))
     if (!found)
       throw refusedSkill(`What is at ${indexUrl} is no index by Agent Skills Discovery 0.2.0.`)
-    return fromIndex(found, indexUrl, only)
+    return fromIndex(found, { url: indexUrl, at: at ?? new URL(indexUrl) }, only)
   }
 }
 

@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { readConfig } from '../../../bench/wrangler-config.mjs'
+import { readConfig } from '../../../scripts/wrangler-config.mjs'
 import { root } from './build.mjs'
 
 const load = (...path) => import(pathToFileURL(join(root, 'node_modules', ...path)).href)

@@ -17,11 +17,14 @@ async function serve(answer: RequestListener) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closing.push(() => server.close())
   const { port } = server.address() as AddressInfo
+  open.push(`127.0.0.1:${port}`)
   return `http://127.0.0.1:${port}`
 }
 
 const carry: Carrier = (url, init) => fetch(url, init)
-const readHere = createImageReader(outboundOver(carry, { isDevelopment: true }).send)
+const here = outboundOver(carry, { isDevelopment: true }).send
+const open: string[] = []
+const readHere = createImageReader(here, async () => open)
 const answered = (answer: () => Response) => createImageReader(sendOver(async () => answer()))
 const url = 'https://pictures.example/one'
 
@@ -100,5 +103,65 @@ describe('a picture at an address', () => {
     expect(asked).toEqual([])
     await expect(read(url)).rejects.toThrow('is not allowed')
     expect(asked).toEqual([url])
+  })
+})
+
+describe('T5: a picture at this machine, in development', () => {
+  const failureOf = (reading: Promise<unknown>) =>
+    reading.then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+
+  it.each([
+    'http://127.0.0.1:6379/a.png',
+    'http://localhost:8787/a.png',
+    'http://[::1]:22/a.png',
+    'https://localhost/a.png',
+    'https://127.0.0.1:8443/a.png',
+  ])('is not asked for at %s, which no operator opened', async (address) => {
+    const asked: string[] = []
+    const isDevelopment = true
+    const to: Carrier = async (at) => {
+      asked.push(at)
+      return new Response(png)
+    }
+    const read = createImageReader(sendOver(to, { isDevelopment }), async () => ['localhost:3000'])
+    expect(await failureOf(read(address))).toMatchObject({ failure: 'refused' })
+    expect(asked).toEqual([])
+  })
+
+  it('says the same of a port where something answers as of one where nothing does', async () => {
+    const at = await serve((_request, response) => response.end(png))
+    const closed = createImageReader(here)
+    const told = [at, 'http://127.0.0.1:9'].map((one) => failureOf(closed(`${one}/a.png`)))
+    const [something, nothing] = (await Promise.all(told)).map(String)
+    expect(something).toBe(nothing)
+    expect(something).toContain('isola http allow <host>:<port>')
+  })
+
+  it('is found behind a redirect only where that is open, too', async () => {
+    let asked = 0
+    const inside = await serve((_request, response) => {
+      asked += 1
+      response.end(png)
+    })
+    open.splice(open.indexOf(new URL(inside).host), 1)
+    const at = await serve((_request, response) =>
+      response.writeHead(302, { location: `${inside}/a.png` }).end(),
+    )
+    expect(await failureOf(readHere(`${at}/one`))).toMatchObject({ failure: 'refused' })
+    expect(asked).toBe(0)
+  })
+
+  it('is not found behind a redirect from outside, open or not', async () => {
+    const inside = await serve((_request, response) => response.end(png))
+    const read = createImageReader(
+      sendOver(async () => new Response(null, { status: 302, headers: { location: inside } }), {
+        isDevelopment: true,
+      }),
+      async () => open,
+    )
+    expect(await failureOf(read(url))).toMatchObject({ failure: 'refused' })
   })
 })

@@ -8,4 +8,12 @@ export default [
     find: 'return url.hostname === set.hostname || !isPublicHost(set.hostname)',
     replace: 'return true',
   },
+  {
+    name: 'this-machine-is-closed',
+    what: 'T5: an address that a caller names asks no port of this machine that no operator opened',
+    test: 'image-reader.test.ts',
+    file: 'src/contracts/network-rule.ts',
+    find: '(hosts.includes(host) && (from === undefined || isOfThisMachine(from.host)))',
+    replace: 'isOfThisMachine(host)',
+  },
 ]

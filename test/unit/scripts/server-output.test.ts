@@ -2,9 +2,9 @@ import { expect, it } from 'vitest'
 import { createLineFilter } from '../../../scripts/server-output.mjs'
 
 const said = [
-  '\u001b[33m▲ [WARNING] Scheduled Workers are not automatically triggered during local development.',
+  '\u001b[33mkj = kj/compat/http.c++:12: disconnected: Connection reset by peer',
   '',
-  '  To manually trigger a scheduled event, run:',
+  '  stack: /somewhere/workerd@2',
   '',
   '\u001b[31m✘ \u001b[41;31m[ERROR]\u001b[0m something of ours broke',
   '',

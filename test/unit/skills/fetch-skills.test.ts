@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { readSkillsAnswer } from '#contracts/api/requests/skills.ts'
+import type { Carrier } from '#contracts/outbound.ts'
+import { fetchArchive } from '../../../src/plugins/admission/fetch-archive.ts'
 import { readSkills } from '../../../src/plugins/admission/read-skills.ts'
 import { createFetchSkills } from '../../../src/skills/admission/fetch-skills.ts'
+import { sendOver } from '../../fakes/outbound.ts'
 import { bytesOf, zipOf } from '../../fakes/zip.ts'
 
 const site = 'https://skills.example'
@@ -46,5 +49,68 @@ describe('skills from an address', () => {
     }
     const { sent, refused } = await fetchFrom(files)(site, [])
     expect([sent.map((one) => one.folder), refused]).toEqual([['weaving'], []])
+  })
+})
+
+describe('T5: an entry of an index of skills', () => {
+  const digest = `sha256:${'0'.repeat(64)}`
+  const $schema = 'https://schemas.agentskills.io/discovery/0.2.0/schema.json'
+
+  /** The deployment in development, over a network in which each address answers like this. */
+  function fetchOver(answers: Readonly<Record<string, () => Response>>, open: readonly string[]) {
+    const asked: string[] = []
+    const carry: Carrier = async (url) => {
+      asked.push(url)
+      return answers[url]?.() ?? new Response(null, { status: 404 })
+    }
+    const send = sendOver(carry, { isDevelopment: true })
+    const fetchSkills = createFetchSkills({
+      fetchArchive: (url, hop) => fetchArchive(url, { send, openHosts: async () => open, ...hop }),
+      readArchive: async () => [],
+    })
+    return { asked, fetchSkills }
+  }
+  const indexOf = (url: string) => () =>
+    Response.json({ $schema, skills: [{ name: 'weaving', type: 'archive', url, digest }] })
+
+  it.each([
+    'http://127.0.0.1:6379/x',
+    'http://localhost:8787/x.zip',
+    'http://[::1]:9/x',
+    'https://10.0.0.1/x',
+    'https://169.254.169.254/x',
+    'https://[64:ff9b::7f00:1]/x',
+    'https://[::ffff:127.0.0.1]/x',
+    'http://127.0.0.1:3000/x',
+  ])('of outside that names %s is refused, and nothing there is asked', async (url) => {
+    const { asked, fetchSkills } = fetchOver({ [index]: indexOf(url) }, ['127.0.0.1:3000'])
+    await expect(fetchSkills(index, [])).rejects.toThrow('not allowed')
+    expect(asked).toEqual([index])
+  })
+
+  it('is as much of outside where a server of this machine redirects to it', async () => {
+    const local = 'http://127.0.0.1:3000/index.json'
+    const redirect = () => new Response(null, { status: 302, headers: { location: index } })
+    const { asked, fetchSkills } = fetchOver(
+      { [local]: redirect, [index]: indexOf('http://127.0.0.1:3000/secret') },
+      ['127.0.0.1:3000'],
+    )
+    await expect(fetchSkills(local, [])).rejects.toThrow('not allowed')
+    expect(asked).toEqual([local, index])
+  })
+
+  it('of a server of this machine that is open reaches what is open, and no other port', async () => {
+    const local = 'http://127.0.0.1:3000/index.json'
+    const { asked, fetchSkills } = fetchOver({ [local]: indexOf('http://127.0.0.1:6379/x') }, [
+      '127.0.0.1:3000',
+    ])
+    await expect(fetchSkills(local, [])).rejects.toThrow('isola http allow')
+    expect(asked).toEqual([local])
+  })
+
+  it('is not looked for at a server of this machine that no operator opened', async () => {
+    const { asked, fetchSkills } = fetchOver({}, [])
+    await expect(fetchSkills('http://127.0.0.1:6379/', [])).rejects.toThrow('isola http allow')
+    expect(asked).toEqual([])
   })
 })

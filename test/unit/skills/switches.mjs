@@ -1,6 +1,14 @@
 // Protections that the tests of this folder hold up, and what the code reads like without them (test/switches/all.mjs).
 export default [
   {
+    name: 'index-of-outside',
+    what: 'T5: an index of skills leads nobody to this machine',
+    test: 'fetch-skills.test.ts',
+    file: 'src/skills/admission/fetch-skills.ts',
+    find: 'fetchArchive(new URL(url, from).href, { from })',
+    replace: 'fetchArchive(new URL(url, from).href)',
+  },
+  {
     name: 'skills-as-built',
     what: 'T23: of the skills that ship the text is read that the Worker was built with, and no other',
     test: 'bundled-skills.test.ts',

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { root, toolFile } from '../scripts/toolchain.mjs'
+import { root, toolFile } from './toolchain.mjs'
 
 const cache = join(root, 'node_modules', '.cache', 'isola', 'config')
 
