@@ -80,6 +80,6 @@ function endWithin(text: string, most: number): number {
 /** Its last sentences, as far as they are short. */
 function endOf(text: string): string {
   const tail = text.slice(-overlapChars)
-  const at = tail.length < text.length ? tail.search(/(?<=[.!?。\n])\s*\S/) : 0
+  const at = tail.length < text.length ? tail.search(/\S(?<=[.!?。\n]\s*\S)/) : 0
   return at < 0 ? '' : tail.slice(at).trim().toWellFormed()
 }
