@@ -68,8 +68,10 @@ function createPage() {
   const flush = () => {
     const text = held.take()
     if (text === '') return
+    // One that was not closed ends with its first block.
     if (heading !== undefined) headings.enter(heading, text.replace(/\s+/g, ' '))
     else blocks.push(...tables.take({ text, ...headings.now() }))
+    heading = undefined
   }
   /** An element that was not closed hides nothing behind its own end. */
   const showAfter = (name: string) => {

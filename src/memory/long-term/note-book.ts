@@ -70,7 +70,7 @@ const maxBytesOfPlace = 16 * 1024 * 1024
 const mostPlaces = 4
 
 /** So many are sealed at once. */
-const slice = 50
+const slice = 20
 
 /** The same word is hashed once. */
 function remember(hash: HashWord): HashWord {
