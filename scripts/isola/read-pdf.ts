@@ -1,5 +1,5 @@
 // The texts of a PDF by page, read in a process of its own: with bounded memory, a deadline, and nothing that is run.
-import { spawn } from 'node:child_process'
+import { spawn, type SpawnOptions } from 'node:child_process'
 
 const maxPages = 2_000
 const deadlineMs = 120_000
@@ -60,10 +60,9 @@ export async function readPdf(
 ): Promise<readonly string[]> {
   const library = import.meta.resolve('unpdf')
   const flags = [`--max-old-space-size=${heapMb}`, '--input-type=module', '--eval', watching]
-  const child = spawn(process.execPath, flags, {
-    env: {},
-    stdio: ['pipe', 'ignore', 'ignore', 'ipc'],
-  })
+  // Nothing of the environment, which has keys in it.
+  const options = { env: {}, stdio: ['pipe', 'ignore', 'ignore', 'ipc'] }
+  const child = spawn(process.execPath, flags, options as unknown as SpawnOptions)
   let late: NodeJS.Timeout | undefined
   try {
     const { pages, problem } = await new Promise<Answer>((resolve) => {

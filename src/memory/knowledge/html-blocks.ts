@@ -1,3 +1,4 @@
+import { Parser } from 'htmlparser2'
 import { IsolaError } from '#contracts/errors.ts'
 import { maxParts } from '#contracts/knowledge.ts'
 import {
@@ -37,7 +38,6 @@ const sliceChars = 16 * 1024
  * characters have the names that HTML gives them. Others are answered between slices.
  */
 export async function htmlBlocks(html: string, pause: Pause): Promise<ReadBlocks> {
-  const { Parser } = await import('htmlparser2')
   const page = createPage()
   const parser = new Parser(page.handler, { decodeEntities: true })
   for (let at = 0; at < html.length; at += sliceChars) {

@@ -6,7 +6,6 @@ import {
   type DocumentType,
 } from '#contracts/knowledge.ts'
 import { markdownBlocks, pageBlocks, textBlocks, type Pause, type ReadBlocks } from './blocks.ts'
-import { htmlBlocks } from './html-blocks.ts'
 import { toPassages } from './passages.ts'
 
 type Reader = (text: string, pause: Pause) => Promise<ReadBlocks>
@@ -14,7 +13,8 @@ type Reader = (text: string, pause: Pause) => Promise<ReadBlocks>
 const readers: Readonly<Record<Exclude<DocumentType, 'pages'>, Reader>> = {
   text: textBlocks,
   markdown: markdownBlocks,
-  html: htmlBlocks,
+  // With its table of characters: it is loaded when the first page comes.
+  html: async (...read) => (await import('./html-blocks.ts')).htmlBlocks(...read),
 }
 
 /** Makes passages of what was sent, by its type. `pause` lets others be answered while a long one is read. */

@@ -92,7 +92,11 @@ function exampleOf(node: Node): string {
   return charactersIn(node)[0] ?? 'a'
 }
 
-const classes: Readonly<Record<string, string>> = { digit: '1', space: ' \t\n', word: 'aZ1_' }
+const classes: Readonly<Record<string, readonly string[]>> = {
+  digit: ['1'],
+  space: [' ', '\t', '\n'],
+  word: ['a', 'Z', '1', '_'],
+}
 
 /** Characters that a part names, such as stand for its classes. */
 function charactersIn(node: AST.Node): readonly string[] {
@@ -106,7 +110,7 @@ function charactersIn(node: AST.Node): readonly string[] {
       if (node.kind === 'property') return ofProperty(node)
       return node.negate
         ? ['a', ' ', '-', '1'].filter((one) => !isIn(node.kind, one))
-        : [...classes[node.kind]!]
+        : classes[node.kind]!
     case 'CharacterClass':
       return node.negate
         ? [...outside(node), ...node.elements.flatMap(charactersIn)]
