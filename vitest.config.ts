@@ -49,6 +49,7 @@ const resolve = {
     '@cloudflare/workers-oauth-provider': trimmed(
       '@cloudflare/workers-oauth-provider/dist/oauth-provider.js',
     ),
+    '@huggingface/jinja': trimmed('@huggingface/jinja/dist/index.js'),
   },
 }
 

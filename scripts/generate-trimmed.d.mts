@@ -7,6 +7,8 @@ export interface TrimmedFile {
   readonly room: string
   /** Names by their class; `''` for what is no method. */
   readonly without: Readonly<Record<string, readonly string[]>>
+  /** What functions of the module do instead. */
+  readonly bodies?: Readonly<Record<string, string>>
   /** First lines of blocks that nothing comes to, each as it is written. */
   readonly blocks?: readonly string[]
   /** Tables that are cut down to these entries. */

@@ -38,6 +38,12 @@ function cutDeclaration(lines, name) {
   return { from, to: lineAfter(lines, from, /^\}$/), text: `${head}() { leftOut_("${name}") }` }
 }
 
+/** A function of the module that does less: its head stays. */
+function cutBody(lines, name, body) {
+  const { from, to } = cutDeclaration(lines, name)
+  return { from, to, text: `${lines[from]}\n  ${body}\n}` }
+}
+
 /** The same of a method. The packages are formatted by machine: a method begins and ends one step in, and its class at none. */
 function cutMethod(lines, owner, name) {
   const begin = onlyLine(
@@ -93,6 +99,7 @@ export function trim(entry) {
         owner === '' ? cutDeclaration(lines, name) : cutMethod(lines, owner, name),
       ),
     ),
+    ...Object.entries(entry.bodies ?? {}).map(([name, body]) => cutBody(lines, name, body)),
     ...(entry.blocks ?? []).flatMap((head) => cutBlocks(lines, head)),
   ]
   const unkept = new Set(

@@ -54,6 +54,8 @@ await build({
   entryPoints: ['src/agent.ts'],
   outfile: 'packed/agent.js',
   platform: 'node',
+  // As the Worker has it (wrangler.toml): what the package does before it parses takes the square of a text.
+  alias: { '@huggingface/jinja': join(root, 'src/trimmed.gen/@huggingface/jinja/dist/index.js') },
   target: 'node20',
 })
 // A client for programs: Node, Workers, browsers. It has types of the contracts and none of their schemas.

@@ -34,7 +34,10 @@ const questions = JSON.parse(
 const store = createTestDocuments()
 let count = 0
 for (const name of pages) {
-  const { title, blocks } = markdownBlocks(readFileSync(join(root, name), 'utf8'))
+  const { title, blocks } = await markdownBlocks(
+    readFileSync(join(root, name), 'utf8'),
+    async () => {},
+  )
   const passages = toPassages(blocks)
   count += passages.length
   const document = {

@@ -10,7 +10,7 @@ export function toServerId(name: string): string {
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^[^a-z]+/, '')
     .slice(0, 24)
-    .replace(/-+$/, '')
+    .replace(/(?<!-)-+$/, '')
   return idForm.test(id) ? id : 'server'
 }
 
@@ -24,7 +24,7 @@ const toSecretName = (text: string) =>
 /** `${VAR}`, `${env:VAR}`, `${input:key}`, `${VAR:-default}` and `{var}` all mean a value that is not written down. */
 const toReference = (value: unknown) =>
   String(value).replace(
-    /\$\{(?!secret:)(?:env:|input:)?([A-Za-z_][A-Za-z0-9_.-]*)(?::?-[^}]*)?\}|(?<!\$)\{([A-Za-z_][A-Za-z0-9_.-]*)\}/g,
+    /\$\{(?!secret:)(?:env:|input:)?([A-Za-z_][A-Za-z0-9_.-]*)(?::?-[^{}]*)?\}|(?<!\$)\{([A-Za-z_][A-Za-z0-9_.-]*)\}/g,
     (_all, inDollars?: string, inBraces?: string) =>
       `\${secret:${toSecretName(inDollars ?? inBraces ?? '')}}`,
   )
@@ -103,7 +103,7 @@ function fromRegistry(name: string, json: Fields): ImportedServer | SkippedServe
     return skipped(id, objectsIn(json['packages']).length > 0 ? notHere : 'has no address')
   }
   const url = String(remote['url'])
-  if (/\{[^}]+\}/.test(url))
+  if (/\{[^{}]+\}/.test(url))
     return skipped(id, `its address has a part that you choose (${url}): add it with --url`)
   const headers = objectsIn(remote['headers']).map(({ name: header, value }) => [
     String(header),

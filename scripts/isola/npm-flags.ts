@@ -17,7 +17,7 @@ function textOf(path: string) {
 function configured(env: Env) {
   const paths = [env['npm_config_userconfig'], env['npm_config_globalconfig'], join(root, '.npmrc')]
   const text = paths.map((path) => (path ? textOf(path) : '')).join('\n')
-  return new Set([...text.matchAll(/^\s*([\w-]+)\s*=/gm)].map(([, name]) => name))
+  return new Set([...text.matchAll(/^[ \t]*([\w-]+)[ \t]*=/gm)].map(([, name]) => name))
 }
 
 const given = (argv: readonly string[], name: string) =>

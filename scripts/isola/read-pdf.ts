@@ -1,13 +1,22 @@
-// The texts of a PDF by page, read in a thread of its own: with bounded memory, a deadline, and nothing that is run.
-import { Worker } from 'node:worker_threads'
+// The texts of a PDF by page, read in a process of its own: with bounded memory, a deadline, and nothing that is run.
+import { spawn, type SpawnOptions } from 'node:child_process'
 
 const maxPages = 2_000
 const deadlineMs = 120_000
-const memoryMb = 768
+/** Of the heap. What is outside of it, such as a stream that was unpacked, only the size of the process tells. */
+const heapMb = 768
+const maxMemoryMb = 1_024
+const watchMs = 20
 
-/** In the thread: plain JavaScript, since the packed command has one file. Its reader evaluates nothing of a PDF. */
+/** What a PDF may take; tests lower it. */
+export interface PdfLimits {
+  readonly memoryMb?: number
+  readonly timeoutMs?: number
+}
+
+/** In a thread of that process: plain JavaScript, since the packed command has one file. Its reader evaluates nothing of a PDF. */
 const reading = `
-  const { parentPort, workerData } = require('node:worker_threads')
+  import { parentPort, workerData } from 'node:worker_threads'
   const read = async () => {
     const { extractText, getDocumentProxy } = await import(workerData.library)
     const pdf = await getDocumentProxy(workerData.bytes, { isEvalSupported: false, verbosity: 0 })
@@ -19,32 +28,56 @@ const reading = `
     (error) => parentPort.postMessage({ problem: String(error && error.message).slice(0, 200) }),
   )`
 
+/** The process: its first thread only watches how large it is, and ends it. It ends with the command, too. */
+const watching = `
+  import { Worker } from 'node:worker_threads'
+  const end = (answer) => process.connected ? process.send(answer, () => process.exit(0)) : process.exit(1)
+  process.once('disconnect', () => process.exit(1))
+  process.once('message', ({ reading, memoryMb, heapMb, watchMs, ...about }) => {
+    setInterval(() => {
+      if (process.memoryUsage.rss() > memoryMb * 1024 * 1024)
+        end({ problem: 'it takes more than ' + memoryMb + ' MiB of memory to read' })
+    }, watchMs)
+    const chunks = []
+    process.stdin.on('data', (chunk) => chunks.push(chunk)).once('end', () => {
+      const workerData = { ...about, bytes: Uint8Array.from(Buffer.concat(chunks)) }
+      const thread = new Worker(reading, { eval: true, env: {}, stdout: true, stderr: true, workerData, resourceLimits: { maxOldGenerationSizeMb: heapMb } })
+      thread.once('message', end)
+      thread.once('error', (error) => end({ problem: error.message }))
+      thread.once('exit', () => end({ problem: 'its reader ended' }))
+    })
+  })`
+
 interface Answer {
   readonly pages?: readonly string[]
   readonly problem?: string
 }
 
-/** Throws, in words for whoever named the file, if it cannot be read, takes too long, or has no text. */
-export async function readPdf(bytes: Uint8Array): Promise<readonly string[]> {
+/** Throws, in words for the person that named the file, if it cannot be read, takes too long or too much, or has no text. */
+export async function readPdf(
+  bytes: Uint8Array,
+  { memoryMb = maxMemoryMb, timeoutMs = deadlineMs }: PdfLimits = {},
+): Promise<readonly string[]> {
   const library = import.meta.resolve('unpdf')
-  const thread = new Worker(reading, {
-    eval: true,
-    env: {},
-    stdout: true,
-    stderr: true,
-    workerData: { bytes: Uint8Array.from(bytes), library, maxPages },
-    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
-  })
+  const flags = [`--max-old-space-size=${heapMb}`, '--input-type=module', '--eval', watching]
+  // Nothing of the environment, which has keys in it.
+  const options = { env: {}, stdio: ['pipe', 'ignore', 'ignore', 'ipc'] }
+  const child = spawn(process.execPath, flags, options as unknown as SpawnOptions)
   let late: NodeJS.Timeout | undefined
   try {
     const { pages, problem } = await new Promise<Answer>((resolve) => {
+      const seconds = timeoutMs / 1_000
       late = setTimeout(
-        () => resolve({ problem: `it takes more than ${deadlineMs / 1_000} seconds` }),
-        deadlineMs,
+        () => resolve({ problem: `it takes more than ${seconds} seconds` }),
+        timeoutMs,
       )
-      thread.once('message', resolve)
-      thread.once('error', (error: Error) => resolve({ problem: error.message }))
-      thread.once('exit', () => resolve({ problem: 'its reader ended' }))
+      child.once('message', (answer) => resolve(answer as Answer))
+      child.once('error', (error) => resolve({ problem: error.message }))
+      child.once('exit', () => resolve({ problem: 'its reader ended' }))
+      // It may be gone before it has read all: that it ended says why.
+      child.stdin!.on('error', () => {})
+      child.send({ reading, library, maxPages, memoryMb, heapMb, watchMs })
+      child.stdin!.end(bytes)
     })
     if (!pages) throw new Error(`The PDF cannot be read: ${problem?.replace(/\.$/, '')}.`)
     if (pages.every((page) => page.trim() === ''))
@@ -52,6 +85,6 @@ export async function readPdf(bytes: Uint8Array): Promise<readonly string[]> {
     return pages
   } finally {
     clearTimeout(late)
-    await thread.terminate()
+    child.kill('SIGKILL')
   }
 }

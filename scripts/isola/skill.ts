@@ -29,7 +29,7 @@ async function validate({ args: folders, print }: Context) {
       .map(({ path, skill, diagnostics }) => ({
         // As it was asked for.
         path: path.startsWith(at(given))
-          ? `${given.replace(/\/+$/, '')}${path.slice(at(given).length)}`
+          ? `${given.replace(/(?<!\/)\/+$/, '')}${path.slice(at(given).length)}`
           : path,
         loaded: skill !== undefined,
         ...(skill && { name: skill.name, description: skill.description }),

@@ -54,7 +54,7 @@ export function unknown(kind: string, word: string, names: readonly string[]): U
  * none; a line that ends in `…` says nothing about them. Of several lines that begin with `isola` any one may be meant.
  */
 export function countArguments(usage: string) {
-  const forms = usage.split(/\n\s*(?=isola )/).map(countOneForm)
+  const forms = usage.split(/\n *(?=isola )/).map(countOneForm)
   return {
     min: Math.min(...forms.map(({ min }) => min)),
     max: Math.max(...forms.map(({ max }) => max)),
@@ -64,6 +64,6 @@ export function countArguments(usage: string) {
 function countOneForm(form: string) {
   const outside = form.replace(/\[[^[\]]*\]/g, '')
   const count = (text: string) =>
-    text.replace(/--?[\w-]+[ =]<[^>]*>/g, '').match(/<[^>]*>/g)?.length ?? 0
+    text.replace(/(?<![\w-])--?\w[\w-]*[ =]<[^<>]*>/g, '').match(/<[^<>]*>/g)?.length ?? 0
   return { min: count(outside), max: form.includes('…') ? Infinity : count(form) }
 }

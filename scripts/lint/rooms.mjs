@@ -28,7 +28,7 @@ const allowedPackages = {
     'plugin-code.js',
   ],
   catalog: ['@cfworker/json-schema', 'cloudflare:workers'],
-  memory: ['@huggingface/jinja'],
+  memory: ['@huggingface/jinja', 'htmlparser2'],
   schedules: ['croner'],
   governance: [
     'zod',

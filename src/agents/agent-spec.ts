@@ -25,7 +25,10 @@ export function instructionsId(plugin: string): string {
 export function refuseLogic({ agent, files }: AgentSource): void {
   const text = Object.hasOwn(files, agent.instructions) ? (files[agent.instructions] ?? '') : ''
   const isPlain = (expression: string) => /^-?\s*[A-Za-z_][A-Za-z0-9_]*\s*-?$/.test(expression)
-  const expressions = [...text.matchAll(/\{\{([^]*?)\}\}/g)].map(([, inside = '']) => inside)
+  const expressions = text
+    .split('{{')
+    .slice(1)
+    .map((piece) => piece.split('}}', 1)[0]!)
   if (!text.includes('{%') && expressions.every(isPlain)) return
   throw new IsolaError(
     'plugin_prompt_invalid',

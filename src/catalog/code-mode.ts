@@ -44,7 +44,7 @@ export function toCodeTool({ tool, ...entry }: ToolEntry): ToolEntry {
 export function namesIn(code: string): readonly string[] {
   const part = String.raw`(?:\.([A-Za-z_$][\w$]*)|\[\s*["'\`]([\w-]+)["'\`]\s*\])`
   const taken = code.matchAll(new RegExp(String.raw`\btools${part}${part}`, 'g'))
-  const said = code.matchAll(/["'`]([\w-]+__[\w-]+)["'`]/g)
+  const said = code.matchAll(/["'`](?=[\w-]+__[\w-])([\w-]+)["'`]/g)
   const names = [
     ...[...taken].map(([, a, b, c, d]) => `${a ?? b}__${c ?? d}`),
     ...[...said].map(([, name = '']) => name),

@@ -67,7 +67,7 @@ function toPart(name: string, value: string | number | undefined): string {
 /** `GET /api/sessions/:id` with its parameters: the method, and path and query. */
 function toTarget(route: string, { params = {}, query }: AnyRequest) {
   const [method = '', path = ''] = route.split(' ')
-  const filled = path.replace(/:(\w+)(?:\{[^}]*\})?/g, (_all, name: string) =>
+  const filled = path.replace(/:(\w+)(?:\{[^{}]*\})?/g, (_all, name: string) =>
     toPart(name, params[name]),
   )
   const asked = new URLSearchParams(present(query)).toString()

@@ -10,7 +10,8 @@ const tools = z
   .string()
   .max(100)
   .regex(
-    /^[A-Za-z0-9][A-Za-z0-9_-]*__(\*|[A-Za-z0-9_-]+)$/,
+    // Of at most 100 characters: its two parts may be parted in many places.
+    /^[A-Za-z0-9][A-Za-z0-9_-]{0,96}__(\*|[A-Za-z0-9_-]{1,97})$/,
     'must be a tool (kv__get) or all of one plugin (kv__*)',
   )
 /** As it is in URIs: one that others could not name is offered to nobody. */

@@ -26,7 +26,7 @@ export function cutFrontMatter(text: string): FrontMatter | string {
 }
 
 /** Values at the top that say `: ` without quotes, which most authors of broken files meant as text. */
-const unquoted = /^([A-Za-z][\w-]*):[ \t]+(?![|>'"[{&*!%@`#])(.*:(?:[ \t].*|))$/
+const unquoted = /^([A-Za-z][\w-]*):[ \t]+(?![ \t|>'"[{&*!%@`#])(.*:(?:[ \t].*|))$/
 
 /** Whether a reader that is not as lenient as `readFrontMatter` may find something else, or nothing. */
 export const needsQuotes = (yaml: string): boolean =>

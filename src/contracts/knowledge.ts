@@ -9,6 +9,8 @@ export type DocumentType = (typeof documentTypes)[number]
 /** A document has so many passages and characters at most. */
 export const maxPassages = 2_000
 export const maxDocumentChars = 2_000_000
+/** And so many blocks of a text, or elements of a page of the web. */
+export const maxParts = 20_000
 /** Most that a place holds; what would be more is refused, since nobody wants half of what was put there. */
 export const maxDocumentsOfPlace = 1_000
 

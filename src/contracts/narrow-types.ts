@@ -60,7 +60,7 @@ const link = /(?:https?:\/\/|www\.)[^\s"'<>()[\]{}\\|`^]{1,2000}/gi
 
 /** Links as they stand in a text, without the point or comma behind them. */
 const linksIn = (text: string): ReadonlySet<string> =>
-  new Set([...text.matchAll(link)].map(([found]) => found.replace(/[.,;:!?]+$/, '')))
+  new Set([...text.matchAll(link)].map(([found]) => found.replace(/(?<![.,;:!?])[.,;:!?]+$/, '')))
 
 /** Whether an answer is of the type that was asked for. A link is one that stands in the material. */
 export function fits(value: Json, field: Field, material = ''): boolean {

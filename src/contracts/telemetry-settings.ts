@@ -7,7 +7,7 @@ export const otlpEndpoint = z
   .transform((text, context): string | undefined => {
     if (text === undefined || text.trim() === '') return undefined
     const problem = endpointProblem(text.trim())
-    if (problem === undefined) return `${text.trim().replace(/\/+$/, '')}/v1/traces`
+    if (problem === undefined) return `${text.trim().replace(/(?<!\/)\/+$/, '')}/v1/traces`
     context.addIssue({ code: 'custom', message: problem })
     return z.NEVER
   })

@@ -57,6 +57,6 @@ function formsOf(secret: string): readonly string[] {
     trimmed,
     JSON.stringify(trimmed).slice(1, -1),
     encodeURIComponent(trimmed.toWellFormed()),
-    base64.replace(/=+$/, ''),
+    base64.replace(/(?<!=)=+$/, ''),
   ]
 }

@@ -94,7 +94,7 @@ export function createAnswers(
 /** Nobody may take it for a question of ours: the name is the operator's, the host the one that is really asked. */
 function labelled({ message, ...asked }: Elicit, { id, config }: McpPin): Elicit {
   // An empty screen in between would push the name out of sight.
-  const said = message.replace(/\s*\n\s*/g, '\n')
+  const said = message.replace(/\s+/g, (run) => (run.includes('\n') ? '\n' : run))
   return { ...asked, message: `The MCP server "${id}" (${new URL(config.url).host}) asks: ${said}` }
 }
 

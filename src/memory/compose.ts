@@ -3,7 +3,7 @@ import type { AskProvider } from '#contracts/provider.ts'
 import type { Rotation } from '#contracts/secrets.ts'
 import { createKnowledgeStore } from './knowledge/knowledge-store.ts'
 import { createKnowledgeTools, type KnowledgeToolDeps } from './knowledge/knowledge-tool.ts'
-import { readDocument } from './knowledge/read-document.ts'
+import { createDocumentReader } from './knowledge/read-document.ts'
 import { createMemoryGateway, type MemoryGatewayDeps } from './long-term/memory-gateway.ts'
 import type { NoteStoreDeps } from './long-term/note-book.ts'
 import { createNoteStore } from './long-term/note-store.ts'
@@ -33,7 +33,7 @@ export function composeMemory({ buildIndex, ...parts }: MemoryParts) {
     createMemory: (storage: ScratchpadParts['storage'], streamOf: ScratchpadParts['streamOf']) =>
       createScratchpad({ storage, buildIndex, streamOf }),
     longTerm: gateway,
-    knowledge: { ...knowledge, read: readDocument },
+    knowledge: { ...knowledge, read: createDocumentReader(() => parts.clock.sleep(0)) },
     knowledgeTools: (settingsOf: KnowledgeToolDeps['settingsOf']) =>
       createKnowledgeTools({ gateway: knowledge, settingsOf }),
     /** The keys of all notes, and what others seal. */

@@ -31,11 +31,26 @@ function createEnvironment(variables: Readonly<Record<string, unknown>>): Enviro
   return environment
 }
 
-/** The engine renders what it does not know as nothing; here that is an error. */
+/** More than any prompt needs: loops in loops, and texts that double, are stopped there. */
+const maxSteps = 100_000
+const maxValueChars = 1_000_000
+const maxEntries = 100_000
+
+/** The engine renders what it does not know as nothing; here that is an error. Its work is bounded. */
 class StrictInterpreter extends Interpreter {
+  #steps = 0
+
   override evaluate(statement: Statement, environment: Environment): Value {
+    this.#steps += 1
+    if (this.#steps > maxSteps)
+      throw new Error(`it takes more than ${maxSteps} steps: make its loops shorter`)
     const value = super.evaluate(statement, environment)
     if (value.type === 'UndefinedValue') throw new Error(`${describe(statement)} is not defined`)
+    const { value: said }: { readonly value: unknown } = value
+    if (typeof said === 'string' && said.length > maxValueChars)
+      throw new Error(`a text in it becomes longer than ${maxValueChars} characters`)
+    if (Array.isArray(said) && said.length > maxEntries)
+      throw new Error(`a list in it has more than ${maxEntries} entries`)
     return value
   }
 }

@@ -43,7 +43,7 @@ export function createOfflineModel(options: {
       signal.throwIfAborted()
       onBegun()
       const { text, toolCalls, finishReason } = decide(request)
-      for (const word of text.match(/\s*\S+\s*/g) ?? []) onDelta(word)
+      for (const word of text.match(/^\s+|\S+\s*/g) ?? []) onDelta(word)
       const inputTokens = tokens.ofRequest(request)
       const calls = toolCalls.length > 0 ? tokens.ofText(JSON.stringify(toolCalls)) : 0
       const outputTokens = tokens.ofText(text) + calls

@@ -9,7 +9,7 @@ import type { LongTermMemory, MemoryGateway } from '../../src/contracts/long-ter
 import { createSealing } from '../../src/governance/secrets/sealing.ts'
 import { queryTerms, termsOf } from '../../src/catalog/search/words.ts'
 import { createKnowledgeStore } from '../../src/memory/knowledge/knowledge-store.ts'
-import { readDocument } from '../../src/memory/knowledge/read-document.ts'
+import { createDocumentReader } from '../../src/memory/knowledge/read-document.ts'
 import type { NoteStoreDeps } from '../../src/memory/long-term/note-book.ts'
 import { createNoteStore } from '../../src/memory/long-term/note-store.ts'
 import type { NoteStorage } from '../../src/memory/long-term/note-rows.ts'
@@ -89,13 +89,16 @@ function createTestStore<T>(
     sealing: createSealing({ current, previous }, sealingSources),
     randomBytes: sealingSources.randomBytes,
     keyedHash: (key, text) => createHmac('sha256', key).update(text).digest(),
-    clock: { nowMs },
+    clock: { nowMs, sleep: async () => {} },
     ids: { next: (prefix) => `${prefix}_${(count += 1)}` },
   })
 }
 
 /** Objects in memory, made when they are first asked. */
 export const createFakeLongTerm = (): MemoryGateway => createFakeGateway(createTestNotes)
+
+/** Reads documents without a wait between slices. */
+export const readDocument = createDocumentReader(async () => {})
 
 /** The same of documents, with the way to read one. */
 export const createFakeKnowledge = (): KnowledgeGateway & { readonly read: ReadDocument } => ({

@@ -36,7 +36,7 @@ const kinds: ReadonlyMap<string, string> = new Map(
 
 /** An address, a path or a bare name with an ending. */
 const filePattern =
-  /\w+:\/\/\S+|(?:~|\.{1,2})?(?:\/[\w.{}-]+)+|\b[\w-]{1,64}\.[a-z][a-z0-9]{1,4}\b/giu
+  /(?<!\w)\w+:\/\/\S+|(?:~|\.{1,2})?(?:\/[\w.{}-]+)+|\b[\w-]{1,64}\.[a-z][a-z0-9]{1,4}\b/giu
 const saving =
   /\b(?:sav(?:e[ds]?|ing)|write|create|generate|make|export|store|put|output|draft|produce|give|build|download)\b/iu
 const clauseEnd = /[.!?;,\n]\s|\bthen\b/u

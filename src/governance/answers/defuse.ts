@@ -82,7 +82,7 @@ function cutOf(run: string): number {
   const first = run.slice(0, maxRun)
   const at = Math.max(...[',', '[', '{'].map((sign) => first.lastIndexOf(sign))) + 1
   if (at > 0) return at
-  const [escape = ''] = /\\+(?:u[\da-f]{0,3})?$/i.exec(first) ?? []
+  const [escape = ''] = /(?<!\\)\\+(?:u[\da-f]{0,3})?$/i.exec(first) ?? []
   return maxRun - escape.length || maxRun
 }
 

@@ -75,6 +75,6 @@ type Image = DeploymentEventData<'images_fetched'>['images'][number]
 /** Of what a data URL holds. */
 function sizeOf(dataUrl: string): number {
   const base64 = dataUrl.slice(dataUrl.indexOf(',') + 1)
-  const padding = /=*$/.exec(base64)![0].length
+  const padding = /(?<!=)=+$/.exec(base64)?.[0].length ?? 0
   return (base64.length / 4) * 3 - padding
 }

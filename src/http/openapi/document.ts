@@ -34,7 +34,7 @@ export function toOpenApiDocument(): JsonObject {
   const paths: Record<string, Record<string, Json>> = {}
   for (const [route, contract] of Object.entries(apiContracts)) {
     const [method = '', path = ''] = route.split(' ')
-    const shown = path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')
+    const shown = path.replace(/:(\w+)(\{[^{}]*\})?/g, '{$1}')
     paths[shown] ??= {}
     paths[shown][method.toLowerCase()] = toOperation({ method, path, contract, named })
   }
@@ -95,7 +95,7 @@ function toOperation({ method, path, contract, named }: Operation): JsonObject {
 function idOf(method: string, path: string): string {
   const words = path
     .replace(/^\/api/, '')
-    .replace(/\{[^}]*\}/g, '')
+    .replace(/\{[^{}]*\}/g, '')
     .replaceAll('/:', '/by/')
     .split(/[^A-Za-z0-9]+/)
   const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)

@@ -1,8 +1,15 @@
-import type { PassageSpot } from '#contracts/knowledge.ts'
+import { headOf } from '#contracts/cut.ts'
+import { maxParts, type PassageSpot } from '#contracts/knowledge.ts'
+import { createCount, type Count } from './count.ts'
+import { createFence } from './fence.ts'
+import { linesOf } from './lines.ts'
+import { columnsOf, isDelimiterRow } from './table-rows.ts'
 
 /** A paragraph, list, table or piece of code, with where it is. */
 export interface Block extends PassageSpot {
   readonly text: string
+  /** The header row above these rows of a table: each passage that has some of them begins with it. */
+  readonly header?: string
 }
 
 /** What a document is made of, in its order. */
@@ -11,9 +18,13 @@ export interface ReadBlocks {
   readonly blocks: readonly Block[]
 }
 
-const atx = /^ {0,3}(#{1,6})(?:[ \t]+|$)(.*?)[ \t#]*$/
-const fence = /^ {0,3}(```+|~~~+)/
+/** Lets others be answered; a reader waits for it after each slice of a text. */
+export type Pause = () => Promise<void>
+
+const sliceChars = 32 * 1024
 const maxHeadingChars = 200
+/** What is longer is repeated in part. */
+const maxHeaderChars = 800
 
 /** Headings above a block, as they come: one takes away those of its own depth and deeper. */
 export function createHeadings() {
@@ -28,62 +39,207 @@ export function createHeadings() {
   }
 }
 
-/** Paragraphs between blank lines. */
-export const textBlocks = (text: string): ReadBlocks => ({ blocks: readLines(text, false).blocks })
+/** The header as the passages of a table repeat it. `before`: the whole of it, if that is longer. */
+export const repeatedHeader = (
+  header: string,
+): { readonly header: string; readonly before?: string } =>
+  header.length <= maxHeaderChars
+    ? { header }
+    : { header: headOf(header, maxHeaderChars), before: header }
 
-/** The same under their headings; front matter is left out, and a fence is one block. */
-export function markdownBlocks(text: string): ReadBlocks {
-  const { blocks, titles } = readLines(text, true)
+/** Paragraphs between blank lines. */
+export const textBlocks = async (text: string, pause: Pause): Promise<ReadBlocks> => ({
+  blocks: (await readLines(text, { isMarkdown: false, pause, count: countOf('text') })).blocks,
+})
+
+/** The same under their headings; front matter and comments are left out, and a fence is one block. */
+export async function markdownBlocks(text: string, pause: Pause): Promise<ReadBlocks> {
+  const { blocks, titles } = await readLines(text, {
+    isMarkdown: true,
+    pause,
+    count: countOf('text'),
+  })
   return { ...(titles[0] !== undefined && { title: titles[0] }), blocks }
 }
 
 /** Each page has blocks of its own. */
-export const pageBlocks = (pages: readonly string[]): ReadBlocks => ({
-  blocks: pages.flatMap((page, at) =>
-    textBlocks(page).blocks.map(({ text }) => ({ text, page: at + 1 })),
-  ),
-})
-
-function readLines(text: string, isMarkdown: boolean) {
-  const lines = text.split(/\r\n|\r|\n/)
-  const headings = createHeadings()
-  const titles: string[] = []
-  const blocks: Block[] = []
-  let [begun, closing] = [0, '']
-  let held: string[] = []
-  const flush = () => {
-    const joined = held.join('\n').trim()
-    if (joined !== '') blocks.push({ text: joined, line: begun, ...headings.now() })
-    held = []
+export async function pageBlocks(pages: readonly string[], pause: Pause): Promise<ReadBlocks> {
+  const read: ReadBlocks[] = []
+  const reading = { isMarkdown: false, pause, count: countOf('pages') }
+  for (const page of pages) read.push(await readLines(page, reading))
+  return {
+    blocks: read.flatMap(({ blocks }, at) =>
+      blocks.map(({ line: _line, ...block }) => ({ ...block, page: at + 1 })),
+    ),
   }
-  const hold = (line: string, at: number) => {
-    if (held.length === 0) begun = at + 1
-    held.push(line.trimEnd())
-  }
-  for (let at = isMarkdown ? frontMatterLines(lines) : 0; at < lines.length; at += 1) {
-    const line = lines[at]!
-    if (closing !== '') {
-      hold(line, at)
-      if (line.trim().startsWith(closing)) closing = ''
-      continue
-    }
-    const heading = isMarkdown ? atx.exec(line) : null
-    if (heading) {
-      flush()
-      const [, marks = '', said = ''] = heading
-      if (said !== '') headings.enter(marks.length, said)
-      if (marks.length === 1) titles.push(said)
-      continue
-    }
-    closing = (isMarkdown && fence.exec(line)?.[1]) || ''
-    if (line.trim() === '') flush()
-    else hold(line, at)
-  }
-  flush()
-  return { blocks, titles }
 }
 
-function frontMatterLines(lines: readonly string[]): number {
-  if (lines[0]?.trimEnd() !== '---') return 0
-  return lines.findIndex((line, at) => at > 0 && line.trimEnd() === '---') + 1
+interface Reading {
+  readonly isMarkdown: boolean
+  readonly pause: Pause
+  readonly count: Count
+}
+
+const countOf = (param: string): Count =>
+  createCount(param, maxParts, 'blocks (paragraphs, headings, rows of tables)')
+
+async function readLines(text: string, { isMarkdown, pause, count }: Reading) {
+  const reader = createLineReader({ isMarkdown, count, lastCommentEnd: text.lastIndexOf('-->') })
+  const skipped = isMarkdown ? frontMatterLines(text) : 0
+  let readChars = 0
+  for (const { line, at, from } of linesOf(text)) {
+    if (at >= skipped) reader.add(line, at, from)
+    if (from - readChars < sliceChars) continue
+    readChars = from
+    await pause()
+  }
+  return reader.end()
+}
+
+/** Reads line by line; each costs as much as it is long. */
+function createLineReader({
+  isMarkdown,
+  count,
+  lastCommentEnd,
+}: Pick<Reading, 'isMarkdown' | 'count'> & { readonly lastCommentEnd: number }) {
+  const headings = createHeadings()
+  const fence = createFence()
+  const titles: string[] = []
+  const blocks: Block[] = []
+  let begun = 0
+  let held: string[] = []
+  /** All lines of it are those of a paragraph: what is underlined is a heading. */
+  let isParagraph = false
+  let isInComment = false
+  let header: string | undefined
+
+  const flush = () => {
+    const joined = held.join('\n').trim()
+    const spot = { line: begun, ...headings.now() }
+    const { header: shown, before } = repeatedHeader(header ?? '')
+    const isTable = header !== undefined && joined !== ''
+    const alone = isTable ? before : header
+    if (alone !== undefined) blocks.push({ text: alone, ...spot })
+    if (joined !== '') blocks.push({ text: joined, ...(isTable && { header: shown }), ...spot })
+    if (held.length > 0 || header !== undefined) count.add()
+    held = []
+    header = undefined
+  }
+  const hold = (line: string, at: number) => {
+    if (held.length === 0 && header === undefined) {
+      begun = at + 1
+      isParagraph = isPlain(line)
+    } else if (isInterruption(line)) isParagraph = false
+    held.push(line.trimEnd())
+  }
+  const enter = (depth: number, said: string) => {
+    count.add()
+    if (said === '') return
+    headings.enter(depth, said)
+    if (depth === 1) titles.push(said)
+  }
+  /** Whether the line is of a table: the one below its header, or a row. */
+  const isOfTable = (line: string, at: number): boolean => {
+    if (header !== undefined) {
+      count.add()
+      return false
+    }
+    const above = held.at(-1)
+    if (above === undefined || !isDelimiterRow(line) || columnsOf(above) !== columnsOf(line))
+      return false
+    held.pop()
+    flush()
+    begun = at
+    header = `${above}\n${line.trimEnd()}`
+    return true
+  }
+  /** The line without comments that it begins with, or is within; nothing if there is no more of it. */
+  const withoutComments = (line: string, from: number): string | undefined => {
+    let rest = line
+    while (isInComment || isComment(rest, from, lastCommentEnd)) {
+      const end = rest.indexOf('-->', isInComment ? 0 : rest.indexOf('<!--') + 2)
+      isInComment = end < 0
+      rest = end < 0 ? '' : rest.slice(end + 3)
+      if (rest.trim() === '') return undefined
+    }
+    return rest
+  }
+  /** A heading in either spelling, of which nothing is held. */
+  const isHeading = (line: string): boolean => {
+    const atx = atxOf(line)
+    const depth = atx ? 0 : underlineDepth(line)
+    if (atx) flush()
+    else if (depth === 0 || !isParagraph || held.length === 0 || header !== undefined) return false
+    if (atx) enter(atx.depth, atx.text)
+    else {
+      const said = held.map((one) => one.trim()).join(' ')
+      held = []
+      enter(depth, said)
+    }
+    return true
+  }
+
+  return {
+    add(whole: string, at: number, from: number): void {
+      if (isMarkdown && fence.holds(whole)) return hold(whole, at)
+      const line = isMarkdown ? withoutComments(whole, from) : whole
+      if (line === undefined) return
+      if (line.trim() === '') return flush()
+      if (isMarkdown && isHeading(line)) return
+      if (isMarkdown && fence.opens(line, held.length === 0)) {
+        hold(line, at)
+        isParagraph = false
+      } else if (!isOfTable(line, at)) hold(line, at)
+    },
+    end() {
+      flush()
+      return { blocks, titles }
+    },
+  }
+}
+
+/** Whether a line begins with a comment that ends, there or further down. */
+function isComment(line: string, from: number, lastEnd: number): boolean {
+  const start = line.length - line.trimStart().length
+  return start <= 3 && line.startsWith('<!--', start) && lastEnd > from
+}
+
+/** `## Said ##`: what closes it stands apart, so that `# C#` keeps its own. */
+function atxOf(line: string): { readonly depth: number; readonly text: string } | undefined {
+  const [whole, marks] = /^ {0,3}(#{1,6})(?=[ \t]|$)/.exec(line) ?? []
+  if (whole === undefined || marks === undefined) return undefined
+  const said = line.slice(whole.length).trim()
+  let end = said.length
+  while (end > 0 && said[end - 1] === '#') end -= 1
+  const isClosed = end < said.length && (end === 0 || /[ \t]/.test(said[end - 1]!))
+  return { depth: marks.length, text: isClosed ? said.slice(0, end).trimEnd() : said }
+}
+
+/** The depth that a line of `===` or `---` gives to the paragraph above it; 0 if it is none. */
+function underlineDepth(line: string): 0 | 1 | 2 {
+  const marks = line.trim()
+  if (!/^ {0,3}[-=]/.test(line)) return 0
+  return /^=+$/.test(marks) ? 1 : /^-+$/.test(marks) ? 2 : 0
+}
+
+/** What begins something else than a paragraph also within one: an item of a list, a quote. */
+const isInterruption = (line: string): boolean =>
+  /^ {0,3}(?:[-+*>]|\d{1,9}[.)])(?:\s|$)|^ {0,3}>/.test(line)
+
+/** The first line of a paragraph. */
+const isPlain = (line: string): boolean =>
+  !isInterruption(line) && !/^(?: {4}| {0,3}\t| {0,3}[<|])/.test(line)
+
+/** Between `---` and `---`, or `+++` and `+++`, at the very beginning; a line of blanks below the first is text. */
+function frontMatterLines(text: string): number {
+  let mark = ''
+  for (const { line, at } of linesOf(text)) {
+    const said = line.trimEnd()
+    if (at === 0) {
+      if (said !== '---' && said !== '+++') return 0
+      mark = said
+    } else if (at === 1 && said === '') return 0
+    else if (said === mark || (mark === '---' && said === '...')) return at + 1
+  }
+  return 0
 }

@@ -1,115 +1,224 @@
+import { Parser } from 'htmlparser2'
 import { IsolaError } from '#contracts/errors.ts'
-import { createHeadings, type Block, type ReadBlocks } from './blocks.ts'
+import { maxParts } from '#contracts/knowledge.ts'
+import {
+  createHeadings,
+  repeatedHeader,
+  type Block,
+  type Pause,
+  type ReadBlocks,
+} from './blocks.ts'
+import { createCount } from './count.ts'
+import { isHidden, type Attributes } from './hidden-html.ts'
 
-/** What of a page is no text of it. */
-const hidden = 'script, style, noscript, template, svg, nav, iframe, object, select, textarea'
-const parted =
-  'p, div, section, article, main, aside, header, footer, ul, ol, li, dl, dt, dd, table, tr, blockquote, figure, figcaption, form, pre, hr, address, details, summary'
+const setOf = (names: string): ReadonlySet<string> => new Set(names.split(' '))
+
+/** Where a block begins, and ends. */
+const parted = setOf(
+  'p div section article main aside header footer ul ol li dl dt dd table caption tr blockquote figure figcaption form pre hr address details summary',
+)
+const isHeading = (name: string): boolean => /^h[1-6]$/.test(name)
+
+/** What ends an element that was not closed, and what it does not reach beyond: HTML leaves these end tags out. */
+const unclosed: Readonly<Record<string, { readonly ends: string; readonly within: string }>> = {
+  li: { ends: 'li', within: 'ul ol' },
+  dt: { ends: 'dt dd', within: 'dl' },
+  dd: { ends: 'dt dd', within: 'dl' },
+  td: { ends: 'td th', within: 'table' },
+  th: { ends: 'td th', within: 'table' },
+  tr: { ends: 'tr td th', within: 'table' },
+  p: { ends: 'p', within: 'div td th li' },
+}
+
+const maxDepth = 1_000
+const sliceChars = 16 * 1024
 
 /**
- * What a page says, under its headings, by the platform's own reader: it builds no tree, and runs nothing. Markup that is
- * not closed costs only the page that has it.
+ * What a page says, under its headings: it builds no tree, and runs nothing. What a browser does not show is left out;
+ * characters have the names that HTML gives them. Others are answered between slices.
  */
-export async function htmlBlocks(html: string): Promise<ReadBlocks> {
+export async function htmlBlocks(html: string, pause: Pause): Promise<ReadBlocks> {
+  const page = createPage()
+  const parser = new Parser(page.handler, { decodeEntities: true })
+  for (let at = 0; at < html.length; at += sliceChars) {
+    parser.write(html.slice(at, at + sliceChars))
+    await pause()
+  }
+  parser.end()
+  return page.end()
+}
+
+interface Open {
+  readonly name: string
+  hides: boolean
+}
+
+/** What the parser tells, as blocks. */
+function createPage() {
   const headings = createHeadings()
+  const count = createCount('text', maxParts, 'elements')
+  const tables = createTables()
   const blocks: Block[] = []
-  let [held, title] = ['', '']
+  const open: Open[] = []
+  const held = createHeld()
+  let title = ''
   let [hiddenDepth, preDepth, isTitle] = [0, 0, false]
   let heading: number | undefined
+
   const flush = () => {
-    const text = decoded(held).trim()
-    held = ''
-    if (heading !== undefined && text !== '') headings.enter(heading, text)
-    else if (text !== '') blocks.push({ text, ...headings.now() })
+    const text = held.take()
+    if (text === '') return
+    // One that was not closed ends with its first block.
+    if (heading !== undefined) headings.enter(heading, text.replace(/\s+/g, ' '))
+    else blocks.push(...tables.take({ text, ...headings.now() }))
     heading = undefined
   }
-  const within = (element: Element, begin: () => void, end: () => void) => {
-    try {
-      element.onEndTag(end)
-    } catch {
-      return // It has none (<svg/>): nothing is within it.
+  /** An element that was not closed hides nothing behind its own end. */
+  const showAfter = (name: string) => {
+    const { ends, within } = unclosed[name] ?? {}
+    if (ends === undefined || within === undefined) return
+    for (const one of open.toReversed()) {
+      if (within.split(' ').includes(one.name)) return
+      if (!one.hides || !ends.split(' ').includes(one.name)) continue
+      one.hides = false
+      hiddenDepth -= 1
     }
-    begin()
   }
-  const reader = new HTMLRewriter()
-    .on(hidden, {
-      element: (one) =>
-        within(
-          one,
-          () => (hiddenDepth += 1),
-          () => (hiddenDepth -= 1),
-        ),
-    })
-    .on('title', {
-      element: (one) =>
-        within(
-          one,
-          () => (isTitle = true),
-          () => (isTitle = false),
-        ),
-    })
-    .on(parted, { element: flush })
-    .on('pre', {
-      element: (one) =>
-        within(
-          one,
-          () => (preDepth += 1),
-          () => (flush(), (preDepth -= 1)),
-        ),
-    })
-    .on('h1, h2, h3, h4, h5, h6', {
-      element: (one) => {
-        flush()
-        within(one, () => (heading = Number(one.tagName.slice(1))), flush)
+  const enter = (name: string, attributes: Attributes) => {
+    count.add()
+    if (open.length >= maxDepth) throw tooDeep()
+    if (hiddenDepth > 0) showAfter(name)
+    if (parted.has(name) || isHeading(name)) flush()
+    const hides = isHidden(name, attributes)
+    open.push({ name, hides })
+    if (hides) hiddenDepth += 1
+    if (hiddenDepth > 0) return
+    tables.enter(name).forEach((block) => blocks.push(block))
+    if (name === 'title') isTitle = title === ''
+    else if (name === 'br') held.add('\n')
+    else if (name === 'td' || name === 'th') held.add(' ')
+    else if (name === 'pre') preDepth += 1
+    else if (isHeading(name)) heading = Number(name.slice(1))
+  }
+  const leave = (name: string) => {
+    const isShown = hiddenDepth === 0
+    if (open.pop()?.hides) hiddenDepth -= 1
+    if (!isShown) return
+    if (name === 'title') isTitle = false
+    if (parted.has(name) || isHeading(name)) flush()
+    if (isHeading(name)) heading = undefined
+    if (name === 'pre' && preDepth > 0) preDepth -= 1
+    tables.leave(name, headings.now()).forEach((block) => blocks.push(block))
+  }
+  return {
+    handler: {
+      onopentag: enter,
+      onclosetag: leave,
+      ontext(text: string): void {
+        if (hiddenDepth > 0) return
+        if (isTitle) title = title.length < 1_000 ? title + text : title
+        else held.add(preDepth > 0 ? text : text.replace(/\s+/g, ' '))
       },
-    })
-    .on('br', { element: () => void (held += '\n') })
-    .on('td, th', { element: () => void (held += ' ') })
-    .onDocument({
-      text({ text }) {
-        if (isTitle) title += text
-        else if (hiddenDepth === 0) held += preDepth > 0 ? text : text.replace(/\s+/g, ' ')
-      },
-    })
-  const read = reader.transform(new Response(html)).body?.pipeTo(new WritableStream())
-  // It keeps no more than it needs: what is nested without end is more.
-  await read?.catch((cause: unknown) => {
-    const message =
-      'text: is HTML that cannot be read: it is nested too deep, or a tag is too long.'
-    throw new IsolaError('request_invalid', message, { param: 'text', cause })
-  })
-  flush()
-  const named = decoded(title).replace(/\s+/g, ' ').trim().slice(0, 200).toWellFormed()
-  return { ...(named !== '' && { title: named }), blocks }
+    },
+    end(): ReadBlocks {
+      flush()
+      const named = title.replace(/\s+/g, ' ').trim().slice(0, 200).toWellFormed()
+      return { ...(named !== '' && { title: named }), blocks }
+    },
+  }
 }
 
-/** Those that texts are full of; the reader hands on the rest as they are written. */
-const named: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-  ndash: '–',
-  mdash: '—',
-  hellip: '…',
-  lsquo: '‘',
-  rsquo: '’',
-  ldquo: '“',
-  rdquo: '”',
-  auml: 'ä',
-  ouml: 'ö',
-  uuml: 'ü',
-  szlig: 'ß',
-  eacute: 'é',
+const tooDeep = (): IsolaError => {
+  const message = `text: is nested too deep: more than ${maxDepth.toLocaleString('en')} elements are in each other.`
+  return new IsolaError('request_invalid', message, { param: 'text' })
 }
 
-const decoded = (text: string): string =>
-  text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,8}));/gi, (whole, decimal, hex, name) => {
-    if (name !== undefined) return named[String(name).toLowerCase()] ?? String(whole)
-    const code = decimal === undefined ? Number.parseInt(String(hex), 16) : Number(decimal)
-    return code > 0 && code <= 0x10_ff_ff && (code < 0xd8_00 || code > 0xdf_ff)
-      ? String.fromCodePoint(code)
-      : ' '
-  })
+/** Text of a block as it comes, with one blank where pieces of it meet with two. */
+function createHeld() {
+  let pieces: string[] = []
+  let isBlankAtEnd = true
+  return {
+    add(text: string): void {
+      const piece = isBlankAtEnd && text.startsWith(' ') && text !== ' ' ? text.slice(1) : text
+      if (piece === '' || (isBlankAtEnd && piece === ' ')) return
+      pieces.push(piece)
+      isBlankAtEnd = piece.endsWith(' ') || piece.endsWith('\n')
+    },
+    take(): string {
+      const text = pieces.join('').trim()
+      pieces = []
+      isBlankAtEnd = true
+      return text
+    },
+  }
+}
+
+interface Table {
+  readonly header: string[]
+  rows: number
+  isInHead: boolean
+  row: { cells: number; names: number; texts: string[] } | undefined
+}
+
+/**
+ * Rows of tables. The first rows of `th` alone, or those of `thead`, are the header of the others; a table without one
+ * lays out a page, and its cells are blocks.
+ */
+function createTables() {
+  const open: Table[] = []
+  const now = (): Table | undefined => open.at(-1)
+  /** What is in its first row may still turn out to be a header. */
+  const keepsRow = ({ row, header, rows, isInHead }: Table): boolean =>
+    row !== undefined &&
+    (header.length > 0 || (rows === 0 && (isInHead || row.cells === row.names)))
+  const takeRow = (table: Table, spot: Pick<Block, 'headings'>): readonly Block[] => {
+    const { row, header } = table
+    const isKept = keepsRow(table)
+    table.row = undefined
+    if (!row) return []
+    const text = row.texts.join(' ')
+    const isHeader =
+      table.rows === 0 && (table.isInHead || (row.cells > 0 && row.cells === row.names))
+    if (isKept && isHeader) {
+      if (text !== '') header.push(text)
+      return []
+    }
+    table.rows += 1
+    if (text === '') return []
+    const { before, header: shown } = repeatedHeader(header.join('\n'))
+    const first = table.rows === 1 && before !== undefined ? [{ text: before, ...spot }] : []
+    return [...first, { text, ...(shown !== '' && { header: shown }), ...spot }]
+  }
+  return {
+    /** The blocks that a text makes: none while its row is not whole. */
+    take(block: Block): readonly Block[] {
+      const table = now()
+      if (!table || !keepsRow(table)) return [block]
+      table.row!.texts.push(block.text)
+      return []
+    },
+    enter(name: string): readonly Block[] {
+      if (name === 'table') open.push({ header: [], rows: 0, isInHead: false, row: undefined })
+      const table = now()
+      if (!table) return []
+      if (name === 'thead') table.isInHead = true
+      if (name === 'tr') table.row = { cells: 0, names: 0, texts: [] }
+      if (!table.row || (name !== 'td' && name !== 'th')) return []
+      table.row.cells += 1
+      if (name === 'th') table.row.names += 1
+      if (keepsRow(table)) return []
+      const texts = table.row.texts.splice(0)
+      return texts.map((text) => ({ text }))
+    },
+    leave(name: string, spot: Pick<Block, 'headings'>): readonly Block[] {
+      const table = now()
+      if (!table) return []
+      if (name === 'thead') table.isInHead = false
+      if (name === 'tr') return takeRow(table, spot)
+      if (name !== 'table') return []
+      open.pop()
+      const { header, rows } = table
+      return header.length > 0 && rows === 0 ? [{ text: header.join('\n'), ...spot }] : []
+    },
+  }
+}

@@ -8,7 +8,8 @@ const overlapChars = 200
 
 /**
  * Passages of at most 2,200 characters: paragraphs under the same headings and on the same page together, until one is
- * full. Each begins with the end of the one before, so that no sentence is found on one side of a border only.
+ * full. Each begins with the end of the one before, so that no sentence is found on one side of a border only; with
+ * rows of a table, it begins with their header.
  */
 export function toPassages(blocks: readonly Block[]): readonly NewPassage[] {
   const passages: NewPassage[] = []
@@ -18,24 +19,30 @@ export function toPassages(blocks: readonly Block[]): readonly NewPassage[] {
   const flush = () => {
     const [first] = held
     if (!first) return
-    const { text: _text, ...spot } = first
-    const own = held.map(({ text }) => text).join('\n\n')
+    const { text: _text, header: _header, ...spot } = first
+    const own = held.map(toText).join('\n\n')
     passages.push({ ...spot, text: before === '' ? own : `${before}\n\n${own}` })
-    before = endOf(own)
+    // Rows are whole, and say nothing without their header.
+    before = held.at(-1)?.header === undefined ? endOf(own) : ''
     held = []
     heldChars = 0
   }
   for (const block of blocks.flatMap(split)) {
     const isElsewhere = held[0] !== undefined && !isBeside(held[0], block)
-    if (isElsewhere || heldChars + block.text.length > mostChars) flush()
+    const chars = toText(block, held.length, held).length
+    if (isElsewhere || heldChars + chars > mostChars) flush()
     if (isElsewhere) before = ''
     held.push(block)
-    heldChars += block.text.length + 2
+    heldChars += chars + 2
     if (heldChars >= wantedChars) flush()
   }
   flush()
   return passages
 }
+
+/** A block below those before it: with its header, unless that is above it already. */
+const toText = ({ text, header }: Block, at: number, held: readonly Block[]): string =>
+  header === undefined || held[at - 1]?.header === header ? text : `${header}\n${text}`
 
 const isBeside = (one: Block, other: Block): boolean =>
   one.page === other.page && one.headings?.join('\n') === other.headings?.join('\n')
@@ -45,11 +52,14 @@ function split(block: Block): readonly Block[] {
   const pieces: Block[] = []
   let { text } = block
   let line = block.line
-  while (text.length > mostChars) {
-    const end = endWithin(text, mostChars)
+  const most = mostChars - (block.header === undefined ? 0 : block.header.length + 1)
+  while (text.length > most) {
+    const end = endWithin(text, most)
     const piece = text.slice(0, end)
     pieces.push({ ...block, text: piece.trim(), ...(line !== undefined && { line }) })
-    if (line !== undefined) line += piece.split('\n').length - 1
+    // The header is above the first of its rows.
+    const headerLines = pieces.length === 1 ? (block.header?.split('\n').length ?? 0) : 0
+    if (line !== undefined) line += piece.split('\n').length - 1 + headerLines
     text = text.slice(end)
   }
   return [...pieces, { ...block, text: text.trim(), ...(line !== undefined && { line }) }].filter(
@@ -70,6 +80,6 @@ function endWithin(text: string, most: number): number {
 /** Its last sentences, as far as they are short. */
 function endOf(text: string): string {
   const tail = text.slice(-overlapChars)
-  const at = tail.length < text.length ? tail.search(/(?<=[.!?。\n])\s*\S/) : 0
+  const at = tail.length < text.length ? tail.search(/\S(?<=[.!?。\n]\s*\S)/) : 0
   return at < 0 ? '' : tail.slice(at).trim().toWellFormed()
 }

@@ -4,13 +4,13 @@ import type { Clock, Ids } from '#contracts/sources.ts'
 import type { IndexedNote } from './indexed-note.ts'
 import { createNoteIndex, type NoteIndex } from './note-index.ts'
 import { createNoteRows, type NoteRows, type NoteStorage } from './note-rows.ts'
-import { wordsOf, type Fields, type WordReader } from './note-words.ts'
+import { wordsOf, type Fields, type HashWord, type WordReader } from './note-words.ts'
 import { createTenantKey, type TenantKey, type TenantKeyDeps } from './tenant-key.ts'
 
 /** What a store of notes takes from outside. */
 export interface NoteStoreDeps
   extends WordReader, Pick<TenantKeyDeps, 'sealing' | 'keyedHash' | 'randomBytes'> {
-  readonly clock: Pick<Clock, 'nowMs'>
+  readonly clock: Pick<Clock, 'nowMs' | 'sleep'>
   readonly ids: Pick<Ids, 'next'>
 }
 
@@ -68,6 +68,19 @@ export interface NoteBook<B extends Body = NoteBody> {
 const maxBytesOfPlace = 16 * 1024 * 1024
 /** Of all places of an object together: it loads them into its memory. */
 const mostPlaces = 4
+
+/** So many are sealed at once. */
+const slice = 20
+
+/** The same word is hashed once. */
+function remember(hash: HashWord): HashWord {
+  const known = new Map<string, number>()
+  return (word) => {
+    const kept = known.get(word) ?? hash(word)
+    known.set(word, kept)
+    return kept
+  }
+}
 
 /** Whether a place is one of these; any is where none are named. */
 export const isIn =
@@ -127,14 +140,19 @@ export function createNoteBook<B extends Body>(
     },
     async write(notes, gone = [], also) {
       const { hash, seal } = await key.open()
-      const sealed = await Promise.all(
-        notes.map(async ({ body, ...note }) => ({
-          ...note,
-          words: wordsOf(fieldsOf(body), hash, deps),
-          updatedAtMs: body.updatedAtMs,
-          sealed: await seal([note.place, note.id], JSON.stringify(body)),
-        })),
-      )
+      const hashOnce = remember(hash)
+      const toRow = async ({ body, ...note }: Written<B>) => ({
+        ...note,
+        words: wordsOf(fieldsOf(body), hashOnce, deps),
+        updatedAtMs: body.updatedAtMs,
+        sealed: await seal([note.place, note.id], JSON.stringify(body)),
+      })
+      const sealed: Awaited<ReturnType<typeof toRow>>[] = []
+      for (let at = 0; at < notes.length; at += slice) {
+        // A long document has thousands: others are answered between them.
+        if (at > 0) await deps.clock.sleep(0)
+        sealed.push(...(await Promise.all(notes.slice(at, at + slice).map(toRow))))
+      }
       const put = storage.transactionSync(() => {
         rows.remove(gone)
         also?.()

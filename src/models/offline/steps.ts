@@ -36,7 +36,7 @@ export function splitSteps(message: string): readonly Step[] {
   const literals: Literal[] = []
   return message
     .replace(anyMark, ' ')
-    .replace(/`(\w[\w-]*__[\w-]+)`/g, '$1') // a tool's name is no material
+    .replace(/`(?=\w[\w-]*__[\w-])(\w[\w-]*)`/g, '$1') // a tool's name is no material
     .replace(literal, (raw, ...groups: unknown[]) => {
       if (literals.length === 500) return raw
       literals.push({ raw, text: String(groups.find((one) => typeof one === 'string')).trimEnd() })

@@ -57,7 +57,7 @@ export type ReadSkillArchive = (
 export function createArchiveReader(deps: ArchiveReaderDeps): ReadArchive {
   const inIsolate = createIsolateReader(deps)
   return async (archive) => {
-    const answer = await inIsolate(archive, (isolate) => isolate.read(archive), {
+    const answer = await inIsolate((isolate) => isolate.read(archive), {
       schema: bundleSchema,
       maxChars: maxAnswerChars,
     })
@@ -69,7 +69,7 @@ export function createArchiveReader(deps: ArchiveReaderDeps): ReadArchive {
 export function createSkillArchiveReader(deps: ArchiveReaderDeps): ReadSkillArchive {
   const inIsolate = createIsolateReader(deps)
   return async (archive, only) => {
-    const answer = await inIsolate(archive, (isolate) => isolate.readSkills(archive, only), {
+    const answer = await inIsolate((isolate) => isolate.readSkills(archive, only), {
       schema: (await import('#contracts/api/requests/skills.ts')).readSkillsAnswer,
       maxChars: 6 * skillCaps.maxCollectionChars,
     })
@@ -94,19 +94,17 @@ function createIsolateReader({ isolates, readAsset, reader, sha256, sleep }: Arc
     }))
 
   return async <T>(
-    archive: Uint8Array,
     read: (isolate: ArchiveIsolate) => Promise<unknown>,
     wanted: Wanted<T>,
   ): Promise<T> => {
     if (!isolates || !readAsset) throw new IsolaError('plugin_isolate_unavailable', unavailable)
     const code = await codeOf(readAsset)
-    const id = sha256(JSON.stringify(['archive', reader.sha256, await digestOf(archive)]))
     const done = new AbortController()
     const late = sleep(timeoutMs, done.signal).then(
       () => refuseUnread(`took longer than ${timeoutMs / 1_000} seconds`),
       () => undefined,
     )
-    const answer = read(isolates.openReader(id, code)).catch((cause: unknown) =>
+    const answer = read(isolates.openReader(code)).catch((cause: unknown) =>
       refuseUnread('could not be read', cause),
     )
     const text = await Promise.race([answer, late]).finally(() => done.abort())
@@ -119,11 +117,6 @@ const unavailable =
 
 function refuseUnread(why: string, cause?: unknown): never {
   throw refused(`The archive ${why}.`, cause)
-}
-
-async function digestOf(bytes: Uint8Array): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', bytes.slice())
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /** What an answer has to be. */

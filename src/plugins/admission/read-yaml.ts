@@ -46,7 +46,10 @@ export function readYaml(text: string, source = 'plugin.yaml'): unknown {
 }
 
 function invalid(place: string, message: string): IsolaError {
-  const line = headOf(message.replace(/\s*[\r\n]\s*/g, ' '), 500)
+  const line = headOf(
+    message.replace(/\s+/g, (run) => (/[\r\n]/.test(run) ? ' ' : run)),
+    500,
+  )
   return new IsolaError('plugin_manifest_invalid', `${place}: ${line}`)
 }
 

@@ -4,7 +4,7 @@ const keyNames =
   /(^|[-_.])(api[-_]?key|apikey|key|access[-_]?token|token|auth|authorization|password|passwd|pwd|secret|session|sid|jwt|sig|signature|credential|code)$/i
 
 /** As keys look: sixteen or more letters and digits without a break, both of them. */
-const keyForm = /(?=[a-z0-9]*\d)(?=[a-z0-9]*[a-z])[a-z0-9]{16,}/i
+const keyForm = /(?<![a-z0-9])(?=[a-z0-9]*\d)(?=[a-z0-9]*[a-z])[a-z0-9]{16,}/i
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i
 const looksLikeKey = (text: string): boolean => keyForm.test(text) || uuid.test(text)
 

@@ -11,10 +11,8 @@ import { isolateSettings } from '../sandbox/worker-code.ts'
 import { toJson } from '../sandbox/json-border.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 
-/** What Cloudflare charges for each new id of an isolate in a day, in billionths of a US dollar. */
+/** What Cloudflare charges for each isolate that is loaded, in billionths of a US dollar. */
 export const newIsolateNanoUsd = 2_000_000
-/** Isolates of the same code in one session tree at once: one runs code once, and is away a moment later. */
-export const maxLanes = 4
 
 const maxCodeChars = 100_000
 const defaultTimeoutMs = 10_000
@@ -63,8 +61,8 @@ const answerSchema = z.lazy(() =>
 )
 
 /**
- * Code that a model wrote, each run in an isolate of its own that has nothing but the call's own `tools`. The id says
- * which code it is and whose session tree, so that the same code costs once a day (decision 0023).
+ * Code that a model wrote, each run in an isolate of its own that has nothing but the call's own `tools`, and that goes
+ * with the call (decision 0106).
  */
 export function createGrantedIsolate(
   { runner, sha256, shimVersion }: ModelCodeRunner,
@@ -73,16 +71,14 @@ export function createGrantedIsolate(
 ): GrantedIsolate {
   const { rootSession, lease, signal, call, emit } = context
   let opened = 0
-  const open = async (code: string, timeoutMs: number, lane: number): Promise<Outcome> => {
+  const run = async (code: string, timeoutMs: number): Promise<unknown> => {
     if (lease.maxCostNanoUsd < (opened + 1) * newIsolateNanoUsd)
       throw failed('The budget does not allow another isolate ($0.002 each).')
     opened += 1
-    const isolate = sha256(
-      JSON.stringify(['model code', code, rootSession, lane, shimVersion, isolateSettings]),
-    )
+    const parts = ['model code', code, rootSession, shimVersion, isolateSettings]
+    const isolate = sha256(JSON.stringify(parts))
     const about = { isolate: isolate.slice(0, 12), costNanoUsd: newIsolateNanoUsd }
     emit({ type: 'isolate_started', data: { call, ...record, ...about } })
-    const { port, hasBegun } = createPort(tools)
     const over = new AbortController()
     const ended = aborted(AbortSignal.any([signal, over.signal]))
     const running = runner().run(
@@ -94,12 +90,11 @@ export function createGrantedIsolate(
         timeoutMs: timeoutMs + graceMs,
         maxChars,
       },
-      port,
+      createPort(tools),
       async () => refusal('There is no network here.'),
       () => ended,
     )
-    const text = await running.finally(() => over.abort())
-    return { text, hasBegun: hasBegun() }
+    return running.finally(() => over.abort())
   }
   return {
     spent: () =>
@@ -108,52 +103,29 @@ export function createGrantedIsolate(
       async run(given, { timeoutMs: wanted = defaultTimeoutMs } = {}) {
         const code = parseCode(given)
         const timeoutMs = Math.min(Math.max(1, Math.trunc(Number(wanted)) || 1), maxTimeoutMs)
-        for (let lane = 0; lane < maxLanes; lane += 1) {
-          const { text, hasBegun } = await open(code, timeoutMs, lane)
-          const answer = readAnswer(text)
-          if ('value' in answer)
-            return { result: toResult(answer.value.result), logs: answer.value.logs }
-          // Nothing of the code has run there: this one belongs to another call, or was going away.
-          const isTaken = !hasBegun && ['busy', 'crashed'].includes(answer.error.code)
-          if (!isTaken || signal.aborted) throw toFailure(answer.error, timeoutMs)
-        }
-        throw failed('The same code still runs in this session; wait for it.', true)
+        const answer = readAnswer(await run(code, timeoutMs))
+        if (!('value' in answer)) throw toFailure(answer.error, timeoutMs)
+        return { result: toResult(answer.value.result), logs: answer.value.logs }
       },
     },
   }
 }
 
-interface Outcome {
-  readonly text: unknown
-  readonly hasBegun: boolean
-}
-
 /** All that the code can ask: the tools of the call that runs it. */
-function createPort(tools: PluginTools): {
-  readonly port: CallStubs['port']
-  readonly hasBegun: () => boolean
-} {
-  const state = { hasBegun: false }
+function createPort(tools: PluginTools): CallStubs['port'] {
   const serve = async (verb: string, json: string): Promise<string> => {
-    if (verb === 'began') {
-      state.hasBegun = true
-      return '{}'
-    }
     if (verb !== 'tools.call') return refusal('There is only tools.call.')
     const [name, input] = callSchema.parse(JSON.parse(json))
     return JSON.stringify({ value: toJson(await tools.call(name, input)) })
   }
-  return {
-    hasBegun: () => state.hasBegun,
-    port: (verb, json) =>
-      serve(verb, json).catch((error: unknown) =>
-        refusal(
-          errorCode(error) === 'tool_failed'
-            ? headOf(errorMessage(error), 2_000)
-            : 'tools.call(name, input): a name and an object.',
-        ),
+  return (verb, json) =>
+    serve(verb, json).catch((error: unknown) =>
+      refusal(
+        errorCode(error) === 'tool_failed'
+          ? headOf(errorMessage(error), 2_000)
+          : 'tools.call(name, input): a name and an object.',
       ),
-  }
+    )
 }
 
 const callSchema = z.tuple([z.string(), z.record(z.string(), z.unknown())])

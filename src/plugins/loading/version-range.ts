@@ -36,7 +36,7 @@ function parseVersion(text: string): Version | undefined {
 
 function parseComparator(text: string): Comparator | undefined {
   const match = /^(>=|<=|>|<|=|\^|~)?(\d+(?:\.(?:\d+|[x*])){0,2})$/.exec(text)
-  const written = match?.[2]?.replace(/(\.[x*])+$/, '')
+  const written = match?.[2]?.replace(/(?<!\.[x*])(?:\.[x*])+$/, '')
   const bound = written === undefined ? undefined : parseVersion(written)
   if (written === undefined || bound === undefined) return undefined
   return { operator: match?.[1] ?? '=', bound, parts: written.split('.').length }

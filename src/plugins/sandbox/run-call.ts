@@ -6,7 +6,7 @@ import type { Isolates } from './worker-code.ts'
 
 /** One call of a plugin: plain data, made by the isolate host. */
 export interface RunnerRequest {
-  /** Id of the isolate; see isolate-id.ts. */
+  /** Id of a plugin's isolate; see isolate-id.ts. */
   readonly isolate: string
   /** The plugin's hash, by which its code is found. */
   readonly plugin: string
@@ -67,9 +67,7 @@ async function ask(
   try {
     if (!isolates) return fault('plugin_code_unavailable')
     const opened =
-      modelCode === undefined
-        ? isolates.open(isolate, plugin)
-        : isolates.openModelCode(isolate, modelCode)
+      modelCode === undefined ? isolates.open(isolate, plugin) : isolates.openModelCode(modelCode)
     const answer = await opened.run(job, port, fetcher, closed)
     if (typeof answer !== 'string') return fault('odd_answer')
     return answer.length <= maxChars ? answer : fault('too_large')

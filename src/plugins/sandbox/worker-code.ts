@@ -86,17 +86,20 @@ export interface IsolatesDeps {
   readonly codeOf: (plugin: string) => Promise<string>
 }
 
-/** Isolates by their ids. */
+/** Isolates, by their ids where they stay. */
 export interface Isolates {
   /** The isolate of this id; it is started with the code of this plugin if it is not there. */
   readonly open: (id: string, plugin: string) => Isolate
-  /** The same for code that a model wrote: the body of an async function. */
-  readonly openModelCode: (id: string, code: string) => Isolate
-  /** The same for our own code that reads archives: a whole module. */
-  readonly openReader: (id: string, code: string) => ArchiveIsolate
+  /** One for code that a model wrote, the body of an async function. It goes with its call. */
+  readonly openModelCode: (code: string) => Isolate
+  /** One for our own code that reads archives, a whole module. It goes with its call. */
+  readonly openReader: (code: string) => ArchiveIsolate
 }
 
-/** Isolates by id: the one use of the Worker Loader. */
+/**
+ * The one use of the Worker Loader. What has an id stays as long as workerd runs on a developer's machine, with its
+ * memory; so what is used once has none (issue 31: 840 refused zips ended the server).
+ */
 export function createIsolates({ loader, shim, codeOf }: IsolatesDeps): Isolates | undefined {
   if (!loader) return undefined
   return {
@@ -108,13 +111,11 @@ export function createIsolates({ loader, shim, codeOf }: IsolatesDeps): Isolates
       })
       return stub.getEntrypoint() as unknown as Isolate
     },
-    openModelCode: (id, code) => {
-      const modules = withCode(shim.modelModules, toModule(code))
-      return loader.get(id, async () => modules).getEntrypoint() as unknown as Isolate
-    },
-    openReader: (id, code) => {
-      const modules = toWorkerCode({ [entry]: code })
-      return loader.get(id, async () => modules).getEntrypoint() as unknown as ArchiveIsolate
-    },
+    openModelCode: (code) =>
+      loader
+        .load(withCode(shim.modelModules, toModule(code)))
+        .getEntrypoint() as unknown as Isolate,
+    openReader: (code) =>
+      loader.load(toWorkerCode({ [entry]: code })).getEntrypoint() as unknown as ArchiveIsolate,
   }
 }

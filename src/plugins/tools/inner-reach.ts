@@ -4,7 +4,7 @@ import { unlimited } from '#contracts/lease.ts'
 import type { AgentManifest } from '#contracts/manifest.ts'
 import type { InnerReach, ToolEntry } from '#contracts/tool.ts'
 import type { CapabilityDeps } from '../capabilities/capability-deps.ts'
-import { maxLanes, newIsolateNanoUsd } from '../capabilities/granted-isolate.ts'
+import { newIsolateNanoUsd } from '../capabilities/granted-isolate.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 
 type Spending = Pick<ToolEntry, 'spends' | 'inner' | 'feeNanoUsd'>
@@ -21,7 +21,7 @@ export function spendingOfTool({ manifest, granted }: LoadedPlugin, timeoutMs: n
     maxCostNanoUsd: toNanoUsd(granted.model.max_cost_usd),
   }
   const callsTools = manifest.uses_tools.length > 0
-  const isolates = granted.isolate ? maxLanes * newIsolateNanoUsd : 0
+  const isolates = granted.isolate ? newIsolateNanoUsd : 0
   if (!model && !callsTools && isolates === 0) return {}
   const base = { ...defaultAgentLimits, ...(!callsTools && noTools) }
   return {

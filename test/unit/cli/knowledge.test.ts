@@ -47,7 +47,7 @@ it('I21: adds a folder, finds passages with where they are, and leaves what is a
   expect((await knowledge('search', 'minutes')).stdout).toBe('Nothing was found.\n')
 })
 
-it('reads a PDF by pages, in a thread of its own', async () => {
+it('reads a PDF by pages, in a process of its own', async () => {
   file('two.pdf', twoPages)
   expect((await knowledge('add', join(folder, 'two.pdf'))).stdout).toContain('1 added')
   expect((await knowledge('search', 'second')).stdout).toContain('two.pdf, page 2]')

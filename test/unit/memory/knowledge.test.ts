@@ -3,8 +3,12 @@ import type { KnowledgeStore, NewPassage } from '../../../src/contracts/knowledg
 import { citationOf } from '../../../src/contracts/knowledge.ts'
 import { labelFrom } from '../../../src/contracts/label.ts'
 import type { NotePlace } from '../../../src/contracts/long-term.ts'
-import { readDocument } from '../../../src/memory/knowledge/read-document.ts'
-import { createNoteStorage, createTestDocuments, createTestNotes } from '../../fakes/long-term.ts'
+import {
+  createNoteStorage,
+  createTestDocuments,
+  createTestNotes,
+  readDocument,
+} from '../../fakes/long-term.ts'
 import { masterKeyOf } from '../../fakes/secrets.ts'
 
 const put = (

@@ -104,6 +104,70 @@ describe('validate', () => {
     expect(() => validate(template('x'.repeat(65_536)))).not.toThrow())
 })
 
+describe('B 2: a template takes bounded work', () => {
+  const chars = 65_000
+  test.each([
+    ['a run of blanks', `a${' '.repeat(chars)}b`],
+    ['a run of lines', `a${'\n'.repeat(chars)}b`],
+    ['a run of tabs and lines', `a${'\t\n'.repeat(chars / 2)}b`],
+    ['blanks within an expression', `{{ a${' '.repeat(chars)}}}`],
+    ['blanks behind the begin of a statement', `{%${' '.repeat(chars)}x`],
+    ['blanks behind a tag of another project', `{% generation${' '.repeat(chars)}`],
+    ['expressions that are not closed', '{{'.repeat(chars / 2)],
+    ['comments that are not closed', '{#'.repeat(chars / 2)],
+    ['brackets', `{{ ${'('.repeat(chars)}`],
+    ['minus signs', `{{ ${'-'.repeat(chars)}1 }}`],
+  ])('%s: 65,000 characters are read about as fast as they are long', (_name, text) => {
+    const store = createPromptStore()
+    const read = (wanted: string) => {
+      const startedAt = performance.now()
+      try {
+        store.validate(template(wanted))
+      } catch {
+        // Most are no template.
+      }
+      return performance.now() - startedAt
+    }
+    const fastest = (wanted: string) => Math.min(...[1, 2, 3].map(() => read(wanted)))
+    // A square would be 100 times as long.
+    const half = text.slice(0, 6_500)
+    expect(fastest(text)).toBeLessThan(Math.max(15 * fastest(half), 150))
+  })
+  test.each([
+    ['blanks', `a${' '.repeat(60_000)}b`],
+    ['lines', `a${'\n'.repeat(60_000)}b`],
+  ])('%s stay as they are', (_name, text) => expect(render(text)).toBe(text))
+
+  const row = `[${Array.from({ length: 100 }, (_one, at) => at).join(',')}]`
+  const loops = (depth: number) =>
+    `${'{% for x in ROW %}'.repeat(depth)}x${'{% endfor %}'.repeat(depth)}`.replaceAll('ROW', row)
+  test.each([
+    ['loops in loops', loops(4), /more than 100000 steps/],
+    [
+      'a text that doubles',
+      `{% set a = "xxxxxxxxxxxxxxxx" %}${'{% set a = a ~ a %}'.repeat(40)}{{ a }}`,
+      /longer than 1000000 characters/,
+    ],
+    [
+      'a macro in a macro',
+      `{% macro m0() %}x{% endmacro %}${Array.from({ length: 12 }, (_one, at) => `{% macro m${at + 1}() %}${`{{ m${at}() }}`.repeat(8)}{% endmacro %}`).join('')}{{ m12() }}`,
+      /steps/,
+    ],
+    [
+      'a list that doubles',
+      `{% set a = [1] %}${'{% set a = a + a %}'.repeat(40)}{{ a | length }}`,
+      /entries/,
+    ],
+    [
+      'a filter over all',
+      `{% set a = "x" %}${'{% set a = a | replace("x", "xxxxxxxxxx") %}'.repeat(12)}{{ a }}`,
+      /longer than/,
+    ],
+  ])('%s: rendering stops, and says at what', (_name, text, message) => {
+    expect(() => render(text)).toThrow(refused(message))
+  })
+})
+
 describe('I22: versions', () => {
   test('the last one put is the one without a version; older ones stay', () => {
     const store = createPromptStore()

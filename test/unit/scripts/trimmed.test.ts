@@ -34,7 +34,9 @@ describe.each(trimmed)('$package without what the Worker never reaches ($file)',
     const stubs = added.filter((line) => / leftOut_\("|^const \w+ = undefined;$/.test(line))
     const moved = added.filter((line) => neighbour.test(line))
     expect(stubs).toHaveLength(names.length + made.filter(isCutBlock).length)
-    expect(added).toHaveLength(stubs.length + moved.length)
+    const bodies = Object.values(entry.bodies ?? {}).filter((body) => added.includes(`  ${body}`))
+    expect(bodies).toHaveLength(Object.keys(entry.bodies ?? {}).length)
+    expect(added).toHaveLength(stubs.length + moved.length + bodies.length)
     // In its order, and nothing twice.
     const kept = made.filter((line) => own.includes(line))
     let at = -1

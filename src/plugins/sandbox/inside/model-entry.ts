@@ -15,9 +15,6 @@ interface Job {
   readonly maxChars: number
 }
 
-/** An isolate runs model-written code once in its life: nothing is left for whoever comes next. */
-const state = { isUsed: false }
-
 /** What the Runner calls where code that a model wrote runs: JSON text in and out, never throws. */
 class ModelCode extends WorkerEntrypoint {
   async run(
@@ -26,20 +23,17 @@ class ModelCode extends WorkerEntrypoint {
     _fetcher: CallStubs['fetcher'],
     _closed: CallStubs['closed'],
   ): Promise<string> {
-    if (state.isUsed) return '{"error":{"code":"busy"}}'
-    state.isUsed = true
     const job = parse(text) as Job
     const logs: string[] = []
     let answer: string
     try {
-      await port('began', '[]')
       const value = await Promise.race([evaluate(port, logs), late(job.timeoutMs)])
       answer = stringify({ value: { result: toJson(value), logs } })
       if (answer.length > job.maxChars) answer = failure('too_large', {}, logs)
     } catch (error) {
       answer = failure(error === tooLate ? 'timeout' : 'failed', error, logs)
     }
-    // Its globals go with it; the next call of the same code finds a new one under the same id.
+    // Nothing of the code goes on behind its answer.
     const answered = new Promise((resolve) => later(resolve, 0))
     this.ctx.waitUntil(answered.then(() => abortIsolate('done')))
     return answer

@@ -11,8 +11,9 @@ function createFakeLoader() {
       asked.push({ id, getCode })
       return { getEntrypoint: () => ({ run: async () => 'ran' }) }
     },
-    load() {
-      throw new Error('each load is billed as a Worker of its own')
+    load(code: WorkerLoaderWorkerCode) {
+      asked.push({ id: null, getCode: async () => code })
+      return { getEntrypoint: () => ({ run: async () => 'ran' }) }
     },
   } as unknown as WorkerLoader
   return { loader, asked }
@@ -62,8 +63,8 @@ it('there are none without the binding', () => {
 
 it('P32: code that a model wrote gets the same nothing, and other modules of ours', async () => {
   const { loader, asked } = createFakeLoader()
-  createIsolates({ loader, shim, codeOf: async () => '' })?.openModelCode('id-1', 'return 1')
-  expect(asked[0]?.id).toBe('id-1')
+  createIsolates({ loader, shim, codeOf: async () => '' })?.openModelCode('return 1')
+  expect(asked[0]?.id).toBeNull()
   const { modules, ...code } = await asked[0]!.getCode()
   expect(code).toMatchObject({ env: {}, globalOutbound: null, compatibilityFlags: ['nodejs_als'] })
   expect(modules).toMatchObject({
@@ -72,4 +73,13 @@ it('P32: code that a model wrote gets the same nothing, and other modules of our
   })
   expect(modules).not.toHaveProperty('isola/plugin')
   expect(modules['cloudflare:sockets']).toBeDefined()
+})
+
+it('H: 200 refused zips ended the server: what is used once has no id under which it stays', () => {
+  const { loader, asked } = createFakeLoader()
+  const isolates = createIsolates({ loader, shim, codeOf: async () => '' })!
+  isolates.openReader('export default 1')
+  isolates.openModelCode('return 1')
+  isolates.open('stays', 'hash')
+  expect(asked.map(({ id }) => id)).toEqual([null, null, 'stays'])
 })
