@@ -1,5 +1,6 @@
 // Agents without a plugin, for a terminal.
 import type { Reply } from '../../src/client/client.ts'
+import { diffCounts } from '../../src/contracts/line-diff.ts'
 import { short, time } from './text.ts'
 
 type Agent = Reply<'GET /api/agents'>['agents'][number]
@@ -40,11 +41,10 @@ export function addedText(made: Applied): string {
 export const diffText = ({
   from,
   to,
-  added,
-  removed,
+  ...diff
 }: Reply<'GET /api/agents/:agent/diff'>): string =>
   [
-    `version ${from} → ${to}`,
-    ...removed.map((line) => `- ${line}`),
-    ...added.map((line) => `+ ${line}`),
+    `version ${from} → ${to}: ${diffCounts(diff)}`,
+    ...(diff.moved.length > 0 ? ['(< moved from here, > moved to here)'] : []),
+    ...diff.lines,
   ].join('\n')

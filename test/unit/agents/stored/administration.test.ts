@@ -208,7 +208,7 @@ describe('I8: an agent', () => {
   it('needs nothing as long as it says nothing, and is compared line by line', () => {
     expect(needsOf(definitionOf())).toEqual([])
     const other = definitionOf({ agent: { instructions: 'You write.\nShortly.' } })
-    expect(definitionDiff(definitionOf(), other)).toEqual({
+    expect(definitionDiff(definitionOf(), other)).toMatchObject({
       added: ['agent.instructions: Shortly.'],
       removed: [],
     })
