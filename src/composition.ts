@@ -75,6 +75,7 @@ export function composeRuntime(
       agents: agents.directory,
       principals: governance.principals,
       mayBegin: governance.mayBegin,
+      whyNotOn: governance.whyNotOn,
       held: governance.principals,
       events: rooms.schedules.events,
       onSessionEnded: inTurn(rooms.hooks.sessionEnded, rooms.mcp.sessionEnded),
@@ -276,7 +277,11 @@ function composeWork(parts: WorkParts) {
     load: plugins.load,
     wireServers: mcp.wire,
     own: ownTools,
-    stored: { ...common, store: storage.storedAgents, people: common.config.oidc?.people ?? [] },
+    stored: {
+      ...common,
+      store: storage.storedAgents,
+      people: common.config.oidc?.people ?? [],
+    },
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)

@@ -32,14 +32,22 @@ export function readAgentFolder(given: string): Record<string, unknown> {
     throw new UsageError(
       `agent.instructions: there is no file ${instructions} beside ${basename(file)}.`,
     )
-  return { ...value, agent: { ...Object(agent), instructions: readIn(folder, prompt, `agent.instructions: ${instructions}`) } }
+  return {
+    ...value,
+    agent: {
+      ...Object(agent),
+      instructions: readIn(folder, prompt, `agent.instructions: ${instructions}`),
+    },
+  }
 }
 
 /** A text of a folder that a stranger may have made: no link leads out of it, to a key of whoever sends it. */
 function readIn(folder: string, path: string, name: string): string {
   const real = realpathSync(path)
   if (!real.startsWith(`${folder}${sep}`))
-    throw new UsageError(`${name} is not in the folder of the agent, or is a link that leads out of it.`)
+    throw new UsageError(
+      `${name} is not in the folder of the agent, or is a link that leads out of it.`,
+    )
   if (!statSync(real).isFile()) throw new UsageError(`${name} is no file.`)
   // The mark at the beginning is an editor's.
   return readFileSync(real, 'utf8').replace(/^\ufeff/, '')

@@ -38,11 +38,7 @@ export function addedText(made: Applied): string {
   return [headOf(made), versionLine(applied), next].join('\n')
 }
 
-export const diffText = ({
-  from,
-  to,
-  ...diff
-}: Reply<'GET /api/agents/:agent/diff'>): string =>
+export const diffText = ({ from, to, ...diff }: Reply<'GET /api/agents/:agent/diff'>): string =>
   [
     `version ${from} → ${to}: ${diffCounts(diff)}`,
     ...(diff.moved.length > 0 ? ['(< moved from here, > moved to here)'] : []),

@@ -11,15 +11,11 @@ async function show({ request, print }: Context) {
   print(answer, [...(lines.length > 0 ? lines : ['nothing']), ...notes].join('\n'))
 }
 
-async function set({
-  args: [file],
-  ...context
-}: Context<ValuesOf<typeof setOptions>, [string]>) {
+async function set({ args: [file], ...context }: Context<ValuesOf<typeof setOptions>, [string]>) {
   const { values, request, print } = context
   // What it may be is for the server to say.
   const body = { exposed: (await readDocument(file)) as Exposure }
-  const rehearse = () =>
-    request('POST /api/operator/exposed', { body: { ...body, dryRun: true } })
+  const rehearse = () => request('POST /api/operator/exposed', { body: { ...body, dryRun: true } })
   if (values['dry-run']) {
     const would = await rehearse()
     return print(would, would.notes.join('\n') || 'Nothing is different.')

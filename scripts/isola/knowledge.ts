@@ -38,7 +38,9 @@ async function add({
       })
       done.push(answer)
       if (!isJson)
-        stdout.write(`${answer.state.padEnd(8)}${shownName(name)} (${answer.document.passages} passages)\n`)
+        stdout.write(
+          `${answer.state.padEnd(8)}${shownName(name)} (${answer.document.passages} passages)\n`,
+        )
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       done.push({ name, error: message })

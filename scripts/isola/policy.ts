@@ -63,8 +63,7 @@ async function set({ args: [file], ...context }: SetContext) {
   const { values, request, print } = context
   // What it may be is for the server to say.
   const body = { policy: (await readDocument(file)) as Policy }
-  const rehearse = () =>
-    request('POST /api/operator/policy', { body: { ...body, dryRun: true } })
+  const rehearse = () => request('POST /api/operator/policy', { body: { ...body, dryRun: true } })
   if (values['dry-run']) {
     const would = await rehearse()
     return print(would, would.notes.join('\n') || 'Nothing is different.')

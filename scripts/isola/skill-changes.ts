@@ -19,7 +19,10 @@ const countedText = (
 ]
 
 /** What another version changes, in lines. */
-export function changesText(name: string, { from, description, kind, requires, fields, files }: Changes) {
+export function changesText(
+  name: string,
+  { from, description, kind, requires, fields, files }: Changes,
+) {
   const lines = [
     ...(description
       ? [

@@ -16,7 +16,7 @@ export const shownName = (name: string): string =>
 /** The same of a piece of a text: what stands at its ends may belong to the pieces beside it. */
 export function shownPiece(text: string): string {
   const [, head = '', middle = '', tail = ''] =
-    /^([\u200c\u200d\ufe0f]?)(.*?)([\u200c\u200d]?)$/su.exec(text) ?? []
+    /^(\u200c|\u200d|\ufe0f)?(.*?)(\u200c|\u200d)?$/su.exec(text) ?? []
   return `${head}${shown(middle)}${tail}`
 }
 

@@ -68,11 +68,7 @@ const schedule = z
 const about = {
   name: z.string().min(1).max(80).superRefine(refuseHidden('line')),
   description: z.string().min(1).max(2_000).superRefine(refuseHidden('text')),
-  natural_language_description: z
-    .string()
-    .max(4_000)
-    .superRefine(refuseHidden('text'))
-    .optional(),
+  natural_language_description: z.string().max(4_000).superRefine(refuseHidden('text')).optional(),
 }
 
 /** An agent that lives for one request. Unknown keys are refused. */

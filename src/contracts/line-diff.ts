@@ -88,9 +88,12 @@ export function valueLines(value: unknown, place = ''): readonly string[] {
 
 const named = (key: string): string => (/^[\w-]+$/.test(key) ? key : quoted(key))
 
+/** What stands for a value that is no text, or for parts of one. */
+const notText = /^"|^(?:-?\d[\d.e+-]*|true|false|null|\[\]|\{\}|a list|fields|a text of lines)$/i
+
 /** A line of a text as it is; in quotes where it would not be seen whole, or could be taken for a value that is no text. */
 function plain(line: string): string {
-  const isPlain = line !== '' && line === line.trim() && !/^["[{\d+-]|^(true|false|null)$/.test(line)
+  const isPlain = line !== '' && line === line.trim() && !notText.test(line)
   return isPlain ? toVisibleLine(line) : quoted(line)
 }
 
@@ -134,9 +137,7 @@ function edits(before: readonly string[], after: readonly string[]): readonly St
       let at = 0
       // `last` begins with the diagonal -(edit - 1): the one above is at the same index, the one below two before.
       if (edit > 0)
-        at = isDown(last, edit, diagonal)
-          ? last[edit + diagonal]!
-          : last[edit + diagonal - 2]! + 1
+        at = isDown(last, edit, diagonal) ? last[edit + diagonal]! : last[edit + diagonal - 2]! + 1
       while (at < before.length && before[at] === after[at - diagonal]) at += 1
       far[edit + diagonal] = at
       if (at >= before.length && at - diagonal >= after.length)
@@ -188,8 +189,7 @@ function around(
 ): readonly string[] {
   const isNear = new Uint8Array(steps.length)
   for (const [index, { is }] of steps.entries())
-    if (is !== 'same')
-      isNear.fill(1, Math.max(0, index - contextLines), index + contextLines + 1)
+    if (is !== 'same') isNear.fill(1, Math.max(0, index - contextLines), index + contextLines + 1)
   return marked.flatMap((line, index) =>
     isNear[index] ? [line] : isNear[index - 1] || (index === 0 && isNear.includes(1)) ? ['…'] : [],
   )

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { headOf } from './cut.ts'
+import { first } from './definition-rules.ts'
 
 /** Characters that nobody sees, or that move what stands beside them: controls, bidi, tags, zero width, fillers, blanks but one. */
 const hidden =
@@ -8,11 +9,9 @@ const hidden =
 const eachHidden = new RegExp(`${hidden}|\\p{C}`, 'gu')
 
 /** Scripts in which a joiner after a letter changes what is seen, such as Persian and Hindi. */
-const joiningScripts = [
-  ...['Arabic', 'Syriac', 'Mongolian', 'Nko', 'Devanagari', 'Bengali', 'Gurmukhi', 'Gujarati'],
-  ...['Oriya', 'Tamil', 'Telugu', 'Kannada', 'Malayalam', 'Sinhala', 'Myanmar', 'Khmer', 'Tibetan'],
-]
-const joiningLetter = `[${joiningScripts.map((name) => `\\p{Script=${name}}`).join('')}]`
+const joiningScripts =
+  'Arabic Syriac Mongolian Nko Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Myanmar Khmer Tibetan'
+const joiningLetter = `[${joiningScripts.replace(/\w+/g, '\\p{Script=$&}').replaceAll(' ', '')}]`
 
 /** Joiners and emoji selectors where they do something. Anywhere else, and several in a row, they only hide. */
 const joined = [
@@ -26,8 +25,10 @@ const joined = [
 /** Breaks, tabs and blanks: a text may have these, a name may not. */
 const ofTexts = '[\\n\\r\\t\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000]'
 
-const inLines = new RegExp(`${joined}|(?<hides>${hidden})`, 'gu')
-const inTexts = new RegExp(`${joined}|${ofTexts}|(?<hides>${hidden})`, 'gu')
+// Half of a character is none that anybody sees.
+const inLines = new RegExp(`(?!${joined})${hidden}|\\p{Cs}`, 'u')
+const inTexts = new RegExp(`(?!${joined}|${ofTexts})${hidden}|\\p{Cs}`, 'u')
+const eachInTexts = new RegExp(`(?!${joined}|${ofTexts})${hidden}`, 'gu')
 
 /** `line`: a name, a host. `text`: may have several lines. */
 export type TextForm = 'line' | 'text'
@@ -46,10 +47,8 @@ export function hiddenProblem(text: string, form: TextForm): string | undefined 
 
 /** Where the first of them is, as an index of the text. */
 export function firstHidden(text: string, form: TextForm): number | undefined {
-  for (const { index, groups } of text.matchAll(form === 'line' ? inLines : inTexts))
-    if (groups?.['hides'] !== undefined) return index
-  const half = text.search(/\p{Cs}/u)
-  return half < 0 ? undefined : half
+  const at = text.search(form === 'line' ? inLines : inTexts)
+  return at < 0 ? undefined : at
 }
 
 /** Whether a text that a person is shown has something that this person would not see. */
@@ -80,13 +79,12 @@ export function hiddenPart(
   }
   if (typeof value !== 'object' || value === null) return undefined
   const isList = Array.isArray(value)
-  for (const [name, part] of Object.entries(value)) {
+  return first(Object.entries(value), ([name, part]): HiddenPart | undefined => {
     const inName = isList ? undefined : hiddenProblem(name, 'line')
     if (inName !== undefined) return { path: [toVisible(name)], problem: `its name ${inName}` }
     const found = hiddenPart(part, texts, !isList && texts.has(name) ? 'text' : form)
-    if (found) return { ...found, path: [isList ? Number(name) : name, ...found.path] }
-  }
-  return undefined
+    return found && { ...found, path: [isList ? Number(name) : name, ...found.path] }
+  })
 }
 
 /** A check of a schema that refuses what `hiddenPart` finds, at its place. */
@@ -94,8 +92,7 @@ export const refuseHidden =
   (form: TextForm, texts: ReadonlySet<string> = new Set()) =>
   (value: unknown, context: z.RefinementCtx): void => {
     const found = hiddenPart(value, texts, form)
-    if (found)
-      context.addIssue({ code: 'custom', path: [...found.path], message: found.problem })
+    if (found) context.addIssue({ code: 'custom', path: [...found.path], message: found.problem })
   }
 
 /** `agent.uses_tools[2]`. */
@@ -113,22 +110,16 @@ export const toVisible = (text: string): string => withCodes(text.replaceAll('\\
 export const withCodes = (text: string): string => text.replace(eachHidden, codeOf)
 
 /** A text of several lines with codes for what hides. Joiners and blanks stay where a text may have them. */
-export const linesWithCodes = (text: string): string => replaceHidden(text, codeOf)
+export const linesWithCodes = (text: string): string => text.replace(eachInTexts, codeOf)
 
 /** JSON in which everything is seen, and that means the same: what hides is escaped as JSON does it. */
 export const jsonWithCodes = (json: string): string =>
-  replaceHidden(json, (char) =>
+  json.replace(eachInTexts, (char) =>
     char
       .split('')
       .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
       .join(''),
   )
-
-const replaceHidden = (text: string, withWhat: (char: string) => string): string =>
-  text.replace(inTexts, (char: string, ...rest: readonly unknown[]) => {
-    const { hides } = Object(rest.at(-1)) as { readonly hides?: string }
-    return hides === undefined ? char : withWhat(char)
-  })
 
 const codeOf = (char: string): string => `\\u{${char.codePointAt(0)!.toString(16)}}`
 

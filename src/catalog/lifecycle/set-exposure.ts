@@ -11,9 +11,7 @@ export function setExposure(exposed: Exposure, now: Generation): PartOutcome {
   return {
     ...(!isSame && { pins: pinned(exposed) }),
     told: { type: 'exposure_changed', data: { added, removed } },
-    notes: isSame
-      ? ['This is offered already.']
-      : lines,
+    notes: isSame ? ['This is offered already.'] : lines,
   }
 }
 

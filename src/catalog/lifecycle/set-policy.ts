@@ -12,8 +12,6 @@ export function setPolicy(policy: ToolPolicy, now: Generation): PartOutcome {
   return {
     ...(!isSame && { pins: pinned(policy) }),
     told: { type: 'policy_changed', data: { added, removed } },
-    notes: isSame
-      ? ['This is the policy already.']
-      : lines,
+    notes: isSame ? ['This is the policy already.'] : lines,
   }
 }
