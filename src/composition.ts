@@ -182,6 +182,7 @@ function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platfor
     sessions: base.sessions.gateway,
     memory: work.memory.longTerm,
     knowledge: work.memory.knowledge,
+    schedules: base.schedules.gateway,
     forgetLogins: work.mcp.forgetLogins,
     kv: env.OAUTH_KV,
   })

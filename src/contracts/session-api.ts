@@ -78,6 +78,8 @@ export interface SessionApi {
     principal: string,
     texts: readonly string[],
   ) => Promise<Reply<{ readonly changed: number }>>
+  /** Takes away what its runs were begun with of its agent, whose maker is erased. `request_conflict` while one works. */
+  readonly forgetAgent: (principal: string) => Promise<Reply<{ readonly changed: number }>>
   /** `recall` says so from now on; the transcript keeps the run, since others may go on from it. */
   readonly hide: (principal: string, run: string) => Promise<Reply<RunMemo>>
   /** Everything after `afterSeq`, then live; ends after the terminal event of `run` if one is named, else when nothing runs. */

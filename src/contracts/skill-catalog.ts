@@ -1,7 +1,7 @@
 import type { Generation } from './generation.ts'
 import type { JsonObject } from './json.ts'
 import type { TrustTier } from './manifest.ts'
-import { toCanonicalJson } from './plugin-bundle.ts'
+import { toCanonicalJson } from './json.ts'
 import type { PluginSignature } from './plugin-upload.ts'
 import type { SkillSource, SkillText } from './skill.ts'
 

@@ -71,6 +71,9 @@ const sweepJob = 'sweep'
 const heldJob = 'held'
 const lookAgainMs = 1_000
 const maxListed = 200
+/** Whoever asked has its answer by then. */
+const leaveMs = 50
+const emptiedText = 'What this object kept is erased.'
 
 /**
  * The class behind the `PRINCIPAL` binding: one object a principal, the one writer of its days. A reply leaves
@@ -172,8 +175,14 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       return this.#noted(this.#erasure.at)
     }
 
-    empty(): Promise<Reply<number>> {
-      return this.#billed(() => valued(emptyTables(this.#storage)))
+    /** With its database: pages that rows leave behind still have what was in them. */
+    async empty(): Promise<Reply<number>> {
+      const reply = await this.#billed(() => valued(emptyTables(this.#storage)))
+      await this.ctx.storage.deleteAll()
+      // What this object remembers of its tables holds no more: whoever comes next is sent to a new one.
+      const { clock } = this.#runtime
+      this.ctx.waitUntil(clock.sleep(leaveMs).then(() => this.ctx.abort(emptiedText)))
+      return reply
     }
 
     schedules(request: ScheduleRequest): Promise<Reply<ScheduleAnswer>> {

@@ -1,5 +1,6 @@
 import { finishedEvent } from './call-events.ts'
 import type { LeaseErrorCode } from '#contracts/errors.ts'
+import { inexactNumber } from '#contracts/json.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
@@ -46,6 +47,12 @@ const validInput: Gate = {
     const [only, ...others] = Object.keys(call.input)
     if (only === '' && others.length === 0) {
       return { deny: failure('tool_invalid_input', 'The arguments are not a JSON object.') }
+    }
+    // Else somebody approves, and the tool is given, another number than the one that was sent.
+    const inexact = inexactNumber(call.input)
+    if (inexact !== undefined) {
+      const message = `"${inexact}" is a number that cannot be kept exactly: send it as text, in quotes, if the tool takes that, or one of at most 9007199254740991.`
+      return { deny: failure('tool_invalid_input', message) }
     }
     const verdict = parts.validator.validate(call.entry!.tool.inputSchema, call.input)
     if (verdict.ok) return

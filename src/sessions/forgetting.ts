@@ -1,3 +1,4 @@
+import { IsolaError } from '#contracts/errors.ts'
 import { createWithoutWords } from './log/without-words.ts'
 import { refuseAtWork } from './runs/refusals.ts'
 import type { Scope } from './scope.ts'
@@ -15,6 +16,11 @@ export interface Forgetting {
     principal: string,
     texts: readonly string[],
   ) => { readonly changed: number }
+  /**
+   * What runs were begun with of this session's own agent, whose maker is erased: its name, its instructions and all
+   * that it was. The agent is gone, so nothing goes on with it. Throws `request_conflict` while something works.
+   */
+  readonly forgetAgent: (principal: string) => { readonly changed: number }
 }
 
 export function createForgetting(scope: Scope): Forgetting {
@@ -29,7 +35,22 @@ export function createForgetting(scope: Scope): Forgetting {
       transcript.forget()
       return { changed }
     },
+    forgetAgent(principal) {
+      own(principal)
+      const { store, runs } = parts()
+      if (!runs.isIdle())
+        throw new IsolaError('request_conflict', 'A run works here: it is asked again.')
+      return { changed: store.rewrite([withoutPin]) }
+    },
   }
+}
+
+/** What a run was begun with; what it is called by stays. */
+function withoutPin(value: unknown): unknown {
+  const { pin } = Object(value) as { readonly pin?: { readonly agent?: unknown } }
+  if (pin?.agent === undefined) return value
+  const { agent: _gone, ...rest } = pin
+  return { ...(value as object), pin: rest }
 }
 
 type Fields = Readonly<Record<string, unknown>>
