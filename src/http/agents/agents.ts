@@ -123,10 +123,19 @@ async function syncSchedule(
   await deps.schedules.ofAgents.sync(toScheduled(agent, asker), changer(deps, context))
 }
 
+/** One that is off has its name all the same: it would not come back. */
+async function refusePluginsId(deps: HttpDeps, { id, newest }: StoredAgent): Promise<void> {
+  if (newest > 1) return
+  const plugin = await deps.plugins.show(id)
+  if (!plugin || plugin.state === 'removed') return
+  throw new IsolaError('request_conflict', `id: ${id} is taken. Choose another.`, { param: 'id' })
+}
+
 /** Before an agent is changed: what its schedule is refused for, with the field as it is called there. */
 const checkSchedule =
   (deps: HttpDeps, context: HttpContext): BeforeAgent =>
   async (agent) => {
+    await refusePluginsId(deps, agent)
     const { asker } = agent.inForce ?? {}
     const isOwn = context.get('principal').id === agent.owner
     const known = isOwn ? scheduleAsker(context) : asker
