@@ -294,6 +294,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       recall: answer('recall', memo),
       hide: answer('hide', () => ({ ...memo(), isHidden: true })),
       forgetTexts: answer('forgetTexts', () => ({ changed: 1 })),
+      forgetAgent: answer('forgetAgent', () => ({ changed: 1 })),
       events: answerOwner('events', stream),
       cancel: answerOwner('cancel', () => view),
       abandon: answer('abandon', () => view),
@@ -394,7 +395,12 @@ export function createFakeApp(options: FakeOptions = {}) {
       find: async () => undefined,
       list: async () => [],
       syncPlugins: async () => {},
-      ofAgents: { sync: async () => {}, removed: async () => {}, syncBehind: async () => {} },
+      ofAgents: {
+        check: async () => {},
+        sync: async () => {},
+        removed: async () => {},
+        syncBehind: async () => {},
+      },
       glance: () => undefined,
       ask: async () => {
         throw new IsolaError('request_not_found', 'There is no such schedule.')

@@ -74,6 +74,7 @@ export function createFakeGateway(
         submit: unexpected('submit'),
         run: unexpected('run'),
         forgetTexts: unexpected('forgetTexts'),
+        forgetAgent: unexpected('forgetAgent'),
         runStream: unexpected('runStream'),
         owner: unexpected('owner'),
         about: unexpected('about'),
