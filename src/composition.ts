@@ -278,11 +278,7 @@ function composeWork(parts: WorkParts) {
     load: plugins.load,
     wireServers: mcp.wire,
     own: ownTools,
-    stored: {
-      ...common,
-      store: storage.storedAgents,
-      people: common.config.oidc?.people ?? [],
-    },
+    stored: { ...common, store: storage.storedAgents, people: common.config.oidc?.people ?? [] },
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)

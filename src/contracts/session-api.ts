@@ -76,10 +76,9 @@ export interface SessionApi {
    */
   readonly forgetTexts: (
     principal: string,
-    texts: readonly string[],
+    /** Or, of a session whose agent's maker is erased, what its runs were begun with of that. */
+    texts: readonly string[] | 'agent',
   ) => Promise<Reply<{ readonly changed: number }>>
-  /** Takes away what its runs were begun with of its agent, whose maker is erased. `request_conflict` while one works. */
-  readonly forgetAgent: (principal: string) => Promise<Reply<{ readonly changed: number }>>
   /** `recall` says so from now on; the transcript keeps the run, since others may go on from it. */
   readonly hide: (principal: string, run: string) => Promise<Reply<RunMemo>>
   /** Everything after `afterSeq`, then live; ends after the terminal event of `run` if one is named, else when nothing runs. */

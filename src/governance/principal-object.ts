@@ -40,7 +40,7 @@ import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createCredentialWatch, type CredentialWatchOptions } from './credential-watch.ts'
 import { createErasureJob, erasureJob } from './erasure/erasure-job.ts'
-import { emptyTables } from './erasure/empty-tables.ts'
+import { emptied, emptyObject } from './erasure/empty-tables.ts'
 import { createDayLedger } from './day-ledger.ts'
 import { createFailedLoginLog } from './failed-logins.ts'
 import { createIncidentLog } from './incident-log.ts'
@@ -71,9 +71,6 @@ const sweepJob = 'sweep'
 const heldJob = 'held'
 const lookAgainMs = 1_000
 const maxListed = 200
-/** Whoever asked has its answer by then. */
-const leaveMs = 50
-const emptiedText = 'What this object kept is erased.'
 
 /**
  * The class behind the `PRINCIPAL` binding: one object a principal, the one writer of its days. A reply leaves
@@ -175,14 +172,8 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       return this.#noted(this.#erasure.at)
     }
 
-    /** With its database: pages that rows leave behind still have what was in them. */
-    async empty(): Promise<Reply<number>> {
-      const reply = await this.#billed(() => valued(emptyTables(this.#storage)))
-      await this.ctx.storage.deleteAll()
-      // What this object remembers of its tables holds no more: whoever comes next is sent to a new one.
-      const { clock } = this.#runtime
-      this.ctx.waitUntil(clock.sleep(leaveMs).then(() => this.ctx.abort(emptiedText)))
-      return reply
+    empty(): Promise<Reply<number>> {
+      return emptyObject(this.ctx, this.#runtime, () => this.#billed(() => emptied(this.#storage)))
     }
 
     schedules(request: ScheduleRequest): Promise<Reply<ScheduleAnswer>> {

@@ -10,17 +10,15 @@ export interface Forgetting {
    * behind handles. What its owner wrote stays. Summaries of such a conversation go whole, since they may say it in
    * other words: the next run makes one anew. Throws `request_conflict` while something is under way.
    *
+   * `agent`: what runs were begun with of this session's own agent, whose maker is erased: its name, its instructions
+   * and all that it was. The agent is gone, so nothing goes on with it; what waits may wait.
+   *
    * @returns How many rows were changed.
    */
   readonly forgetTexts: (
     principal: string,
-    texts: readonly string[],
+    texts: readonly string[] | 'agent',
   ) => { readonly changed: number }
-  /**
-   * What runs were begun with of this session's own agent, whose maker is erased: its name, its instructions and all
-   * that it was. The agent is gone, so nothing goes on with it. Throws `request_conflict` while something works.
-   */
-  readonly forgetAgent: (principal: string) => { readonly changed: number }
 }
 
 export function createForgetting(scope: Scope): Forgetting {
@@ -28,19 +26,16 @@ export function createForgetting(scope: Scope): Forgetting {
   return {
     forgetTexts(principal, texts) {
       own(principal)
+      const { store, transcript, runs } = parts()
+      if (texts === 'agent') {
+        if (runs.isIdle()) return { changed: store.rewrite([withoutPin]) }
+        throw new IsolaError('request_conflict', 'A run works here: it is asked again.')
+      }
       refuseAtWork(parts())
-      const { store, transcript } = parts()
       const without = createWithoutWords(texts)
       const changed = store.rewrite([(value) => mapped(value, without), withoutSummaries])
       transcript.forget()
       return { changed }
-    },
-    forgetAgent(principal) {
-      own(principal)
-      const { store, runs } = parts()
-      if (!runs.isIdle())
-        throw new IsolaError('request_conflict', 'A run works here: it is asked again.')
-      return { changed: store.rewrite([withoutPin]) }
     },
   }
 }

@@ -61,7 +61,6 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   recall: 'read',
   hide: 'change',
   forgetTexts: 'change',
-  forgetAgent: 'change',
   events: 'read',
   cancel: 'change',
   abandon: 'change',

@@ -44,9 +44,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     forgetTexts(...given: Given<'forgetTexts'>) {
       return this.#answer(() => this.#session.forgetting.forgetTexts(...given))
     }
-    forgetAgent(...given: Given<'forgetAgent'>) {
-      return this.#answer(() => this.#session.forgetting.forgetAgent(...given))
-    }
     submit(...given: Given<'submit'>) {
       return this.#answer(() => this.#session.submissions.submit(...given))
     }

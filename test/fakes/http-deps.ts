@@ -294,7 +294,6 @@ export function createFakeApp(options: FakeOptions = {}) {
       recall: answer('recall', memo),
       hide: answer('hide', () => ({ ...memo(), isHidden: true })),
       forgetTexts: answer('forgetTexts', () => ({ changed: 1 })),
-      forgetAgent: answer('forgetAgent', () => ({ changed: 1 })),
       events: answerOwner('events', stream),
       cancel: answerOwner('cancel', () => view),
       abandon: answer('abandon', () => view),

@@ -74,7 +74,6 @@ export function createFakeGateway(
         submit: unexpected('submit'),
         run: unexpected('run'),
         forgetTexts: unexpected('forgetTexts'),
-        forgetAgent: unexpected('forgetAgent'),
         runStream: unexpected('runStream'),
         owner: unexpected('owner'),
         about: unexpected('about'),

@@ -13,6 +13,7 @@ import {
   type AgentAdministrator,
   type AgentVersion,
   type SeenAgent,
+  type StoredAgent,
 } from '#contracts/stored-agent.ts'
 import {
   forbidden,
@@ -71,7 +72,6 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
       if (found && newest?.hash === hash) return { agent: found, version: newest, isNew: false }
       const drafting = { by, found, from, hash, deps }
       const { agent, version, isApproved } = await draft(definition, drafting)
-      const { needs } = version
       const made = {
         ...agent,
         state: found?.state ?? ('active' as const),
@@ -83,14 +83,7 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
       await first?.({ ...made, inForce: version })
       if (isDryRun) return { agent: made, version, isNew: true }
       if (!found) await refuseMany(id, by, deps)
-      const about = {
-        agent: id,
-        version: version.version,
-        hash,
-        needs: needs.map(needText),
-        isInForce: isApproved,
-        ...(from !== undefined && { from }),
-      }
+      const about = toldOf({ ...made, inForce: version }, isApproved)
       const done = found
         ? store.addVersion(id, version, eventOf('agent_changed', by, about))
         : store.add(agent, version, eventOf('agent_added', by, about))
@@ -154,6 +147,19 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
     },
   }
 }
+
+/** What the record has of a version that came. */
+const toldOf = (
+  { id, inForce: { version, hash, needs, from } }: StoredAgent & { readonly inForce: AgentVersion },
+  isInForce: boolean,
+) => ({
+  agent: id,
+  version,
+  hash,
+  needs: needs.map(needText),
+  isInForce,
+  ...(from !== undefined && { from }),
+})
 
 /** Something of its text begins a run that nobody asks for then. */
 interface Drafting {

@@ -98,7 +98,7 @@ export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
         const found = await strangeSessions(person, after, othersAtOnce)
         let erased = 0
         for (const { id, principal } of found) {
-          const done = await ifThere(sessions.at(id).forgetAgent(principal))
+          const done = await ifThere(sessions.at(id).forgetTexts(principal, 'agent'))
           erased += done?.changed ?? 0
         }
         return { erased, ...(found.length === othersAtOnce && { next: after + othersAtOnce }) }

@@ -56,7 +56,6 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   recall: (api) => api.recall('operator', run),
   hide: (api) => api.hide('operator', run),
   forgetTexts: (api) => api.forgetTexts('operator', ['a note']),
-  forgetAgent: (api) => api.forgetAgent('operator'),
   events: (api) => api.events('operator', { afterSeq: 0, follow: false }),
   cancel: (api) => api.cancel('operator', run, 'Enough.'),
   abandon: (api) => api.abandon('operator', run, 'reader'),
