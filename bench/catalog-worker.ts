@@ -8,11 +8,12 @@ import {
   type Generation,
   type PluginPin,
 } from '#contracts/generation.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import { mcpServerSchema, type McpServerRow } from '#contracts/mcp.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import { toPermit } from '#contracts/permit.ts'
-import { toBundleText, toCanonicalJson } from '#contracts/plugin-bundle.ts'
+import { toBundleText } from '#contracts/plugin-bundle.ts'
 import type { CatalogApi, PluginRow } from '#contracts/plugin-catalog.ts'
 import app, {
   Catalog,

@@ -41,6 +41,7 @@ export function composeBase(
     deployment: storage.deployment,
   })
   const { installed, validator, buildIndex, unseenWords } = catalog
+  const fullNameOf = fullNameIn(() => models)
   const governance = composeGovernance({
     ...shared,
     stores: storage,
@@ -57,11 +58,11 @@ export function composeBase(
     ...more,
     randomBytes: secureBytes,
     write: writeLine,
-    fullNameOf: fullNameIn(() => models),
+    fullNameOf,
   })
   const { readSecrets, redact, log } = governance
   const told = { log: storage.deploymentLog, onFault: log.fault }
-  const common = { ...shared, ...told, validator, readSecrets, redact }
+  const common = { ...shared, ...told, validator, readSecrets, redact, fullNameOf }
   const models = composeModels({ ...common, ai: env.AI, buildIndex })
   const readAsset = createReadAsset(env.ASSETS)
   const schedules = composeSchedules({

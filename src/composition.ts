@@ -75,6 +75,7 @@ export function composeRuntime(
       agents: agents.directory,
       principals: governance.principals,
       mayBegin: governance.mayBegin,
+      whyNotOn: governance.whyNotOn,
       held: governance.principals,
       events: rooms.schedules.events,
       onSessionEnded: inTurn(rooms.hooks.sessionEnded, rooms.mcp.sessionEnded),
@@ -181,6 +182,7 @@ function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platfor
     sessions: base.sessions.gateway,
     memory: work.memory.longTerm,
     knowledge: work.memory.knowledge,
+    schedules: base.schedules.gateway,
     forgetLogins: work.mcp.forgetLogins,
     kv: env.OAUTH_KV,
   })

@@ -1,5 +1,6 @@
 // Agents without a plugin, for a terminal.
 import type { Reply } from '../../src/client/client.ts'
+import { diffCounts } from '../../src/contracts/line-diff.ts'
 import { short, time } from './text.ts'
 
 type Agent = Reply<'GET /api/agents'>['agents'][number]
@@ -37,14 +38,9 @@ export function addedText(made: Applied): string {
   return [headOf(made), versionLine(applied), next].join('\n')
 }
 
-export const diffText = ({
-  from,
-  to,
-  added,
-  removed,
-}: Reply<'GET /api/agents/:agent/diff'>): string =>
+export const diffText = ({ from, to, ...diff }: Reply<'GET /api/agents/:agent/diff'>): string =>
   [
-    `version ${from} → ${to}`,
-    ...removed.map((line) => `- ${line}`),
-    ...added.map((line) => `+ ${line}`),
+    `version ${from} → ${to}: ${diffCounts(diff)}`,
+    ...(diff.moved.length > 0 ? ['(< moved from here, > moved to here)'] : []),
+    ...diff.lines,
   ].join('\n')

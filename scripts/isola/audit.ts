@@ -8,7 +8,7 @@ import type {
   EventType,
 } from '../../src/contracts/event.ts'
 import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
-import { dollars, short, shown, time } from './text.ts'
+import { dollars, jsonText, short, shown, time } from './text.ts'
 import { UsageError } from './usage.ts'
 import { range, rangeOptions } from './when.ts'
 
@@ -184,7 +184,7 @@ async function list(context: Context<ValuesOf<typeof options>>) {
     },
   })
   const show = (record: Record) =>
-    stdout.write(`${isJson ? JSON.stringify(record) : shown(line(record))}\n`)
+    stdout.write(`${isJson ? jsonText(record) : shown(line(record))}\n`)
   if (!follow) {
     records.forEach(show)
     if (isJson) return

@@ -4,7 +4,7 @@ import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from '
 import { fetchDocument } from './fetch-document.ts'
 import { findDocuments } from './knowledge-files.ts'
 import { isDeployment, ofOne, where, whereOf } from './memory-options.ts'
-import { short, table, time } from './text.ts'
+import { short, shown, shownName, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
 type Document = Reply<'GET /api/knowledge'>['documents'][number]
@@ -46,11 +46,13 @@ async function add({
       })
       done.push(answer)
       if (!isJson)
-        stdout.write(`${answer.state.padEnd(8)}${name} (${answer.document.passages} passages)\n`)
+        stdout.write(
+          `${answer.state.padEnd(8)}${shownName(name)} (${answer.document.passages} passages)\n`,
+        )
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       done.push({ name, error: message })
-      if (!isJson) stderr.write(`${name}: ${message}\n`)
+      if (!isJson) stderr.write(`${shownName(name)}: ${shown(message)}\n`)
     }
   }
   const of = (state: string) => done.filter((one) => 'state' in one && one.state === state).length

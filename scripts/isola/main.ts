@@ -8,7 +8,7 @@ import { confirm } from './confirm.ts'
 import { createConnection, findServer, startHint } from './connection.ts'
 import { helpOf, optionsOf, overview } from './help.ts'
 import { refuseKeptByNpm } from './npm-flags.ts'
-import { shown } from './text.ts'
+import { jsonText, shown } from './text.ts'
 import { countArguments, unknown, UsageError } from './usage.ts'
 
 const help = { help: { type: 'boolean', short: 'h' } } as const satisfies Options
@@ -94,7 +94,7 @@ async function runCommand(command: Verb, { values, args, io }: Parsed): Promise<
     connect,
     request: (route, ...given) => connect().request(route, ...given),
     print: (value, text) => {
-      const json = JSON.stringify(value, null, 2)
+      const json = jsonText(value, 2)
       io.stdout.write(`${isJson ? json : shown(text ?? json)}\n`)
     },
   }

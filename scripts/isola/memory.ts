@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Client, Reply } from '../../src/client/client.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
 import { isDeployment, ofOne, where, whereOf } from './memory-options.ts'
-import { short, table, time } from './text.ts'
+import { jsonText, short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
 type Note = Reply<'GET /api/memory/:note'>
@@ -152,7 +152,7 @@ async function exportNotes({ values, request, stdout }: Context<ValuesOf<typeof 
   const notes: Note[] = []
   for await (const note of notesOf(request, whereOf(values))) notes.push(note)
   // The oldest first: turns come back in the order in which they were said.
-  for (const note of notes.toReversed()) stdout.write(`${JSON.stringify(note)}\n`)
+  for (const note of notes.toReversed()) stdout.write(`${jsonText(note)}\n`)
 }
 
 async function importNotes({

@@ -1,7 +1,9 @@
 // isola policy show|set|test: which tools may be called, by whom, and how often.
 import { readFileSync } from 'node:fs'
 import type { Request } from '../../src/client/client.ts'
-import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
+import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { confirm } from './confirm.ts'
+import { shown } from './text.ts'
 import { UsageError } from './usage.ts'
 
 type Policy = Request<'POST /api/operator/policy'>['body']['policy']
@@ -40,9 +42,33 @@ export async function readDocument(file: string): Promise<unknown> {
   }
 }
 
-async function set({ args: [file], request, print }: Context<object, [string]>) {
+export const setOptions = {
+  yes: { type: 'boolean', short: 'y', about: 'do not ask' },
+  ...dryRun,
+} as const satisfies Options
+type SetContext = Context<ValuesOf<typeof setOptions>, [string]>
+
+/** At a terminal what would be different is shown first, and holds only after a yes. */
+export async function mayHold(
+  { values, stdin, stderr }: Pick<SetContext, 'values' | 'stdin' | 'stderr'>,
+  rehearse: () => Promise<{ readonly notes: readonly string[] }>,
+): Promise<boolean> {
+  if (values.yes || !stdin.isTTY) return true
+  const { notes } = await rehearse()
+  stderr.write(`${shown((notes.length > 0 ? notes : ['Nothing is different.']).join('\n'))}\n`)
+  return confirm('Is this to hold from the next call on?', { stdin, stderr })
+}
+
+async function set({ args: [file], ...context }: SetContext) {
+  const { values, request, print } = context
   // What it may be is for the server to say.
   const body = { policy: (await readDocument(file)) as Policy }
+  const rehearse = () => request('POST /api/operator/policy', { body: { ...body, dryRun: true } })
+  if (values['dry-run']) {
+    const would = await rehearse()
+    return print(would, would.notes.join('\n') || 'Nothing is different.')
+  }
+  if (!(await mayHold(context, rehearse))) throw new Error('The policy is as it was.')
   const answer = await request('POST /api/operator/policy', { body })
   print(answer, [...answer.notes, `Generation ${answer.generation}.`].join('\n'))
 }
@@ -110,10 +136,12 @@ export default {
   verbs: defineVerbs({
     show: { usage: 'isola policy show', about: 'Which tools may be called, in lines.', run: show },
     set: {
-      usage: 'isola policy set <file>',
+      usage: 'isola policy set <file> [--yes] [--dry-run]',
       about:
-        'Replaces the policy by a YAML or JSON file; what it leaves out is as it ships. Says what has changed.\n' +
-        'Holds for the next call, also in runs that are under way.',
+        'Replaces the policy by a YAML or JSON file; what it leaves out is as it ships. Says what changes, in order: "-" is gone,\n' +
+        '"+" is new, "<" moved from here, ">" moved to here. At a terminal it asks first. Holds for the next call, also in runs\n' +
+        'that are under way.',
+      options: setOptions,
       run: set,
     },
     test: {

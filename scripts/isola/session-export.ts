@@ -4,6 +4,7 @@ import { createWriteStream } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Client, Reply } from '../../src/client/client.ts'
 import type { Context, Options, Output, ValuesOf } from './command.ts'
+import { jsonText } from './text.ts'
 import { flatten, wholeTree } from './whole-tree.ts'
 
 export const exportOptions = {
@@ -14,7 +15,7 @@ export const exportOptions = {
 
 async function writeLines(target: Output, lines: AsyncIterable<unknown>) {
   for await (const line of lines) {
-    const isFull = target.write(`${JSON.stringify(line)}\n`) === false
+    const isFull = target.write(`${jsonText(line)}\n`) === false
     if (isFull && target instanceof EventEmitter) await once(target, 'drain')
   }
 }

@@ -1,6 +1,6 @@
 // What another version of a skill changes, in lines, and how one is taken.
 import type { Client, Reply } from '../../src/client/client.ts'
-import { short } from './text.ts'
+import { short, shown } from './text.ts'
 
 export type Changes = NonNullable<Reply<'POST /api/operator/skills'>['skills'][number]['changes']>
 
@@ -9,13 +9,20 @@ export const isUrl = (given: string) => /^https?:\/\//.test(given)
 export const takeVersion = (request: Client['request'], skill: string, hash: string) =>
   request('POST /api/operator/skills/:skill/update', { params: { skill }, body: { hash } })
 
-const moreText = (count: number) =>
-  count > 0
-    ? [`    … ${count} lines more are not shown: read the whole of it before you take it`]
-    : []
+/** Nothing of them is cut: what is not shown nobody takes. */
+const countedText = (
+  head: string,
+  { added, removed, moved, lines }: NonNullable<Changes['fields']>,
+) => [
+  `  ${head}: ${added - moved} lines new, ${removed - moved} gone, ${moved} moved${moved > 0 ? ' (< from here, > to here)' : ''}`,
+  ...lines.map((line) => `    ${shown(line)}`),
+]
 
 /** What another version changes, in lines. */
-export function changesText(name: string, { from, description, kind, requires, files }: Changes) {
+export function changesText(
+  name: string,
+  { from, description, kind, requires, fields, files }: Changes,
+) {
   const lines = [
     ...(description
       ? [
@@ -26,11 +33,8 @@ export function changesText(name: string, { from, description, kind, requires, f
     ...(kind ? [`  kind: ${kind.before}, now ${kind.after}`] : []),
     ...requires.added.map((one) => `  + requires ${one}`),
     ...requires.removed.map((one) => `  - requires ${one}`),
-    ...files.flatMap((file) => [
-      `  ${file.path} (${file.is}): ${file.added} lines new, ${file.removed} gone`,
-      ...file.lines.map((line) => `    ${short(line, 2_100)}`),
-      ...moreText(file.added + file.removed - file.lines.length),
-    ]),
+    ...(fields ? countedText('front matter as it is read', fields) : []),
+    ...files.flatMap((file) => countedText(`${shown(file.path)} (${file.is})`, file)),
   ]
   return [
     `${name}, compared with ${from.slice(0, 12)}:`,

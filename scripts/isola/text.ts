@@ -1,12 +1,28 @@
 // Text for a terminal.
+import { jsonWithCodes, linesWithCodes } from '../../src/contracts/visible-text.ts'
 
 /**
- * Text as a terminal may show it: without control characters (line breaks and tabs stay). What a model, a tool or a
- * web page says must not move the cursor, set the title or write to the clipboard.
+ * Text as a terminal may show it: control characters and all that nobody would see are written as their codes (line
+ * breaks and tabs stay). What a model, a tool or a web page says must not move the cursor, set the title or write to the
+ * clipboard, and a name in a list is the name that it looks like.
  */
-export function shown(text: unknown): string {
-  return String(text).replace(/(?![\n\t])[\p{Cc}\p{Bidi_Control}]/gu, '')
+export const shown = (text: unknown): string =>
+  linesWithCodes(String(text).replace(/\r+(?=\n|$)/g, '')).replaceAll('\r', '\\u{d}')
+
+/** The same of a name, such as that of a file: on one line, whole. */
+export const shownName = (name: string): string =>
+  shown(name).replace(/[\n\t]/g, (char) => `\\u{${char.charCodeAt(0).toString(16)}}`)
+
+/** The same of a piece of a text: what stands at its ends may belong to the pieces beside it. */
+export function shownPiece(text: string): string {
+  const [, head = '', middle = '', tail = ''] =
+    /^(\u200c|\u200d|\ufe0f)?(.*?)(\u200c|\u200d)?$/su.exec(text) ?? []
+  return `${head}${shown(middle)}${tail}`
 }
+
+/** JSON as a terminal may show it, and as a program reads the same of it. */
+export const jsonText = (value: unknown, indent?: number): string =>
+  jsonWithCodes(JSON.stringify(value, null, indent) ?? 'null')
 
 /** One line of at most `max` characters. */
 export function short(value: unknown, max = 160): string {

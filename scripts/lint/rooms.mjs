@@ -10,7 +10,8 @@ import { wayOut } from './way-out.mjs'
 
 /** Outside packages each room may use; `name/*` allows subpaths. A room that is missing may use none. */
 const allowedPackages = {
-  contracts: ['zod'],
+  // croner: what a schedule may say is what the scheduler takes, and a manifest is checked where nothing can ask it.
+  contracts: ['zod', 'croner'],
   // Of zod its types alone: nothing of it is there when a client runs.
   client: ['zod', 'eventsource-parser'],
   sessions: ['cloudflare:workers', 'agents/lifecycle'],
@@ -29,7 +30,6 @@ const allowedPackages = {
   ],
   catalog: ['@cfworker/json-schema', 'cloudflare:workers'],
   memory: ['@huggingface/jinja', 'htmlparser2'],
-  schedules: ['croner'],
   governance: [
     'zod',
     'cloudflare:workers',

@@ -4,12 +4,24 @@ import { agentManifest } from './agent-manifest.ts'
 import { checkAgentHandoff } from './handoff.ts'
 import { ownerId } from './manifest.ts'
 import { roles } from './role.ts'
+import { refuseHidden } from './visible-text.ts'
 
 const maxInstructionChars = 64_000
 export const permission = z.enum(['see', 'run', 'edit'])
 const permissions = z.array(permission).min(1).max(3)
 
 const isFileName = (text: string) => /^[\w./-]+\.(md|txt|jinja|j2)$/.test(text)
+
+/** What may have lines. A name, a tool, a model and an event have none. */
+const texts = new Set([
+  'description',
+  'input',
+  'instructions',
+  'output_schema',
+  'stop',
+  'task',
+  'variables',
+])
 
 /** As in a manifest; the instructions are the text itself, which the command line reads from their file. */
 const base = agentManifest.unwrap()
@@ -28,6 +40,7 @@ const section = base
       ),
   })
   .superRefine(checkAgentHandoff)
+  .superRefine(refuseHidden('line', texts))
 
 /** What its firings do, as of any schedule; who works is the agent itself. */
 const { when, task, check, catchUp, overlap, daily, deliver, ...others } = scheduleRequest.shape
@@ -50,11 +63,12 @@ const schedule = z
     path: ['check'],
     error: 'is required of a heartbeat: a tool that is asked first, without a model',
   })
+  .superRefine(refuseHidden('line', texts))
 
 const about = {
-  name: z.string().min(1).max(80),
-  description: z.string().min(1).max(2_000),
-  natural_language_description: z.string().max(4_000).optional(),
+  name: z.string().min(1).max(80).superRefine(refuseHidden('line')),
+  description: z.string().min(1).max(2_000).superRefine(refuseHidden('text')),
+  natural_language_description: z.string().max(4_000).superRefine(refuseHidden('text')).optional(),
 }
 
 /** An agent that lives for one request. Unknown keys are refused. */
@@ -78,6 +92,7 @@ export const agentDefinition = z.strictObject({
       roles: z.partialRecord(z.enum(roles), permissions).default({}),
       principals: z.record(z.string().min(1).max(64), permissions).default({}),
     })
+    .superRefine(refuseHidden('line'))
     .prefault({}),
   schedule: schedule.optional(),
 })

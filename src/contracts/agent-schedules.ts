@@ -27,6 +27,8 @@ export interface ScheduledAgent {
  * that never come.
  */
 export interface AgentSchedules {
+  /** The same without doing it: throws what `sync` would refuse. To be asked before an agent is changed, so that none is active without its schedule. */
+  readonly check: (agent: ScheduledAgent, by: ScheduleChanger) => Promise<void>
   /** Brings those of its text in line, and pauses or resumes all that the agent has with it. */
   readonly sync: (agent: ScheduledAgent, by: ScheduleChanger) => Promise<void>
   /** The same for those of which that was cut before its end: a few, the rest another day. Never throws. */

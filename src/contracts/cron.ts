@@ -1,56 +1,53 @@
+import { Cron } from 'croner'
 import { headOf } from './cut.ts'
+
 const fields = [
-  { name: 'minute', min: 0, max: 59, words: [] },
-  { name: 'hour', min: 0, max: 23, words: [] },
-  { name: 'day of the month', min: 1, max: 31, words: [] },
-  {
-    name: 'month',
-    min: 1,
-    max: 12,
-    words: ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'],
-  },
-  {
-    name: 'day of the week',
-    min: 0,
-    max: 7,
-    words: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'],
-  },
+  { name: 'minute', min: 0, max: 59 },
+  { name: 'hour', min: 0, max: 23 },
+  { name: 'day of the month', min: 1, max: 31 },
+  { name: 'month', min: 1, max: 12 },
+  { name: 'day of the week', min: 0, max: 7 },
 ] as const
 
-type Field = (typeof fields)[number]
+/** An expression of five fields as it is scheduled. Throws what the scheduler does not take. */
+export const toCron = (expression: string, timeZone: string): Cron =>
+  new Cron(expression, { timezone: timeZone, mode: '5-part' })
 
 /**
- * What is wrong with a cron expression of five fields, or `undefined`. A field is `*`, a number, a range, any of them
- * with a step (`0-30/5`), or several with commas; months and days of the week have names too.
+ * What is wrong with a cron expression, or `undefined`: the scheduler itself is asked, field by field, and whether it
+ * is ever due. Whatever passes here can be scheduled; asked of whatever comes in, before anything is made.
  */
 export function cronProblem(text: string): string | undefined {
   const given = text.trim().split(/\s+/)
   if (given.length !== fields.length)
     return `must be a cron expression of five fields (minute, hour, day, month, day of the week), such as "0 */4 * * *"; it has ${given.length}`
-  const wrong = fields.find(
-    (field, index) => !given[index]!.split(',').every((part) => isPart(part, field)),
-  )
-  if (!wrong) return undefined
-  const { name, min, max } = wrong
-  return `the ${name}, "${headOf(given[fields.indexOf(wrong)]!, 40)}", must be *, a number from ${min} to ${max}, a range or a list of those, with a step if wanted: */4`
+  const wrong = given.findIndex((field, index) => {
+    const alone = fields.map((_, at) => (at === index ? field : '*')).join(' ')
+    return refusalOf(alone) !== undefined
+  })
+  if (wrong >= 0) return fieldProblem(given[wrong]!, fields[wrong]!)
+  const refused = refusalOf(text)
+  if (refused !== undefined) return `is no cron expression: ${headOf(refused, 200)}`
+  // Any start does: what is due once is due again, in the same days of another year.
+  return toCron(text, 'UTC').nextRun(new Date(0)) === null
+    ? 'is never due: no month that it names has such a day'
+    : undefined
 }
 
-function isPart(part: string, field: Field): boolean {
-  const [range = '', step, ...more] = part.split('/')
-  if (more.length > 0) return false
-  if (step !== undefined && !(isNumber(step) && Number(step) >= 1 && Number(step) <= field.max))
-    return false
-  if (range === '*') return true
-  const ends = range.split('-').map((end) => toValue(end, field))
-  if (ends.length > 2 || ends.includes(undefined)) return false
-  const [from, to = from] = ends
-  return from! <= to!
+function refusalOf(expression: string): string | undefined {
+  try {
+    toCron(expression, 'UTC')
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
 }
 
-const isNumber = (text: string): boolean => /^\d{1,2}$/.test(text)
-
-function toValue(text: string, { words, min, max }: Field): number | undefined {
-  const word = (words as readonly string[]).indexOf(text.toLowerCase())
-  const value = word >= 0 ? word + min : isNumber(text) ? Number(text) : undefined
-  return value !== undefined && value >= min && value <= max ? value : undefined
+function fieldProblem(given: string, { name, min, max }: (typeof fields)[number]): string {
+  const [, from, step] = /^(\w+)\/(\d+)$/.exec(given) ?? []
+  const meant =
+    from === undefined
+      ? ''
+      : `; from ${headOf(from, 20)} on, every ${step}: ${headOf(from, 20)}-${max}/${step}`
+  return `the ${name}, "${headOf(given, 40)}", must be *, a number from ${min} to ${max}, a range or a list of those, with a step if wanted: */4${meant}`
 }

@@ -34,11 +34,11 @@ function nodeProblem(which: string, node: Json, depth: number): string | undefin
 const isElsewhere = (ref: Json | undefined) => typeof ref === 'string' && !ref.startsWith('#')
 
 /** The first answer that is one. */
-export const first = <T>(
+export const first = <T, Found = string>(
   values: readonly T[],
-  ask: (value: T) => string | undefined,
-): string | undefined =>
-  values.reduce<string | undefined>((found, value) => found ?? ask(value), undefined)
+  ask: (value: T) => Found | undefined,
+): Found | undefined =>
+  values.reduce<Found | undefined>((found, value) => found ?? ask(value), undefined)
 
 /** Whether a property has a name that nobody reads to its end. */
 export const hasLongName = (value: Json): boolean =>

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { diffLines, type LineDiff } from './line-diff.ts'
 
 const name = z.string().min(1).max(200)
 const id = z
@@ -76,14 +77,9 @@ export function exposureLines(exposure: Exposure): readonly string[] {
   ]
 }
 
-/** What a new choice offers and the old one did not, and the other way round. */
-export function exposureDiff(before: Exposure, after: Exposure) {
-  const [old, now] = [exposureLines(before), exposureLines(after)]
-  return {
-    added: now.filter((line) => !old.includes(line)),
-    removed: old.filter((line) => !now.includes(line)),
-  }
-}
+/** What is different in a new choice. */
+export const exposureDiff = (before: Exposure, after: Exposure): LineDiff =>
+  diffLines(exposureLines(before), exposureLines(after), 1)
 
 /** A choice without what it offers of one plugin or server: what goes is offered no more. */
 export function withoutOwner(exposure: Exposure, id: string): Exposure {

@@ -15,6 +15,26 @@ export interface Rights {
   readonly limits?: Omit<OwnLimits, 'asOfMs'>
 }
 
+/**
+ * Whether whoever has these rights may name a model, however it is written: with its provider or without, or several
+ * with commas between. `default` is the deployment's own.
+ *
+ * @param fullNameOf `<provider>/<model>`; `undefined` for one that is not served.
+ */
+export const mayNameModel = (
+  allowed: Rights['models'],
+  model: string,
+  fullNameOf: (model: string) => string | undefined,
+): boolean =>
+  !allowed ||
+  model === 'default' ||
+  model.split(',').every((given) => {
+    const one = given.trim()
+    if (allowed.includes(one)) return true
+    const name = fullNameOf(one)
+    return name !== undefined && allowed.some((other) => fullNameOf(other) === name)
+  })
+
 /** A key as everybody may see it. Neither the key nor its hash. */
 export interface KeyView extends Rights {
   /** `key_` + 22 characters; not the key. */

@@ -1,9 +1,9 @@
 import { headOf } from './cut.ts'
 import { first, hasLongName, isHarmfulUri, schemaProblem } from './definition-rules.ts'
-import type { Json, JsonObject } from './json.ts'
+import type { JsonObject } from './json.ts'
 import type { Manifest } from './manifest.ts'
 import { permitLines, toPermit } from './permit.ts'
-import { hasHidden, hasHiddenInLine, toVisible } from './visible-text.ts'
+import { hiddenPart, placeOf } from './visible-text.ts'
 
 /** More than this nobody reads before allowing it. */
 const maxPermitLines = 200
@@ -30,7 +30,7 @@ const hostForm = new RegExp(`^(?:\\*|(?:${label}\\.)*${label}|\\[[0-9a-f:.]+\\])
  */
 export function manifestProblem(value: JsonObject, manifest: Manifest): string | undefined {
   return (
-    hiddenIn(value, '', hasHiddenInLine) ??
+    hiddenIn(value) ??
     (hasLongName(value) ? 'has a name of a property of more than 200 characters' : undefined) ??
     first(hostsIn(manifest), ([place, host]) => hostProblem(place, host)) ??
     first(namesIn(manifest), ([place, name, form]) =>
@@ -50,25 +50,9 @@ export function manifestProblem(value: JsonObject, manifest: Manifest): string |
   )
 }
 
-function hiddenIn(
-  value: Json,
-  place: string,
-  isHidden: (text: string) => boolean,
-): string | undefined {
-  if (typeof value === 'string')
-    return isHidden(value)
-      ? `${place}: has line breaks or characters that nobody can see: ${headOf(toVisible(value), 120)}`
-      : undefined
-  if (Array.isArray(value))
-    return first([...value.entries()], ([index, one]) =>
-      hiddenIn(one, `${place}[${index}]`, isHidden),
-    )
-  if (typeof value !== 'object' || value === null) return undefined
-  return first(Object.entries(value), ([name, part]) => {
-    const where = `${place === '' ? '' : `${place}.`}${headOf(toVisible(name), 120)}`
-    if (hasHiddenInLine(name)) return `${where}: has characters in its name that nobody can see`
-    return hiddenIn(part, where, texts.has(name) ? hasHidden : isHidden)
-  })
+function hiddenIn(value: JsonObject): string | undefined {
+  const found = hiddenPart(value, texts)
+  return found && `${placeOf(found)}: ${found.problem}`
 }
 
 type Placed<T> = readonly (readonly [place: string, T])[]

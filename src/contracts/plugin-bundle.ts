@@ -1,3 +1,5 @@
+import { toCanonicalJson } from './json.ts'
+
 /**
  * A plugin as it is installed: all of it in one value. Its canonical text is what is hashed, signed, kept and checked
  * each time an isolate starts, so that one hash pins manifest, code and files together.
@@ -16,19 +18,9 @@ export function toBundleText({ manifest, code, files }: PluginBundle): string {
   return toCanonicalJson({ manifest, ...(code !== undefined && { code }), files })
 }
 
-/** JSON with the keys of every object in order. */
-export const toCanonicalJson = (value: unknown): string => JSON.stringify(sorted(value))
-
 /** What a signature of a plugin signs. */
 export const toSignedText = (plugin: { readonly id: string; readonly hash: string }): string =>
   `isola plugin 1\n${plugin.id}\n${plugin.hash}\n`
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-  return Object.fromEntries(entries.map(([key, member]) => [key, sorted(member)]))
-}
 
 /** What a bundle may be at most, checked before anything is read. */
 export const bundleCaps = {

@@ -119,6 +119,13 @@ export interface SessionRuntime extends Sources {
       readonly seesEverybody?: true
     },
   ) => Promise<boolean>
+  /**
+   * What of a run that was asked for a while ago its principal may not do any more, in words; `undefined` if it may all
+   * of it, or nobody can be asked. Absent where nobody has a key.
+   */
+  readonly whyNotOn?: (
+    asked: Pick<Submission, 'principal' | 'agent' | 'model'>,
+  ) => Promise<string | undefined>
   /** Absent where nobody has a key. */
   readonly held?: HeldWork
   readonly timing: SessionTiming

@@ -15,6 +15,21 @@ import type {
   ToldSchedule,
 } from './schedule.ts'
 
+export type ForgottenSlot = Pick<Slot, 'schedule' | 'slotMs'>
+
+/** A firing that an event of a person began, and where that went. */
+export interface HeardOfPerson {
+  readonly slot: ForgottenSlot
+  /** Whose subscription it is. */
+  readonly asker: string
+  /** The session that it began; one that others use too keeps what is not of this. */
+  readonly session?: string
+  readonly isShared?: boolean
+  readonly deliveredTo?: string
+  /** What was heard and said. */
+  readonly texts: readonly string[]
+}
+
 interface OfOne {
   readonly id: string
   /** Only if it is this principal's; absent for those who see everybody's. */
@@ -93,6 +108,16 @@ export interface ScheduleVerbs {
   readonly hear: {
     readonly ask: { readonly event: Emitted }
     readonly answer: { readonly heard: number }
+  }
+  /** What came of a person's events here, at most so many firings. */
+  readonly heardOf: {
+    readonly ask: { readonly principal: string; readonly limit: number }
+    readonly answer: readonly HeardOfPerson[]
+  }
+  /** Takes firings away, with the notices of them. */
+  readonly forgetHeard: {
+    readonly ask: { readonly slots: readonly ForgottenSlot[] }
+    readonly answer: { readonly forgotten: number }
   }
   readonly notices: {
     readonly ask: { readonly limit: number }

@@ -76,7 +76,8 @@ export interface SessionApi {
    */
   readonly forgetTexts: (
     principal: string,
-    texts: readonly string[],
+    /** Or, of a session whose agent's maker is erased, what its runs were begun with of that. */
+    texts: readonly string[] | 'agent',
   ) => Promise<Reply<{ readonly changed: number }>>
   /** `recall` says so from now on; the transcript keeps the run, since others may go on from it. */
   readonly hide: (principal: string, run: string) => Promise<Reply<RunMemo>>

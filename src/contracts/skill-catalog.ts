@@ -1,7 +1,7 @@
 import type { Generation } from './generation.ts'
 import type { JsonObject } from './json.ts'
 import type { TrustTier } from './manifest.ts'
-import { toCanonicalJson } from './plugin-bundle.ts'
+import { toCanonicalJson } from './json.ts'
 import type { PluginSignature } from './plugin-upload.ts'
 import type { SkillSource, SkillText } from './skill.ts'
 
@@ -157,15 +157,23 @@ export interface SkillChanges {
   readonly description?: { readonly before: string; readonly after: string }
   readonly kind?: { readonly before: string; readonly after: string }
   readonly requires: { readonly added: readonly string[]; readonly removed: readonly string[] }
-  readonly files: readonly {
+  /** Of the front matter as it was read; absent where nothing is. */
+  readonly fields?: CountedLines
+  /** An empty file has no line. */
+  readonly files: readonly (CountedLines & {
     readonly path: string
     readonly is: 'new' | 'gone' | 'changed'
-    /** Lines that are new, and that are gone. */
-    readonly added: number
-    readonly removed: number
-    /** The first 200 of them, those that are new first, each behind `+ ` or `- `, with what hides in it as codes. */
-    readonly lines: readonly string[]
-  }[]
+  })[]
+}
+
+/** What is different, with what hides in it as codes. */
+interface CountedLines {
+  /** Lines that are new, and that are gone; those that moved are both. */
+  readonly added: number
+  readonly removed: number
+  readonly moved: number
+  /** All of them where they stand, as `lines` of a LineDiff. */
+  readonly lines: readonly string[]
 }
 
 /** How what is sent becomes a skill that may be installed, and what it would change. */

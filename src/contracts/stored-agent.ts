@@ -52,6 +52,7 @@ export interface AgentHead {
   readonly description: string
   readonly natural?: string | null
   readonly mode?: AgentDefinition['agent']['integration_mode'] | null
+  readonly model?: string | null
 }
 
 /** An agent as it is listed: without its text. */
@@ -60,6 +61,7 @@ export interface ListedAgent extends Omit<StoredAgent, 'inForce' | 'behind'> {
   readonly head?: AgentHead
   /** Whether its owner still has a key that holds. */
   readonly isOwnerHeld: boolean
+  readonly ownerModels?: readonly string[]
 }
 
 /** The same as it is for somebody, by one look at the tables. */
@@ -68,6 +70,8 @@ export interface SeenAgent extends StoredAgent {
   readonly askerRole?: Role
   /** Whether its owner still has a key that holds. */
   readonly isOwnerHeld: boolean
+  /** The models that its owner may name; absent: all. What a key may not name, no agent of it has. */
+  readonly ownerModels?: readonly string[]
 }
 
 export interface AgentSeer {
@@ -181,6 +185,9 @@ export interface AppliedAgent {
   readonly isNew: boolean
 }
 
+/** Asked with the agent as it would be, before anything is written: what this throws is refused as a whole. */
+export type BeforeAgent = (agent: StoredAgent) => Promise<void>
+
 /**
  * What people do with agents. Throws `request_invalid`, `request_forbidden`, `request_conflict`, `request_unavailable`
  * or `request_not_found`, the same for one that is not there and for one that whoever asks may not see.
@@ -190,7 +197,7 @@ export interface AgentAdministration {
   readonly apply: (
     definition: AgentDefinition,
     by: AgentAdministrator,
-    how?: { readonly isDryRun?: boolean; readonly from?: string },
+    how?: { readonly isDryRun?: boolean; readonly from?: string; readonly first?: BeforeAgent },
   ) => Promise<AppliedAgent>
   /**
    * Makes a definition ready to run for one request. What it names that destroys or goes out is refused, but to operators,
@@ -208,8 +215,14 @@ export interface AgentAdministration {
     id: string,
     version: Pick<AgentVersion, 'version' | 'hash'>,
     by: AgentAdministrator,
+    first?: BeforeAgent,
   ) => Promise<StoredAgent>
-  readonly rollBack: (id: string, version: number, by: AgentAdministrator) => Promise<StoredAgent>
+  readonly rollBack: (
+    id: string,
+    version: number,
+    by: AgentAdministrator,
+    first?: BeforeAgent,
+  ) => Promise<StoredAgent>
   readonly setState: (
     id: string,
     state: StoredAgent['state'],

@@ -3,6 +3,7 @@ import { approverSchema, type Approver } from './approval-words.ts'
 import type { Destination } from './destination.ts'
 import { sink, type Label, type Sink } from './label.ts'
 import { defaultLabelRules, labelRuleLine, labelRuleSchema } from './label-rules.ts'
+import { diffLines, type LineDiff } from './line-diff.ts'
 import { networkRuleSchema } from './network-rule.ts'
 
 const pattern = z
@@ -258,11 +259,6 @@ export function policyLines(policy: ToolPolicy): readonly string[] {
 const approverLine = ({ tools, sink: of, approver }: z.infer<typeof approverRule>): string =>
   `${approver} approves ${tools}${of === undefined ? '' : ` where it does ${[of].flat().join(', ')}`}`
 
-/** What a new policy says and the old one did not, and the other way round. */
-export function policyDiff(before: ToolPolicy, after: ToolPolicy) {
-  const [old, now] = [policyLines(before), policyLines(after)]
-  return {
-    added: now.filter((line) => !old.includes(line)),
-    removed: old.filter((line) => !now.includes(line)),
-  }
-}
+/** What is different in a new policy. Order counts: the first rule that fits decides. */
+export const policyDiff = (before: ToolPolicy, after: ToolPolicy): LineDiff =>
+  diffLines(policyLines(before), policyLines(after), 1)

@@ -12,7 +12,7 @@ import { createCredentialState } from './credential-state.ts'
 import { createCostLimits } from './cost-limits.ts'
 import { createKeyAdministration } from './key-administration.ts'
 import { createLimitsOf, type LimitsOfOptions } from './limits-of.ts'
-import { createMayBegin, type MayBeginOptions } from './may-begin.ts'
+import { createMayBegin, createMayGoOn, type MayBeginOptions } from './may-begin.ts'
 import type { openOAuth as OpenOAuth, OAuthParts } from './oauth/compose.ts'
 import { createTryPolicy } from './policy/decide-tool.ts'
 import { createLivePolicy, type LivePolicyDeps } from './policy/live-policy.ts'
@@ -107,6 +107,7 @@ export function composeGovernance(parts: GovernanceParts) {
     createJob: createPlannedJob,
     credentialState: createCredentialState({ keys, grants, clock }),
     telemetry: composeTelemetry({ version, send, otlp: config.otlp, redact }),
+    whyNotOn: createMayGoOn({ keys, fullNameOf }),
     mayBegin: createMayBegin({
       keys,
       grants,

@@ -1,4 +1,5 @@
-import { stateOf, type KeyStore, type KeyView, type Rights } from '#contracts/keys.ts'
+import { errorCode } from '#contracts/errors.ts'
+import { mayNameModel, stateOf, type KeyStore, type KeyView, type Rights } from '#contracts/keys.ts'
 import type { GrantStore, OAuthGrant } from '#contracts/oauth.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { scopesOfRole, type Scope } from '#contracts/scopes.ts'
@@ -46,8 +47,41 @@ export function createMayBegin(options: MayBeginOptions): SessionRuntime['mayBeg
     const rights = await rightsOf(principal, key, grant)
     if (!rights || !mayTalk(rights, grant)) return false
     if (seesEverybody && !has(rights, grant, 'operator')) return false
-    return rights.agents?.includes(agent) !== false && mayName(rights, model, fullNameOf)
+    return whyNot(rights, { agent, model }, fullNameOf) === undefined
   }
+}
+
+/**
+ * Why a run that was asked for earlier may not go on, by what its principal may do now; `undefined` if it may. Whether
+ * the key or the sign-in still holds is another question (`credential-state.ts`). Where nobody can be asked what was let
+ * begin goes on.
+ */
+export function createMayGoOn({
+  keys,
+  fullNameOf,
+}: Pick<MayBeginOptions, 'keys' | 'fullNameOf'>): NonNullable<SessionRuntime['whyNotOn']> {
+  return async ({ principal, agent, model }) => {
+    if (principal === 'operator') return undefined
+    const rights = await keys.rightsOf(principal).catch((error: unknown) => {
+      if (errorCode(error) === 'request_unavailable') return undefined
+      throw error
+    })
+    return rights && whyNot(rights, { agent, model }, fullNameOf)
+  }
+}
+
+/** What of a request its principal may not do or name any more, in words. */
+function whyNot(
+  { role, agents, models }: Rights,
+  { agent, model }: { readonly agent: string; readonly model?: string | undefined },
+  fullNameOf: MayBeginOptions['fullNameOf'],
+): string | undefined {
+  if (!talking.some((scope) => scopesOfRole(role).includes(scope)))
+    return `role: ${role} talks to no agent.`
+  if (agents?.includes(agent) === false)
+    return `There is no agent "${agent}" here for you any more.`
+  if (model === undefined || mayNameModel(models, model, fullNameOf)) return undefined
+  return `There is no model "${model}" here for you any more.`
 }
 
 const holds = (grant: OAuthGrant, principal: string, nowMs: number): boolean =>
@@ -60,14 +94,3 @@ const has = ({ role }: Rights, grant: OAuthGrant | undefined, scope: Scope): boo
   scopesOfRole(role).includes(scope) && grant?.scopes.includes(scope) !== false
 const mayTalk = (rights: Rights, grant: OAuthGrant | undefined): boolean =>
   talking.some((scope) => has(rights, grant, scope))
-
-/** However it is written: with its provider or without. */
-function mayName(
-  { models }: Rights,
-  model: string | undefined,
-  fullNameOf: MayBeginOptions['fullNameOf'],
-): boolean {
-  if (model === undefined || !models || models.includes(model)) return true
-  const name = fullNameOf(model)
-  return name !== undefined && models.some((one) => fullNameOf(one) === name)
-}

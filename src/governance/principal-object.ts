@@ -40,7 +40,7 @@ import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createCredentialWatch, type CredentialWatchOptions } from './credential-watch.ts'
 import { createErasureJob, erasureJob } from './erasure/erasure-job.ts'
-import { emptyTables } from './erasure/empty-tables.ts'
+import { emptied, emptyObject } from './erasure/empty-tables.ts'
 import { createDayLedger } from './day-ledger.ts'
 import { createFailedLoginLog } from './failed-logins.ts'
 import { createIncidentLog } from './incident-log.ts'
@@ -173,7 +173,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     }
 
     empty(): Promise<Reply<number>> {
-      return this.#billed(() => valued(emptyTables(this.#storage)))
+      return emptyObject(this.ctx, this.#runtime, () => this.#billed(() => emptied(this.#storage)))
     }
 
     schedules(request: ScheduleRequest): Promise<Reply<ScheduleAnswer>> {

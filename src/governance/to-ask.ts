@@ -1,6 +1,7 @@
 import { covers, isOutdated, likenessOf, ruleIdOf } from '#contracts/approval-shape.ts'
 import type { ApprovalRules } from '#contracts/approval-rules.ts'
 import { scopeOf } from '#contracts/approval.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
 import { zeroAmount } from '#contracts/lease.ts'
 import type { ApprovalNeed, ApprovalSubject } from '#contracts/policy.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -26,7 +27,7 @@ export const createToAsk =
     const known = await rules.of(principal, tool).catch(() => [])
     const now = { approver, nowMs: clock.nowMs(), sha256 }
     // What was said of this very call is its answer, and no rule for it.
-    const argsHash = sha256(JSON.stringify(subject.input))
+    const argsHash = sha256(toCanonicalJson(subject.input))
     const own = ruleIdOf({ session, run, call, argsHash }, sha256)
     const covering = known.find(
       (one) => one.id !== own && covers(one, { ...subject, ...asked }, now),

@@ -1,5 +1,5 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import type { Rights } from '#contracts/keys.ts'
+import { mayNameModel, type Rights } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
 import type { HttpDeps, HttpModels } from './deps.ts'
 
@@ -90,9 +90,7 @@ export function isServed(models: HttpModels, model: string): boolean {
 
 /** However it is written: with its provider or without. */
 function mayName(models: HttpModels, { models: allowed }: Reach, model: string): boolean {
-  if (!allowed || allowed.includes(model)) return true
-  const name = fullName(models, model)
-  return name !== undefined && allowed.some((one) => fullName(models, one) === name)
+  return mayNameModel(allowed, model, (one) => fullName(models, one))
 }
 
 /** `<provider>/<model>`; `undefined` for one that only a substitute would answer. */

@@ -1,5 +1,5 @@
 import type { EventDraft } from '#contracts/event.ts'
-import type { JsonObject } from '#contracts/json.ts'
+import { toCanonicalJson, type JsonObject } from '#contracts/json.ts'
 import { joinLabels, ownLabel, type Label } from '#contracts/label.ts'
 import { minus, zeroAmount, zeroUsage } from '#contracts/lease.ts'
 import type { Amount, Lease, Limits, Usage } from '#contracts/lease.ts'
@@ -106,9 +106,9 @@ export function failure(
   return { ok: false, error: { code, message, ...(transient && { transient }) } }
 }
 
-/** Of what a call was given: made once, since the start, the end and the record of a call all name it. */
+/** Of what a call was given, in whatever order its fields came: made once, since the start, the end and the record of a call all name it. */
 export function argsHashOf(input: JsonObject, { parts, argsHashes }: TurnScope): string {
-  const hash = argsHashes.get(input) ?? parts.sha256(JSON.stringify(input))
+  const hash = argsHashes.get(input) ?? parts.sha256(toCanonicalJson(input))
   argsHashes.set(input, hash)
   return hash
 }

@@ -2,7 +2,7 @@ import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { McpApproval, McpServerRow, McpServerStore } from '#contracts/mcp.ts'
 import type { McpAdministration } from '#contracts/mcp-administration.ts'
 import { fromReply } from '#contracts/reply.ts'
-import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
 import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
 import type { BundleStore } from '#contracts/plugin-store.ts'
 import {

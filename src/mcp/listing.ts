@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { McpItem, McpItemKind, McpListing } from '#contracts/mcp.ts'
-import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
 import { listingCaps, whyRefused } from './definition-checks.ts'
 import { skeleton, toToolName } from './tool-names.ts'
 

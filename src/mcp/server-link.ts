@@ -1,7 +1,7 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/client'
 import type { McpCall, McpCaller, McpServerConfig } from '#contracts/mcp.ts'
 import type { Outbound } from '#contracts/outbound.ts'
-import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SchemaValidator, ToolResult } from '#contracts/tool.ts'

@@ -41,32 +41,46 @@ export function createAgentSchedules(deps: AgentSchedulesDeps): AgentSchedules {
       const id = idFrom('sub', parts, sha256)
       return { id, spec: specOfManifest(asked, agent.id), there: await shown(agent, id) }
     })
-  const keep = async (agent: ScheduledAgent, { id, spec, there }: Wanted, by: ScheduleChanger) => {
+  const keep = async (
+    agent: ScheduledAgent,
+    { id, spec, there }: Wanted,
+    { by, isDryRun = false }: { readonly by: ScheduleChanger; readonly isDryRun?: boolean },
+  ) => {
     const { asker = there?.asker ?? agent.author } = agent
     // Nobody has said by which key it would work.
     if (!asker) return
     const keeper = keeperOf(agent)
     if (!there) {
       const schedule = { id, owner: `agent:${agent.id}`, asker, spec } as const
-      const made = await gateway.ask(keeper, 'add', { schedule, by })
+      const made = await gateway.ask(keeper, 'add', { schedule, by, isDryRun })
+      if (isDryRun) return
       // Whoever emits looks at the list, and what is emitted from now on is to be heard.
       return void (await gateway.ask(keeper, 'poke', { schedules: [made] }))
     }
     const isSame = JSON.stringify([spec, asker]) === JSON.stringify([there.spec, there.asker])
-    if (!isSame) await gateway.ask(keeper, 'edit', { id, spec, was: there.spec, asker, by })
+    if (!isSame)
+      await gateway.ask(keeper, 'edit', { id, spec, was: there.spec, asker, by, isDryRun })
   }
+  const wantedOf = async (agent: ScheduledAgent): Promise<readonly Wanted[]> => [
+    ...(await scheduleOf(agent)),
+    ...(await Promise.all(subscriptionsOf(agent))),
+  ]
   const sync: AgentSchedules['sync'] = async (agent, by) => {
     const keeper = keeperOf(agent)
-    const wanted = [...(await scheduleOf(agent)), ...(await Promise.all(subscriptionsOf(agent)))]
+    const wanted = await wantedOf(agent)
     const but = wanted.map(({ id }) => id)
     await gateway.ask(keeper, 'ofAgent', { agent: agent.id, does: 'remove', but, by })
-    for (const one of wanted) await keep(agent, one, by)
+    for (const one of wanted) await keep(agent, one, { by })
     const does = agent.isActive ? 'resume' : 'pause'
     await gateway.ask(keeper, 'ofAgent', { agent: agent.id, does, by })
     if (agent.behind) await index.agentSettled(agent)
   }
   return {
     sync,
+    async check(agent, by) {
+      if (!agent.schedule && !agent.subscribes?.length) return
+      for (const one of await wantedOf(agent)) await keep(agent, one, { by, isDryRun: true })
+    },
     async syncBehind() {
       const behind = await index.agentsBehind(maxBehind).catch((error: unknown) => {
         onFault(error)

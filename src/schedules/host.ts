@@ -9,6 +9,7 @@ import {
 import { createEditVerbs } from './edit.ts'
 import { createKeeper, type KeeperDeps } from './keeper.ts'
 import { createScheduleRows } from './rows.ts'
+import { createForgetVerbs } from './forget-heard.ts'
 import { createHear } from './hear.ts'
 import { createChangeVerbs, createReadVerbs, type Verbs } from './verbs.ts'
 
@@ -51,6 +52,7 @@ export const createScheduleHosts =
       ...change,
       ...createEditVerbs(parts, change),
       ...createReadVerbs(parts),
+      ...createForgetVerbs(rows),
       hear: createHear({ ...parts, mayBegin: deps.mayBegin }),
       async poke({ schedules }) {
         for (const told of schedules) {

@@ -33,6 +33,10 @@ export interface SlotRows {
   /** What is to be looked at by then, the longest waiting first. */
   readonly toLook: (nowMs: number, limit: number) => readonly Slot[]
   readonly nextLookMs: () => number | undefined
+  /** Those that events of a principal began, or of the chains of those; the oldest first. */
+  readonly causedBy: (principal: string, limit: number) => readonly Slot[]
+  /** One goes, with the notice of it. @returns How many rows. */
+  readonly forgetSlot: (slot: Pick<Slot, 'schedule' | 'slotMs'>) => number
   /** Of those that ended go the oldest beyond so many, and what is older than that. */
   readonly prune: (
     schedule: string,
@@ -127,6 +131,27 @@ export const createSlotRows = ({ read, write }: Tables): SlotRows => ({
     const [row] = read('SELECT min(look_ms) AS at FROM schedule_slots WHERE look_ms IS NOT NULL')
     return typeof row?.['at'] === 'number' ? row['at'] : undefined
   },
+  causedBy: (principal, limit) =>
+    bodies(
+      read(
+        `SELECT body FROM schedule_slots WHERE body->'cause'->>'trace' IN
+           (SELECT body->'cause'->>'trace' FROM schedule_slots WHERE body->'cause'->>'principal' = ?1)
+         ORDER BY slot_ms LIMIT ?2`,
+        principal,
+        limit,
+      ),
+    ),
+  forgetSlot: ({ schedule, slotMs }) =>
+    read(
+      'DELETE FROM schedule_slots WHERE schedule = ? AND slot_ms = ? RETURNING 1',
+      schedule,
+      slotMs,
+    ).length +
+    read(
+      `DELETE FROM notices WHERE body->>'schedule' = ? AND body->>'slotMs' = ? RETURNING 1`,
+      schedule,
+      slotMs,
+    ).length,
   prune: (id, { most, sinceMs }) =>
     void read(
       `DELETE FROM schedule_slots WHERE schedule = ?1 AND look_ms IS NULL AND is_open = 0 AND slot_ms < max(?3, coalesce(

@@ -1,4 +1,4 @@
-import { Cron } from 'croner'
+import { toCron } from '#contracts/cron.ts'
 import type { Schedule, When } from '#contracts/schedule.ts'
 
 /**
@@ -15,12 +15,12 @@ export function nextSlot(when: When, afterMs: number): number | undefined {
       ? anchorMs
       : anchorMs + (Math.floor((afterMs - anchorMs) / everyMs) + 1) * everyMs
   }
-  const cron = new Cron(when.cron, { timezone: when.timeZone, mode: '5-part' })
+  const cron = toCron(when.cron, when.timeZone)
   const isInterval = when.cron
     .trim()
     .split(/\s+/)
     .slice(0, 2)
-    .some((field) => field.startsWith('*'))
+    .some((field) => /^[*?]/.test(field))
   let next = cron.nextRun(new Date(afterMs))
   while (next && !isInterval && isRepeated(next.getTime(), when.timeZone)) next = cron.nextRun(next)
   return next?.getTime()

@@ -1,3 +1,4 @@
+import { IsolaError } from '#contracts/errors.ts'
 import { createWithoutWords } from './log/without-words.ts'
 import { refuseAtWork } from './runs/refusals.ts'
 import type { Scope } from './scope.ts'
@@ -9,11 +10,14 @@ export interface Forgetting {
    * behind handles. What its owner wrote stays. Summaries of such a conversation go whole, since they may say it in
    * other words: the next run makes one anew. Throws `request_conflict` while something is under way.
    *
+   * `agent`: what runs were begun with of this session's own agent, whose maker is erased: its name, its instructions
+   * and all that it was. The agent is gone, so nothing goes on with it; what waits may wait.
+   *
    * @returns How many rows were changed.
    */
   readonly forgetTexts: (
     principal: string,
-    texts: readonly string[],
+    texts: readonly string[] | 'agent',
   ) => { readonly changed: number }
 }
 
@@ -22,14 +26,26 @@ export function createForgetting(scope: Scope): Forgetting {
   return {
     forgetTexts(principal, texts) {
       own(principal)
+      const { store, transcript, runs } = parts()
+      if (texts === 'agent') {
+        if (runs.isIdle()) return { changed: store.rewrite([withoutPin]) }
+        throw new IsolaError('request_conflict', 'A run works here: it is asked again.')
+      }
       refuseAtWork(parts())
-      const { store, transcript } = parts()
       const without = createWithoutWords(texts)
       const changed = store.rewrite([(value) => mapped(value, without), withoutSummaries])
       transcript.forget()
       return { changed }
     },
   }
+}
+
+/** What a run was begun with; what it is called by stays. */
+function withoutPin(value: unknown): unknown {
+  const { pin } = Object(value) as { readonly pin?: { readonly agent?: unknown } }
+  if (pin?.agent === undefined) return value
+  const { agent: _gone, ...rest } = pin
+  return { ...(value as object), pin: rest }
 }
 
 type Fields = Readonly<Record<string, unknown>>

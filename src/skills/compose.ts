@@ -36,10 +36,10 @@ export function composeSkills(parts: SkillParts) {
   const changes: SkillAdmission['changes'] = async (name, to) => {
     const row = await store.find(name)
     if (!row?.version || row.state === 'removed') return undefined
-    const has = { version: row.version, files: (await loadBundle(row.hash)).files }
-    if ('bundle' in to) return compareSkills(has, { version: to.version, files: to.bundle.files })
+    const has = { version: row.version, bundle: await loadBundle(row.hash) }
+    if ('bundle' in to) return compareSkills(has, to)
     const version = (await store.versions(name)).find(({ hash }) => hash === to.hash)
-    return version && compareSkills(has, { version, files: (await loadBundle(to.hash)).files })
+    return version && compareSkills(has, { version, bundle: await loadBundle(to.hash) })
   }
   const bundledNames = async () => (await sources()).map(({ name }) => name)
   const library = createSkillLibrary({ ...parts, sources, installed, store, loadBundle })

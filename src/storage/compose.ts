@@ -8,7 +8,7 @@ import { createDeploymentCount, watchDatabase, watchNamespace } from './deployme
 import { createDeploymentLog } from './deployment-log.ts'
 import { createErasureStore } from './erasure/erasures.ts'
 import { createRecordPlaces } from './erasure/record.ts'
-import { createSessionRows } from './erasure/session-rows.ts'
+import { createOthersRows, createSessionRows } from './erasure/session-rows.ts'
 import { createTablePlaces } from './erasure/table-places.ts'
 import { createGivenUpRuns } from './given-up-runs.ts'
 import { createKeyStore } from './keys.ts'
@@ -53,6 +53,7 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     erasure: {
       store: createErasureStore(database),
       sessionRows: createSessionRows(database),
+      ...createOthersRows(database),
       tables: createTablePlaces(database),
       record: createRecordPlaces(database),
     },

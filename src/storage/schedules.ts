@@ -19,7 +19,7 @@ const upsert = `
 
 const isSubscription = `substr(id, 1, 4) = 'sub_'`
 // An agent's is kept by the object of the agent's owner, in whose name it works.
-const keeper = `iif(owner LIKE 'agent:%', 'principal:' || principal, owner) AS owner`
+export const keeper = `iif(owner LIKE 'agent:%', 'principal:' || principal, owner) AS owner`
 const wanting = `
   SELECT ${keeper}, event, hears FROM schedules WHERE event IN (SELECT value FROM json_each(?1)) AND hears IN (?2, '${ofEverybody}')
   UNION SELECT ${keeper}, event, hears FROM schedules WHERE event IN (SELECT value FROM json_each(?3))`

@@ -20,26 +20,28 @@ const keptVersions = 50
 const isHeld = `(owner = 'operator' OR EXISTS (SELECT 1 FROM keys WHERE principal = owner AND revoked_at_ms IS NULL
       AND (expires_at_ms IS NULL OR expires_at_ms > ?2)))`
 
-/** An agent with its version in force, the role of whoever asks and whether its owner still has a key: one look. */
+const ownerModels = '(SELECT models FROM principals WHERE principals.id = owner)'
+
+/** An agent with its version in force, the role of whoever asks, and whether its owner still has a key and which models: one look. */
 const select = `
   SELECT id, owner, state, newest, created_at_ms, behind, body, approved_by, approved_at_ms,
     (SELECT role FROM principals WHERE principals.id = ?1) AS role,
-    ${isHeld} AS is_held
+    ${isHeld} AS is_held, ${ownerModels} AS owner_models
   FROM agents LEFT JOIN agent_versions ON agent = id AND agent_versions.version = agents.version
   WHERE state <> 'deleted'`
 
 /** What a list needs of the version in force, from its text. */
 const toHead = `(SELECT json_object('version', agent_versions.version, 'hash', body ->> '$.hash', 'name', body ->> '$.definition.name',
     'description', body ->> '$.definition.description', 'natural', body ->> '$.definition.natural_language_description',
-    'mode', body ->> '$.definition.agent.integration_mode', 'acl', body -> '$.definition.acl')
+    'mode', body ->> '$.definition.agent.integration_mode', 'model', body ->> '$.definition.agent.model', 'acl', body -> '$.definition.acl')
   FROM agent_versions WHERE agent = agents.id AND agent_versions.version = agents.version)`
 /** Who is let in by name or by role. `?6`: what is looked for among the permissions. */
 const isShared = (line: string, key: string) =>
   `EXISTS (SELECT 1 FROM json_each(now, '$.acl.${line}') WHERE key = ${key} AND value LIKE ?6)`
 /** As \`permissionsOn\` says, where the tables are: no text is read but that of one whose head an earlier version of ours did not write. */
 const list = `
-  SELECT id, owner, state, newest, created_at_ms, is_held, json_remove(now, '$.acl') AS head FROM (
-    SELECT id, owner, state, newest, created_at_ms, ${isHeld} AS is_held,
+  SELECT id, owner, state, newest, created_at_ms, is_held, owner_models, json_remove(now, '$.acl') AS head FROM (
+    SELECT id, owner, state, newest, created_at_ms, ${isHeld} AS is_held, ${ownerModels} AS owner_models,
       iif(version = 0, NULL, iif(head ->> '$.version' = version, head, ${toHead})) AS now,
       coalesce(?3, (SELECT role FROM principals WHERE principals.id = ?1), ?4) AS role
     FROM agents WHERE state <> 'deleted')
@@ -206,11 +208,13 @@ interface Row extends VersionColumns {
   readonly body: string | null
   readonly role: Role | null
   readonly is_held: number
+  /** A list of names, as JSON. */
+  readonly owner_models: string | null
 }
 
 interface ListedRow extends Pick<
   Row,
-  'id' | 'owner' | 'state' | 'newest' | 'created_at_ms' | 'is_held'
+  'id' | 'owner' | 'state' | 'newest' | 'created_at_ms' | 'is_held' | 'owner_models'
 > {
   readonly head: string | null
 }
@@ -236,18 +240,24 @@ function toSeen(row: Row): SeenAgent {
     createdAtMs,
     behind,
     isOwnerHeld: row.is_held === 1,
+    ...toOwnerModels(row),
     ...(body !== null && { inForce: toVersion(body, row) }),
     ...(role !== null && { askerRole: role }),
   }
 }
 
+const toOwnerModels = ({ owner_models: models }: Pick<Row, 'owner_models'>) =>
+  models !== null && { ownerModels: JSON.parse(models) as readonly string[] }
+
 const toListed = ({
   head,
   created_at_ms: createdAtMs,
   is_held: isHeldNow,
+  owner_models: models,
   ...row
 }: ListedRow): ListedAgent => ({
   ...row,
+  ...toOwnerModels({ owner_models: models }),
   createdAtMs,
   isOwnerHeld: isHeldNow === 1,
   ...(head !== null && { head: JSON.parse(head) as AgentHead }),

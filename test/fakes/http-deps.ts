@@ -394,7 +394,12 @@ export function createFakeApp(options: FakeOptions = {}) {
       find: async () => undefined,
       list: async () => [],
       syncPlugins: async () => {},
-      ofAgents: { sync: async () => {}, removed: async () => {}, syncBehind: async () => {} },
+      ofAgents: {
+        check: async () => {},
+        sync: async () => {},
+        removed: async () => {},
+        syncBehind: async () => {},
+      },
       glance: () => undefined,
       ask: async () => {
         throw new IsolaError('request_not_found', 'There is no such schedule.')

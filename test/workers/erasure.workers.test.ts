@@ -270,4 +270,101 @@ describe('I21: erasing a person', () => {
     const next = await keyOf(person)
     expect(await callJson('/api/memory', next)).toMatchObject({ notes: [] })
   })
+
+  it('takes what subscriptions of others heard of them, with its conversations and notices, and their agents out of conversations of others', async () => {
+    const heron = 'heron-marker-9b2c'
+    const by = await keyOf(heron, 'author')
+    const other = await keyOf('reader')
+    await callJson('/api/operator/policy', { json: { policy: { network: { hosts: ['*'] } } } })
+    const heard = {
+      event: 'isola.run_finished',
+      of: 'everybody',
+      task: 'Write down what happened.',
+    }
+    await callJson('/api/subscriptions', { json: { ...heard, name: 'watch' } })
+    await callJson('/api/subscriptions', {
+      json: { ...heard, event: 'isola.agent_result', name: 'agents', session: 'ledger' },
+    })
+    const clerk = (more: object = {}) => ({
+      id: 'quill-clerk',
+      name: `Clerk ${secret}`,
+      description: `Writes what ${secret} says.`,
+      agent: { instructions: `You know ${secret}.` },
+      ...more,
+    })
+    await callJson('/api/agents', { ...by, json: clerk() })
+    await callJson('/api/agents', {
+      json: clerk({ acl: { principals: { reader: ['see', 'run'] } } }),
+    })
+    expect((await run(by, `My word is ${secret}`)).result).toMatchObject({ state: 'completed' })
+    await run(by, `Ask ${secret}`, via('quill-clerk__run', { task: `below: ${secret}` }))
+    // Somebody else talks to their agent; the model says nothing of them there.
+    const { id: talk } = await callJson('/api/sessions', {
+      ...other,
+      json: { agent: 'quill-clerk' },
+    })
+    upstream.restore()
+    upstream = installUpstream(() => ({ text: 'Noted.' }))
+    const json = { task: 'Say hello.', wait: true }
+    await callJson(`/api/sessions/${talk}/runs`, { ...other, json })
+    const objectOf = (name: string) => {
+      const principals = env.PRINCIPAL as unknown as DurableObjectNamespace
+      return principals.getByName(sha256(`9:principal${name.length}:${name}`))
+    }
+    const rowsOf = (name: string, table: string) =>
+      runInDurableObject(objectOf(name), (_object, { storage }) => [
+        ...storage.sql.exec(`SELECT body FROM ${table}`),
+      ])
+    await vi.waitFor(
+      async () => {
+        const slots = await rowsOf('operator', 'schedule_slots')
+        const done = slots.filter(({ body }) => JSON.parse(String(body)).state === 'done')
+        expect(done.filter(({ body }) => String(body).includes(heron)).length).toBeGreaterThan(1)
+      },
+      { timeout: 60_000, interval: 200 },
+    )
+    expect(await placesOf(heron)).toEqual(expect.arrayContaining(['object schedule_slots']))
+    expect(await placesOf(secret)).toEqual(expect.arrayContaining(['object log']))
+
+    const asked = { principal: heron, confirm: heron }
+    const erasure = await callJson('/api/operator/erasures', { json: asked })
+    const done = await finished(erasure.id)
+    expect(done.problems).toEqual({})
+    expect(await placesOf(heron, secret)).toEqual([])
+    expect(done.erased['what subscriptions of others heard']).toBeGreaterThan(1)
+    expect(done.erased['agents in conversations of others']).toBeGreaterThan(0)
+    // The conversation of the other one is there, and what was said in it.
+    const { messages } = await callJson(`/api/sessions/${talk}/transcript`, other)
+    expect(JSON.stringify(messages)).toContain('Noted.')
+    // What the operator heard of others stays.
+    expect((await callJson('/api/subscriptions')).subscriptions).toHaveLength(2)
+  })
+
+  it('leaves no database to an emptied object: pages that rows left behind go, too', async () => {
+    const by = await keyOf('once-here')
+    await callJson('/api/memory', { ...by, json: { notes: [{ text: `I like ${secret}` }] } })
+    await callJson('/api/schedules', {
+      ...by,
+      json: { name: secret, task: secret, when: { cron: '0 9 1 1 *' } },
+    })
+    const principals = env.PRINCIPAL as unknown as DurableObjectNamespace
+    // Anew each time: a stub of an object that left stays broken.
+    const object = () => principals.getByName(sha256('9:principal9:once-here'))
+    const tablesOf = () =>
+      runInDurableObject(object(), (_object, { storage }) =>
+        [...storage.sql.exec(`SELECT name FROM sqlite_master WHERE type = 'table'`)]
+          .map(({ name }) => String(name))
+          .filter((name) => !/^(_cf|sqlite_|cf_)/.test(name)),
+      )
+    expect(await tablesOf()).toEqual(expect.arrayContaining(['schedules']))
+    const asked = { principal: 'once-here', confirm: 'once-here' }
+    await finished((await callJson('/api/operator/erasures', { json: asked })).id)
+    // The object that was there leaves first.
+    await vi.waitFor(async () => expect(await tablesOf()).toEqual([]), { timeout: 10_000 })
+    // Whoever has the name next begins with nothing, and works.
+    const next = await keyOf('once-here')
+    expect(await callJson('/api/memory', next)).toMatchObject({ notes: [] })
+    const made = { name: 'a', task: 'b', when: { cron: '0 9 1 1 *' } }
+    expect((await call('/api/schedules', { ...next, json: made })).status).toBe(201)
+  })
 })

@@ -3,7 +3,7 @@ import type { StreamItem } from '../../../src/client/client.ts'
 import type { ToldData } from '../../../src/contracts/event.ts'
 import { createStyle } from '../../style.mjs'
 import type { Env, Output } from '../command.ts'
-import { dollars, short, shown } from '../text.ts'
+import { dollars, jsonText, short, shown, shownPiece } from '../text.ts'
 
 /** What came of a call, in a line. */
 function outcome(end: ToldData<'tool_finished'>) {
@@ -141,7 +141,7 @@ export function createView({ stdout, stderr, isJson, env, isTyping = () => false
   const write = (text: string) => {
     if (text === '') return
     waiting.wipe()
-    stdout.write(shown(text))
+    stdout.write(shownPiece(text))
     isLineOpen = !text.endsWith('\n')
   }
   const endLine = () => isLineOpen && write('\n')
@@ -161,7 +161,7 @@ export function createView({ stdout, stderr, isJson, env, isTyping = () => false
 
   const show = (item: StreamItem) => {
     if (isJson) {
-      if ('seq' in item) stdout.write(`${JSON.stringify(item)}\n`)
+      if ('seq' in item) stdout.write(`${jsonText(item)}\n`)
       return
     }
     if (item.type === 'message_delta') {

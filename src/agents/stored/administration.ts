@@ -13,12 +13,14 @@ import {
   type AgentAdministrator,
   type AgentVersion,
   type SeenAgent,
+  type StoredAgent,
 } from '#contracts/stored-agent.ts'
 import {
   forbidden,
   maxListed,
   needText,
   refuseMany,
+  refuseModel,
   refuseOthers,
   taken,
   toOnDemand,
@@ -60,16 +62,16 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
   }
 
   return {
-    async apply(definition, by, { isDryRun = false, from } = {}) {
+    async apply(definition, by, { isDryRun = false, from, first } = {}) {
       const { id } = definition
       const found = await store.find(id, seerOf(by))
       await refuseOthers(definition, { by, found, deps })
+      if (found) refuseModel(definition, found, deps)
       const hash = sha256(JSON.stringify(definition))
       const newest = found && (await store.version(id, found.newest))
       if (found && newest?.hash === hash) return { agent: found, version: newest, isNew: false }
       const drafting = { by, found, from, hash, deps }
       const { agent, version, isApproved } = await draft(definition, drafting)
-      const { needs } = version
       const made = {
         ...agent,
         state: found?.state ?? ('active' as const),
@@ -77,16 +79,11 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
         behind: (found?.behind ?? 0) + 1,
         ...(isApproved && { inForce: version }),
       }
+      // What is to be approved is looked at as if it were, so that nobody approves what cannot be.
+      await first?.({ ...made, inForce: version })
       if (isDryRun) return { agent: made, version, isNew: true }
       if (!found) await refuseMany(id, by, deps)
-      const about = {
-        agent: id,
-        version: version.version,
-        hash,
-        needs: needs.map(needText),
-        isInForce: isApproved,
-        ...(from !== undefined && { from }),
-      }
+      const about = toldOf({ ...made, inForce: version }, isApproved)
       const done = found
         ? store.addVersion(id, version, eventOf('agent_changed', by, about))
         : store.add(agent, version, eventOf('agent_added', by, about))
@@ -108,29 +105,34 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
       const mayRead = by.role === 'auditor' || permissionsOn(found, by).has('edit')
       return mayRead ? store.versions(id) : []
     },
-    async approve(id, { version, hash }, by) {
+    async approve(id, { version, hash }, by, first) {
       const { agent, wanted } = await versionOf(id, version, by)
       if (wanted.hash !== hash) throw changedMeanwhile(id)
       refuseApproval(agent, wanted, by)
+      refuseModel(wanted.definition, agent, deps)
+      await first?.({ ...agent, inForce: wanted })
       const approved = { ...wanted, approvedBy: by.principal, approvedAtMs: clock.nowMs() }
       const needs = wanted.needs.map(needText)
       const event = eventOf('agent_approved', by, { agent: id, version, hash, needs })
       const problem = `version: ${version} of ${id} does not wait for anybody. isola agent rollback takes an earlier one.`
       return changed(store.approve(id, approved, event), { id, by, problem })
     },
-    async rollBack(id, version, by) {
+    async rollBack(id, version, by, first) {
       const { agent, wanted } = await versionOf(id, version, by)
       const matters = ownersMatters(wanted.definition, agent.inForce?.definition)
       if (!isOwners(agent, by) && matters.length > 0)
         throw forbidden(
           `version: ${version} of ${id} decides its ${matters.map(({ what }) => what).join(', ')}: its owner or an operator takes it.`,
         )
+      refuseModel(wanted.definition, agent, deps)
+      await first?.({ ...agent, inForce: wanted })
       const event = eventOf('agent_rolled_back', by, { agent: id, version, hash: wanted.hash })
       const problem = `version: ${version} of ${id} is in force already, or waits for an operator.`
       return changed(store.rollBack(id, wanted, event), { id, by, problem })
     },
     async setState(id, state, by) {
-      await find(id, by, 'edit')
+      const { inForce, ...agent } = await find(id, by, 'edit')
+      if (state === 'active' && inForce) refuseModel(inForce.definition, agent, deps)
       const type = state === 'archived' ? 'agent_archived' : 'agent_restored'
       const problem = `${id} is ${state} already.`
       const event = eventOf(type, by, { agent: id })
@@ -145,6 +147,19 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
     },
   }
 }
+
+/** What the record has of a version that came. */
+const toldOf = (
+  { id, inForce: { version, hash, needs, from } }: StoredAgent & { readonly inForce: AgentVersion },
+  isInForce: boolean,
+) => ({
+  agent: id,
+  version,
+  hash,
+  needs: needs.map(needText),
+  isInForce,
+  ...(from !== undefined && { from }),
+})
 
 /** Something of its text begins a run that nobody asks for then. */
 interface Drafting {

@@ -1,3 +1,4 @@
+import { mayNameModel } from '#contracts/keys.ts'
 import type { Role } from '#contracts/role.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
@@ -17,6 +18,8 @@ export interface KnownPeople {
 export interface RunnableDeps extends KnownPeople {
   readonly store: Pick<AgentStore, 'find' | 'list'>
   readonly clock: Pick<Clock, 'nowMs'>
+  /** `<provider>/<model>` of a model as an agent names it; `undefined` for one that is not served. */
+  readonly fullNameOf: (model: string) => string | undefined
 }
 
 /** So old may be what is believed of an agent; a change that is made here is seen at once. */
@@ -43,9 +46,9 @@ const nothing: Found = { isSeen: false }
 
 /**
  * Whether a principal may run an agent, and in which text: an agent that is active and has a version in force, whose
- * owner can still come in, and to whoever it lets.
+ * owner can still come in and may name its model, and to whoever it lets.
  */
-export function createRunnable({ store, clock, people }: RunnableDeps) {
+export function createRunnable({ store, clock, people, fullNameOf }: RunnableDeps) {
   const texts = createRecent<Found>(clock)
   const lists = createRecent<readonly RunnableListing[]>(clock)
   const listed = (principal: string) => people.find((one) => one.principal === principal)
@@ -54,15 +57,24 @@ export function createRunnable({ store, clock, people }: RunnableDeps) {
     if (!found) return nothing
     const { state, inForce, owner, isOwnerHeld } = found
     const may = permissionsOn(found, { principal, role: roleIn(found, principal, { people }) })
-    const runs = inForce && state === 'active' && (isOwnerHeld || listed(owner)) && may.has('run')
+    const runs =
+      inForce &&
+      state === 'active' &&
+      (isOwnerHeld || listed(owner)) &&
+      may.has('run') &&
+      mayNameModel(found.ownerModels, inForce.definition.agent.model, fullNameOf)
     return { isSeen: may.size > 0, ...(runs && { agent: toRunnable(inForce) }) }
   }
   const lookAll = async (principal: string): Promise<readonly RunnableListing[]> => {
     const role = principal === 'operator' ? ('operator' as const) : undefined
     const by = { principal, nowMs: clock.nowMs(), role, elseRole: listed(principal)?.role }
     const found = await store.list({ ...by, may: 'run' }, maxListed)
-    return found.flatMap(({ id, head, owner, isOwnerHeld }) =>
-      head && (isOwnerHeld || listed(owner)) ? [{ id, head }] : [],
+    return found.flatMap(({ id, head, owner, isOwnerHeld, ownerModels }) =>
+      head &&
+      (isOwnerHeld || listed(owner)) &&
+      mayNameModel(ownerModels, head.model ?? 'default', fullNameOf)
+        ? [{ id, head }]
+        : [],
     )
   }
   const recent = (principal: string, id: string) =>

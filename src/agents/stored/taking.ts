@@ -6,6 +6,7 @@ import {
   type OnDemandDefinition,
 } from '#contracts/agent-definition.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import { mayNameModel } from '#contracts/keys.ts'
 import type { Clock } from '#contracts/sources.ts'
 import {
   onDemandId,
@@ -16,9 +17,9 @@ import {
   type SeenAgent,
 } from '#contracts/stored-agent.ts'
 import type { PreparedAgent } from './prepare.ts'
-import type { KnownPeople } from './runnable.ts'
+import type { KnownPeople, RunnableDeps } from './runnable.ts'
 
-export interface AgentAdministrationDeps extends KnownPeople {
+export interface AgentAdministrationDeps extends KnownPeople, Pick<RunnableDeps, 'fullNameOf'> {
   readonly store: AgentStore
   readonly clock: Pick<Clock, 'nowMs'>
   readonly sha256: (text: string) => string
@@ -78,6 +79,17 @@ export async function refuseOthers(
   if (by.agents && !by.agents.includes(id))
     throw forbidden(`id: this principal may talk to ${by.agents.join(', ')} and to no other agent.`)
   refuseSharing(definition, by, found)
+}
+
+/** A version that its owner may not run is not brought into force either. */
+export function refuseModel(
+  { agent: { model } }: AgentDefinition,
+  { owner, ownerModels }: Pick<SeenAgent, 'owner' | 'ownerModels'>,
+  { fullNameOf }: Pick<AgentAdministrationDeps, 'fullNameOf'>,
+): void {
+  if (mayNameModel(ownerModels, model, fullNameOf)) return
+  const message = `agent.model: ${owner}, whose agent it is, may not name "${model}". GET /v1/models lists what a key may name; an operator changes that (POST /api/operator/principals).`
+  throw new IsolaError('request_invalid', message, { param: 'agent.model' })
 }
 
 /** What a user makes is the user's alone; an author proposes whom it is shared with, and an operator says so. */

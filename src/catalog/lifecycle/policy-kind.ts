@@ -15,7 +15,8 @@ export const policyKind: PartKindEntry<'policy'> = {
   },
   async restore({ target, now, withPolicy }) {
     if (!withPolicy) return { notes: [] }
-    const policy = policyDiff(policyOf(now), policyOf(target))
+    const { added, removed } = policyDiff(policyOf(now), policyOf(target))
+    const policy = { added, removed }
     return { pins: pinned(policyOf(target)), told: { policy }, notes: [] }
   },
   sources: () => [],

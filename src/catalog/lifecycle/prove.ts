@@ -12,7 +12,7 @@ import type {
   TryOut,
 } from '#contracts/part-kind.ts'
 import { isSamePermit } from '#contracts/permit.ts'
-import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
 
 /** How code is started once. */
 export interface ProveDeps {

@@ -6,14 +6,12 @@ const pinned = (exposed: Exposure) => ({ exposure: [{ id: 'exposure' as const, e
 
 /** Another choice of what is offered over the same plugins: a generation of its own, with what is different on the record. */
 export function setExposure(exposed: Exposure, now: Generation): PartOutcome {
-  const { added, removed } = exposureDiff(exposureOf(now), exposed)
-  const isSame = added.length + removed.length === 0
+  const { added, removed, lines } = exposureDiff(exposureOf(now), exposed)
+  const isSame = lines.length === 0
   return {
     ...(!isSame && { pins: pinned(exposed) }),
     told: { type: 'exposure_changed', data: { added, removed } },
-    notes: isSame
-      ? ['This is offered already.']
-      : [...added.map((line) => `+ ${line}`), ...removed.map((line) => `- ${line}`)],
+    notes: isSame ? ['This is offered already.'] : lines,
   }
 }
 

@@ -7,13 +7,11 @@ export const pinned = (policy: ToolPolicy) => ({ policy: [{ id: 'policy' as cons
 
 /** Another policy over the same plugins: a generation of its own, with what is different on the record. */
 export function setPolicy(policy: ToolPolicy, now: Generation): PartOutcome {
-  const { added, removed } = policyDiff(policyOf(now), policy)
-  const isSame = added.length + removed.length === 0
+  const { added, removed, lines } = policyDiff(policyOf(now), policy)
+  const isSame = lines.length === 0
   return {
     ...(!isSame && { pins: pinned(policy) }),
     told: { type: 'policy_changed', data: { added, removed } },
-    notes: isSame
-      ? ['This is the policy already.']
-      : [...added.map((line) => `+ ${line}`), ...removed.map((line) => `- ${line}`)],
+    notes: isSame ? ['This is the policy already.'] : lines,
   }
 }

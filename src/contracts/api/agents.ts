@@ -9,7 +9,7 @@ import {
   rollBackAgentRequest,
 } from './requests/agents.ts'
 import { noFields } from './requests/lists.ts'
-import { atMs, count, flag, object, text } from './shapes.ts'
+import { atMs, count, diffedLines, flag, object, text } from './shapes.ts'
 
 const version = z
   .object({
@@ -125,7 +125,7 @@ export const agentContracts = {
     errors: [403, 404, 503],
   },
   'GET /api/agents/:agent/diff': {
-    summary: 'What two versions of an agent have that the other has not.',
+    summary: 'What is different between two versions of an agent, by position.',
     params,
     query: agentDiffQuery,
     replies: {
@@ -134,8 +134,10 @@ export const agentContracts = {
         json: z.object({
           from: count,
           to: count,
-          added: z.array(text),
-          removed: z.array(text),
+          added: z.array(text).describe('Those that moved, too.'),
+          removed: z.array(text).describe('Those that moved, too.'),
+          moved: z.array(text).describe('Lines that stand at another place.'),
+          lines: diffedLines,
         }),
       },
     },

@@ -25,3 +25,10 @@ export const apiError = z
     }),
   })
   .meta({ id: 'Error' })
+
+/** `lines` of a LineDiff. */
+export const diffedLines = z
+  .array(text)
+  .describe(
+    'In order: `- ` gone, `+ ` new, `< ` moved from here, `> ` moved to here, two blanks as it was, `…` for those left out that are as they were.',
+  )

@@ -8,7 +8,7 @@ import {
   sendSkillRequest,
   updateSkillRequest,
 } from './requests/skills.ts'
-import { atMs, count, json, notes, text } from './shapes.ts'
+import { atMs, count, diffedLines, json, notes, text } from './shapes.ts'
 
 const params = { skill: 'Its name.' }
 const tier = z
@@ -47,6 +47,12 @@ const shared = {
   installedAtMs: atMs.optional(),
 }
 
+const counted = {
+  added: count.describe('Lines that are new; those that moved, too.'),
+  removed: count.describe('Lines that are gone; those that moved, too.'),
+  moved: count.describe('Lines that stand at another place.'),
+  lines: diffedLines,
+}
 const sides = z.object({ before: text, after: text })
 const changes = z
   .object({
@@ -54,17 +60,8 @@ const changes = z
     description: sides.optional(),
     kind: sides.optional(),
     requires: z.object({ added: z.array(text), removed: z.array(text) }),
-    files: z.array(
-      z.object({
-        path: text,
-        is: z.enum(['new', 'gone', 'changed']),
-        added: count.describe('Lines that are new.'),
-        removed: count.describe('Lines that are gone.'),
-        lines: z
-          .array(text)
-          .describe('The first 200 of them, those that are new first, each behind `+ ` or `- `.'),
-      }),
-    ),
+    fields: z.object(counted).optional().describe('The front matter, as it is read.'),
+    files: z.array(z.object({ path: text, is: z.enum(['new', 'gone', 'changed']), ...counted })),
   })
   .meta({ id: 'SkillChanges', description: 'What this version changes of the one that it has.' })
 const added = z.object({

@@ -3,10 +3,14 @@ import { createPlaces, type PlaceParts } from './places.ts'
 
 /** What erasing a person is made from: each place is an entry of one list. */
 export interface ErasureRoomParts
-  extends Omit<ErasureParts, 'places'>, Omit<PlaceParts, 'sessionRows' | 'emptyObject'> {
+  extends
+    Omit<ErasureParts, 'places'>,
+    Omit<PlaceParts, 'sessionRows' | 'emptyObject' | 'subscribers' | 'strangeSessions'> {
   readonly rows: {
     readonly store: ErasureParts['store']
     readonly sessionRows: PlaceParts['sessionRows']
+    readonly subscribers: PlaceParts['subscribers']
+    readonly strangeSessions: PlaceParts['strangeSessions']
     readonly tables: ErasureParts['places']
     readonly record: ErasureParts['places']
   }

@@ -1,3 +1,5 @@
+import type { Reply } from '#contracts/reply.ts'
+import type { Clock } from '#contracts/sources.ts'
 import type { PrincipalStorage } from '../principal-rows.ts'
 
 /**
@@ -6,7 +8,7 @@ import type { PrincipalStorage } from '../principal-rows.ts'
  *
  * @returns How many there were.
  */
-export const emptyTables = (storage: PrincipalStorage): number =>
+const emptyTables = (storage: PrincipalStorage): number =>
   storage.transactionSync(() => {
     const all = `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
       AND name NOT LIKE '\\_%' ESCAPE '\\' AND name NOT LIKE 'cf\\_%' ESCAPE '\\'`
@@ -19,3 +21,28 @@ export const emptyTables = (storage: PrincipalStorage): number =>
         return sum + Number(row?.['rows'] ?? 0)
       }, 0)
   })
+
+/** The same as an answer. */
+export const emptied = (storage: PrincipalStorage): Reply<number> => ({
+  ok: true,
+  value: emptyTables(storage),
+})
+
+/** Whoever asked has its answer by then. */
+const leaveMs = 50
+
+/**
+ * The rows of an object, and then its database: pages that rows leave behind still have what was in them. What the
+ * object remembers of its tables holds no more, so it leaves, and whoever comes next is sent to a new one.
+ */
+export async function emptyObject<T>(
+  state: Pick<DurableObjectState, 'storage' | 'waitUntil' | 'abort'>,
+  { clock }: { readonly clock: Clock },
+  empty: () => Promise<T>,
+): Promise<T> {
+  const answer = await empty()
+  await state.storage.deleteAll()
+  const leave = () => state.abort('What this object kept is erased.')
+  state.waitUntil(clock.sleep(leaveMs).then(leave))
+  return answer
+}

@@ -1,8 +1,10 @@
 import { errorCode } from '#contracts/errors.ts'
-import type { ErasurePlace } from '#contracts/erasure.ts'
+import type { ErasedPerson, ErasurePlace } from '#contracts/erasure.ts'
 import type { KnowledgeGateway } from '#contracts/knowledge.ts'
 import type { MemoryGateway } from '#contracts/long-term.ts'
-import { unwrap } from '#contracts/reply.ts'
+import { unwrap, type Reply } from '#contracts/reply.ts'
+import type { HeardOfPerson, ScheduleGateway } from '#contracts/schedule-object.ts'
+import type { ScheduleKeeper } from '#contracts/schedule.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 
 /** What the places outside of D1 are made from. */
@@ -14,6 +16,15 @@ export interface PlaceParts {
   }
   readonly memory: MemoryGateway
   readonly knowledge: KnowledgeGateway
+  /** Whose objects keep subscriptions, so many at a time. */
+  readonly subscribers: (after: number, limit: number) => Promise<readonly ScheduleKeeper[]>
+  /** Sessions of others that an agent of the person works in. */
+  readonly strangeSessions: (
+    person: ErasedPerson,
+    after: number,
+    limit: number,
+  ) => Promise<readonly { readonly id: string; readonly principal: string }[]>
+  readonly schedules: Pick<ScheduleGateway, 'ask'>
   /** Empties the object of a principal. @returns How many rows there were. */
   readonly emptyObject: (principal: string) => Promise<number>
   /** Signs out at every MCP server. @returns At which. */
@@ -22,10 +33,13 @@ export interface PlaceParts {
 }
 
 const sessionsAtOnce = 8
+const othersAtOnce = 20
+const firingsAtOnce = 50
 
 /** Where things of a person are that are no rows of D1. */
 export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
   const { sessions, sessionRows, memory, knowledge, emptyObject, forgetLogins, kv } = parts
+  const { subscribers, strangeSessions, schedules } = parts
 
   async function deleteSession(id: string, principal: string): Promise<void> {
     try {
@@ -35,7 +49,61 @@ export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
       await sessionRows.remove(id)
     }
   }
+  /** What is not there any more, nobody has. */
+  const ifThere = async <T>(asked: Promise<Reply<T>>): Promise<T | undefined> => {
+    try {
+      return unwrap(await asked)
+    } catch (error) {
+      if (errorCode(error) !== 'request_not_found') throw error
+      return undefined
+    }
+  }
+  /** Where a firing went: its own conversation goes, one that others use too loses what it heard and said. */
+  async function forgetFiring(heard: HeardOfPerson): Promise<void> {
+    const { session, isShared, deliveredTo, asker, texts } = heard
+    if (session !== undefined && !isShared) await deleteSession(session, asker)
+    const others = [isShared ? session : undefined, deliveredTo].flatMap((one) => one ?? [])
+    for (const one of others) await ifThere(sessions.at(one).forgetTexts(asker, texts))
+  }
+  async function forgetHeardBy(keeper: ScheduleKeeper, principal: string): Promise<number> {
+    const heard = await schedules.ask(keeper, 'heardOf', { principal, limit: firingsAtOnce })
+    if (heard.length === 0) return 0
+    for (const one of heard) await forgetFiring(one)
+    // Of a plugin's subscription the notices are in the object of whoever is told.
+    const told = new Set(heard.map(({ asker }) => `principal:${asker}` as const))
+    const slots = heard.map(({ slot }) => slot)
+    for (const one of told) await schedules.ask(one, 'forgetHeard', { slots })
+    await schedules.ask(keeper, 'forgetHeard', { slots })
+    return heard.length
+  }
   return [
+    {
+      name: 'what subscriptions of others heard',
+      async erase({ principal }, after) {
+        const keepers = await subscribers(after, othersAtOnce)
+        const others = keepers.filter((one) => one !== `principal:${principal}`)
+        const counts: number[] = []
+        for (const keeper of others) counts.push(await forgetHeardBy(keeper, principal))
+        const isMore = counts.some((count) => count === firingsAtOnce)
+        const next = isMore ? after : after + othersAtOnce
+        return {
+          erased: counts.reduce((sum, count) => sum + count, 0),
+          ...((isMore || keepers.length === othersAtOnce) && { next }),
+        }
+      },
+    },
+    {
+      name: 'agents in conversations of others',
+      async erase(person, after) {
+        const found = await strangeSessions(person, after, othersAtOnce)
+        let erased = 0
+        for (const { id, principal } of found) {
+          const done = await ifThere(sessions.at(id).forgetTexts(principal, 'agent'))
+          erased += done?.changed ?? 0
+        }
+        return { erased, ...(found.length === othersAtOnce && { next: after + othersAtOnce }) }
+      },
+    },
     {
       name: 'sessions',
       async erase({ principal }, after) {

@@ -9,10 +9,12 @@ import {
 import { noFields } from '#contracts/api/requests/lists.ts'
 import { definitionDiff } from '#contracts/agent-diff.ts'
 import { toScheduled } from '#contracts/agent-schedules.ts'
-import { IsolaError } from '#contracts/errors.ts'
+import type { AgentDefinition } from '#contracts/agent-definition.ts'
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { ScheduleAsker } from '#contracts/schedule.ts'
 import type {
   AgentVersion,
+  BeforeAgent,
   AppliedAgent,
   ListedAgent,
   StoredAgent,
@@ -82,7 +84,12 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/agents/:agent/rollback', {
     async POST(context) {
       const asked = parseFields(rollBackAgentRequest, await readJsonObject(context.req.raw))
-      const agent = await agents.rollBack(idIn(context), asked.version, by(context))
+      const agent = await agents.rollBack(
+        idIn(context),
+        asked.version,
+        by(context),
+        checkSchedule(deps, context),
+      )
       await syncSchedule(deps, context, agent)
       return jsonResponse(toListing(agent))
     },
@@ -92,7 +99,12 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/agents/:agent/approve', {
     async POST(context) {
       const asked = parseFields(approveAgentRequest, await readJsonObject(context.req.raw))
-      const agent = await agents.approve(idIn(context), asked, by(context))
+      const agent = await agents.approve(
+        idIn(context),
+        asked,
+        by(context),
+        checkSchedule(deps, context),
+      )
       // What was approved is what its owner wrote, by the key that was used then.
       await syncSchedule(deps, context, agent, agent.inForce?.asker)
       return jsonResponse(toListing(agent))
@@ -111,13 +123,39 @@ async function syncSchedule(
   await deps.schedules.ofAgents.sync(toScheduled(agent, asker), changer(deps, context))
 }
 
+/** One that is off has its name all the same: it would not come back. */
+async function refusePluginsId(deps: HttpDeps, { id, newest }: StoredAgent): Promise<void> {
+  if (newest > 1) return
+  const plugin = await deps.plugins.show(id)
+  if (!plugin || plugin.state === 'removed') return
+  throw new IsolaError('request_conflict', `id: ${id} is taken. Choose another.`, { param: 'id' })
+}
+
+/** Before an agent is changed: what its schedule is refused for, with the field as it is called there. */
+const checkSchedule =
+  (deps: HttpDeps, context: HttpContext): BeforeAgent =>
+  async (agent) => {
+    await refusePluginsId(deps, agent)
+    const { asker } = agent.inForce ?? {}
+    const isOwn = context.get('principal').id === agent.owner
+    const known = isOwn ? scheduleAsker(context) : asker
+    try {
+      await deps.schedules.ofAgents.check(toScheduled(agent, known), changer(deps, context))
+    } catch (error) {
+      if (errorCode(error) !== 'request_invalid') throw error
+      const message = `schedule.${errorMessage(error)}`
+      const { param } = Object(error) as { readonly param?: string }
+      throw new IsolaError('request_invalid', message, {
+        ...(param !== undefined && { param: `schedule.${param}` }),
+        cause: error,
+      })
+    }
+  }
+
 async function applyAgent(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const body = await readJsonObject(context.req.raw)
   const { dryRun: isDryRun = false, ...definition } = parseFields(agentRequest, body)
-  checkAgentModel(deps, context, definition.agent.model)
-  const made = await deps.storedAgents.apply(definition, askerOf(deps, context), { isDryRun })
-  if (!isDryRun) await syncSchedule(deps, context, made.agent)
-  return applied(made, { isDryRun })
+  return applyDefinition(deps, context, { definition, isDryRun })
 }
 
 /** What it was with what it lacks; it is not in force before an operator has looked at it. */
@@ -129,11 +167,29 @@ async function promoteAgent(deps: HttpDeps, context: HttpContext): Promise<Respo
     ...about,
     agent: { ...agent, ...(limits && { limits }) },
   })
+  return applyDefinition(deps, context, { definition, from: session, isDryRun })
+}
+
+async function applyDefinition(
+  deps: HttpDeps,
+  context: HttpContext,
+  { definition, from, isDryRun }: AskedDefinition,
+): Promise<Response> {
   checkAgentModel(deps, context, definition.agent.model)
-  const by = askerOf(deps, context)
-  const made = await deps.storedAgents.apply(definition, by, { isDryRun, from: session })
+  const made = await deps.storedAgents.apply(definition, askerOf(deps, context), {
+    isDryRun,
+    first: checkSchedule(deps, context),
+    ...(from !== undefined && { from }),
+  })
   if (!isDryRun) await syncSchedule(deps, context, made.agent)
   return applied(made, { isDryRun })
+}
+
+interface AskedDefinition {
+  readonly definition: AgentDefinition
+  /** The session of the agent on demand that it was. */
+  readonly from?: string
+  readonly isDryRun: boolean
 }
 
 function applied(made: AppliedAgent, { isDryRun }: { readonly isDryRun: boolean }): Response {

@@ -39,10 +39,15 @@ export const findErasure: Handle = (deps) => async (context) =>
 export function addOwnErasureRoute(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/erasure', {
     POST: async (context) => {
-      const { id, token } = context.get('principal')
+      const { id, token, agents } = context.get('principal')
       if (token) {
         const message =
           'An access token was given to a program for work: erase yourself with a key.'
+        throw new IsolaError('request_forbidden', message)
+      }
+      // One that may talk to a few agents is given to a program as well: it ends nobody's memory, agents and conversations.
+      if (agents) {
+        const message = `This key may talk to ${agents.join(', ')} alone, and erases nobody: ask an operator (POST /api/operator/erasures).`
         throw new IsolaError('request_forbidden', message)
       }
       const body = await readJsonObject(context.req.raw)

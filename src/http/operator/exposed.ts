@@ -1,5 +1,5 @@
 import { setExposedRequest } from '#contracts/api/requests/settings.ts'
-import { exposureLines, offeredSkills, type Exposure } from '#contracts/exposure.ts'
+import { exposureDiff, exposureLines, offeredSkills, type Exposure } from '#contracts/exposure.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { contestedNotes, offeredResources } from '../mcp/offered-resources.ts'
@@ -18,10 +18,16 @@ export const readExposed: Handle = (deps) => async () => {
 
 /** Replaces the whole choice: what is left out is as it ships, which is nothing but the orchestrator. */
 export const setExposed: Handle = (deps) => async (context) => {
-  const { exposed } = parseFields(setExposedRequest, await readJsonObject(context.req.raw))
+  const body = await readJsonObject(context.req.raw)
+  const { exposed, dryRun } = parseFields(setExposedRequest, body)
+  const more = [...(await unknownNames(deps, exposed)), ...(await notOffered(deps, exposed))]
+  if (dryRun) {
+    const now = await deps.plugins.exposed()
+    const { lines } = exposureDiff(now.exposed, exposed)
+    return jsonResponse({ generation: now.generation, exposed, notes: [...lines, ...more] })
+  }
   const by = changeBy(deps, context)
   const { generation, notes } = await deps.plugins.change({ do: 'expose', exposed }, by)
-  const more = [...(await unknownNames(deps, exposed)), ...(await notOffered(deps, exposed))]
   return jsonResponse({ generation, exposed, notes: [...notes, ...more] })
 }
 

@@ -8,6 +8,7 @@ import {
   defaultToolPolicy,
   isMatch,
   patternsIn,
+  policyDiff,
   policyLines,
   type AskedTool,
   type ToolPolicy,
@@ -30,8 +31,15 @@ export const readPolicy: Handle = (deps) => async () => {
 
 /** Replaces the whole policy: what is left out is as it ships. What names nothing that is here is said, and holds: it may come. */
 export const setPolicy: Handle = (deps) => async (context) => {
-  const { policy } = parseFields(setPolicyRequest, await readJsonObject(context.req.raw))
+  const body = await readJsonObject(context.req.raw)
+  const { policy, dryRun } = parseFields(setPolicyRequest, body)
   const displaced = await refuseTooLong(deps, policy)
+  if (dryRun) {
+    const now = await deps.plugins.policy()
+    const { lines } = policyDiff(now.policy, policy)
+    const more = [...displaced, ...(await unknownNames(deps, policy))]
+    return jsonResponse({ generation: now.generation, policy, notes: [...lines, ...more] })
+  }
   const by = changeBy(deps, context)
   const { generation, notes } = await deps.plugins.change({ do: 'policy', policy }, by)
   const unknown = await unknownNames(deps, policy)

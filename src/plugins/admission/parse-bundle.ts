@@ -5,6 +5,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import { parseManifest, type Manifest } from '#contracts/manifest.ts'
 import { maxSecrets } from '#contracts/manifest-grants.ts'
 import { manifestProblem } from '#contracts/manifest-texts.ts'
+import { hiddenProblem } from '#contracts/visible-text.ts'
 import { bundleCaps, type PluginBundle } from '#contracts/plugin-bundle.ts'
 import { checkDistinct, checkPath } from './archive-paths.ts'
 import { quoted, refused } from './refused.ts'
@@ -74,6 +75,11 @@ export function checkBundle(bundle: PluginBundle): CheckedBundle {
   for (const [field, path] of references(manifest))
     if (!Object.hasOwn(files, path))
       throw invalidManifest(field, `there is no file ${quoted(path)}`)
+  // A model takes it for instructions. A mark at the beginning is an editor's.
+  for (const [, path] of references(manifest)) {
+    const hidden = hiddenProblem(files[path]!.replace(/^\ufeff/, ''), 'text')
+    if (hidden !== undefined) throw refused(`bundle.files[${quoted(path)}]: ${hidden}.`)
+  }
   return { bundle, manifest }
 }
 

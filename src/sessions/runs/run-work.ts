@@ -104,7 +104,7 @@ export function createRunWork(options: RunWorkOptions): RunWork {
     isWorking = true
     if (options.isBehind()) throw new Error('A run before it could not be written.')
     try {
-      const ready = agent ?? (await load(row, options))
+      const [ready] = await Promise.all([agent ?? load(row, options), refuseTaken(row, options)])
       const lowered =
         ready.limitsNow &&
         loweredSince(row, ready.pin?.agent.spec.limits ?? ready.spec.limits, ready.limitsNow)
@@ -180,6 +180,23 @@ export function createRunWork(options: RunWorkOptions): RunWork {
       }
     }
   }
+}
+
+/** So long after it was asked for a run is held to what was read with the key of its request. */
+const freshMs = 5_000
+
+/**
+ * An agent or a model may have been taken from whoever asked, since it waited for its turn, for a yes or for this object
+ * to live again. A fresh request asks nobody. What an agent called is the agent's, whose own rights its directory knows.
+ */
+async function refuseTaken(
+  { submission, createdAtMs }: RunRow,
+  { runtime }: Pick<RunWorkOptions, 'runtime'>,
+): Promise<void> {
+  const isFresh = runtime.clock.nowMs() - createdAtMs < freshMs
+  if (isFresh || submission.lineage) return
+  const why = await runtime.whyNotOn?.(submission)
+  if (why !== undefined) throw new IsolaError('request_model_not_found', why)
 }
 
 /** With what it was begun with, as far as that is known. */

@@ -1,21 +1,23 @@
-import { headOf } from '#contracts/cut.ts'
-import type { SkillBundle, SkillChanges, SkillVersion } from '#contracts/skill-catalog.ts'
-import { toVisible } from '#contracts/visible-text.ts'
+import { diffLines, textLines, valueLines, type LineDiff } from '#contracts/line-diff.ts'
+import {
+  toSkillBundleText,
+  type SkillBundle,
+  type SkillChanges,
+  type SkillVersion,
+} from '#contracts/skill-catalog.ts'
 
 /** A version with its files. */
 export interface Compared {
   readonly version: Pick<SkillVersion, 'hash' | 'description' | 'kind' | 'requires'>
-  readonly files: SkillBundle['files']
+  readonly bundle: SkillBundle
 }
 
-/** Of each file. */
-const maxLines = 200
-const maxLineChars = 2_000
-
-/** What is different in another version: all of it by number, and the first lines of each file. */
+/** What is different in another version: all of it, since what is not shown here nobody approves. */
 export function compareSkills(before: Compared, after: Compared): SkillChanges {
   const [was, is] = [before.version, after.version]
-  const paths = [...new Set([...Object.keys(before.files), ...Object.keys(after.files)])].toSorted()
+  const [old, now] = [before.bundle.files, after.bundle.files]
+  const fields = diffLines(fieldLines(before.bundle), fieldLines(after.bundle))
+  const paths = [...new Set([...Object.keys(old), ...Object.keys(now)])].toSorted()
   const without = (some: readonly string[], others: readonly string[]) =>
     some.filter((one) => !others.includes(one))
   return {
@@ -24,11 +26,12 @@ export function compareSkills(before: Compared, after: Compared): SkillChanges {
       description: { before: was.description, after: is.description },
     }),
     ...(was.kind !== is.kind && { kind: { before: was.kind, after: is.kind } }),
+    ...(fields.lines.length > 0 && { fields: toCounted(fields) }),
     requires: {
       added: without(is.requires, was.requires),
       removed: without(was.requires, is.requires),
     },
-    files: paths.flatMap((path) => compareFile(path, before.files[path], after.files[path])),
+    files: paths.flatMap((path) => compareFile(path, old[path], now[path])),
   }
 }
 
@@ -38,36 +41,17 @@ function compareFile(
   after: string | undefined,
 ): SkillChanges['files'] {
   if (before === after) return []
-  const [removed, added] = [linesWithout(before, after), linesWithout(after, before)]
-  const lines = [
-    // First, so that no number of lines that are gone leaves them without room.
-    ...added.map((line) => `+ ${shown(line)}`),
-    ...removed.map((line) => `- ${shown(line)}`),
-  ]
-  return [
-    {
-      path,
-      is: before === undefined ? 'new' : after === undefined ? 'gone' : 'changed',
-      added: added.length,
-      removed: removed.length,
-      lines: lines.slice(0, maxLines),
-    },
-  ]
+  const is = before === undefined ? 'new' : after === undefined ? 'gone' : 'changed'
+  return [{ path, is, ...toCounted(diffLines(textLines(before ?? ''), textLines(after ?? ''))) }]
 }
 
-const shown = (line: string): string => toVisible(headOf(line, maxLineChars))
+/** In the order that is hashed: that of a file says nothing. */
+const fieldLines = (bundle: SkillBundle): readonly string[] =>
+  valueLines((JSON.parse(toSkillBundleText(bundle)) as SkillBundle).fields)
 
-/** Lines of one text that the other does not have, each as often as it has it more. */
-function linesWithout(text = '', other = ''): readonly string[] {
-  const left = new Map<string, number>()
-  for (const line of linesOf(other)) left.set(line, (left.get(line) ?? 0) + 1)
-  return linesOf(text).filter((line) => {
-    const count = left.get(line) ?? 0
-    left.set(line, count - 1)
-    return count <= 0
-  })
-}
-
-/** What ends the last line begins none. */
-const linesOf = (text: string): readonly string[] =>
-  text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r\n|\n/)
+const toCounted = ({ added, removed, moved, lines }: LineDiff) => ({
+  added: added.length,
+  removed: removed.length,
+  moved: moved.length,
+  lines,
+})

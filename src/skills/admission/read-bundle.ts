@@ -7,7 +7,7 @@ import {
   type SentSkill,
 } from '#contracts/skill-catalog.ts'
 import { maxPersonaTokens, type SkillDiagnostic } from '#contracts/skill.ts'
-import { hasHidden, hasHiddenInLine, toVisible } from '#contracts/visible-text.ts'
+import { firstHidden, hasHidden, hasHiddenInLine, toVisible } from '#contracts/visible-text.ts'
 import { readSkill } from '../read-skill.ts'
 import { textOf } from '../skill-fields.ts'
 import { entryFile } from '../skill-text.ts'
@@ -105,7 +105,7 @@ function checkText(path: string, text: string): void {
   const lines = text.replace(/^\ufeff/, '').split('\n')
   const at = lines.findIndex(hasHidden)
   if (at < 0) return
-  const found = Array.from(lines[at]!).find(hasHidden) ?? ''
+  const found = String.fromCodePoint(lines[at]!.codePointAt(firstHidden(lines[at]!, 'text')!)!)
   throw refusedSkill(
     `${path}:${at + 1}: has a character that nobody can see (${toVisible(found)}).`,
   )

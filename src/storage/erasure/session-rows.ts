@@ -1,4 +1,7 @@
+import type { ErasedPerson } from '#contracts/erasure.ts'
+import type { ScheduleKeeper } from '#contracts/schedule.ts'
 import type { Database } from '../database.ts'
+import { keeper } from '../schedules.ts'
 import { reached } from '../outage.ts'
 
 /** The sessions of a person, those that stand alone first: what is below one goes with it. */
@@ -25,3 +28,25 @@ export function createSessionRows(database: Database): SessionRows {
       )),
   }
 }
+
+/** Where something of a person is in what others have, page by page. */
+export const createOthersRows = (database: Database) => ({
+  /** Whose objects keep subscriptions. */
+  async subscribers(after: number, limit: number): Promise<readonly ScheduleKeeper[]> {
+    const sql = `SELECT DISTINCT ${keeper} FROM schedules WHERE event IS NOT NULL ORDER BY 1 LIMIT ?2 OFFSET ?1`
+    const statement = database.prepare(sql).bind(after, limit)
+    const { results } = await reached(() => statement.all<{ owner: ScheduleKeeper }>())
+    return results.map(({ owner }) => owner)
+  },
+  /** Sessions of others, of sub-agents too, in which an agent of the person works; once it is nameless, by the pseudonym. */
+  async strangeSessions(
+    { principal, pseudonym }: ErasedPerson,
+    after: number,
+    limit: number,
+  ): Promise<readonly { readonly id: string; readonly principal: string }[]> {
+    const sql = `SELECT id, principal FROM sessions WHERE agent IN (SELECT id FROM agents WHERE owner IN (?1, ?2))
+      AND principal <> ?1 ORDER BY id LIMIT ?4 OFFSET ?3`
+    const statement = database.prepare(sql).bind(principal, pseudonym, after, limit)
+    return (await reached(() => statement.all<{ id: string; principal: string }>())).results
+  },
+})

@@ -428,7 +428,7 @@ describe('isola chat, from a pipe', () => {
       ending(delta(0, 'a\u001b[2J'), said(1, 'a\u001b[2Jb\u009d'), finished(2)),
     ])
     const { stdout } = await isola(['chat'], { env, fetch, input: 'hi\n' })
-    expect(stdout).toBe('a[2Jb\n')
+    expect(stdout).toBe('a\\u{1b}[2Jb\\u{9d}\n')
   })
 
   it('tells the events as JSON lines with --json', async () => {

@@ -27,7 +27,7 @@ type Reply = (sent: Sent) => unknown
 const changes = {
   from: 'a'.repeat(64),
   requires: { added: ['tool:x__y'], removed: [] },
-  files: [{ path: 'SKILL.md', is: 'changed', added: 1, removed: 0, lines: ['+ Steal.'] }],
+  files: [{ path: 'SKILL.md', is: 'changed', added: 1, removed: 0, moved: 0, lines: ['+ Steal.'] }],
 }
 const added = (name: string, more: object = {}) => ({
   name,
@@ -171,15 +171,18 @@ describe('isola skill add', () => {
     expect(taken.text).toContain('from now on.\nIt requires more than the version before')
   })
 
-  it('says how many lines of another version it does not show', async () => {
+  it('shows another version whole, with the blanks in a line and what has moved', async () => {
     putSkill('weaving', 'weaving')
-    const files = [{ path: 'a.md', is: 'changed', added: 1, removed: 240, lines: ['+ Steal.'] }]
+    const gone = Array.from({ length: 240 }, (_unused, at) => `- Line  ${at}.`)
+    const lines = [...gone, '< Ask first.', '+ Steal.', '> Ask first.']
+    const files = [{ path: 'a.md', is: 'changed', added: 2, removed: 241, moved: 1, lines }]
     const reply: Reply = () => ({
       skills: [added('weaving', { changes: { ...changes, files } })],
       refused: [],
     })
     const { text } = await run('add', [folder], { reply })
-    expect(text).toContain('    + Steal.\n    … 240 lines more are not shown')
+    expect(text).toContain('1 lines new, 240 gone, 1 moved (< from here, > to here)')
+    expect(text).toContain(lines.map((line) => `    ${line}`).join('\n'))
   })
 
   it('refuses the second of two in a collection that have one name, and takes the first', async () => {

@@ -63,7 +63,7 @@ describe('isola skill, of what agents wrote', () => {
 
   it('T23: shows all of its text, of which no line passes for one of ours, and where it came from', async () => {
     const { stdout } = await server().run('draft', 'drf_1')
-    expect(stdout).toContain('| Step.\n|   requires nothing\n| [2Jdrf_1: good\n')
+    expect(stdout).toContain('| Step.\n|   requires nothing\n| \\u{1b}[2Jdrf_1: good\n')
     expect(stdout).toContain('A stranger can have had a say')
     expect(stdout).toContain('private to ann')
     expect(stdout).toMatch(/writer for ann with openai\/one, ses_1 run_1, had called kv__set/)

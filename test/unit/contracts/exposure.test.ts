@@ -52,7 +52,7 @@ describe('what MCP clients are offered', () => {
   it('says what a new choice adds and takes away', () => {
     const before = exposureSchema.parse({ tools: ['kv__*'] })
     const after = exposureSchema.parse({ agents: [], tools: ['kv__*'], prompts: ['notes'] })
-    expect(exposureDiff(before, after)).toEqual({
+    expect(exposureDiff(before, after)).toMatchObject({
       added: ['prompts of notes'],
       removed: ['agent orchestrator'],
     })

@@ -76,6 +76,15 @@ describe('I26: what a key may not use', () => {
   })
 })
 
+it('B14: a key with a list of agents erases nobody, and its principal least of all', async () => {
+  const { send } = appOf({ agents: ['orchestrator'] })
+  const asked = await send('/api/erasure', { json: { confirm: 'alice' } })
+  expect([asked.status, await asked.text()]).toEqual([
+    403,
+    expect.stringContaining('may talk to orchestrator alone, and erases nobody'),
+  ])
+})
+
 describe('what a key may use', () => {
   it('is a model however it is written', async () => {
     const { send } = appOf({ models: ['gpt-test'] })

@@ -1,9 +1,10 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '#contracts/json.ts'
 import { unlimited, zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import type { CallState, TurnScope } from '../../../src/kernel/call.ts'
+import { argsHashOf, type CallState, type TurnScope } from '../../../src/kernel/call.ts'
 import { createDeadlines } from '../../../src/kernel/deadlines.ts'
 import { gates } from '../../../src/kernel/gates.ts'
 import { createLedger } from '../../../src/leases/ledger.ts'
@@ -198,6 +199,42 @@ describe('the gate pipeline', () => {
     const { scope, call } = setUp({ parts: { validator: { validate } } })
     await passGates(call, scope)
     expect(call.result).toMatchObject({ error: { code: 'tool_invalid_input', message } })
+  })
+
+  it.each<[string, string, string]>([
+    ['a whole number beyond 2^53', '{"id":9007199254740993}', 'id'],
+    ['one below it', '{"id":-9007199254740993}', 'id'],
+    ['one in a list', '{"ids":[1,12345678901234567890]}', 'ids[1]'],
+    ['one further below', '{"a":{"b":[{"c":18446744073709551615}]}}', 'a.b[0].c'],
+    ['one beyond all numbers', '{"amount":1e400}', 'amount'],
+  ])('B14: refuses %s by name, since another one would be run', async (_what, json, place) => {
+    const input = JSON.parse(json) as JsonObject
+    const { scope, call, ran } = setUp()
+    const given = { ...call, input }
+    await passGates(given, scope)
+    expect(ran).toEqual([])
+    expect(given).toMatchObject({ result: { error: { code: 'tool_invalid_input' } } })
+    expect(JSON.stringify(given)).toContain(place)
+  })
+
+  it.each(['{"id":9007199254740991}', '{"a":0.1}', '{"a":-2.5e-3}', '{"id":"9007199254740993"}'])(
+    'B14: takes %s',
+    async (json) => {
+      const { scope, call, ran } = setUp()
+      await passGates({ ...call, input: JSON.parse(json) as JsonObject }, scope)
+      expect(ran).toEqual([JSON.parse(json)])
+    },
+  )
+
+  it.each([
+    ['{"a":1,"b":2}', '{"b":2,"a":1}'],
+    ['{"a":{"x":[{"p":1,"q":2}],"y":0}}', '{"a":{"y":0,"x":[{"q":2,"p":1}]}}'],
+    ['{"to":"ann","__proto__":1}', '{"__proto__":1,"to":"ann"}'],
+  ])('B14: %s and %s have one hash of arguments', (one, other) => {
+    const { scope } = setUp()
+    const hashOf = (json: string) => argsHashOf(JSON.parse(json) as JsonObject, scope)
+    expect(hashOf(one)).toBe(hashOf(other))
+    expect(hashOf('{"a":[1,2]}')).not.toBe(hashOf('{"a":[2,1]}'))
   })
 
   it('I18: checks schema and policy again when a hook changed the input', async () => {

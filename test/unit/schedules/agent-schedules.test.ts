@@ -70,6 +70,32 @@ describe('the schedule in the text of an agent', () => {
     ])
   })
 
+  it.each<[string, object]>([
+    ['times that are over', { when: { at: [0] }, task: 'Look.' }],
+    ['a day that never comes', { when: { cron: '0 0 30 2 *', timeZone: 'UTC' }, task: 'Look.' }],
+  ])(
+    'A23: is refused before its agent is made, with %s, and nothing of it is kept',
+    async (_what, never) => {
+      const { agents, list, told } = open()
+      const made = { ...agent, schedule: never } as ScheduledAgent
+      await expect(agents.check(made, by)).rejects.toMatchObject({
+        code: 'request_invalid',
+        message: 'when: it is never due from now on.',
+      })
+      await agents.check(agent, by)
+      expect([await list(), told]).toEqual([[], []])
+    },
+  )
+
+  it('A23: one that is there is looked at as a change, and stays', async () => {
+    const { agents, list } = open()
+    await agents.sync(agent, by)
+    const never = { ...agent, schedule: { when: { at: [0] }, task: 'Look.' } } as ScheduledAgent
+    await expect(agents.check(never, by)).rejects.toThrow('never due')
+    await agents.check(agent, by)
+    expect(await list()).toMatchObject([{ nextMs: 1_800_000 }])
+  })
+
   it('M9: is made the day after, where its making was cut off, and one that cannot be made keeps none from it', async () => {
     const { agents, list, lag, faults, behind } = open()
     const { asker: author, ...rest } = agent

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { JsonObject } from '../../json.ts'
 import { mcpServerSchema } from '../../mcp.ts'
 import type { Permit } from '../../permit.ts'
+import { refuseHidden } from '../../visible-text.ts'
 
 const flag = z.boolean().optional()
 const inQuery = z.stringbool().optional()
@@ -34,7 +35,7 @@ export const grantPluginRequest = z.strictObject({
 export const acceptPluginRequest = z.strictObject({ hash })
 /** `POST …/plugins/:plugin/enable`. */
 export const enablePluginRequest = z.strictObject({
-  config: jsonObject.optional(),
+  config: jsonObject.superRefine(refuseHidden('text')).optional(),
   hash: hash.optional(),
 })
 /** `DELETE …/plugins/:plugin`. */

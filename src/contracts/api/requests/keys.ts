@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { roles } from '../../keys.ts'
+import { refuseHidden } from '../../visible-text.ts'
 import { listLimit, personaName, principalName } from './lists.ts'
 
 const maxDurationMs = 10 * 365 * 86_400_000
@@ -8,6 +9,7 @@ const names = z
   .array(z.string().min(1).max(200))
   .min(1, 'must name one at least; leave it out for all')
   .max(200)
+  .superRefine(refuseHidden('line'))
 const dailyTokens = z.int().min(0).max(1e15)
 const dailyCostUsd = z.number().min(0).max(1_000_000)
 const end = {

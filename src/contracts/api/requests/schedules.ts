@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { cronProblem } from '../../cron.ts'
 import type { JsonObject } from '../../json.ts'
+import { refuseHidden } from '../../visible-text.ts'
 import { runLimits } from './limits.ts'
 import { digits, listLimit, wantedName } from './lists.ts'
 
@@ -70,11 +71,9 @@ const input = z.custom<JsonObject>(
   'must be an object',
 )
 const tool = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the name of a tool')
-const name = z
-  .string()
-  .min(1)
-  .max(100)
-  .regex(/^\P{Cc}*$/u, 'must be one line')
+const name = z.string().min(1).max(100).superRefine(refuseHidden('line'))
+/** What a model is asked later, and a person who approves an agent reads before. */
+export const laterTask = z.string().min(1).max(20_000).superRefine(refuseHidden('text'))
 
 const webhook = z
   .string()
@@ -118,7 +117,7 @@ const notAfterMinutes = z
 export const scheduleRequest = z.strictObject({
   name: name.optional().describe('What it is called; the beginning of its task if absent.'),
   when: when.optional().describe('Needed, but of a plugin’s, which has its own.'),
-  task: z.string().min(1).max(20_000).optional().describe('What an agent is asked each time.'),
+  task: laterTask.optional().describe('What an agent is asked each time.'),
   agent: z.string().min(1).max(200).optional().describe('`orchestrator` if absent.'),
   model: z.string().min(1).max(200).optional(),
   tool: tool.optional().describe('Instead of a task: one call, without a model.'),
@@ -190,7 +189,9 @@ export const historyQuery = z.strictObject({
 })
 
 /** `POST /api/schedules/:id/pause`. */
-export const pauseRequest = z.strictObject({ reason: z.string().min(1).max(500).optional() })
+export const pauseRequest = z.strictObject({
+  reason: z.string().min(1).max(500).superRefine(refuseHidden('text')).optional(),
+})
 
 /** `GET /api/notices`. */
 export const noticesQuery = z.strictObject({ limit: listLimit.optional() })

@@ -3,10 +3,16 @@ import { confidentiality, integrity, sink } from '../../label.ts'
 import { exposureSchema } from '../../exposure.ts'
 import { elsewhere, maxOpenHosts, openHosts } from '../../network-rule.ts'
 import { toolPolicySchema } from '../../tool-policy.ts'
+import { refuseHidden } from '../../visible-text.ts'
 import { principalName } from './lists.ts'
 
+const dryRun = z.boolean().optional().describe('Nothing is changed: what would be different.')
+
 /** `POST /api/operator/policy`: the whole policy. */
-export const setPolicyRequest = z.strictObject({ policy: toolPolicySchema })
+export const setPolicyRequest = z.strictObject({
+  policy: toolPolicySchema.superRefine(refuseHidden('line')),
+  dryRun,
+})
 
 /** A stranger's and private if it is not said otherwise, as everything is that nobody labelled. */
 const testSource = z.strictObject({
@@ -38,7 +44,10 @@ export const testPolicyRequest = z.strictObject({
 })
 
 /** `POST /api/operator/exposed`: the whole choice. */
-export const setExposedRequest = z.strictObject({ exposed: exposureSchema })
+export const setExposedRequest = z.strictObject({
+  exposed: exposureSchema.superRefine(refuseHidden('line')),
+  dryRun,
+})
 
 /** `POST /api/operator/http`. */
 export const changeNetworkRequest = z.strictObject({

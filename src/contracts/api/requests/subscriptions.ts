@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { eventPattern, eventPatternProblem, maxTtlMs } from '../../event-bus.ts'
 import { refuseDeaf } from '../../manifest-events.ts'
-import { scheduleRequest } from './schedules.ts'
+import { refuseHidden } from '../../visible-text.ts'
+import { laterTask, scheduleRequest } from './schedules.ts'
 import { runLimits } from './limits.ts'
 import { digits, listLimit } from './lists.ts'
 
@@ -17,6 +18,7 @@ export const subscriptionRequest = z
     where: z
       .record(z.string().min(1).max(64), z.union([z.string().max(200), z.number(), z.boolean()]))
       .refine((where) => Object.keys(where).length <= 8, 'must have at most 8 fields')
+      .superRefine(refuseHidden('line'))
       .optional()
       .describe('Fields of the payload that must be equal to these.'),
     of: z
@@ -25,10 +27,16 @@ export const subscriptionRequest = z
       .describe(
         'Whose sessions, beside public events: `own` if absent; `everybody` for operators.',
       ),
-    task: z.string().min(1).max(20_000).describe('What an agent is asked, beside the event.'),
+    task: laterTask.describe('What an agent is asked, beside the event.'),
     agent,
     model,
-    session: z.string().min(1).max(200).optional().describe('A named session for all runs.'),
+    session: z
+      .string()
+      .min(1)
+      .max(200)
+      .superRefine(refuseHidden('line'))
+      .optional()
+      .describe('A named session for all runs.'),
     name: name.describe('What it is called.'),
     ttlMinutes: z
       .int()

@@ -73,8 +73,14 @@ function setUp(withheld: readonly string[] = []) {
     principal,
     role: 'user' as const,
   }))
-  const deps = { store, clock, sha256, isTaken: async (id: string) => id === 'kv' }
-  const { runnable, forget } = createRunnable({ store, clock, people: people.slice(0, 2) })
+  const fullNameOf = (model: string) => `openai/${model}`
+  const deps = { store, clock, sha256, fullNameOf, isTaken: async (id: string) => id === 'kv' }
+  const { runnable, forget } = createRunnable({
+    store,
+    clock,
+    people: people.slice(0, 2),
+    fullNameOf,
+  })
   const prepare = async () => ({ withheld, unknown: [] })
   return {
     runnable,
@@ -208,7 +214,7 @@ describe('I8: an agent', () => {
   it('needs nothing as long as it says nothing, and is compared line by line', () => {
     expect(needsOf(definitionOf())).toEqual([])
     const other = definitionOf({ agent: { instructions: 'You write.\nShortly.' } })
-    expect(definitionDiff(definitionOf(), other)).toEqual({
+    expect(definitionDiff(definitionOf(), other)).toMatchObject({
       added: ['agent.instructions: Shortly.'],
       removed: [],
     })

@@ -43,9 +43,11 @@ function setUp() {
   const store = createAgentStore(watched)
   const clock = createManualClock()
   const people = ['anna', 'ben', 'carl'].map((principal) => ({ principal, role: 'user' as const }))
-  const { forget, ...known } = createRunnable({ store, clock, people })
+  const fullNameOf = (model: string) => `openai/${model}`
+  const { forget, ...known } = createRunnable({ store, clock, people, fullNameOf })
   const prepare = async () => ({ withheld: [], unknown: [] })
-  const deps = { store, clock, sha256, people, prepare, forget, isTaken: async () => false }
+  const about = { store, clock, sha256, people, prepare, forget, fullNameOf }
+  const deps = { ...about, isTaken: async () => false }
   const administration = createAgentAdministration(deps)
   /** Anna's, which ben may edit and carl may run. */
   const shared = async (more: object = {}) => {

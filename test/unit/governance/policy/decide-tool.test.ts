@@ -130,7 +130,7 @@ describe('the policy of tools', () => {
 
   it('says what a change adds and what it takes away', () => {
     const after = policyOf({ deny: ['kv__*'], destructive: 'deny', code_mode: ['helper'] })
-    expect(policyDiff(defaultToolPolicy, after)).toEqual({
+    expect(policyDiff(defaultToolPolicy, after)).toMatchObject({
       added: ['deny kv__*', 'destructive tools: deny', 'code mode for helper'],
       removed: ['destructive tools: ask'],
     })

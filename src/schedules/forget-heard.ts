@@ -1,0 +1,36 @@
+import type { ForgottenSlot, HeardOfPerson } from '#contracts/schedule-object.ts'
+import type { Schedule, Slot } from '#contracts/schedule.ts'
+import { textsIn } from '#contracts/visible-text.ts'
+import type { ScheduleRows } from './rows.ts'
+import type { Verbs } from './verbs.ts'
+
+/**
+ * What subscriptions of others heard of a person who is erased: first where it went is asked, so that it goes there,
+ * and then it is taken away here. What was begun by an event of what it began is part of the same.
+ */
+export const createForgetVerbs = (rows: ScheduleRows): Pick<Verbs, 'heardOf' | 'forgetHeard'> => ({
+  heardOf: ({ principal, limit }) =>
+    rows.causedBy(principal, limit).map((slot) => toHeard(slot, rows.schedule(slot.schedule))),
+  forgetHeard({ slots }) {
+    return { forgotten: slots.reduce((sum, slot) => sum + rows.forgetSlot(slot), 0) }
+  },
+})
+
+function toHeard(slot: Slot, schedule: Schedule | undefined): HeardOfPerson {
+  const { slotMs, session, cause, text = '', checked = '' } = slot
+  const spec = slot.spec ?? schedule?.spec
+  const isShared = spec?.session !== undefined || spec?.heartbeat === true
+  const { payload = {} } = cause ?? {}
+  const deliver = spec?.deliver
+  const place: ForgottenSlot = { schedule: slot.schedule, slotMs }
+  return {
+    slot: place,
+    // One without its schedule is of nobody who could be asked; such rows are not left, since they go with it.
+    asker: schedule?.asker.principal ?? '',
+    texts: [JSON.stringify(payload), ...textsIn(payload), text, checked].filter(
+      (one) => one.trim() !== '',
+    ),
+    ...(session !== undefined && { session, isShared }),
+    ...(deliver?.to === 'session' && { deliveredTo: deliver.session }),
+  }
+}
