@@ -137,6 +137,11 @@ export interface ModelCallOptions {
    * Called whenever a request is on its way; the caller's row is written after it (docs/design.md section 4, step 4).
    */
   readonly onSent: () => void
+  /**
+   * Called before a request fails that certainly did not reach the provider: no connection, or a break before the
+   * request's end. It costs nothing.
+   */
+  readonly onUnsent?: () => void
   /** Called when a request was accepted: from here on a failure is booked as a call, whatever its code. */
   readonly onBegun: () => void
   /**

@@ -55,6 +55,10 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
     sent() {
       if (open) open.isSent = true
     },
+    /** It did not reach the provider after all. */
+    unsent() {
+      if (open) open.isSent = false
+    },
     begun() {
       if (open) open.hasBegun = true
     },

@@ -56,6 +56,7 @@ export function createGenerate(options: GenerateOptions) {
           attempts.sent()
           options.onSent()
         },
+        onUnsent: () => attempts.unsent(),
         onBegun: () => attempts.begun(),
         mayRetry(failure, next) {
           attempts.fail(failure)

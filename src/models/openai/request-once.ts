@@ -34,8 +34,14 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
   const { onDelta, onSent, onBegun } = call
   const headers = call.headers?.() ?? {}
   const maxBytes = call.isUnwatched ? maxBodyBytes : maxReplyBytes
-  const sending = { body, headers, signal, maxBytes, onSent, onBegun }
-  const answer = await unlessStopped(client(sending))
+  let isTaken = () => false
+  const watchBody = (ask: () => boolean) => void (isTaken = ask)
+  const sending = { body, headers, signal, maxBytes, watchBody, onSent, onBegun }
+  const answer = await unlessStopped(client(sending)).catch((error: unknown) => {
+    // No status came, and no server has the whole request: it cannot be billed.
+    if (!isTaken() && !(error instanceof APIError && error.status !== undefined)) call.onUnsent?.()
+    throw error
+  })
   const assembly = createReplyAssembly()
   if (call.isUnwatched) {
     const text = await unlessStopped(answer.text())
