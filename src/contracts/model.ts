@@ -235,6 +235,11 @@ export interface ModelProvider {
    */
   readonly select: (model: string | undefined, request?: ModelRequest) => ModelSelection
   readonly estimate: (request: ModelRequest) => ModelEstimate
+  /**
+   * The request with an output cap that so many tokens, and its own cost ceiling, can pay; no less than 256.
+   * Absent: caps stay as they are.
+   */
+  readonly fit?: (request: ModelRequest, maxTokens: number) => ModelRequest
   /** How much the model takes that would answer, however long the request is; `undefined` if none would. */
   readonly contextOf?: (request: ModelRequest) => ContextModel | undefined
   readonly generate: (request: ModelRequest, options: ModelCallOptions) => Promise<ModelReply>

@@ -149,6 +149,7 @@ function addCors(app: HttpApp): void {
     'x-isola-trace',
     'retry-after',
     'idempotent-replayed',
+    'x-should-retry',
     'www-authenticate',
   ]
   const exposed = exposeHeaders.join(',')

@@ -41,6 +41,7 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
 
   let hasSpoken = false
   let isComplete = false
+  let fault: Error | undefined
 
   const begin = (text: string): string => {
     const between = hasSpoken ? betweenTurns : ''
@@ -56,7 +57,7 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
   }
 
   const finish = (result: AgentResult): string => {
-    const fault = faultOf(result)
+    fault = faultOf(result)
     if (fault) return fail(fault, run)
     isComplete = true
     const note = noteOf(result)
@@ -105,6 +106,7 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
       return text
     },
     isComplete: () => isComplete,
+    fault: () => (hasSpoken ? undefined : fault),
     close: () => (isComplete ? '' : fail(brokenOff())),
     fail: (error) => fail(error),
   }

@@ -10,6 +10,7 @@ import { sharedIn } from '#contracts/shared-parts.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceHeaders } from '#contracts/trace.ts'
+import { toTurnSaid } from '#contracts/turn-said.ts'
 import { saidAtBeginning } from '../storage/begun-with.ts'
 import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type BegunChild, type ChildNames, type Children } from '../storage/children.ts'
@@ -126,10 +127,14 @@ export async function executeRun(
           turnNanoUsd: bill().turnNanoUsd(),
           ownerOf: options.ownerOf,
         })
-        const { message } = pause.reached
-        return mayRaise
-          ? { message, pause }
-          : { message: `${message}${adviceFor(submission, pause.reached)}${whyRefused(row())}` }
+        const { message, of } = pause.reached
+        if (mayRaise) return { message, pause }
+        const isUsedUp =
+          of === 'day' && !lineage && turns.every((turn) => toTurnSaid(turn).text === '')
+        return {
+          message: `${message}${adviceFor(submission, pause.reached)}${whyRefused(row())}`,
+          ...(isUsedUp && { code: 'request_insufficient_quota' }),
+        }
       },
       review: (turns) =>
         review(bill().billed(turns), { limits, rounds: spec.maxRepeats, row: row() }),
