@@ -87,6 +87,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     deliver(...given: Given<'deliver'>) {
       return this.#answer(() => this.#session.arrivals.deliver(...given))
     }
+    confirm(...given: Given<'confirm'>) {
+      return this.#answer(() => this.#session.arrivals.confirm(...given))
+    }
     cancelCall(...given: Given<'cancelCall'>) {
       return this.#session.plain(() => this.#session.arrivals.cancelCall(...given))
     }
