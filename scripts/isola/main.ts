@@ -82,6 +82,12 @@ interface Parsed {
   readonly io: Io
 }
 
+/** What an answer says is odd about what was made. */
+function warningsIn(value: unknown): readonly string[] {
+  const { warnings } = (value ?? {}) as { readonly warnings?: unknown }
+  return Array.isArray(warnings) ? warnings.map(String) : []
+}
+
 async function runCommand(command: Verb, { values, args, io }: Parsed): Promise<number> {
   const isJson = values['json'] === true
   let connection: Client | undefined
@@ -96,6 +102,7 @@ async function runCommand(command: Verb, { values, args, io }: Parsed): Promise<
     print: (value, text) => {
       const json = JSON.stringify(value, null, 2)
       io.stdout.write(`${isJson ? json : shown(text ?? json)}\n`)
+      for (const warning of warningsIn(value)) io.stderr.write(`Warning: ${shown(warning)}\n`)
     },
   }
   // What a verb declares is what was parsed, and its usage line was counted.

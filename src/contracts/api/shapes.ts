@@ -25,3 +25,9 @@ export const apiError = z
     }),
   })
   .meta({ id: 'Error' })
+
+/** What is odd about what was made, in words for a person; absent if nothing is. */
+export const warnings = z
+  .array(text)
+  .optional()
+  .describe('A limit that is under one model call, and what follows from that.')

@@ -7,6 +7,7 @@ import {
   rollBackAgentRequest,
 } from '#contracts/api/requests/agents.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
+import type { AgentDefinition } from '#contracts/agent-definition.ts'
 import { definitionDiff } from '#contracts/agent-diff.ts'
 import { toScheduled } from '#contracts/agent-schedules.ts'
 import { IsolaError } from '#contracts/errors.ts'
@@ -20,6 +21,7 @@ import type {
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
+import { warningsOf } from '../small-limits.ts'
 import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
 import { askerOf as scheduleAsker, changer } from '../schedules/own.ts'
@@ -117,7 +119,7 @@ async function applyAgent(deps: HttpDeps, context: HttpContext): Promise<Respons
   checkAgentModel(deps, context, definition.agent.model)
   const made = await deps.storedAgents.apply(definition, askerOf(deps, context), { isDryRun })
   if (!isDryRun) await syncSchedule(deps, context, made.agent)
-  return applied(made, { isDryRun })
+  return applied(made, { isDryRun, ...smallLimits(deps, definition) })
 }
 
 /** What it was with what it lacks; it is not in force before an operator has looked at it. */
@@ -133,12 +135,24 @@ async function promoteAgent(deps: HttpDeps, context: HttpContext): Promise<Respo
   const by = askerOf(deps, context)
   const made = await deps.storedAgents.apply(definition, by, { isDryRun, from: session })
   if (!isDryRun) await syncSchedule(deps, context, made.agent)
-  return applied(made, { isDryRun })
+  return applied(made, { isDryRun, ...smallLimits(deps, definition) })
 }
 
-function applied(made: AppliedAgent, { isDryRun }: { readonly isDryRun: boolean }): Response {
+const smallLimits = (deps: HttpDeps, { agent: { limits } }: AgentDefinition) =>
+  warningsOf(deps, {
+    tokens: {
+      field: 'agent.limits.max_tokens_per_invocation',
+      limit: limits?.max_tokens_per_invocation,
+    },
+    costUsd: { field: 'agent.limits.max_cost_usd', limit: limits?.max_cost_usd },
+  })
+
+function applied(
+  made: AppliedAgent,
+  { isDryRun, ...warned }: { readonly isDryRun: boolean; readonly warnings?: readonly string[] },
+): Response {
   const { agent, version, isNew } = made
-  const shown = { ...toListing(agent), isNew, applied: toVersion(version, agent) }
+  const shown = { ...toListing(agent), isNew, applied: toVersion(version, agent), ...warned }
   if (isDryRun || !isNew) return jsonResponse(shown)
   const headers = { location: `/api/agents/${agent.id}` }
   return jsonResponse(shown, { status: 201, headers })

@@ -30,9 +30,10 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
   const { head, place, includeUsage } = options
   const { run, turn: after } = place
   const fold = createFold(place)
-  const shared =
+  const sharedBy = (model: string) =>
     `"id":${JSON.stringify(head.id)},"object":"chat.completion.chunk",` +
-    `"created":${head.created},"model":${JSON.stringify(head.model)}`
+    `"created":${head.created},"model":${JSON.stringify(model)}`
+  let shared = sharedBy(head.model)
   const noUsage = includeUsage ? ',"usage":null' : ''
   const chunk = (delta: string, finishReason: string) =>
     `data: {${shared},"choices":[{"index":0,"delta":${delta},"finish_reason":${finishReason}}]${noUsage}}\n\n`
@@ -67,6 +68,8 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
     )
   }
   const last = (finishReason: string, tokens: TokenCount): string => {
+    // Who answered is on the record once it has: the last chunks say so.
+    shared = sharedBy(fold.insteadOf(head.model) ?? head.model)
     const usage = includeUsage
       ? `data: {${shared},"choices":[],"usage":${JSON.stringify(toUsage(tokens))}}\n\n`
       : ''

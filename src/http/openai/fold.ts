@@ -42,6 +42,8 @@ export interface Fold {
   readonly apply: (item: StreamItem) => readonly Change[]
   /** What the response's own model calls took, and what its sub-agents took. */
   readonly tokens: () => TokenCount
+  /** `<provider>/<model>` of the one that answered last in the place of the model that was asked for. */
+  readonly insteadOf: (asked: string) => string | undefined
 }
 
 /** What a run came to that waits as a whole. */
@@ -94,6 +96,7 @@ export function createFold({
   const said = new Map<number, string>()
   const finished = new Set<number>()
   const calls = new Map<string, ClientCall>()
+  const instead = new Map<string, string>()
   let inputTokens = 0
   let outputTokens = 0
   let isOver = false
@@ -157,6 +160,11 @@ export function createFold({
         const turn = turnOf(event.data)
         return turn > after ? [...close(turn - 1), ...finish(turn, text)] : []
       }
+      case 'model_substituted': {
+        const { asked, provider, model } = event.data
+        instead.set(asked, `${provider}/${model}`)
+        return []
+      }
       case 'model_called':
         if (turnOf(event.data) > after) count(event.data)
         return []
@@ -192,6 +200,7 @@ export function createFold({
   }
   return {
     tokens: () => ({ inputTokens, outputTokens }),
+    insteadOf: (asked) => instead.get(asked),
     apply(item) {
       if (isOver || item.run !== run) return []
       if (!isPiece(item)) return see(item)

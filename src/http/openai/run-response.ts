@@ -13,13 +13,14 @@ import type { Work } from './work.ts'
 export interface ReadResponse {
   readonly changes: readonly Change[]
   readonly tokens: TokenCount
+  readonly insteadOf: ReturnType<typeof createFold>['insteadOf']
 }
 
 /** What one response holds, out of its run's log. */
 export function foldResponse(log: readonly StreamItem[], place: PlaceInSession): ReadResponse {
   const fold = createFold(place)
   const changes = log.flatMap(fold.apply)
-  return { changes, tokens: fold.tokens() }
+  return { changes, tokens: fold.tokens(), insteadOf: fold.insteadOf }
 }
 
 /** A submission whose run is read as it goes. */

@@ -44,13 +44,17 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
     }
   }
 
-  const isKnown = ({ provider, model }: Target): boolean =>
-    registry.known().some((one) => one.provider === provider && one.model === model)
+  /** Listed by somebody, or asked for with its provider: a bare name may be that of an agent which is not there. */
+  const isKnownIn =
+    ({ model: asked = '' }: ModelRequest) =>
+    ({ provider, model }: Target): boolean =>
+      asked.startsWith(`${provider}/`) ||
+      registry.known().some((one) => one.provider === provider && one.model === model)
 
   function choose(request: ModelRequest, { targets, isNamed }: PriorityList): CandidateOrder {
     const choice = orderCandidates({
       isNamed,
-      isKnown,
+      isKnown: isKnownIn(request),
       candidates: targets.map((target, index) => toCandidate(request, target, index)),
       needs: needsOf(request, tokens.ofRequest(request)),
       score,
@@ -82,7 +86,7 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
       if (targets.length === 1) return targets
       const candidates = targets.map((target, index) => toCandidate(short, target, index))
       const { isCooling } = health
-      return orderCandidates({ candidates, needs, score, isCooling, isNamed, isKnown }).candidates
+      return orderCandidates({ candidates, needs, score, isCooling, isNamed }).candidates
     } catch (error) {
       // Whoever asks it is told why.
       if (errorCode(error)) return []

@@ -36,7 +36,12 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
   /** What its run waits for, if nothing came after that: a limit that somebody may raise. */
   let limit: Extract<Change, { readonly type: 'limit' }> | undefined
 
-  const resource = () => toResource(head, { ...body, output: output.items })
+  const resource = () => {
+    const asked = String(head.echo['model'] ?? '')
+    const model = fold.insteadOf(asked)
+    const echo = model === undefined ? head.echo : { ...head.echo, model }
+    return toResource({ ...head, echo }, { ...body, output: output.items })
+  }
 
   const end = (last: ResponseEnd): string => {
     body = last.body
