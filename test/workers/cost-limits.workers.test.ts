@@ -68,10 +68,11 @@ it.each([
   ['responses, streamed', '/v1/responses', { input: 'Hi', stream: true }],
 ])(
   'C2: a name that is no agent and no listed model is 404 with a cost limit, not answered by the orchestrator: %s',
-  async (_name, path, body) => {
+  async (name, path, body) => {
     const { requests } = withModel(() => ({ text: 'hi' }))
+    const principal = `careful-${name.replace(/\W+/g, '-')}`
     const { key } = await callJson('/api/operator/keys', {
-      json: { principal: 'careful', role: 'user', limits: { dailyCostUsd: 100 } },
+      json: { principal, role: 'user', limits: { dailyCostUsd: 100 } },
     })
     const headers = { authorization: `Bearer ${key}` }
     const response = await call(path, { json: { model: 'no-such-agent', ...body }, headers })
