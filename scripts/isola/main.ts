@@ -98,11 +98,14 @@ async function runCommand(command: Verb, { values, args, io }: Parsed): Promise<
     values,
     isJson,
     connect,
-    request: (route, ...given) => connect().request(route, ...given),
+    async request(route, ...given) {
+      const answer = await connect().request(route, ...given)
+      for (const warning of warningsIn(answer)) io.stderr.write(`Warning: ${shown(warning)}\n`)
+      return answer
+    },
     print: (value, text) => {
       const json = JSON.stringify(value, null, 2)
       io.stdout.write(`${isJson ? json : shown(text ?? json)}\n`)
-      for (const warning of warningsIn(value)) io.stderr.write(`Warning: ${shown(warning)}\n`)
     },
   }
   // What a verb declares is what was parsed, and its usage line was counted.

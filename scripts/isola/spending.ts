@@ -102,10 +102,12 @@ async function day({ values, request, print }: Context<Values>) {
     row('limit', limits),
   ]
   const head = `${principal}, ${date} (UTC), ${openRuns} open run${openRuns === 1 ? '' : 's'}`
+  const isOpen = limits.tokens === null && limits.costUsd === null
+  const more = isOpen ? '\nWho spent it on what: isola usage show --by principal' : ''
   const hint = unconfirmed
     ? '\nUnconfirmed: failed requests that may have reached a provider. isola usage unconfirmed lists them.'
     : ''
-  print(answer, `${head}\n${table([['', 'tokens', 'cost'], ...rows])}${hint}`)
+  print(answer, `${head}\n${table([['', 'tokens', 'cost'], ...rows])}${more}${hint}`)
 }
 
 function show(context: Context<Values>) {

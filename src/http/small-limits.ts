@@ -1,7 +1,7 @@
 import type { HttpDeps } from './deps.ts'
 
-/** What a first model call of an agent takes at most: instructions and tools as they ship, and a whole answer. */
-const usualCall = { inputTokens: 1_800, outputTokens: 4_096 }
+/** What a first model call of an agent takes: instructions and tools as they ship, and an answer of some length. */
+const usualCall = { inputTokens: 1_800, outputTokens: 2_048 }
 /** The least with which one is made at all. */
 const leastCall = { inputTokens: 1_800, outputTokens: 256 }
 
@@ -34,7 +34,7 @@ function smallIn(
 ): readonly string[] {
   const { field = '', limit } = given ?? {}
   if (limit === null || limit === undefined || limit >= usual) return []
-  const about = `${field}: ${textOf(limit)} is under one model call, which may take about ${textOf(usual)} with a whole answer.`
+  const about = `${field}: ${textOf(limit)} is under one model call, which may take about ${textOf(usual)} with an answer of 2,048.`
   return [
     limit < least
       ? `${about} Under about ${textOf(least)} nothing is answered.`

@@ -62,7 +62,9 @@ export const betweenTurns = '\n\n'
 
 /** What a client reads as the result. A run that was stopped before it said anything says why. */
 export function contentOf({ state, result, error }: AgentResult): string {
-  if (state !== 'stopped' || result !== '') return result
+  // A day that is used up is an error of its own, and no answer.
+  const isUsedUp = error?.code === 'request_insufficient_quota'
+  if (state !== 'stopped' || result !== '' || isUsedUp) return result
   return `(Stopped before an answer: ${error?.message ?? 'a limit was reached'} ${error?.code ?? ''})`
 }
 

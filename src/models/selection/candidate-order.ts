@@ -49,9 +49,7 @@ export function orderCandidates(options: OrderOptions): CandidateOrder {
     throw isKnown(named) ? priceUnknown([named]) : noSuchModel(named)
   if (priced.length === 0) throw priceUnknown(able)
   const affordable = priced.filter((candidate) => isAffordable(candidate, needs))
-  // What a named one may cost too much, its output cap is lowered by; no other answers for it.
-  const isFitting = affordable.length > 0 && (!named || affordable.includes(named))
-  const fitting = isFitting ? affordable : priced
+  const fitting = affordable.length > 0 ? affordable : priced
   const warm = fitting.filter((candidate) => !isCooling(candidate))
   const ready = warm.length > 0 ? warm : fitting
   for (const candidate of able) {
