@@ -56,7 +56,12 @@ export const usageQuery = z.strictObject({
 })
 
 /** `GET /api/usage`: the caller's own. */
-export const ownUsageQuery = usageQuery.omit({ principal: true }).partial({ by: true })
+export const ownUsageQuery = z.strictObject({
+  by: usageQuery.shape.by.optional(),
+  since: moment.optional(),
+  until: moment.optional(),
+  limit: listLimit.optional(),
+})
 
 /** `GET /api/operator/unconfirmed`. */
 export const unconfirmedQuery = z.strictObject({
