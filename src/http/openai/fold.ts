@@ -88,17 +88,29 @@ const isPiece = (item: StreamItem): item is MessageDelta => item.type === 'messa
  * is over. Our own tools are left out. Nothing is said twice, whatever comes twice; what a result says and no message
  * said before it is the rest of the message that is open, or one of its own.
  */
-export function createFold({
-  run,
-  turn: after,
-}: {
+export function createFold(place: FoldPlace): Fold {
+  const fold = foldMessages(place)
+  const instead = new Map<string, string>()
+  return {
+    ...fold,
+    insteadOf: (asked) => instead.get(asked),
+    apply(item) {
+      if (item.type === 'model_substituted' && item.run === place.run)
+        instead.set(item.data.asked, `${item.data.provider}/${item.data.model}`)
+      return fold.apply(item)
+    },
+  }
+}
+
+interface FoldPlace {
   readonly run: string
   readonly turn: number
-}): Fold {
+}
+
+function foldMessages({ run, turn: after }: FoldPlace): Omit<Fold, 'insteadOf'> {
   const said = new Map<number, string>()
   const finished = new Set<number>()
   const calls = new Map<string, ClientCall>()
-  const instead = new Map<string, string>()
   let inputTokens = 0
   let outputTokens = 0
   let isOver = false
@@ -162,11 +174,6 @@ export function createFold({
         const turn = turnOf(event.data)
         return turn > after ? [...close(turn - 1), ...finish(turn, text)] : []
       }
-      case 'model_substituted': {
-        const { asked, provider, model } = event.data
-        instead.set(asked, `${provider}/${model}`)
-        return []
-      }
       case 'model_called':
         if (turnOf(event.data) > after) count(event.data)
         return []
@@ -202,7 +209,6 @@ export function createFold({
   }
   return {
     tokens: () => ({ inputTokens, outputTokens }),
-    insteadOf: (asked) => instead.get(asked),
     apply(item) {
       if (isOver || item.run !== run) return []
       if (!isPiece(item)) return see(item)
