@@ -82,6 +82,12 @@ interface Parsed {
   readonly io: Io
 }
 
+/** What an answer says is odd about what was made. */
+function warningsIn(value: unknown): readonly string[] {
+  const { warnings } = (value ?? {}) as { readonly warnings?: unknown }
+  return Array.isArray(warnings) ? warnings.map(String) : []
+}
+
 async function runCommand(command: Verb, { values, args, io }: Parsed): Promise<number> {
   const isJson = values['json'] === true
   let connection: Client | undefined
@@ -92,7 +98,11 @@ async function runCommand(command: Verb, { values, args, io }: Parsed): Promise<
     values,
     isJson,
     connect,
-    request: (route, ...given) => connect().request(route, ...given),
+    async request(route, ...given) {
+      const answer = await connect().request(route, ...given)
+      for (const warning of warningsIn(answer)) io.stderr.write(`Warning: ${shown(warning)}\n`)
+      return answer
+    },
     print: (value, text) => {
       const json = jsonText(value, 2)
       io.stdout.write(`${isJson ? json : shown(text ?? json)}\n`)

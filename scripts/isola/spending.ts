@@ -1,4 +1,4 @@
-// isola usage show: what was spent, and a principal's day.
+// isola usage show|unconfirmed|confirm: what was spent, a principal's day, and what failed requests hold.
 import type { Reply } from '../../src/client/client.ts'
 import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
 import { dollars, table, time } from './text.ts'
@@ -51,7 +51,12 @@ async function report({ values, request, print }: Context<Values>) {
     ...(limit && { limit }),
   }
   // With `by` it answers sums.
-  const answer = (await request('GET /api/operator/usage', { query })) as Spending
+  const { principal: _of, ...own } = query
+  const answer = (
+    values.mine
+      ? await request('GET /api/usage', { query: own })
+      : await request('GET /api/operator/usage', { query })
+  ) as Spending
   const { sinceMs, untilMs, rows, total, deployment } = answer
   const isSession = by === 'session'
   const isSpending = by === 'spending'
@@ -81,27 +86,100 @@ async function report({ values, request, print }: Context<Values>) {
 }
 
 async function day({ values, request, print }: Context<Values>) {
-  const query = values.principal ? { principal: values.principal } : {}
+  const { mine, principal: of } = values
   // Without `by` it answers a day.
-  const answer = (await request('GET /api/operator/usage', { query })) as Day
-  const { principal, day: date, limits, settled, reserved, openRuns } = answer
+  const answer = (
+    mine
+      ? await request('GET /api/usage')
+      : await request('GET /api/operator/usage', { query: of ? { principal: of } : {} })
+  ) as Day
+  const { principal, day: date, limits, settled, reserved, unconfirmed, openRuns } = answer
   const row = (name: string, amount: Amount) => [name, tokensOf(amount), costOf(amount)]
-  const rows = [row('spent', settled), row('reserved', reserved), row('limit', limits)]
+  const rows = [
+    row('spent', settled),
+    ...(unconfirmed ? [row('of it unconfirmed', unconfirmed)] : []),
+    row('reserved', reserved),
+    row('limit', limits),
+  ]
   const head = `${principal}, ${date} (UTC), ${openRuns} open run${openRuns === 1 ? '' : 's'}`
   const isOpen = limits.tokens === null && limits.costUsd === null
-  const hint = isOpen
-    ? '\nThis day has no limit, so nothing is counted for it. What was spent: isola usage show --by principal'
+  const more = isOpen ? '\nWho spent it on what: isola usage show --by principal' : ''
+  const hint = unconfirmed
+    ? '\nUnconfirmed: failed requests that may have reached a provider. isola usage unconfirmed lists them.'
     : ''
-  print(answer, `${head}\n${table([['', 'tokens', 'cost'], ...rows])}${hint}`)
+  print(answer, `${head}\n${table([['', 'tokens', 'cost'], ...rows])}${more}${hint}`)
 }
 
 function show(context: Context<Values>) {
-  const { by, since, until, limit, day: ofDay } = context.values
+  const { by, since, until, limit, day: ofDay, mine, principal } = context.values
   if (ofDay !== undefined && (since !== undefined || until !== undefined))
     throw new UsageError('--day is a time of its own: leave out --since and --until.')
-  return [by, since, until, limit, ofDay].some((one) => one !== undefined)
-    ? report(context)
-    : day(context)
+  if (mine && principal !== undefined)
+    throw new UsageError('--mine is what you spent: leave out --principal.')
+  const isReport = [by, since, until, limit, ofDay].some((one) => one !== undefined)
+  if (isReport) return report(context)
+  if (mine || principal !== undefined) return day(context)
+  return report({ ...context, values: { ...context.values, by: 'principal' } })
+}
+
+const unconfirmedOptions = {
+  principal: { type: 'string', value: 'id', about: 'of this one only' },
+  ...rangeOptions,
+  limit: { type: 'string', value: 'n', about: 'the newest n, 1 to 500; 100 unless set' },
+} as const satisfies Options
+
+async function listUnconfirmed({
+  values,
+  request,
+  print,
+}: Context<ValuesOf<typeof unconfirmedOptions>>) {
+  const { principal, limit } = values
+  const { since } = range(values)
+  const query = {
+    ...(since !== undefined && { since }),
+    ...(principal && { principal }),
+    ...(limit && { limit }),
+  }
+  const answer = await request('GET /api/operator/unconfirmed', { query })
+  const rows = answer.attempts.map((one) => [
+    time(one.atMs),
+    one.principal,
+    one.model,
+    one.code,
+    String(one.tokens),
+    dollars(one.costUsd),
+    one.id,
+  ])
+  const head = ['when', 'principal', 'model', 'code', 'tokens', 'cost', 'id']
+  const how = '\n\nisola usage confirm <id> --released gives it back; --spent says what it cost.'
+  print(answer, rows.length === 0 ? 'Nothing is unconfirmed.' : table([head, ...rows]) + how)
+}
+
+const confirmOptions = {
+  released: { type: 'boolean', about: 'it cost nothing: all of it is given back' },
+  spent: { type: 'boolean', about: 'it was billed, as it was booked unless an amount is given' },
+  tokens: { type: 'string', value: 'n', about: 'with --spent: so many tokens' },
+  cost: { type: 'string', value: 'usd', about: 'with --spent: so many US dollars' },
+} as const satisfies Options
+
+async function confirmOne({
+  args: [id],
+  values,
+  request,
+  print,
+}: Context<ValuesOf<typeof confirmOptions>, [string]>) {
+  const { released, spent, tokens, cost } = values
+  if (Boolean(released) === Boolean(spent))
+    throw new UsageError('Say what became of it: --released or --spent.')
+  const body = {
+    outcome: released ? ('released' as const) : ('spent' as const),
+    ...(tokens !== undefined && { tokens: Number(tokens) }),
+    ...(cost !== undefined && { costUsd: Number(cost) }),
+  }
+  const answer = await request('POST /api/operator/unconfirmed/:id', { params: { id }, body })
+  const { principal, held, spent: came } = answer
+  const text = `${principal}: ${came.tokens} of ${held.tokens} tokens and ${dollars(came.costUsd)} of ${dollars(held.costUsd)} were spent; the rest is given back.`
+  print(answer, text)
 }
 
 const options = {
@@ -114,6 +192,7 @@ const options = {
   day: { type: 'string', value: 'day', about: 'today, yesterday or a date (UTC)' },
   ...rangeOptions,
   principal: { type: 'string', value: 'id', about: 'of this one only' },
+  mine: { type: 'boolean', about: 'your own: for every role' },
   limit: { type: 'string', value: 'n', about: 'the dearest n, 1 to 500; 100 unless set' },
 } as const satisfies Options
 
@@ -122,11 +201,24 @@ export default {
   verbs: defineVerbs({
     show: {
       usage:
-        'isola usage show [--day <day>] [--by <what>] [--since <when>] [--until <when>] [--principal <id>] [--limit <n>]',
+        'isola usage show [--day <day>] [--by <what>] [--since <when>] [--until <when>] [--principal <id> | --mine] [--limit <n>]',
       about:
-        "Who spent what on what (--day yesterday), as the record has it: tokens, cost, calls, runs and the platform, of a day, of the last 24 hours or since --since. Without --day, --by and --since, a principal's day with its limits.",
+        'Who spent what on what (--day yesterday), as the record has it: tokens, cost, calls, runs and the platform, of a day, of the last 24 hours or since --since. Without any of these by principal. With --principal or --mine alone, that day with its limits.',
       options,
       run: show,
+    },
+    unconfirmed: {
+      usage: 'isola usage unconfirmed [--principal <id>] [--since <when>] [--limit <n>]',
+      about:
+        'Failed requests to models that may have reached one, of the last 24 hours or since --since: what they hold stays booked.',
+      options: unconfirmedOptions,
+      run: listUnconfirmed,
+    },
+    confirm: {
+      usage: 'isola usage confirm <id> --released | --spent [--tokens <n>] [--cost <usd>]',
+      about: 'Says what such a request came to: what it did not cost is given back.',
+      options: confirmOptions,
+      run: confirmOne,
     },
   }),
 }

@@ -42,6 +42,10 @@ export const usage = z.object({
   inputTokens: number,
   outputTokens: number,
   modelCalls: number,
+  unconfirmed: z
+    .object({ tokens: number, costNanoUsd })
+    .exactOptional()
+    .describe('of `tokens` and `costNanoUsd`: failed attempts that may have reached a provider'),
   timeMs: number,
   platform: platform.exactOptional(),
   platformNanoUsd: number.exactOptional(),

@@ -38,11 +38,19 @@ export interface Amount {
   readonly platformNanoUsd?: number
 }
 
+/** What model calls are counted in. */
+export type ModelAmount = Pick<Amount, 'tokens' | 'costNanoUsd'>
+
 /** What was really spent by a run and everything below it. */
 export interface Usage extends Amount {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly modelCalls: number
+  /**
+   * Of `tokens` and `costNanoUsd`: what failed attempts hold that may have reached a provider. It stays booked until the
+   * provider or an operator says what it came to.
+   */
+  readonly unconfirmed?: ModelAmount
   /** Active milliseconds. */
   readonly timeMs: number
   /** What the platform was made to do; `platformNanoUsd` is its price. */
@@ -72,6 +80,11 @@ export const zeroUsage: Usage = {
   timeMs: 0,
 }
 
+const both = (a: ModelAmount = zeroAmount, b: ModelAmount = zeroAmount): ModelAmount => ({
+  tokens: a.tokens + b.tokens,
+  costNanoUsd: a.costNanoUsd + b.costNanoUsd,
+})
+
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
     ...plus(a, b),
@@ -79,6 +92,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
     outputTokens: a.outputTokens + b.outputTokens,
     modelCalls: a.modelCalls + b.modelCalls,
     timeMs: a.timeMs + b.timeMs,
+    ...((a.unconfirmed ?? b.unconfirmed) && { unconfirmed: both(a.unconfirmed, b.unconfirmed) }),
     ...((a.platform ?? b.platform) && { platform: plusPlatform(a.platform, b.platform) }),
   }
 }

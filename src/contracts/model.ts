@@ -138,6 +138,11 @@ export interface ModelCallOptions {
    * Called whenever a request is on its way; the caller's row is written after it (docs/design.md section 4, step 4).
    */
   readonly onSent: () => void
+  /**
+   * Called before a request fails that certainly did not reach the provider: no connection, or a break before the
+   * request's end. It costs nothing.
+   */
+  readonly onUnsent?: () => void
   /** Called when a request was accepted: from here on a failure is booked as a call, whatever its code. */
   readonly onBegun: () => void
   /**
@@ -231,6 +236,11 @@ export interface ModelProvider {
    */
   readonly select: (model: string | undefined, request?: ModelRequest) => ModelSelection
   readonly estimate: (request: ModelRequest) => ModelEstimate
+  /**
+   * The request with an output cap that so many tokens, and its own cost ceiling, can pay; no less than 256.
+   * Absent: caps stay as they are.
+   */
+  readonly fit?: (request: ModelRequest, maxTokens: number) => ModelRequest
   /** How much the model takes that would answer, however long the request is; `undefined` if none would. */
   readonly contextOf?: (request: ModelRequest) => ContextModel | undefined
   readonly generate: (request: ModelRequest, options: ModelCallOptions) => Promise<ModelReply>

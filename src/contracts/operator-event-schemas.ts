@@ -3,6 +3,7 @@ import { approvalScope } from './approval-schemas.ts'
 import { deploymentKind as kind } from './event-kind.ts'
 
 const text = z.string()
+const number = z.number()
 const request = {
   request: text.exactOptional().describe('the id of the request; absent if it had none'),
 }
@@ -38,6 +39,15 @@ export const operatorEventSchemas = {
     ...session,
     run: text,
     limits: text.describe('those that were changed, as JSON'),
+  }),
+  attempt_confirmed: kind('What a failed request to a model came to that may have reached it.', {
+    ...session,
+    run: text,
+    attempt: text.describe('its id: session, run and place in the log'),
+    heldTokens: number.describe('what it was booked with'),
+    heldCostNanoUsd: number,
+    tokens: number.describe('what it came to; the rest is given back'),
+    costNanoUsd: number,
   }),
   floor_reclaimed: kind('An operator took a conversation back.', { ...session, holder: text }),
   session_compacted: kind('An operator compacted what was said in somebody’s session.', {

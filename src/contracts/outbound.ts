@@ -85,6 +85,11 @@ export interface OutboundRules {
   /** Opened before the first hop leaves. */
   readonly openRedaction?: () => Promise<Redaction>
   readonly onHop?: (report: OutboundReport) => void
+  /**
+   * Told, when a request leaves, how to ask whether the network has taken its body to the last byte. Until then no
+   * server has the whole request. Where the way out cannot tell, the answer is yes.
+   */
+  readonly watchBody?: (isTaken: () => boolean) => void
   /** The error that is thrown instead, in the words of whoever asks; also while an answer is read. */
   readonly toError?: (error: OutboundError) => Error
 }

@@ -11,6 +11,12 @@ export function usageBeyond(all: Usage, part: Usage): Usage {
     outputTokens: all.outputTokens - part.outputTokens,
     modelCalls: all.modelCalls - part.modelCalls,
     timeMs: all.timeMs - part.timeMs,
+    ...((all.unconfirmed ?? part.unconfirmed) && {
+      unconfirmed: {
+        tokens: (all.unconfirmed?.tokens ?? 0) - (part.unconfirmed?.tokens ?? 0),
+        costNanoUsd: (all.unconfirmed?.costNanoUsd ?? 0) - (part.unconfirmed?.costNanoUsd ?? 0),
+      },
+    }),
     ...((all.platform ?? part.platform) && {
       platform: minusPlatform(all.platform, part.platform),
     }),

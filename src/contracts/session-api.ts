@@ -18,6 +18,7 @@ import type {
   TreeQuery,
 } from './session-view.ts'
 import type { StorageAnswer, StorageRequest } from './space.ts'
+import type { ConfirmedAttempt, ConfirmRequest } from './unconfirmed.ts'
 import type { SteerReceipt, SubmitReceipt, SubmitRequest } from './submission.ts'
 
 /** A run that is read as it goes. */
@@ -146,6 +147,11 @@ export interface SessionApi {
   readonly reclaim: (principal: string, by?: string) => Promise<Reply<FloorView>>
   /** The one outcome of what a call started elsewhere; may come twice. */
   readonly deliver: (delivery: Delivery) => Promise<Reply<null>>
+  /**
+   * Settles a failed attempt that may have reached a provider: of this session, or of one below it. The same again
+   * changes nothing; another is refused with `request_conflict`, as is an attempt of a run that is not over.
+   */
+  readonly confirm: (request: ConfirmRequest) => Promise<Reply<ConfirmedAttempt>>
   /** What a run has spent up to now; `unknown` if there is none. For the ledger above it. */
   readonly spentBy: (run: string) => Promise<RunSpending>
   readonly transcript: (

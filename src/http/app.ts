@@ -72,6 +72,7 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addLater('/api/memory', async () => (await import('./memory.ts')).addMemoryRoutes)
   const erasures = () => import('./operator/erasures.ts')
   addLater('/api/erasure', async () => (await erasures()).addOwnErasureRoute)
+  addLater('/api/usage', async () => (await import('./operator/usage.ts')).addOwnUsageRoute)
   addLater('/api/personas', async () => (await import('./personas.ts')).addPersonaRoute)
   const schedules = () => import('./schedules/schedules.ts')
   addLater('/api/schedules', async () => (await schedules()).addScheduleRoutes)
@@ -149,6 +150,7 @@ function addCors(app: HttpApp): void {
     'x-isola-trace',
     'retry-after',
     'idempotent-replayed',
+    'x-should-retry',
     'www-authenticate',
   ]
   const exposed = exposeHeaders.join(',')

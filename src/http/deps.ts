@@ -153,6 +153,8 @@ export interface HttpEnv {
     neededScopes?: readonly Scope[]
     /** Once something was begun under it. */
     trace?: string
+    /** A run was asked for with it: an error must not be answered by the same request again. */
+    mayHaveBegun?: boolean
   }
 }
 

@@ -1,5 +1,6 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { ConfigErrorCode, ModelErrorCode, RequestErrorCode } from '#contracts/errors.ts'
+import { notAgain } from './begun.ts'
 
 /** The one table code → status. A code that is not in it takes its family's status. */
 const statusByCode: Record<RequestErrorCode | ConfigErrorCode | ModelErrorCode, number> = {
@@ -53,6 +54,8 @@ const typeByStatus: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 }
 const defaultRetryAfterMs = 5_000
+/** Waiting a moment does not help: OpenAI has a type of its own for it, and no client is to try again by itself. */
+const quota = 'request_insufficient_quota'
 
 /** An error as it goes out. `status` is 500 and nothing is told for anything that has no code of ours. */
 export interface OutgoingError {
@@ -81,10 +84,10 @@ export function toOutgoingError(error: unknown, reference: string): OutgoingErro
   const status = code === undefined ? 500 : statusOf(code)
   return {
     status,
-    headers: headersFor(status, error),
+    headers: { ...headersFor(status, error), ...(code === quota && notAgain) },
     body: {
       error: {
-        type: typeOf(status),
+        type: code === quota ? 'insufficient_quota' : typeOf(status),
         // Only our own family is stripped: `unsupported_parameter` is what OpenAI's clients know.
         code: code === undefined ? 'internal_error' : code.replace(/^request_/, ''),
         message:

@@ -11,6 +11,8 @@ export interface StreamView {
   readonly isComplete: () => boolean
   /** The source ended. */
   readonly close: () => string
+  /** Why there is no answer, once it is complete. */
+  readonly fault?: () => Error | undefined
   readonly fail: (error: unknown) => string
 }
 
@@ -32,19 +34,75 @@ export function brokenOff(cause?: unknown): IsolaError {
   return new IsolaError('request_unavailable', message, { transient: true, cause })
 }
 
+interface Step {
+  readonly text: string
+  readonly isLast: boolean
+}
+
+/** A session's stream (one JSON item a line) from its first piece on, as its view shows it. */
+export interface OpenedStream {
+  readonly view: StreamView
+  /** The first text that is shown, or what there was at the end. */
+  readonly first: Promise<Step>
+  /** The first, then what follows. */
+  readonly next: () => Promise<Step>
+  /** What comes from here on is nobody's. */
+  readonly cancel: () => void
+}
+
+/** Begins to read, so that it is known what comes first before the answer has a status. */
+export function openStream(source: ReadableStream<Uint8Array>, view: StreamView): OpenedStream {
+  const reader = readLines(source)
+  let isOver = false
+  /** Loops over items that show nothing. */
+  const read = async (): Promise<Step> => {
+    for (;;) {
+      const lines = await reader.read()
+      if (isOver) return { text: '', isLast: true }
+      if (lines === 'end') return { text: view.close(), isLast: true }
+      const text = showAll(lines, view)
+      if (view.isComplete()) return { text, isLast: true }
+      if (text !== '') return { text, isLast: false }
+    }
+  }
+  const first = read()
+  // Whoever awaits it is told; until then it is nobody's.
+  first.catch(() => {})
+  let isFirst = true
+  return {
+    view,
+    first,
+    next() {
+      const step = isFirst ? first : read()
+      isFirst = false
+      return step
+    },
+    cancel() {
+      isOver = true
+      reader.cancel()
+    },
+  }
+}
+
 /**
- * Turns a session's stream (one JSON item a line) into server-sent events, each forwarded as it arrives.
+ * Turns a session's stream into server-sent events, each forwarded as it arrives.
  * A comment in every 2.5 seconds of silence: proxies keep the connection, and one that is gone is noticed (the runtime
  * sees it only when a write fails).
  */
-export function toEventStream(
+export const toEventStream = (
   source: ReadableStream<Uint8Array>,
   view: StreamView,
   options: EventStreamOptions,
+): ReadableStream<Uint8Array> => showStream(openStream(source, view), options)
+
+/** The same of a stream that is read already. */
+export function showStream(
+  opened: OpenedStream,
+  options: EventStreamOptions,
 ): ReadableStream<Uint8Array> {
+  const { view } = opened
   const { clock } = options
   const encoder = new TextEncoder()
-  const reader = readLines(source)
   const ended = new AbortController()
   let lastSentMs = clock.nowMs()
 
@@ -52,7 +110,7 @@ export function toEventStream(
     if (ended.signal.aborted) return
     ended.abort('the stream ended') // without a reason it would make an error with a stack
     options.signal?.removeEventListener('abort', leave)
-    reader.cancel()
+    opened.cancel()
     options.onEnd?.(how)
   }
   const leave = () => end('gone')
@@ -70,18 +128,6 @@ export function toEventStream(
     }
   }
 
-  /** The next text to send; loops over items that show nothing. */
-  const next = async (): Promise<{ text: string; isLast: boolean }> => {
-    for (;;) {
-      const lines = await reader.read()
-      if (ended.signal.aborted) return { text: '', isLast: true }
-      if (lines === 'end') return { text: view.close(), isLast: true }
-      const text = showAll(lines, view)
-      if (view.isComplete()) return { text, isLast: true }
-      if (text !== '') return { text, isLast: false }
-    }
-  }
-
   return new ReadableStream<Uint8Array>({
     start(controller) {
       if (view.opening !== '') controller.enqueue(encoder.encode(view.opening))
@@ -90,7 +136,7 @@ export function toEventStream(
       void breakSilence(controller)
     },
     async pull(controller) {
-      const { text, isLast } = await next().catch((error: unknown) => ({
+      const { text, isLast } = await opened.next().catch((error: unknown) => ({
         // What fails since we left says nothing of the source.
         text: ended.signal.aborted ? '' : view.fail(error),
         isLast: true,

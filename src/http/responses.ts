@@ -1,4 +1,5 @@
 import type { HttpContext, HttpDeps } from './deps.ts'
+import { notAgain } from './begun.ts'
 import { toOutgoingError } from './errors.ts'
 import { challenge } from './oauth/challenge.ts'
 
@@ -24,6 +25,7 @@ export function errorResponse(
     headers: {
       ...outgoing.headers,
       ...challenge(context, outgoing.status, options.deps),
+      ...((options.run !== undefined || context.get('mayHaveBegun')) && notAgain),
       ...options.headers,
     },
   })

@@ -22,8 +22,8 @@ export interface AttemptsOptions {
 
 /** Whose request it is: a turn's n-th, or that of a tool's code. */
 type ModelRequestOf = ToolOwner & Pick<EventData<'model_called'>, 'turn' | 'request'>
-type Failed = Pick<EventData<'model_failed'>, 'partialChars' | 'durationMs'>
-type Spent = Pick<Usage, 'tokens' | 'costNanoUsd'>
+type Failed = Pick<EventData<'model_failed'>, 'code' | 'partialChars' | 'durationMs'> &
+  Readonly<Record<'isSent' | 'isBilled', boolean>>
 
 /** The model that an attempt goes to, and what is reserved for it. */
 export interface Aim {
@@ -44,6 +44,8 @@ interface Attempt {
   firstTextMs?: number
 }
 
+type Asked = Pick<Attempt, 'request' | 'aim'>
+
 /** The attempts of one request, one at a time: each is reserved, then booked with what it spent and told, once. */
 export function createAttempts(options: AttemptsOptions, nextRequest: () => number) {
   const { clock, ledger, emit, signal } = options
@@ -52,12 +54,9 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
   return {
     /** The number of the attempt that is open, 0 if none is. */
     request: () => open?.request ?? 0,
-    sent() {
-      if (open) open.isSent = true
-    },
-    begun() {
-      if (open) open.hasBegun = true
-    },
+    /** What is known of the open attempt by now; one that did not reach the provider after all is not sent. */
+    note: (known: Partial<Pick<Attempt, 'isSent' | 'hasBegun'>>) =>
+      void (open && Object.assign(open, known)),
     text(chars: number) {
       if (!open) return
       open.partialChars += chars
@@ -66,38 +65,32 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
 
     /** Opens an attempt, unless the lease refuses it. */
     reserve(aim: Aim): LeaseRefusal | undefined {
-      const reservation = ledger.reserve(aim.estimate)
-      if (reservation.ok) {
-        const { lease } = reservation
-        const at = { request: nextRequest(), aim, lease, startedAtMs: clock.nowMs() }
-        open = { ...at, isSent: false, hasBegun: false, partialChars: 0 }
-        return
+      const given = ledger.reserve(aim.estimate)
+      if (!given.ok) {
+        emit({ type: 'lease_refused', data: { ...given.refusal } })
+        return given.refusal
       }
-      emit({ type: 'lease_refused', data: { ...reservation.refusal } })
-      return reservation.refusal
+      const at = { request: nextRequest(), aim, lease: given.lease, startedAtMs: clock.nowMs() }
+      open = { ...at, isSent: false, hasBegun: false, partialChars: 0 }
+      return undefined
     },
 
     /** Closes the attempt with what it may have cost; one that is on record already stays as it is. */
     fail(error: unknown) {
       if (!open) return
-      const { aim, lease, request, startedAtMs, isSent, hasBegun, partialChars } = open
+      const { lease, startedAtMs, isSent, hasBegun, partialChars, ...attempt } = open
       open = undefined
       const isBilled = isSent && (hasBegun || !isRefusal(error))
-      const spent = isBilled ? aim.estimate : { tokens: 0, costNanoUsd: 0 }
-      ledger.settle(lease, spent)
-      options.onSpent({ ...zeroUsage, ...spent, modelCalls: isSent ? 1 : 0 })
+      ledger.settle(lease, isBilled ? attempt.aim.estimate : {})
       const code = errorCode(error) ?? (signal.aborted ? 'cancelled' : 'internal')
-      tellFailed({ request, aim, code }, spent, {
-        ...(partialChars > 0 && { partialChars }),
-        durationMs: sinceMs(startedAtMs),
-      })
+      const partial = partialChars > 0 && { partialChars }
+      failed(attempt, { code, isSent, isBilled, ...partial, durationMs: sinceMs(startedAtMs) })
     },
 
     /** One that a crash may have cut after it was sent: both it and its repetition may be billed. */
     lost(request: number, aim: Aim) {
       ledger.charge(aim.estimate)
-      options.onSpent({ ...zeroUsage, ...aim.estimate, modelCalls: 1 })
-      tellFailed({ request, aim, code: 'lost' }, aim.estimate, { durationMs: 0 })
+      failed({ request, aim }, { code: 'lost', isSent: true, isBilled: true, durationMs: 0 })
     },
 
     /** Closes the attempt with what the provider counted. */
@@ -112,9 +105,9 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
       if (ledger.settle(lease, { tokens, costNanoUsd })) {
         emit({ type: 'lease_overdrawn', data: { tokens, reserved: estimate.tokens } })
       }
-      const spent = { tokens, costNanoUsd, inputTokens, outputTokens, modelCalls: 1 }
-      const summary = { provider, model, inputTokens, outputTokens, costNanoUsd }
-      options.onSpent({ ...zeroUsage, ...spent }, summary)
+      const bill = { inputTokens, outputTokens, costNanoUsd }
+      const summary = { provider, model, ...bill }
+      options.onSpent({ ...zeroUsage, ...bill, tokens, modelCalls: 1 }, summary)
       const data = {
         ...options.about(request),
         provider,
@@ -130,14 +123,14 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
     },
   }
 
-  function tellFailed(
-    { request, aim, code }: Pick<Attempt, 'request' | 'aim'> & { readonly code: string },
-    spent: Spent,
-    more: Failed,
-  ) {
+  /** What may have been billed stays booked, as unconfirmed, until a provider or an operator says otherwise. */
+  function failed({ request, aim }: Asked, { isSent, isBilled, ...told }: Failed) {
+    const { tokens, costNanoUsd } = isBilled ? aim.estimate : zeroUsage
+    const spent = { tokens, costNanoUsd, ...(isBilled && { unconfirmed: { tokens, costNanoUsd } }) }
+    options.onSpent({ ...zeroUsage, ...spent, modelCalls: isSent ? 1 : 0 })
     const { provider, model } = aim.selection
-    const booked = { bookedTokens: spent.tokens, bookedCostNanoUsd: spent.costNanoUsd }
-    const data = { ...options.about(request), provider, model, code, ...booked, ...more }
+    const booked = { bookedTokens: tokens, bookedCostNanoUsd: costNanoUsd }
+    const data = { ...options.about(request), provider, model, ...booked, ...told }
     emit({ type: 'model_failed', data })
   }
 }

@@ -19,8 +19,8 @@ export interface GenerateOptions extends AttemptsOptions {
 }
 
 /**
- * The leased way to a model: reserves estimated input × 1.25 + output cap, calls, settles what the provider
- * counted. A request that got lost is booked in full and its retry reserved anew, since both may be billed; so is a
+ * The leased way to a model: lowers the output cap to what is left, reserves estimated input × 1.25 + that cap, calls,
+ * settles what the provider counted. A request that got lost is booked in full and its retry reserved anew, since both may be billed; so is a
  * request to another model that takes over.
  * What is left of the cost is the request's ceiling, so that no model without a price is asked under a limit.
  * Throws `lease_…` when the first reservation is refused.
@@ -30,14 +30,18 @@ export function createGenerate(options: GenerateOptions) {
   let { lostCalls } = options
   let requests = (options.requestsBefore ?? 0) + lostCalls
   return async (asked: ModelRequest): Promise<ModelReply> => {
-    const ceiling = Math.min(ledger.left().costNanoUsd, asked.maxCostNanoUsd ?? Infinity)
-    const request = { ...asked, maxCostNanoUsd: ceiling }
-    const attempts = createAttempts(options, () => (requests += 1))
-    let aim: Aim = {
-      selection: models.select(request.model, request),
-      estimate: models.estimate(request),
+    const aimed = () => {
+      const { tokens, costNanoUsd } = ledger.left()
+      const ceiling = Math.min(costNanoUsd, asked.maxCostNanoUsd ?? Infinity)
+      const priced = { ...asked, maxCostNanoUsd: ceiling }
+      const request = models.fit?.(priced, tokens) ?? priced
+      const selection = models.select(request.model, request)
+      return { request, aim: { selection, estimate: models.estimate(request) } }
     }
-    for (; lostCalls > 0; lostCalls -= 1) attempts.lost(requests - lostCalls + 1, aim)
+    const attempts = createAttempts(options, () => (requests += 1))
+    for (; lostCalls > 0; lostCalls -= 1) attempts.lost(requests - lostCalls + 1, aimed().aim)
+    const { request, aim: first } = aimed()
+    let aim: Aim = first
     if (!mayUse(aim.selection))
       throw new IsolaError('model_not_configured', 'No model that may be used here serves this.')
     const refusal = attempts.reserve(aim)
@@ -53,10 +57,11 @@ export function createGenerate(options: GenerateOptions) {
         headers: () => options.headersOf(attempts.request()),
         isUnwatched: !options.isWatched(),
         onSent() {
-          attempts.sent()
+          attempts.note({ isSent: true })
           options.onSent()
         },
-        onBegun: () => attempts.begun(),
+        onUnsent: () => attempts.note({ isSent: false }),
+        onBegun: () => attempts.note({ hasBegun: true }),
         mayRetry(failure, next) {
           attempts.fail(failure)
           if (next && !mayUse(next.selection)) return false

@@ -42,8 +42,7 @@ export function createLedger(limits: Limits, alreadySettled: Amount = zeroAmount
         if (!Number.isSafeInteger(asked) || asked < 0 || asked > left)
           return { ok: false, refusal: { code: one[2], asked, left } }
       }
-      count += 1
-      const lease: Lease = { id: `lease_${count}`, amount }
+      const lease: Lease = { id: `lease_${(count += 1)}`, amount }
       open.set(lease.id, amount)
       reserved = plus(reserved, amount)
       return { ok: true, lease }

@@ -5,12 +5,14 @@ import type {
   ContextModel,
   ModelListing,
   ModelProvider,
+  ModelRequest,
   ModelStatus,
   ScoreModel,
 } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { byPriority } from './selection/candidate-order.ts'
 import { createTokenEstimator, outputCap } from './estimate.ts'
+import { fittedRequest } from './fitted-request.ts'
 import { generateWithFallback } from './selection/fallback.ts'
 import { createModelRegistry } from './selection/model-registry.ts'
 import { createModelSelector } from './selection/model-selector.ts'
@@ -102,11 +104,14 @@ export function createModelProviders(
       .toSorted((a, b) => (sizeOf(a) === sizeOf(b) ? 0 : sizeOf(b) - sizeOf(a)))[0]
   }
 
+  const estimate = (request: ModelRequest) => candidatesFor(request)[0].estimate
+
   return {
     provider: {
       id: 'models',
       select,
-      estimate: (request) => candidatesFor(request)[0].estimate,
+      estimate,
+      fit: (request, maxTokens) => fittedRequest(request, estimate, maxTokens),
       contextOf(request) {
         const target = largest(whoAnswers(request))
         if (!target) return undefined

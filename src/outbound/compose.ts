@@ -4,6 +4,7 @@ import type { Clock } from '#contracts/sources.ts'
 import { checkAddress } from './address.ts'
 import { createImageReader } from './image-reader.ts'
 import { createSend } from './send.ts'
+import { watchedBody } from './watched-body.ts'
 
 export interface OutboundParts {
   readonly config: { readonly isDevelopment: boolean }
@@ -19,7 +20,8 @@ export function composeOutbound({
   clock: { sleep },
 }: OutboundParts): Outbound & { readonly openImageReader: OpenImageReader } {
   const over = (carry: Carrier) => createSend({ carry, sleep, isDevelopment })
-  const send = over((url, init) => fetch(url, init))
+  const carry: Carrier = (url, init) => fetch(url, init)
+  const send = createSend({ carry, sleep, isDevelopment, watchedBody })
   return {
     over,
     send,

@@ -15,6 +15,7 @@ import { createAnswer } from './answer.ts'
 import { startDeadline, type Deadline } from './deadline.ts'
 import { hopAfter, isRedirect, methodAfter } from './redirect.ts'
 import { sizeText } from './size-text.ts'
+import type { WatchedBody } from './watched-body.ts'
 
 /** What every request goes over. */
 export interface SendDeps {
@@ -23,6 +24,8 @@ export interface SendDeps {
   readonly sleep: Clock['sleep']
   /** Only then is loopback reachable. */
   readonly isDevelopment: boolean
+  /** Makes the body of a request whose sender wants to know what became of it. Without it nobody can tell. */
+  readonly watchedBody?: (text: string) => WatchedBody
 }
 
 /** One request on its way, from hop to hop. */
@@ -135,15 +138,21 @@ function headersOf(request: OutboundRequest, { idempotencyKey }: OutboundRules):
 async function carryHop(
   hop: OutboundHop,
   redaction: Redaction | undefined,
-  { carry, deadline, rules }: Sending,
+  { carry, deadline, rules, watchedBody }: Sending,
 ): Promise<Response> {
-  const { method, body } = hop
+  const { method } = hop
   const { url, headers } = redaction ? await redaction.fill(hop) : hop
   const report = (status: number): OutboundReport => ({ host: hop.url.hostname, method, status })
   // The hooks took a moment.
   const problem = deadline.problem()
   if (problem) throw problem
   const { signal } = deadline
+  const watched =
+    rules.watchBody && typeof hop.body === 'string' && hop.body !== ''
+      ? watchedBody?.(hop.body)
+      : undefined
+  rules.watchBody?.(watched?.isTaken ?? (() => true))
+  const body = watched?.body ?? hop.body
   const hasBody = body !== undefined && body !== null
   const sent = { method, headers, redirect: 'manual' as const, ...(hasBody && { body }) }
   let carried: Response

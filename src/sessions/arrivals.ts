@@ -3,6 +3,7 @@ import type { Message } from '#contracts/message.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { Delivery, RunSpending } from '#contracts/lineage.ts'
 import type { RunView } from '#contracts/run-view.ts'
+import type { ConfirmedAttempt, ConfirmRequest } from '#contracts/unconfirmed.ts'
 import type { SteerReceipt } from '#contracts/submission.ts'
 import { spendingOf } from './log/views.ts'
 import type { Submissions } from './submissions.ts'
@@ -12,6 +13,7 @@ import { isOfCall } from './runs/cancelling.ts'
 import { undecidedOf } from './storage/open-pauses.ts'
 import { stopped } from './upkeep/subtree.ts'
 import { beginByOutcome, dropBegun } from './waiting/outcome-runs.ts'
+import { confirmAttempt } from './waiting/confirm-attempt.ts'
 import { changeLimits, type LimitsChange } from './waiting/change-limits.ts'
 import { refuseWithoutAgent } from './waiting/agent-there.ts'
 import { ruleOf } from './waiting/approvals.ts'
@@ -42,6 +44,7 @@ export interface Arrivals {
   readonly endHeld: (credential: string, reason: string) => void
   readonly worksWith: (credential: string) => boolean
   readonly deliver: (delivery: Delivery) => Promise<null>
+  readonly confirm: (request: ConfirmRequest) => Promise<ConfirmedAttempt>
   readonly spentBy: (run: string) => RunSpending
 }
 
@@ -132,6 +135,15 @@ export function createArrivals(
         admit: (request) => admit(scope.id(), request, 'result'),
       })
       return null
+    },
+    async confirm(request) {
+      refuseWhileDeleting()
+      const confirmed = confirmAttempt(row(request.run), request, {
+        ...parts(),
+        session: scope.id(),
+      })
+      parts().upkeep.carry()
+      return confirmed
     },
     spentBy(run) {
       const { store, runs } = parts()

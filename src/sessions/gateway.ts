@@ -74,6 +74,7 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   worksWith: 'read',
   reclaim: 'change',
   deliver: 'change',
+  confirm: 'change',
   spentBy: 'read',
   context: 'read',
   transcript: 'read',

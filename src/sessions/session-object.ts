@@ -17,20 +17,16 @@ const neverDropped = { maxAlarmMemoryLimitStrikes: Number.MAX_SAFE_INTEGER }
  */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
   return class extends DurableObject<Env> implements SessionApi {
+    readonly onStart = (): void => this.#session.begin()
+    readonly onJob = ({ job }: LifecycleJobContext) => this.#session.onJob(job.fn)
     readonly #own = { context: this.ctx, meter: createMeter(this.ctx.storage) }
     readonly lifecycle = Lifecycle.install(this, neverDropped)
     readonly #session = openSession(runtimeOf(), { ...this.#own, lifecycle: this.lifecycle })
     readonly #answer = this.#session.answer
 
-    onStart(): void {
-      this.#session.begin()
-    }
     /** Set without a row: what it is for has one before anything else is done, or could break. */
     override alarm(): Promise<void> {
       return this.#session.ring()
-    }
-    onJob({ job }: LifecycleJobContext) {
-      return this.#session.onJob(job.fn)
     }
     create(...given: Given<'create'>) {
       return this.#answer(() => this.#session.changes.create(...given))
@@ -86,6 +82,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
     deliver(...given: Given<'deliver'>) {
       return this.#answer(() => this.#session.arrivals.deliver(...given))
+    }
+    confirm(...given: Given<'confirm'>) {
+      return this.#answer(() => this.#session.arrivals.confirm(...given))
     }
     cancelCall(...given: Given<'cancelCall'>) {
       return this.#session.plain(() => this.#session.arrivals.cancelCall(...given))

@@ -315,6 +315,15 @@ export function createFakeApp(options: FakeOptions = {}) {
         costUsd: 0,
       })),
       deliver: answer('deliver', () => null),
+      confirm: answer('confirm', () => ({
+        settlement: {
+          held: { tokens: 5_000, costNanoUsd: 2_000_000 },
+          spent: { tokens: 0, costNanoUsd: 0 },
+        },
+        isNew: true,
+        principal: 'operator',
+        agent: 'orchestrator',
+      })),
       spentBy: async () => ({ state: 'over', usage: zeroUsage }),
       endHeld: async () => undefined,
       worksWith: async () => false,

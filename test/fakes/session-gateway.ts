@@ -90,6 +90,7 @@ export function createFakeGateway(
         retry: unexpected('retry'),
         reclaim: unexpected('reclaim'),
         deliver: unexpected('deliver'),
+        confirm: unexpected('confirm'),
         spentBy: unexpected('spentBy'),
         endHeld: unexpected('endHeld'),
         worksWith: unexpected('worksWith'),

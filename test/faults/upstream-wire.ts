@@ -42,7 +42,7 @@ const goOn = json({ content: 'I went on.' })
 export function withFault({ answers }: Fault, by: 'agent' | 'sub-agent') {
   const counts = new Map<string, number>()
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (_input, init = {}) => {
-    const body = JSON.parse(String(init.body)) as UpstreamRequest
+    const body: UpstreamRequest = await new Response(init.body).json()
     const isAbove = by === 'sub-agent' && !isReviewer(body)
     const ofParent = body.messages.at(-1)?.role === 'tool' ? goOn : askReviewer
     const before = counts.get(body.model) ?? 0

@@ -30,25 +30,61 @@ const modelsOf = (requests: readonly { readonly model: string }[]) => [
   ...new Set(requests.map(({ model }) => model)),
 ]
 
-it('E1: a run with a cost limit asks the next model that has a price, not the one without', async () => {
+it('E1: C2: with a cost limit an unpriced model is answered by no other: the error names it and the fix', async () => {
   const { requests } = withModel(() => ({ text: 'hi' }))
   expect(await runOf({ model: 'openai/unpriced' })).toMatchObject({ state: 'completed' })
   expect(modelsOf(requests)).toEqual(['unpriced'])
   requests.length = 0
-  expect(await runOf({ model: 'openai/unpriced', limits })).toMatchObject({ state: 'completed' })
-  expect(modelsOf(requests)).toEqual(['scripted'])
+  expect(await runOf({ model: 'openai/unpriced', limits })).toMatchObject({
+    state: 'failed',
+    result: {
+      error: {
+        code: 'model_price_unknown',
+        message: expect.stringMatching(/openai\/unpriced.*ISOLA_PRICES/),
+      },
+    },
+  })
+  expect(requests).toEqual([])
 })
 
-it("E1: so does one whose principal's day has a cost limit, however high", async () => {
+it("E1: C2: so with one whose principal's day has a cost limit, however high", async () => {
   const { requests } = withModel(() => ({ text: 'hi' }))
   const { key } = await callJson('/api/operator/keys', {
     json: { principal: 'thrifty', role: 'user', limits: { dailyCostUsd: 100 } },
   })
-  await runOf({ model: 'openai/unpriced' }, { authorization: `Bearer ${key}` })
-  expect(modelsOf(requests)).toEqual(['scripted'])
+  const headers = { authorization: `Bearer ${key}` }
+  expect(await runOf({ model: 'openai/unpriced' }, headers)).toMatchObject({ state: 'failed' })
+  expect(requests).toEqual([])
 })
 
-it('E1: so does a sub-agent of it', async () => {
+it.each([
+  ['chat', '/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi' }] }],
+  [
+    'chat, streamed',
+    '/v1/chat/completions',
+    { messages: [{ role: 'user', content: 'Hi' }], stream: true },
+  ],
+  ['responses', '/v1/responses', { input: 'Hi' }],
+  ['responses, streamed', '/v1/responses', { input: 'Hi', stream: true }],
+])(
+  'C2: a name that is no agent and no listed model is 404 with a cost limit, not answered by the orchestrator: %s',
+  async (name, path, body) => {
+    const { requests } = withModel(() => ({ text: 'hi' }))
+    const principal = `careful-${name.replace(/\W+/g, '-')}`
+    const { key } = await callJson('/api/operator/keys', {
+      json: { principal, role: 'user', limits: { dailyCostUsd: 100 } },
+    })
+    const headers = { authorization: `Bearer ${key}` }
+    const response = await call(path, { json: { model: 'no-such-agent', ...body }, headers })
+    const answer: Answer = await response.json()
+    expect([response.status, answer.error.code]).toEqual([404, 'model_not_found'])
+    expect(answer.error.message).toContain('"no-such-agent"')
+    expect(response.headers.get('x-should-retry')).toBe('false')
+    expect(requests).toEqual([])
+  },
+)
+
+it("E1: C2: so does a sub-agent's own model", async () => {
   const { requests } = withModel(callThrough('thinker__run', { task: 'x' }))
   await addPlugin({
     manifest: {
@@ -63,9 +99,9 @@ it('E1: so does a sub-agent of it', async () => {
   await enablePlugin('thinker')
   expect((await runOf({})).result.result).toContain('an unpriced answer')
   requests.length = 0
-  await runOf({ limits })
+  expect((await runOf({ limits })).result.result).toContain('openai/unpriced')
   expect(modelsOf(requests)).toEqual(['scripted'])
-  expect(requests.some(({ messages }) => JSON.stringify(messages).includes('Think.'))).toBe(true)
+  expect(requests.some(({ messages }) => JSON.stringify(messages).includes('Think.'))).toBe(false)
 })
 
 it('E1: the code of a plugin that it calls is told so, and gets no other model', async () => {

@@ -16,6 +16,8 @@ function withAnswers(...answers: readonly Answer[]) {
   const requests: RequestInit[] = []
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (_input, init = {}) => {
     requests.push(init)
+    // The server has the whole request: what breaks from here on may be billed.
+    await new Response(init.body).text()
     const answer = answers[requests.length - 1]
     if (!answer) throw new Error('the script is over')
     return answer(init.signal)
@@ -69,6 +71,21 @@ describe('a run whose model', () => {
     expect(result.usage.modelCalls).toBe(3)
     expect(result.usage.tokens).toBeGreaterThan(4_096 + 110)
     expect(result.usage.tokens).toBeLessThan(2 * 8_192)
+    expect(result.usage.unconfirmed.tokens).toBe(result.usage.tokens - 110)
+  })
+
+  it('F12: C1: never got the whole request is not booked, however often it was tried', async () => {
+    const spy = vi
+      .spyOn(globalThis, 'fetch')
+      .mockRejectedValue(new Error('Network connection lost.'))
+    const result = await runTask()
+    expect(result).toMatchObject({
+      state: 'failed',
+      error: { code: 'model_network' },
+      usage: { tokens: 0, costNanoUsd: 0, modelCalls: 0 },
+    })
+    expect(result.usage.unconfirmed).toBeUndefined()
+    expect(spy.mock.calls.length).toBe(3)
   })
 
   it('F12: sends somewhere else is not followed', async () => {

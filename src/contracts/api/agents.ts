@@ -9,7 +9,7 @@ import {
   rollBackAgentRequest,
 } from './requests/agents.ts'
 import { noFields } from './requests/lists.ts'
-import { atMs, count, diffedLines, flag, object, text } from './shapes.ts'
+import { atMs, count, diffedLines, flag, object, text, warnings } from './shapes.ts'
 
 const version = z
   .object({
@@ -46,6 +46,7 @@ const applied = z
     ...summary,
     isNew: flag.describe('`false`: it had this text already.'),
     applied: version,
+    warnings,
   })
   .meta({ id: 'AppliedAgent' })
 

@@ -51,6 +51,8 @@ export const requestHeaders = {
 export const replyHeaders = {
   location: 'Where it is.',
   'idempotent-replayed': '`true` where the run was there already under this key.',
+  'x-should-retry':
+    '`false` with every error once a run has begun: the same request again would be a second run.',
   'x-isola-session': 'The session.',
   'x-isola-run': 'The run.',
   'x-isola-trace': 'The trace.',

@@ -10,7 +10,7 @@ import {
 } from './requests/keys.ts'
 import { noFields } from './requests/lists.ts'
 import { addTrustRequest, setSecretRequest } from './requests/settings.ts'
-import { atMs, count, text, usd } from './shapes.ts'
+import { atMs, count, text, usd, warnings } from './shapes.ts'
 
 const rights = {
   role: z.enum(roles),
@@ -36,7 +36,7 @@ const key = {
 }
 const keyView = z.object(key).meta({ id: 'Key' })
 const issuedKey = z
-  .object({ key: text.describe('The key itself, shown this once.'), ...key })
+  .object({ key: text.describe('The key itself, shown this once.'), ...key, warnings })
   .meta({ id: 'IssuedKey' })
 const keyId = 'The key’s id: `key_` and 22 characters.'
 
@@ -97,7 +97,9 @@ export const keyContracts = {
     summary: 'Changes what a principal may, for each of its keys.',
     params: { principal: 'Its name.' },
     body: changePrincipalRequest,
-    replies: { 200: { is: 'What it then may.', json: z.object({ principal: text, ...rights }) } },
+    replies: {
+      200: { is: 'What it then may.', json: z.object({ principal: text, ...rights, warnings }) },
+    },
     errors: [409],
   },
   'GET /api/operator/grants': {

@@ -8,6 +8,9 @@ import {
   givenUpQuery,
   metricsQuery,
   modelsQuery,
+  ownUsageQuery,
+  unconfirmedQuery,
+  unconfirmedRequest,
   usageQuery,
 } from './requests/record.ts'
 import { receipt, runView } from './run-view.ts'
@@ -92,6 +95,10 @@ const day = z
     limits: dayAmount,
     settled: dayAmount,
     reserved: dayAmount,
+    unconfirmed: z
+      .object({ tokens: count, costUsd: usd })
+      .optional()
+      .describe('Of `settled`: failed requests of the day that may have reached a provider.'),
     openRuns: count,
   })
   .meta({ id: 'DayUsage' })
@@ -115,6 +122,21 @@ const spending = z
       .describe('What no run made the platform do.'),
   })
   .meta({ id: 'Spending' })
+
+const unconfirmedAttempt = z
+  .object({
+    id: text,
+    principal: text,
+    session: text,
+    run: text,
+    agent: text,
+    atMs,
+    model: text.describe('`<provider>/<model>`'),
+    code: text.describe('How it failed; `lost`: a crash cut it.'),
+    tokens: count,
+    costUsd: usd,
+  })
+  .meta({ id: 'UnconfirmedAttempt' })
 
 const givenUp = {
   run: text,
@@ -198,6 +220,38 @@ export const recordContracts = {
       'A principal’s day as it stands; with `by` what was spent. `since`, `until` and `limit` need `by`.',
     query: usageQuery.extend({ by: usageQuery.shape.by.optional() }),
     replies: { 200: { is: 'A day, or sums.', json: z.union([day, spending]) } },
+  },
+  'GET /api/usage': {
+    summary: 'The caller’s own day as it stands; with `by` what it spent.',
+    query: ownUsageQuery,
+    replies: { 200: { is: 'A day, or sums.', json: z.union([day, spending]) } },
+  },
+  'GET /api/operator/unconfirmed': {
+    summary: 'Lists failed requests to models that may have reached one: what they hold is booked.',
+    query: unconfirmedQuery,
+    replies: {
+      200: {
+        is: 'Those of the last day, or since `since`, the newest first.',
+        json: z.object({ attempts: z.array(unconfirmedAttempt) }),
+      },
+    },
+  },
+  'POST /api/operator/unconfirmed/:id': {
+    summary: 'Says what such a request came to: what it did not cost is given back.',
+    params: { id: 'Of the list: the session, the run and the place in its log.' },
+    body: unconfirmedRequest,
+    replies: {
+      200: {
+        is: 'What it held and what it came to. The same again changes nothing.',
+        json: z.object({
+          id: text,
+          principal: text,
+          held: z.object({ tokens: count, costUsd: usd }),
+          spent: z.object({ tokens: count, costUsd: usd }),
+        }),
+      },
+    },
+    errors: [404, 409],
   },
   'GET /api/operator/runs': {
     summary: 'Lists runs that were given up.',

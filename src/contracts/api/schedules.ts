@@ -11,7 +11,7 @@ import {
   schedulesQuery,
   settingsRequest,
 } from './requests/schedules.ts'
-import { atMs, count, flag, object, text, usd } from './shapes.ts'
+import { atMs, count, flag, object, text, usd, warnings } from './shapes.ts'
 
 const when = z.union([
   z.object({ cron: text, timeZone: text }),
@@ -58,6 +58,7 @@ const schedule = z
     next: z.array(atMs).describe('Its next slots; to ask for them moves none.'),
   })
   .meta({ id: 'Schedule' })
+const madeSchedule = schedule.extend({ warnings }).meta({ id: 'MadeSchedule' })
 export type ScheduleListing = z.infer<typeof schedule>
 
 export const slotDelivery = z.object({
@@ -126,8 +127,8 @@ export const scheduleContracts = {
     headers: ['idempotency-key'],
     body: scheduleRequest,
     replies: {
-      200: { is: 'With `dryRun`: what would be made.', json: schedule },
-      201: { is: 'The schedule.', headers: ['location'], json: schedule },
+      200: { is: 'With `dryRun`: what would be made.', json: madeSchedule },
+      201: { is: 'The schedule.', headers: ['location'], json: madeSchedule },
     },
     errors: [404, 409, 422, 503],
   },

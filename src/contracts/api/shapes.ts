@@ -32,3 +32,9 @@ export const diffedLines = z
   .describe(
     'In order: `- ` gone, `+ ` new, `< ` moved from here, `> ` moved to here, two blanks as it was, `…` for those left out that are as they were.',
   )
+
+/** What is odd about what was made, in words for a person; absent if nothing is. */
+export const warnings = z
+  .array(text)
+  .optional()
+  .describe('A limit that is under one model call, and what follows from that.')

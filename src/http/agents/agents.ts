@@ -7,9 +7,9 @@ import {
   rollBackAgentRequest,
 } from '#contracts/api/requests/agents.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
+import type { AgentDefinition } from '#contracts/agent-definition.ts'
 import { definitionDiff } from '#contracts/agent-diff.ts'
 import { toScheduled } from '#contracts/agent-schedules.ts'
-import type { AgentDefinition } from '#contracts/agent-definition.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { ScheduleAsker } from '#contracts/schedule.ts'
 import type {
@@ -22,6 +22,7 @@ import type {
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
+import { warningsOf } from '../small-limits.ts'
 import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
 import { askerOf as scheduleAsker, changer } from '../schedules/own.ts'
@@ -182,7 +183,7 @@ async function applyDefinition(
     ...(from !== undefined && { from }),
   })
   if (!isDryRun) await syncSchedule(deps, context, made.agent)
-  return applied(made, { isDryRun })
+  return applied(made, { isDryRun, ...smallLimits(deps, definition) })
 }
 
 interface AskedDefinition {
@@ -192,9 +193,21 @@ interface AskedDefinition {
   readonly isDryRun: boolean
 }
 
-function applied(made: AppliedAgent, { isDryRun }: { readonly isDryRun: boolean }): Response {
+const smallLimits = (deps: HttpDeps, { agent: { limits } }: AgentDefinition) =>
+  warningsOf(deps, {
+    tokens: {
+      field: 'agent.limits.max_tokens_per_invocation',
+      limit: limits?.max_tokens_per_invocation,
+    },
+    costUsd: { field: 'agent.limits.max_cost_usd', limit: limits?.max_cost_usd },
+  })
+
+function applied(
+  made: AppliedAgent,
+  { isDryRun, ...warned }: { readonly isDryRun: boolean; readonly warnings?: readonly string[] },
+): Response {
   const { agent, version, isNew } = made
-  const shown = { ...toListing(agent), isNew, applied: toVersion(version, agent) }
+  const shown = { ...toListing(agent), isNew, applied: toVersion(version, agent), ...warned }
   if (isDryRun || !isNew) return jsonResponse(shown)
   const headers = { location: `/api/agents/${agent.id}` }
   return jsonResponse(shown, { status: 201, headers })

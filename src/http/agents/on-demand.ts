@@ -6,6 +6,7 @@ import { deploymentEvent } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { unwrap } from '#contracts/reply.ts'
 import { onDemandId } from '#contracts/stored-agent.ts'
+import { notingBegun } from '../begun.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readIdempotencyKey, readTrace } from '../headers.ts'
@@ -49,20 +50,23 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
   if (key === undefined || !(await deps.sessions.at(session).about(asking.id)).ok)
     await deps.deploymentLog.append(deploymentEvent('agent_begun_on_demand', about, told))
   const keepMs = (ttlSeconds ?? defaultTtlSeconds) * 1_000
-  const work = deps.entry.submitAs(
-    asking,
-    {
-      session,
-      agent: onDemandId,
-      messages: [toTaskMessage({ task, ...(material !== undefined && { context: material }) })],
-      onDemand: { ...agent, keepMs },
-      // Its maker may have it kept: what it was is looked up then.
-      echo: { onDemand: definition as unknown as JsonObject },
-      // Nobody is asked, so that nothing of it waits for days.
-      pauses: 'refuse',
-      ...trace,
-    },
-    { key, origin: 'api' },
+  const work = notingBegun(
+    context,
+    deps.entry.submitAs(
+      asking,
+      {
+        session,
+        agent: onDemandId,
+        messages: [toTaskMessage({ task, ...(material !== undefined && { context: material }) })],
+        onDemand: { ...agent, keepMs },
+        // Its maker may have it kept: what it was is looked up then.
+        echo: { onDemand: definition as unknown as JsonObject },
+        // Nobody is asked, so that nothing of it waits for days.
+        pauses: 'refuse',
+        ...trace,
+      },
+      { key, origin: 'api' },
+    ),
   )
   const handle = { session, ...(tempId !== undefined && { tempId }) }
   if (background === true) {

@@ -1,8 +1,10 @@
+import type { AgentResult } from '#contracts/agent.ts'
 import type { HttpContext, HttpDeps, HttpHandler } from '../deps.ts'
 import type { AddRoute } from '../routes.ts'
 import { readJsonObject } from '../body.ts'
 import { brokenOff } from '../event-stream.ts'
 import { errorResponse, jsonResponse } from '../responses.ts'
+import { fullName } from '../targets.ts'
 import { createChatStream } from './chat-stream.ts'
 import {
   type CompletionHead,
@@ -50,12 +52,22 @@ async function answerAtOnce(deps: HttpDeps, { context, request, work }: Asked): 
   const { id: run, trace } = result
   const place = { session, run, turn }
   const headers = headersFor({ session, run, trace })
-  if (result.state === 'parked' || turn > 0)
+  if (result.state === 'parked' || turn > 0 || isAnsweredByOther(deps, request, result))
     return answerFromLog(deps, { context, request, place, headers })
   const fault = faultOf(result)
   if (fault) return errorResponse(context, fault, { deps, headers, run })
   const head = headOf(request, place, result.startedAtMs)
   return jsonResponse(toCompletion(head, result), { headers })
+}
+
+/** A model was named, and the last call was not of that provider and name: who answered for it is in the log. */
+function isAnsweredByOther(
+  { models }: HttpDeps,
+  { model }: ChatRequest,
+  { modelCalls }: AgentResult,
+): boolean {
+  const [named, last] = [fullName(models, model), modelCalls.at(-1)]
+  return named !== undefined && last !== undefined && `${last.provider}/${last.model}` !== named
 }
 
 /** A part of a run: up to where it waits for the client, or from there on. */
@@ -68,10 +80,12 @@ async function answerFromLog(
     readonly headers: Readonly<Record<string, string>>
   },
 ): Promise<Response> {
-  const { context, request, place, headers } = about
+  const { context, request: asked, place, headers } = about
   const { run } = place
   const principal = context.get('principal').id
-  const { changes, tokens } = foldResponse(await deps.entry.readLog(principal, place), place)
+  const log = await deps.entry.readLog(principal, place)
+  const { changes, tokens, insteadOf } = foldResponse(log, place)
+  const request = { ...asked, model: insteadOf(asked.model) ?? asked.model }
   const end = changes.at(-1)
   if (end?.type === 'calls') {
     const text = textOf(changes)

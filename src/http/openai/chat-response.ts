@@ -35,8 +35,9 @@ export const howToGoOn = ({ session, run }: RunPlace, { code, call }: Waiting): 
 export function faultOf(result: AgentResult): Error | undefined {
   switch (result.state) {
     case 'completed':
-    case 'stopped':
       return undefined
+    case 'stopped':
+      return result.result === '' ? usedUpOf(result) : undefined
     case 'cancelled':
       return new IsolaError('request_conflict', 'The run was cancelled before it had an answer.')
     case 'failed':
@@ -45,6 +46,14 @@ export function faultOf(result: AgentResult): Error | undefined {
         code: result.error?.code,
       })
   }
+}
+
+const dayMs = 86_400_000
+
+/** The day of the principal cannot pay for the first call that would have said something: no answer to show. */
+function usedUpOf({ error, finishedAtMs }: AgentResult): Error | undefined {
+  if (error?.code !== 'request_insufficient_quota') return undefined
+  return new IsolaError(error.code, error.message, { retryAfterMs: dayMs - (finishedAtMs % dayMs) })
 }
 
 /** @param tokens What this response took, if it is only a part of the run. */

@@ -30,9 +30,10 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
   const { head, place, includeUsage } = options
   const { run, turn: after } = place
   const fold = createFold(place)
-  const shared =
+  const sharedBy = (model: string) =>
     `"id":${JSON.stringify(head.id)},"object":"chat.completion.chunk",` +
-    `"created":${head.created},"model":${JSON.stringify(head.model)}`
+    `"created":${head.created},"model":${JSON.stringify(model)}`
+  let shared = sharedBy(head.model)
   const noUsage = includeUsage ? ',"usage":null' : ''
   const chunk = (delta: string, finishReason: string) =>
     `data: {${shared},"choices":[{"index":0,"delta":${delta},"finish_reason":${finishReason}}]${noUsage}}\n\n`
@@ -41,6 +42,7 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
 
   let hasSpoken = false
   let isComplete = false
+  let fault: Error | undefined
 
   const begin = (text: string): string => {
     const between = hasSpoken ? betweenTurns : ''
@@ -56,7 +58,7 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
   }
 
   const finish = (result: AgentResult): string => {
-    const fault = faultOf(result)
+    fault = faultOf(result)
     if (fault) return fail(fault, run)
     isComplete = true
     const note = noteOf(result)
@@ -66,6 +68,8 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
     )
   }
   const last = (finishReason: string, tokens: TokenCount): string => {
+    // Who answered is on the record once it has: the last chunks say so.
+    shared = sharedBy(fold.insteadOf(head.model) ?? head.model)
     const usage = includeUsage
       ? `data: {${shared},"choices":[],"usage":${JSON.stringify(toUsage(tokens))}}\n\n`
       : ''
@@ -105,6 +109,7 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
       return text
     },
     isComplete: () => isComplete,
+    fault: () => (hasSpoken ? undefined : fault),
     close: () => (isComplete ? '' : fail(brokenOff())),
     fail: (error) => fail(error),
   }

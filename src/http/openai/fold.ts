@@ -42,6 +42,8 @@ export interface Fold {
   readonly apply: (item: StreamItem) => readonly Change[]
   /** What the response's own model calls took, and what its sub-agents took. */
   readonly tokens: () => TokenCount
+  /** `<provider>/<model>` of the one that answered last in the place of the model that was asked for. */
+  readonly insteadOf: (asked: string) => string | undefined
 }
 
 /** What a run came to that waits as a whole. */
@@ -60,7 +62,9 @@ export const betweenTurns = '\n\n'
 
 /** What a client reads as the result. A run that was stopped before it said anything says why. */
 export function contentOf({ state, result, error }: AgentResult): string {
-  if (state !== 'stopped' || result !== '') return result
+  // A day that is used up is an error of its own, and no answer.
+  const isUsedUp = error?.code === 'request_insufficient_quota'
+  if (state !== 'stopped' || result !== '' || isUsedUp) return result
   return `(Stopped before an answer: ${error?.message ?? 'a limit was reached'} ${error?.code ?? ''})`
 }
 
@@ -84,13 +88,26 @@ const isPiece = (item: StreamItem): item is MessageDelta => item.type === 'messa
  * is over. Our own tools are left out. Nothing is said twice, whatever comes twice; what a result says and no message
  * said before it is the rest of the message that is open, or one of its own.
  */
-export function createFold({
-  run,
-  turn: after,
-}: {
+export function createFold(place: FoldPlace): Fold {
+  const fold = foldMessages(place)
+  const instead = new Map<string, string>()
+  return {
+    ...fold,
+    insteadOf: (asked) => instead.get(asked),
+    apply(item) {
+      if (item.type === 'model_substituted' && item.run === place.run)
+        instead.set(item.data.asked, `${item.data.provider}/${item.data.model}`)
+      return fold.apply(item)
+    },
+  }
+}
+
+interface FoldPlace {
   readonly run: string
   readonly turn: number
-}): Fold {
+}
+
+function foldMessages({ run, turn: after }: FoldPlace): Omit<Fold, 'insteadOf'> {
   const said = new Map<number, string>()
   const finished = new Set<number>()
   const calls = new Map<string, ClientCall>()

@@ -1,9 +1,10 @@
 import type { StreamItem } from '#contracts/event.ts'
+import type { Clock } from '#contracts/sources.ts'
 import type { SubmitReceipt } from '#contracts/submission.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { type StreamView, toEventStream } from '../event-stream.ts'
+import { type OpenedStream, openStream, showStream, type StreamView } from '../event-stream.ts'
 import { keepAlive } from '../keep-alive.ts'
-import { eventStreamResponse, replayed } from '../responses.ts'
+import { errorResponse, eventStreamResponse, replayed } from '../responses.ts'
 import { type Change, createFold, type TokenCount } from './fold.ts'
 import type { PlaceInSession } from './wire-ids.ts'
 import type { Work } from './work.ts'
@@ -12,13 +13,14 @@ import type { Work } from './work.ts'
 export interface ReadResponse {
   readonly changes: readonly Change[]
   readonly tokens: TokenCount
+  readonly insteadOf: ReturnType<typeof createFold>['insteadOf']
 }
 
 /** What one response holds, out of its run's log. */
 export function foldResponse(log: readonly StreamItem[], place: PlaceInSession): ReadResponse {
   const fold = createFold(place)
   const changes = log.flatMap(fold.apply)
-  return { changes, tokens: fold.tokens() }
+  return { changes, tokens: fold.tokens(), insteadOf: fold.insteadOf }
 }
 
 /** A submission whose run is read as it goes. */
@@ -27,8 +29,12 @@ export interface StreamedRun {
   readonly viewOf: (place: PlaceInSession, receipt: SubmitReceipt) => StreamView
 }
 
+/** So long a stream waits for its first piece: a run that fails before that is answered with a status of its own. */
+const maxStatusWaitMs = 10_000
+
 /**
  * Submits, and shows the response as it comes. A client that closes the stream says Stop (docs/design.md section 4).
+ * The status line waits for the first piece, or ten seconds; in the background for nothing.
  */
 export async function streamRun(
   deps: HttpDeps,
@@ -48,12 +54,37 @@ export async function streamRun(
     kept.resolve(deps.onClientGone?.({ session, run, reader, principal }))
   }
   const { signal } = context.req.raw
-  const view = viewOf({ session, run, turn }, receipt)
-  const body = toEventStream(stream, view, { clock: deps.sources.clock, signal, onEnd })
+  const { clock } = deps.sources
+  const opened = openStream(stream, viewOf({ session, run, turn }, receipt))
   // A run that was there has the trace of the request that began it, which is not this one's.
   const isNew = !isJoined && request.answers === undefined
   const about = { session, run, ...(isNew && { trace }) }
-  return eventStreamResponse(body, { ...headersFor(about), ...replayed(isJoined) })
+  const headers = { ...headersFor(about), ...replayed(isJoined) }
+  const fault = isBackground ? undefined : await faultBefore(opened, { clock, signal })
+  if (!fault) return eventStreamResponse(showStream(opened, { clock, signal, onEnd }), headers)
+  opened.cancel()
+  onEnd('complete')
+  return errorResponse(context, fault, { deps, headers, run })
+}
+
+/** Why there is no answer, if that is known before its first piece, in time, and while somebody waits for it. */
+async function faultBefore(
+  { first, view }: OpenedStream,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<unknown> {
+  const isOver = new AbortController()
+  const leave = () => isOver.abort('the client has gone')
+  signal.addEventListener('abort', leave)
+  if (signal.aborted) leave()
+  const known = first.then(
+    ({ isLast }) => (isLast ? view.fault?.() : undefined),
+    (error: unknown) => error,
+  )
+  const late = clock.sleep(maxStatusWaitMs, isOver.signal)
+  const fault = await Promise.race([known, late.then(() => undefined)])
+  isOver.abort('the answer has a status')
+  signal.removeEventListener('abort', leave)
+  return fault
 }
 
 /** The headers by which a client finds session, run and trace again. */

@@ -9,6 +9,7 @@ import type { RunOutcome } from '#contracts/run-view.ts'
 import type { StartedStream } from '#contracts/session-api.ts'
 import type { SubmitReceipt } from '#contracts/submission.ts'
 import type { Ask, Submitted } from '#contracts/submit-as.ts'
+import { notingBegun } from '../begun.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isSessionId, readIdempotencyKey, readPrintable, readTrace } from '../headers.ts'
 import { toParameters } from '../parameters.ts'
@@ -115,7 +116,12 @@ export async function toWork(
   }
   const carried = <T>(how: (work: Submitted) => Promise<Reply<T>>) =>
     carryOut(plan, ({ session, request }) =>
-      how(deps.entry.submitAs(asking, { ...base, ...request, session }, { key, origin })),
+      how(
+        notingBegun(
+          context,
+          deps.entry.submitAs(asking, { ...base, ...request, session }, { key, origin }),
+        ),
+      ),
     ).catch((error: unknown) => {
       throw aboutHeader(error)
     })

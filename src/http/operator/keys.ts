@@ -4,6 +4,7 @@ import { stateOf, type IssuedKey, type KeyView, type Rights } from '#contracts/k
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
+import { warningsOf } from '../small-limits.ts'
 import { parseFields } from '../validate.ts'
 import { administrator } from './administrator.ts'
 import {
@@ -34,7 +35,8 @@ export const changePrincipal: Handle = (deps) => async (context) => {
   const change = parseChangeRequest(deps, await readJsonObject(context.req.raw))
   const principal = context.req.param('principal') ?? ''
   const rights = await deps.keys.change(principal, change, administrator(deps, context))
-  return jsonResponse({ principal, ...shownRights(rights) })
+  const answer = { principal, ...shownRights(rights) }
+  return jsonResponse({ ...answer, ...warned(deps, answer) })
 }
 
 /** Ends a key with the next request. Repeated, it is answered alike. */
@@ -54,8 +56,16 @@ export const rotateKey: Handle = (deps) => async (context) => {
 /** The one answer that has a key in it: nothing on its way may keep it. */
 function issued(deps: HttpDeps, { key, secret }: IssuedKey): Response {
   const headers = { 'cache-control': 'no-store' }
-  return jsonResponse({ key: secret, ...shown(deps, key) }, { status: 201, headers })
+  const view = shown(deps, key)
+  return jsonResponse({ key: secret, ...view, ...warned(deps, view) }, { status: 201, headers })
 }
+
+/** Of a day that cannot pay for a model call. */
+const warned = (deps: HttpDeps, { limits }: Pick<ReturnType<typeof shownRights>, 'limits'>) =>
+  warningsOf(deps, {
+    tokens: { field: 'limits.dailyTokens', limit: limits.dailyTokens },
+    costUsd: { field: 'limits.dailyCostUsd', limit: limits.dailyCostUsd },
+  })
 
 /** `null` for no limit of its own, for everything, and for never. Dollars as everywhere on this surface. */
 function shown(deps: HttpDeps, view: KeyView) {

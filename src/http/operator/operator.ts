@@ -19,6 +19,7 @@ import { forgetPrincipal, memoryOfPrincipal } from './memory.ts'
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts'
 import { addDraftRoutes } from './skill-drafts.ts'
 import { addSkillRoutes } from './skills.ts'
+import { confirmAttempt, listUnconfirmed } from './unconfirmed.ts'
 import { readUsage } from './usage.ts'
 
 /** `/api/operator/…`: the record, how the deployment and its models are, what was spent, the runs that were given up, keys, and secrets. */
@@ -37,6 +38,8 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/models', { GET: readModels(deps) })
   addRoute('/api/operator/metrics', { GET: readMetrics(deps) })
   addRoute('/api/operator/usage', { GET: readUsage(deps) })
+  addRoute('/api/operator/unconfirmed', { GET: listUnconfirmed(deps) })
+  addRoute('/api/operator/unconfirmed/:id', { POST: confirmAttempt(deps) })
   addRoute('/api/operator/runs', { GET: listGivenUp(deps) })
   addRoute('/api/operator/runs/:run', { GET: showGivenUp(deps) })
   addRoute('/api/operator/runs/:run/retry', { POST: retryGivenUp(deps) })

@@ -1,4 +1,5 @@
-import { dayQuery, usageQuery } from '#contracts/api/requests/record.ts'
+import type * as z from 'zod'
+import { dayQuery, ownUsageQuery, usageQuery } from '#contracts/api/requests/record.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { UsageSum } from '#contracts/operations.ts'
@@ -6,35 +7,64 @@ import type { DayAmount } from '#contracts/principal.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { dayMs, defaultListLimit, maxWindowMs } from '../list-queries.ts'
 import { jsonResponse } from '../responses.ts'
+import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
+import { unconfirmedSince } from './unconfirmed.ts'
 
 /** `GET /api/operator/usage`: a principal's day as it stands or, with `by`, what was spent, as the record has it. */
 export const readUsage =
   (deps: HttpDeps) =>
   (context: HttpContext): Promise<Response> => {
-    const { by, since, until } = context.req.query()
-    // Who says since when means the record, and is told what is missing.
-    const isReport = [by, since, until].some((one) => one !== undefined)
-    return isReport ? readReport(deps, context) : readDay(deps, context)
+    const query = context.req.query()
+    if (isReport(query)) return readReport(deps, parseFields(usageQuery, query))
+    const { principal = context.get('principal').id } = parseFields(dayQuery, query)
+    return readDay(deps, principal)
   }
 
-/** The caller's, or that of `?principal=`. */
-async function readDay(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const query = parseFields(dayQuery, context.req.query())
-  const of = query.principal ?? context.get('principal').id
-  const { day, limits, settled, reserved, openRuns } = await deps.principals.usage(of)
+/** `GET /api/usage`: the same of the caller alone. */
+const readOwnUsage =
+  (deps: HttpDeps) =>
+  (context: HttpContext): Promise<Response> => {
+    const principal = context.get('principal').id
+    const query = parseFields(ownUsageQuery, context.req.query())
+    if (!isReport(query)) return readDay(deps, principal)
+    return readReport(deps, parseFields(usageQuery, { ...context.req.query(), principal }))
+  }
+
+/** Who says since when means the record, and is told what is missing. */
+const isReport = ({ by, since, until }: Readonly<Record<string, unknown>>): boolean =>
+  [by, since, until].some((one) => one !== undefined)
+
+async function readDay(deps: HttpDeps, principal: string): Promise<Response> {
+  const { day, limits, settled, reserved, openRuns } = await deps.principals.usage(principal)
+  const sinceMs = Date.parse(`${day}T00:00:00Z`)
+  const attempts = await unconfirmedSince(deps, { principal, sinceMs }).catch(() => [])
+  const unconfirmed = {
+    tokens: attempts.reduce((sum, { tokens }) => sum + tokens, 0),
+    costUsd: attempts.reduce((sum, { costUsd }) => sum + costUsd, 0),
+  }
   return jsonResponse({
-    principal: of,
+    principal,
     day,
     limits: shown(limits),
-    settled: shown(settled),
+    settled: shown(isLimited(limits) ? settled : await recorded(deps, principal, sinceMs)),
     reserved: shown(reserved),
+    ...(unconfirmed.tokens > 0 && { unconfirmed }),
     openRuns,
   })
 }
 
-async function readReport(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const query = parseFields(usageQuery, context.req.query())
+const isLimited = ({ tokens, costNanoUsd }: DayAmount): boolean =>
+  tokens < unlimited || costNanoUsd < unlimited
+
+/** The ledger counts no day that is not limited: the record does. */
+async function recorded(deps: HttpDeps, principal: string, sinceMs: number): Promise<DayAmount> {
+  const asked = { by: 'principal', sinceMs, untilMs: sinceMs + dayMs, limit: 1, principal } as const
+  const { total } = await deps.usage.sum(asked)
+  return { tokens: total.tokens, costNanoUsd: total.costNanoUsd }
+}
+
+async function readReport(deps: HttpDeps, query: z.infer<typeof usageQuery>): Promise<Response> {
   const { by, principal: of, limit = defaultListLimit } = query
   const untilMs = query.until ?? deps.sources.clock.nowMs() + 1
   const sinceMs = query.since ?? untilMs - dayMs
@@ -72,3 +102,7 @@ function shown({ tokens, costNanoUsd }: DayAmount) {
     costUsd: costNanoUsd >= unlimited ? null : costNanoUsd / 1e9,
   }
 }
+
+/** What somebody has spent, for itself: of every role. */
+export const addOwnUsageRoute = (addRoute: AddRoute, deps: HttpDeps): void =>
+  addRoute('/api/usage', { GET: readOwnUsage(deps) })

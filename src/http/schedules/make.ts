@@ -9,6 +9,7 @@ import type { ScheduledWork, ScheduleSpec, When } from '#contracts/schedule.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
+import { warningsOf } from '../small-limits.ts'
 import { toLimits } from '../sessions/limits.ts'
 import { checkModel, lookForAgent, orchestrator } from '../targets.ts'
 import { parseFields } from '../validate.ts'
@@ -28,7 +29,12 @@ export async function makeSchedule(deps: HttpDeps, context: HttpContext): Promis
     by: changer(deps, context),
     ...(asked.dryRun === true && { isDryRun: true }),
   })
-  const listing = toListing(made, clock.nowMs())
+  const { maxTokens, maxCostUsd } = asked.limits ?? {}
+  const warned = warningsOf(deps, {
+    tokens: { field: 'limits.maxTokens', limit: maxTokens },
+    costUsd: { field: 'limits.maxCostUsd', limit: maxCostUsd },
+  })
+  const listing = { ...toListing(made, clock.nowMs()), ...warned }
   if (asked.dryRun === true) return jsonResponse(listing)
   return jsonResponse(listing, { status: 201, headers: { location: `/api/schedules/${id}` } })
 }

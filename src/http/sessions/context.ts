@@ -4,6 +4,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { CompactionOutcome } from '#contracts/compaction-outcome.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { Ask } from '#contracts/submit-as.ts'
+import { notingBegun } from '../begun.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readTrace } from '../headers.ts'
@@ -59,11 +60,14 @@ async function compact(
   { opened, options }: { readonly opened: OpenSession; readonly options: Options },
 ): Promise<Response> {
   const { id: session, principal, by } = opened
-  const work = deps.entry.submitAs(
-    // What an operator asks for in somebody else's session is paid by that one's day, not by the operator's key.
-    by === undefined ? context.get('principal') : { id: principal },
-    { session, ...options, messages: [], mustExist: true, compact: 'session' },
-    { origin: 'api' },
+  const work = notingBegun(
+    context,
+    deps.entry.submitAs(
+      // What an operator asks for in somebody else's session is paid by that one's day, not by the operator's key.
+      by === undefined ? context.get('principal') : { id: principal },
+      { session, ...options, messages: [], mustExist: true, compact: 'session' },
+      { origin: 'api' },
+    ),
   )
   const outcome = unwrap(await work.compact())
   const { id: run, state } = outcome.result

@@ -1,6 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { Submitted } from '#contracts/submit-as.ts'
+import { notingBegun } from '../begun.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readIdempotencyKey, readTrace } from '../headers.ts'
@@ -105,5 +106,5 @@ async function toWork(
     mayRaise: true,
     ...readTrace(context, deps.sources),
   }
-  return deps.entry.submitAs(asking, ask, { key, origin: 'api' })
+  return notingBegun(context, deps.entry.submitAs(asking, ask, { key, origin: 'api' }))
 }

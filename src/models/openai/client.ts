@@ -13,6 +13,8 @@ export interface Sending {
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   readonly onSent: () => void
+  /** Told, when the request leaves, how to ask whether the network has taken all of it. */
+  readonly watchBody: (isTaken: () => boolean) => void
   /** The server accepted the request: a reply follows, or breaks off. */
   readonly onBegun: () => void
 }
@@ -43,11 +45,11 @@ export function createClient({ apiKey, baseUrl, send }: ClientOptions): Client {
     'user-agent': 'isola',
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
   }
-  return async ({ body, maxBytes, headers, signal, onSent, onBegun }) => {
+  return async ({ body, maxBytes, headers, signal, watchBody, onSent, onBegun }) => {
     const request = { url: address, method: 'POST', headers: { ...ours, ...headers }, body, signal }
     const toError = (error: OutboundError) => failureOf(error, maxBytes)
     // No redirect is followed: it would carry key and conversation to whoever it names.
-    const underway = send(request, { operator: address, maxBytes, toError })
+    const underway = send(request, { operator: address, maxBytes, toError, watchBody })
     onSent()
     const answer = await underway
     // Whoever asked has gone, and their books are closed.

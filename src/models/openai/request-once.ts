@@ -42,8 +42,14 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
   const { signal, unlessStopped } = watch
   const { onDelta, onSent, onBegun, isUnwatched = false } = call
   const headers = call.headers?.() ?? {}
-  const sending = { body, headers, signal, maxBytes: maxReplyBytes, onSent, onBegun }
-  const answer = await unlessStopped(client(sending))
+  let isTaken = () => false
+  const watchBody = (ask: () => boolean) => void (isTaken = ask)
+  const sending = { body, headers, signal, maxBytes: maxReplyBytes, watchBody, onSent, onBegun }
+  const answer = await unlessStopped(client(sending)).catch((error: unknown) => {
+    // No status came, and no server has the whole request: it cannot be billed.
+    if (!isTaken() && !(error instanceof APIError && error.status !== undefined)) call.onUnsent?.()
+    throw error
+  })
   const assembly = createReplyAssembly()
   let start = ''
   /** What is told once the reply is known to be whole. */

@@ -17,16 +17,22 @@ export interface OrderOptions {
   readonly needs: ModelNeeds
   readonly score: ScoreModel
   readonly isCooling: (candidate: ModelCandidate) => boolean
+  /** The first was named, and nobody has listed others for that name: without a price no other is asked in its place. */
+  readonly isNamed?: boolean
+  /** Somebody has listed the model; of any other nothing says that it exists. */
+  readonly isKnown?: (candidate: ModelCandidate) => boolean
 }
 
 /**
  * Who is asked, in which order (I6): those that can do what the request needs, by score. One that costs too much or
  * cools down is passed over as long as another is left; where none is, the lease and the provider have their say. With
- * a cost ceiling one without a known price is out in any case: it may cost anything.
- * Throws `model_not_capable`, with what is missing, or `model_price_unknown`.
+ * a cost ceiling one without a known price is out in any case: it may cost anything; and one that was named is answered
+ * by no other for that.
+ * Throws `model_not_capable`, with what is missing, `model_price_unknown`, or `model_not_found` for a name without a price
+ * that nobody has listed.
  */
 export function orderCandidates(options: OrderOptions): CandidateOrder {
-  const { candidates, needs, score, isCooling } = options
+  const { candidates, needs, score, isCooling, isNamed = false, isKnown = () => true } = options
   const passedOver: PassedOver[] = []
   const pass = ({ provider, model }: ModelCandidate, reason: string) =>
     void passedOver.push({ provider, model, reason })
@@ -38,6 +44,9 @@ export function orderCandidates(options: OrderOptions): CandidateOrder {
   })
   if (able.length === 0) throw notCapable(candidates, needs)
   const priced = able.filter((candidate) => hasPriceForIt(candidate, needs))
+  const [named] = isNamed ? candidates : []
+  if (named && able.includes(named) && !priced.includes(named))
+    throw isKnown(named) ? priceUnknown([named]) : noSuchModel(named)
   if (priced.length === 0) throw priceUnknown(able)
   const affordable = priced.filter((candidate) => isAffordable(candidate, needs))
   const fitting = affordable.length > 0 ? affordable : priced
@@ -73,6 +82,12 @@ function notCapable(candidates: readonly ModelCandidate[], needs: ModelNeeds): I
   })
   const why = reasons.length > 0 ? `: ${reasons.join('; ')}` : ''
   return new IsolaError('model_not_capable', `No model here can take this request${why}.`)
+}
+
+function noSuchModel({ provider, model }: ModelCandidate): IsolaError {
+  const name = `${provider}/${model}`.slice(0, 200)
+  const message = `There is no agent or model "${model.slice(0, 200)}" that is known here, and a cost limit is in force: a model that is not listed needs a price. GET /v1/models lists them; an operator gives a price in ISOLA_PRICES: {"${name}":{"input_usd_per_million":0,"output_usd_per_million":0}}.`
+  return new IsolaError('model_not_found', message)
 }
 
 function priceUnknown(candidates: readonly ModelCandidate[]): IsolaError {

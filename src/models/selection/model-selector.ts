@@ -44,8 +44,17 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
     }
   }
 
-  function choose(request: ModelRequest, targets: readonly Target[]): CandidateOrder {
+  /** Listed by somebody, or asked for with its provider: a bare name may be that of an agent which is not there. */
+  const isKnownIn =
+    ({ model: asked = '' }: ModelRequest) =>
+    ({ provider, model }: Target): boolean =>
+      asked.startsWith(`${provider}/`) ||
+      registry.known().some((one) => one.provider === provider && one.model === model)
+
+  function choose(request: ModelRequest, { targets, isNamed }: PriorityList): CandidateOrder {
     const choice = orderCandidates({
+      isNamed,
+      isKnown: isKnownIn(request),
       candidates: targets.map((target, index) => toCandidate(request, target, index)),
       needs: needsOf(request, tokens.ofRequest(request)),
       score,
@@ -56,8 +65,9 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
   }
 
   function select(name: string | undefined, request?: ModelRequest): ModelSelection {
-    const { targets, isSubstitute } = priorityOf(name)
-    const choice = request && choose(request, targets)
+    const list = priorityOf(name)
+    const { targets, isSubstitute } = list
+    const choice = request && choose(request, list)
     const { provider, model } = choice?.candidates[0] ?? targets[0]
     const isFirst = provider === targets[0].provider && model === targets[0].model
     return {
@@ -72,10 +82,11 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
     const needs = { ...needsOf(request, 0), contextTokens: 0 }
     const short = { ...request, messages: [] }
     try {
-      const { targets } = priorityOf(request.model)
+      const { targets, isNamed } = priorityOf(request.model)
       if (targets.length === 1) return targets
       const candidates = targets.map((target, index) => toCandidate(short, target, index))
-      return orderCandidates({ candidates, needs, score, isCooling: health.isCooling }).candidates
+      const { isCooling } = health
+      return orderCandidates({ candidates, needs, score, isCooling, isNamed }).candidates
     } catch (error) {
       // Whoever asks it is told why.
       if (errorCode(error)) return []
@@ -87,6 +98,6 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
     select,
     whoAnswers,
     candidatesFor: (request) =>
-      (choices.get(request) ?? choose(request, priorityOf(request.model).targets)).candidates,
+      (choices.get(request) ?? choose(request, priorityOf(request.model))).candidates,
   }
 }

@@ -13,6 +13,8 @@ export interface PriorityList {
   readonly targets: readonly [Target, ...Target[]]
   /** True when the first is not what was asked for. */
   readonly isSubstitute: boolean
+  /** It was asked for by a name that is not in `ISOLA_MODEL`: the operator has listed no other for it. */
+  readonly isNamed: boolean
 }
 
 /** The names in `ISOLA_MODEL`. */
@@ -36,13 +38,13 @@ export function createPriorityList(
   const listed = first ? [first, ...rest] : []
 
   function defaults(): PriorityList {
-    if (first) return { targets: [first, ...rest], isSubstitute: false }
+    if (first) return { targets: [first, ...rest], isSubstitute: false, isNamed: false }
     if (names.length === 0) {
       const target = implicitDefault()
-      if (target) return { targets: [target], isSubstitute: false }
+      if (target) return { targets: [target], isSubstitute: false, isNamed: false }
     }
     if (registry.has('offline') && config.isDevelopment)
-      return { targets: [offlineTarget], isSubstitute: names.length > 0 }
+      return { targets: [offlineTarget], isSubstitute: names.length > 0, isNamed: false }
     throw notConfigured(config.defaultModel)
   }
 
@@ -57,7 +59,8 @@ export function createPriorityList(
     const target = names.includes(asked) ? registry.findSetting(asked) : registry.find(asked)
     if (!target) return { ...defaults(), isSubstitute: true }
     const others = listed.filter((one) => !isSame(one, target))
-    return { targets: [target, ...others], isSubstitute: false }
+    const isNamed = !listed.some((one) => isSame(one, target))
+    return { targets: [target, ...others], isSubstitute: false, isNamed }
   }
 }
 

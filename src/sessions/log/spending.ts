@@ -11,8 +11,19 @@ export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {
   const late = Object.entries(row.settledLate ?? {}).map(([call, usage]) => ({ call, usage }))
   return [...(row.inbox ?? []), ...late].reduce(
     (sum, item) => addUsage(sum, correctionOf(item, turns)),
-    spent,
+    addUsage(spent, confirmedOf(row)),
   )
+}
+
+/** What became of attempts that may have reached a provider, beside what they were booked with. */
+export function confirmedOf({ confirmed = {} }: RunRow): Usage {
+  const corrections = Object.values(confirmed).map(({ held, spent }) => ({
+    ...zeroUsage,
+    tokens: spent.tokens - held.tokens,
+    costNanoUsd: spent.costNanoUsd - held.costNanoUsd,
+    unconfirmed: { tokens: -held.tokens, costNanoUsd: -held.costNanoUsd },
+  }))
+  return corrections.reduce(addUsage, zeroUsage)
 }
 
 /** What the runs of a session that are over have spent together. Summed up once where nobody has counted yet. */
@@ -51,7 +62,8 @@ export function stepOf(row: RunRow, turns: readonly TurnRecord[], isOver: boolea
   const reports = (row.inbox ?? []).filter(({ call }) => call !== undefined).length
   const late = Object.keys(row.settledLate ?? {}).length
   const parks = turns.flatMap(({ events }) => events).filter(({ type }) => type === 'run_parked')
-  return (isOver ? overFrom : parks.length) + reports + late
+  const confirmed = Object.keys(row.confirmed ?? {}).length
+  return (isOver ? overFrom : parks.length) + reports + late + confirmed
 }
 
 /** What the calls of its open turn hold of the run's lease. */

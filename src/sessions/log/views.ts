@@ -1,10 +1,11 @@
-import { zeroUsage } from '#contracts/lease.ts'
+import type { AgentResult } from '#contracts/agent.ts'
+import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunSpending } from '#contracts/lineage.ts'
 import type { RunMemo, RunOutcome, RunView } from '#contracts/run-view.ts'
 import { reachedNow } from './limit-text.ts'
 import { pausesOf, toView } from '../storage/open-pauses.ts'
-import { heldByRun, spentByRun, stepOf } from './spending.ts'
+import { confirmedOf, heldByRun, spentByRun, stepOf } from './spending.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 
@@ -22,7 +23,7 @@ export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptio
   const { agent, begunBy } = submission
   const base = { id, session, agent, createdAtMs, ...(begunBy && { begunBy }) }
   const result = store.final(order)
-  if (result) return { ...base, state: result.state, result }
+  if (result) return { ...base, state: result.state, result: asConfirmed(result, row) }
   const pauses = runs.live(id) ? [] : pausesOf(row, store.turns(order).at(-1))
   if (pauses.length > 0) {
     const { pauseMs } = runtime.timing
@@ -38,6 +39,13 @@ export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptio
     return { ...base, state: 'parked', pauses: views }
   }
   return { ...base, state: openState(row) }
+}
+
+/** A result says what is known by now of attempts that may have been billed. */
+function asConfirmed(result: AgentResult, row: RunRow): AgentResult {
+  if (!row.confirmed) return result
+  const usage = addUsage(result.usage, confirmedOf(row))
+  return { ...result, usage, costEstimateUsd: usage.costNanoUsd / 1e9 }
 }
 
 function openState({ startSeq, cancelReason }: RunRow): RunView['state'] {

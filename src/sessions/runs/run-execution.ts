@@ -2,6 +2,7 @@ import { labelOf, labelOfContext } from '#contracts/message-label.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { AddedText } from '#contracts/agent-pin.ts'
 import type { AgentResult } from '#contracts/agent.ts'
+import type { LimitReached } from '#contracts/lease.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { AddedTexts } from '#contracts/plan.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
@@ -10,6 +11,7 @@ import { sharedIn } from '#contracts/shared-parts.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceHeaders } from '#contracts/trace.ts'
+import { toTurnSaid } from '#contracts/turn-said.ts'
 import { saidAtBeginning } from '../storage/begun-with.ts'
 import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type BegunChild, type ChildNames, type Children } from '../storage/children.ts'
@@ -126,10 +128,8 @@ export async function executeRun(
           turnNanoUsd: bill().turnNanoUsd(),
           ownerOf: options.ownerOf,
         })
-        const { message } = pause.reached
-        return mayRaise
-          ? { message, pause }
-          : { message: `${message}${adviceFor(submission, pause.reached)}${whyRefused(row())}` }
+        if (mayRaise) return { message: pause.reached.message, pause }
+        return stoppedAt(pause.reached, turns, row())
       },
       review: (turns) =>
         review(bill().billed(turns), { limits, rounds: spec.maxRepeats, row: row() }),
@@ -178,6 +178,16 @@ export async function executeRun(
   const { pauseMs } = runtime.timing
   const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs, runtime.sha256))
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
+}
+
+/** Nobody is asked: the run ends with why, and how somebody else would get further. */
+function stoppedAt(reached: LimitReached, turns: readonly TurnRecord[], row: RunRow) {
+  const { submission } = row
+  const message = `${reached.message}${adviceFor(submission, reached)}${whyRefused(row)}`
+  // A day that cannot pay for a first word is no answer.
+  const isMute = turns.every((turn) => toTurnSaid(turn).text === '')
+  const isUsedUp = reached.of === 'day' && !submission.lineage && isMute
+  return { message, ...(isUsedUp && { code: 'request_insufficient_quota' }) }
 }
 
 const toReceived = ({ message }: InboxItem): InboxItem['message'] => ({

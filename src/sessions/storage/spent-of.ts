@@ -10,7 +10,7 @@ export interface RunSpent {
 }
 
 const spentQuery = `SELECT turn, part, is_final, octet_length(body) AS bytes,
-    iif(turn = 0, coalesce(body->'$.inbox', body->'$.settledLate'), body->'$.usage') AS said
+    iif(turn = 0, coalesce(body->'$.inbox', body->'$.settledLate', body->'$.confirmed'), body->'$.usage') AS said
   FROM log WHERE run = ? ORDER BY turn, part`
 
 /**

@@ -7,6 +7,7 @@ import type { PauseAnswer } from '#contracts/pause.ts'
 import type { Lineage } from '#contracts/lineage.ts'
 import type { RunMemo } from '#contracts/run-view.ts'
 import type { Submission } from '#contracts/submission.ts'
+import type { AttemptSettlement } from '#contracts/unconfirmed.ts'
 import type { BegunWith } from './begun-with.ts'
 
 /** What a client said between two runs. */
@@ -85,6 +86,8 @@ export interface RunRow extends BegunWith {
   readonly inbox?: readonly InboxItem[]
   /** What calls that waited when the run ended took after all, by call id: they were booked with all they held. */
   readonly settledLate?: Readonly<Record<string, Usage>>
+  /** What became of failed attempts that may have reached a provider, its own and those below it, by their id. */
+  readonly confirmed?: Readonly<Record<string, AttemptSettlement>>
   /** What was decided about its waiting calls, by call id. */
   readonly answers?: Readonly<Record<string, PauseAnswer>>
   /** What somebody outside said about a call, as a hash: the same again is no news, whatever has become of the run. */

@@ -185,9 +185,9 @@ describe('the isola command', () => {
       openRuns: 1,
     }
     const { fetch } = answering(200, body)
-    const json = await isola(['usage', 'show', '--json'], { env: server, fetch })
+    const json = await isola(['usage', 'show', '--mine', '--json'], { env: server, fetch })
     expect(JSON.parse(json.stdout)).toEqual(body)
-    const text = await isola(['usage', 'show'], { env: server, fetch })
+    const text = await isola(['usage', 'show', '--mine'], { env: server, fetch })
     expect(text.stdout).toContain('1 open run\n')
     expect(text.stdout).toMatch(/limit\s+no limit\s+no limit/)
   })

@@ -196,7 +196,11 @@ describe('a chat stream under way', () => {
   async function open(signal?: AbortSignal) {
     const source = manual()
     const fake = createFakeApp({ stream: () => source.readable })
-    const response = await fake.send(path, { json, ...(signal && { signal }) })
+    const sent = fake.send(path, { json, ...(signal && { signal }) })
+    // The status line waits for the first piece, or ten seconds.
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    fake.tick(10_000)
+    const response = await sent
     const reader = response.body!.getReader()
     const read = async () => new TextDecoder().decode((await reader.read()).value)
     expect(await read()).toContain('"role":"assistant"')

@@ -439,7 +439,7 @@ describe('a tool that another tool calls', () => {
         ),
         { limits: { maxTurns: 100 } },
       )
-      const sum = (of: Exclude<keyof Usage, 'platform' | 'platformNanoUsd'>) =>
+      const sum = (of: Exclude<keyof Usage, 'platform' | 'platformNanoUsd' | 'unconfirmed'>) =>
         bills.reduce((total, usage) => total + usage[of], 0)
       expect(result.usage).toMatchObject({
         tokens: 220 + sum('tokens'),

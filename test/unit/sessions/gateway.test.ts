@@ -78,6 +78,7 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   retry: (api) => api.retry(run),
   cancelCall: (api) => api.cancelCall(run, 'call_1', 'Enough.'),
   reclaim: (api) => api.reclaim('operator'),
+  confirm: (api) => api.confirm({ run: 'run_1', id: 'a', seq: 1 }),
   deliver: (api) =>
     api.deliver({
       parentRun: run,

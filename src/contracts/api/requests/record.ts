@@ -55,6 +55,34 @@ export const usageQuery = z.strictObject({
   limit: listLimit.optional(),
 })
 
+/** `GET /api/usage`: the caller's own. */
+export const ownUsageQuery = z.strictObject({
+  by: usageQuery.shape.by.optional(),
+  since: moment.optional(),
+  until: moment.optional(),
+  limit: listLimit.optional(),
+})
+
+/** `GET /api/operator/unconfirmed`. */
+export const unconfirmedQuery = z.strictObject({
+  principal: wantedName.optional(),
+  since: moment.optional(),
+  limit: listLimit.optional(),
+})
+
+/** What an attempt came to: nothing, or what the provider's bill says. */
+export const unconfirmedRequest = z
+  .strictObject({
+    outcome: z.enum(['released', 'spent'], 'must be released (it cost nothing) or spent'),
+    tokens: z.int().min(0).describe('With `spent`: all that it holds if absent.').optional(),
+    costUsd: z.number().min(0).describe('With `spent`: all that it holds if absent.').optional(),
+  })
+  .refine(
+    ({ outcome, tokens, costUsd }) =>
+      outcome === 'spent' || (tokens === undefined && costUsd === undefined),
+    { path: ['outcome'], error: 'must be spent where an amount is given' },
+  )
+
 /** `GET /api/operator/runs`. */
 export const givenUpQuery = z.strictObject({
   state: z.enum(['open', 'retried', 'dropped'], 'must be one of open, retried, dropped').optional(),

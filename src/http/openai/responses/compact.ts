@@ -3,6 +3,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { CompactionOutcome } from '#contracts/compaction-outcome.ts'
 import type { Message } from '#contracts/message.ts'
 import { unwrap } from '#contracts/reply.ts'
+import { notingBegun } from '../../begun.ts'
 import { readJsonObject } from '../../body.ts'
 import type { HttpContext, HttpDeps, HttpHandler } from '../../deps.ts'
 import { readIdempotencyKey, readTrace } from '../../headers.ts'
@@ -141,19 +142,22 @@ async function compacted(
   const instructions = [request.instructions, history.instructions].filter(Boolean).join('\n\n')
   const key = readIdempotencyKey(context.req.raw.headers)
   const session = await sessionFor(deps, { asking: rights, key })
-  const work = deps.entry.submitAs(
-    rights,
-    {
-      session,
-      agent: target.agent,
-      ...(target.model !== undefined && { model: target.model }),
-      ...(instructions !== '' && { clientInstructions: instructions }),
-      ...readTrace(context, deps.sources),
-      messages: history.messages,
-      isStateless: true,
-      compact: 'client',
-    },
-    { key, origin: 'responses' },
+  const work = notingBegun(
+    context,
+    deps.entry.submitAs(
+      rights,
+      {
+        session,
+        agent: target.agent,
+        ...(target.model !== undefined && { model: target.model }),
+        ...(instructions !== '' && { clientInstructions: instructions }),
+        ...readTrace(context, deps.sources),
+        messages: history.messages,
+        isStateless: true,
+        compact: 'client',
+      },
+      { key, origin: 'responses' },
+    ),
   )
   const outcome = unwrap(await work.compact())
   const { result, messages = history.messages } = outcome

@@ -1,6 +1,6 @@
 import { toOutgoingError } from '../../errors.ts'
 import { brokenOff, type StreamView } from '../../event-stream.ts'
-import { howToGoOn } from '../chat-response.ts'
+import { faultOf, howToGoOn } from '../chat-response.ts'
 import { type Change, createFold } from '../fold.ts'
 import { createOutputStream } from './output-stream.ts'
 import { type ResponseBody, type ResponseHead, toResource } from './resource.ts'
@@ -32,10 +32,16 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
   let lastTurn = place.turn
   let body: ResponseBody = { status: 'in_progress' }
   let isComplete = false
+  let fault: Error | undefined
   /** What its run waits for, if nothing came after that: a limit that somebody may raise. */
   let limit: Extract<Change, { readonly type: 'limit' }> | undefined
 
-  const resource = () => toResource(head, { ...body, output: output.items })
+  const resource = () => {
+    const asked = String(head.echo['model'] ?? '')
+    const model = fold.insteadOf(asked)
+    const echo = model === undefined ? head.echo : { ...head.echo, model }
+    return toResource({ ...head, echo }, { ...body, output: output.items })
+  }
 
   const end = (last: ResponseEnd): string => {
     body = last.body
@@ -62,6 +68,7 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
       }
       case 'end': {
         const { atMs } = change
+        fault = faultOf(change.result)
         const last = toResponseEnd(change.result, { run: place.run, atMs, tokens: fold.tokens() })
         return end(last)
       }
@@ -92,6 +99,7 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
       return fold.apply(item).map(show).join('')
     },
     isComplete: () => isComplete,
+    fault: () => (output.items.length === 0 ? fault : undefined),
     close() {
       if (isComplete) return ''
       return limit ? endAtLimit(limit) : fail(brokenOff())
