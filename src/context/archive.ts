@@ -25,7 +25,7 @@ function lineOf(message: Message): string {
     case 'system':
       return `system: ${message.text}`
     case 'user': {
-      const images = (message.images ?? []).map((image) => `\n[image: ${bounded(image)}]`)
+      const images = (message.images ?? []).map(({ url }) => `\n[image: ${bounded(url)}]`)
       return `${sayerOf(message)}: ${message.text}${images.join('')}`
     }
     case 'assistant': {

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from './json.ts'
+import type { MessageImage } from './message.ts'
 
 /**
  * A stretch of a run that a client got as one response: it begins after a turn (0: with the run) and ends where the
@@ -24,7 +25,8 @@ export type SaidItem = {
       readonly type: 'message'
       readonly role: 'user' | 'assistant'
       readonly text: string
-      readonly images?: readonly string[]
+      readonly images?: readonly MessageImage[]
+      readonly name?: string
     }
   | {
       readonly type: 'call'

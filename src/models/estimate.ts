@@ -63,10 +63,15 @@ function messageTokens(message: Message): number {
     case 'system':
       return textTokens(message.text)
     case 'user':
-      return textTokens(message.text) + (message.images?.length ?? 0) * perImage
+      return (
+        textTokens(message.text) +
+        textTokens(message.name ?? '') +
+        (message.images?.length ?? 0) * perImage
+      )
     case 'assistant':
       return (
         textTokens(message.text) +
+        textTokens(message.name ?? '') +
         (message.toolCalls ?? []).reduce(
           (sum, call) => sum + perMessage + textTokens(call.name + JSON.stringify(call.input)),
           0,

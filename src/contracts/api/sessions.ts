@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { label as labelOfValue } from '../event-fields.ts'
 import { contextPartKinds } from '../context-view.ts'
+import { imageDetails } from '../message.ts'
 import { compaction } from '../event-fields.ts'
 import type { ApiContracts } from './contract.ts'
 import {
@@ -80,13 +81,28 @@ const session: z.ZodType<SessionView> = z
 
 const taint = z.array(text).describe('Where it came from.')
 const label = labelOfValue.optional().describe('Who can have written it, and who may read it.')
+const image = z.object({
+  url: text,
+  detail: z.enum(imageDetails).optional().describe('How closely the model looks.'),
+  offset: count
+    .optional()
+    .describe('How many characters of the text come before it; absent: all of them.'),
+})
 const message = z
   .discriminatedUnion('role', [
     z.object({ role: z.literal('system'), text }),
-    z.object({ role: z.literal('user'), text, images: z.array(text).optional(), taint, label }),
+    z.object({
+      role: z.literal('user'),
+      text,
+      images: z.array(image).optional(),
+      name: text.optional().describe('Which of several speakers said it.'),
+      taint,
+      label,
+    }),
     z.object({
       role: z.literal('assistant'),
       text,
+      name: text.optional(),
       toolCalls: z.array(z.object({ id: text, name: text, input: object })).optional(),
       by: text.optional().describe('The tool that had the conversation and said it.'),
       taint,

@@ -1,11 +1,10 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Label } from '#contracts/label.ts'
-import type { Message, ToolCall } from '#contracts/message.ts'
+import type { Message, MessageImage, ToolCall } from '#contracts/message.ts'
 
 /** A picture of a message: an address or a data URL. `at` names it in errors. */
-export interface SaidImage {
-  readonly url: string
+export interface SaidImage extends MessageImage {
   readonly at: string
 }
 
@@ -16,6 +15,8 @@ export type Said =
       readonly kind: 'user'
       readonly text: string
       readonly images: readonly SaidImage[]
+      /** Which of several speakers. */
+      readonly name?: string
       /** If somebody else has a part in it. */
       readonly label?: Label
       readonly at: string
@@ -23,6 +24,7 @@ export type Said =
   | {
       readonly kind: 'assistant'
       readonly text: string
+      readonly name?: string
       /** If we have it from a run of ours. */
       readonly label?: Label
       readonly at: string
@@ -110,11 +112,12 @@ function add(
   }
   switch (said.kind) {
     case 'user': {
-      const { text, images, label } = said
+      const { text, images, name, label } = said
       const message: Message = {
         role: 'user',
         text,
-        ...(images.length > 0 && { images: images.map(({ url }) => url) }),
+        ...(images.length > 0 && { images: images.map(({ at: _at, ...image }) => image) }),
+        ...(name !== undefined && { name }),
         taint: ['user'],
         ...(label && { label }),
       }
@@ -128,9 +131,10 @@ function add(
       draft.answers = { outputs: [], more: [] }
       return
     case 'assistant': {
-      const { text, label } = said
+      const { text, name, label } = said
       const taint = ['user', 'model'] as const
-      messages.push({ role: 'assistant', text, taint, ...(label && { label }) })
+      const named = name === undefined ? {} : { name }
+      messages.push({ role: 'assistant', text, ...named, taint, ...(label && { label }) })
       draft.answers = { outputs: [], more: [] }
       return
     }

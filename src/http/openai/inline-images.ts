@@ -57,7 +57,7 @@ async function inlineImages(
   const toInline = (url: string): string => fetched.get(url) ?? url
   return all.map((said) => {
     if (said.kind === 'user') {
-      const images = said.images.map(({ url, at }) => ({ url: toInline(url), at }))
+      const images = said.images.map((image) => ({ ...image, url: toInline(image.url) }))
       return { ...said, images, ...labelled(said.images.map(({ url }) => url)) }
     }
     if (said.kind !== 'compacted') return said
@@ -73,16 +73,17 @@ const isAddress = (url: string) => /^https?:/i.test(url)
 function imagesIn(said: Said): readonly SaidImage[] {
   if (said.kind === 'user') return said.images
   if (said.kind !== 'compacted') return []
-  const urls = said.messages.flatMap((one) => (one.role === 'user' ? (one.images ?? []) : []))
-  return urls.map((url) => ({ url, at: said.at }))
+  const images = said.messages.flatMap((one) => (one.role === 'user' ? (one.images ?? []) : []))
+  return images.map((image) => ({ ...image, at: said.at }))
 }
 
 function withImages(message: UserMessage, toInline: (url: string) => string): Message {
   const { images } = message
   if (!images) return message
-  const { label } = labelled(images)
+  const { label } = labelled(images.map(({ url }) => url))
   const joined = label && { label: joinLabels([labelOf(message), label]) }
-  return { ...message, images: images.map(toInline), ...joined }
+  const inlined = images.map((image) => ({ ...image, url: toInline(image.url) }))
+  return { ...message, images: inlined, ...joined }
 }
 
 /** What the user said beside it is read together with it. */

@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import type { OpenAI } from 'openai'
-import type { Message } from '#contracts/message.ts'
+import { toParts, type Message, type MessagePart } from '#contracts/message.ts'
 import type {
   ModelCallOptions,
   ModelRequest,
@@ -12,6 +12,7 @@ import type { Dialect } from './dialect.ts'
 
 type Body = OpenAI.Chat.Completions.ChatCompletionCreateParams
 type BodyMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam
+type BodyPart = OpenAI.Chat.Completions.ChatCompletionContentPart
 
 /** The JSON of one request, for the dialect of its model. */
 export type WriteBody = (
@@ -107,10 +108,22 @@ function formatOf({ outputSchema, parameters }: ModelRequest): Body['response_fo
  * What comes in now was fetched at the door; an older version kept addresses. A server in a private network would fetch
  * them there, for whoever may talk to it (docs/security.md T5).
  */
-function toBodyImage(url: string, { takesAddresses }: ImageRule) {
-  if (takesAddresses || !/^https?:/i.test(url))
-    return { type: 'image_url' as const, image_url: { url } }
-  return { type: 'text' as const, text: `[An image that was not fetched: ${headOf(url, 300)}]` }
+function toBodyPart(part: MessagePart, { takesAddresses }: ImageRule): BodyPart {
+  if (part.type === 'text') return part
+  const { url, detail } = part
+  if (takesAddresses || !/^https?:/i.test(url)) {
+    return { type: 'image_url', image_url: { url, ...(detail && { detail }) } }
+  }
+  return { type: 'text', text: `[An image that was not fetched: ${headOf(url, 300)}]` }
+}
+
+/** What OpenAI's own service takes as a name. */
+const isName = /^[a-zA-Z0-9_-]{1,64}$/
+
+/** Who of several said it. A name that services refuse is written before the text. */
+function speakerOf({ name }: { readonly name?: string }) {
+  if (name === undefined || name === '') return { name: {}, before: '' }
+  return isName.test(name) ? { name: { name }, before: '' } : { name: {}, before: `${name}: ` }
 }
 
 function toBodyMessage(message: Message, server: ImageRule): BodyMessage {
@@ -118,21 +131,22 @@ function toBodyMessage(message: Message, server: ImageRule): BodyMessage {
     case 'system':
       return { role: 'system', content: message.text }
     case 'user': {
-      const { text, images = [] } = message
-      if (images.length === 0) return { role: 'user', content: text }
-      return {
-        role: 'user',
-        content: [
-          ...(text === '' ? [] : [{ type: 'text' as const, text }]),
-          ...images.map((url) => toBodyImage(url, server)),
-        ],
-      }
+      const { role, images = [] } = message
+      const { name, before } = speakerOf(message)
+      if (images.length === 0) return { role, ...name, content: before + message.text }
+      const parts = toParts(message).map((part) => toBodyPart(part, server))
+      const said =
+        before === '' ? parts : [{ type: 'text' as const, text: before.trimEnd() }, ...parts]
+      return { role, ...name, content: said }
     }
     case 'assistant': {
-      const { text, toolCalls = [] } = message
-      if (toolCalls.length === 0) return { role: 'assistant', content: text }
+      const { role, toolCalls = [] } = message
+      const { name, before } = speakerOf(message)
+      const text = message.text === '' ? '' : before + message.text
+      if (toolCalls.length === 0) return { role, ...name, content: text }
       return {
-        role: 'assistant',
+        role,
+        ...name,
         content: text === '' ? null : text,
         tool_calls: toolCalls.map(({ id, name, input }) => ({
           id,

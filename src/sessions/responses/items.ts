@@ -148,8 +148,8 @@ function saidIn(turn: TurnRecord, row: RunRow): readonly SaidItem[] {
   ]
 }
 
-const said = ({ role, text, images }: Extract<Message, { role: 'user' }>) => {
-  return { role, text, ...(images && { images }) }
+const said = ({ role, text, images, name }: Extract<Message, { role: 'user' }>) => {
+  return { role, text, ...(images && { images }), ...(name !== undefined && { name }) }
 }
 
 /** What a client brought with it. @param of.callsOf The run whose calls it answers, if they are ours. */

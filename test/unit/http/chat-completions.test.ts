@@ -124,7 +124,7 @@ describe('what a chat request submits', () => {
       {
         role: 'user',
         text: 'What is\nthis?',
-        images: ['data:image/png;base64,AA=='],
+        images: [{ url: 'data:image/png;base64,AA==' }],
         taint: ['user'],
       },
     ])

@@ -102,7 +102,7 @@ describe('a compaction that a client keeps', () => {
     ['an output without its call', [hi, output]],
     ['a call without its output', [hi, call]],
     ['something between them', [call, hi, output]],
-    ['an address that no image may have', [{ ...hi, images: ['file:///etc/passwd'] }]],
+    ['an address that no image may have', [{ ...hi, images: [{ url: 'file:///etc/passwd' }] }]],
     ['a name that no tool may have', [call, { ...output, name: 'x'.repeat(300) }]],
   ])('is refused with %s in it, as an item of its own is', (_what, changed) => {
     const hostile = `isola.1.${btoa(JSON.stringify({ messages: changed }))}`

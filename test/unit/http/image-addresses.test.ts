@@ -66,7 +66,7 @@ describe.each(ways)('an image by its address at $path', ({ path, at, toBody }) =
       {
         role: 'user',
         text: 'What is this?',
-        images: [inline, inline],
+        images: [{ url: inline }, { url: inline }],
         taint: ['user'],
         label: {
           integrity: 'stranger',
@@ -120,7 +120,7 @@ describe.each(ways)('an image by its address at $path', ({ path, at, toBody }) =
     await send(path, { json: toBody(inline) })
     expect(asked).toEqual([])
     expect(submitted().messages).toEqual([
-      { role: 'user', text: 'What is this?', images: [inline], taint: ['user'] },
+      { role: 'user', text: 'What is this?', images: [{ url: inline }], taint: ['user'] },
     ])
   })
 
@@ -129,7 +129,7 @@ describe.each(ways)('an image by its address at $path', ({ path, at, toBody }) =
     await send(path, { json: toBody(url) })
     expect(asked).toEqual([])
     expect(submitted().messages).toMatchObject([
-      { images: [url], label: { integrity: 'stranger' } },
+      { images: [{ url }], label: { integrity: 'stranger' } },
     ])
   })
 
@@ -185,7 +185,7 @@ describe.each(ways)('T9: pictures by address at $path are too large together', (
 
 it('T5: an address that a client put into its compaction is fetched by us, too, and refused inside', async () => {
   const toBody = (target: string) => {
-    const kept = [{ role: 'user' as const, text: 'Look', images: [target], taint: [] }]
+    const kept = [{ role: 'user' as const, text: 'Look', images: [{ url: target }], taint: [] }]
     const compacted = { type: 'compaction', encrypted_content: toContent(kept) }
     return { model: 'orchestrator', input: [compacted, { role: 'user', content: 'And?' }] }
   }
@@ -194,13 +194,15 @@ it('T5: an address that a client put into its compaction is fetched by us, too, 
   expect([refused.status, (await errorOf(refused)).param]).toEqual([400, 'input[0]'])
   await send('/v1/responses', { json: toBody(url) })
   expect(submitted().messages).toMatchObject([
-    { text: 'Look', images: [inline], label: { integrity: 'stranger' } },
+    { text: 'Look', images: [{ url: inline }], label: { integrity: 'stranger' } },
     { text: 'And?' },
   ])
 })
 
 it('T11: a picture by its address makes the label of what was kept no better', async () => {
-  const kept = [{ role: 'user' as const, text: 'Look', images: [url], taint: ['context' as const] }]
+  const kept = [
+    { role: 'user' as const, text: 'Look', images: [{ url }], taint: ['context' as const] },
+  ]
   const compacted = { type: 'compaction', encrypted_content: toContent(kept) }
   const { send, submitted } = createWorld()
   const input = [compacted, { role: 'user', content: 'And?' }]
@@ -211,7 +213,7 @@ it('T11: a picture by its address makes the label of what was kept no better', a
 })
 
 it('what was said before a compaction is known again by its picture', async () => {
-  const kept = [{ role: 'user' as const, text: 'Look', images: [inline], taint: [] }]
+  const kept = [{ role: 'user' as const, text: 'Look', images: [{ url: inline }], taint: [] }]
   const compacted = { type: 'compaction', encrypted_content: toContent(kept) }
   const content = [
     { type: 'input_text', text: 'Look' },

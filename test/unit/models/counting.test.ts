@@ -81,7 +81,9 @@ describe('the estimate of a request', () => {
     ]
     for (const part of parts) expect(ofRequest(request(part))).toBeGreaterThan(empty + 5)
     expect(
-      ofRequest(request({ messages: [{ ...message, images: ['data:image/png;base64,AAAA'] }] })),
+      ofRequest(
+        request({ messages: [{ ...message, images: [{ url: 'data:image/png;base64,AAAA' }] }] }),
+      ),
     ).toBeGreaterThan(1_500)
   })
 

@@ -97,7 +97,7 @@ describe('a request to an OpenAI-compatible server', () => {
 
   it('T5: gives a server an address to fetch only if it is public, and says so of one that was kept', async () => {
     const url = 'http://10.0.0.1/admin'
-    const messages: readonly Message[] = [{ ...hello, images: [url] }]
+    const messages: readonly Message[] = [{ ...hello, images: [{ url }] }]
     for (const isPublic of [false, true])
       await call([{ text: 'ok' }], ask({ messages }), { isPublic })
     const [closed, open] = server.requests.map(({ body }) => body.messages[0]?.content?.[1])
@@ -108,7 +108,12 @@ describe('a request to an OpenAI-compatible server', () => {
   it('carries messages, images, tool calls and results, tools, parameters and the schema asked for', async () => {
     const messages: readonly Message[] = [
       { role: 'system', text: 'Be brief.' },
-      { role: 'user', text: 'Look', images: ['data:image/png;base64,AA=='], taint: ['user'] },
+      {
+        role: 'user',
+        text: 'Look',
+        images: [{ url: 'data:image/png;base64,AA==' }],
+        taint: ['user'],
+      },
       {
         role: 'assistant',
         text: '',

@@ -28,10 +28,10 @@ const two: Partial<ModelConfig> = {
   servers: [server('near', [small]), server('far', [large])],
 }
 const fine = { near: [{ text: 'near' }], far: [{ text: 'far' }] }
-const user = (text: string, images?: readonly string[]): Message => ({
+const user = (text: string, images: readonly string[] = []): Message => ({
   role: 'user',
   text,
-  ...(images && { images }),
+  ...(images.length > 0 && { images: images.map((url) => ({ url })) }),
   taint: ['user'],
 })
 const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({

@@ -190,9 +190,9 @@ async function readInput(deps: HttpDeps, context: HttpContext, input: CompactReq
 /** What the user said stays readable for the client; all the rest is in the compaction, and this too. */
 function userItem(place: PlaceInSession, message: Message, index: number): readonly object[] {
   if (message.role !== 'user' || message.taint.includes('context')) return []
-  const { role, text, images = [] } = message
+  const { role } = message
   const id = toMessageId(place, index)
-  return [{ type: 'message', id, status: 'completed', role, content: inputParts(text, images) }]
+  return [{ type: 'message', id, status: 'completed', role, content: inputParts(message) }]
 }
 
 const unsupported = (param: string, message: string) =>

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { labelFrom } from '#contracts/label.ts'
-import type { Message } from '#contracts/message.ts'
+import { imageDetails, type Message } from '#contracts/message.ts'
 import { checkShape } from '../../json-shape.ts'
 import { invalid } from '../history.ts'
 import { imageUrl } from './image-url.ts'
@@ -13,17 +13,24 @@ const json = z.json() as z.ZodType<Json>
 const input = z.record(z.string(), json) as z.ZodType<JsonObject>
 /** Of calls and tools: as long as those of items may be. */
 const name = z.string().max(200)
+const image = z.strictObject({
+  url: imageUrl,
+  detail: z.enum(imageDetails).exactOptional(),
+  offset: z.int().min(0).exactOptional(),
+})
 const messageSchema = z.discriminatedUnion('role', [
   z.strictObject({
     role: z.literal('user'),
     text: z.string(),
-    images: z.array(imageUrl).exactOptional(),
+    images: z.array(image).exactOptional(),
+    name: name.exactOptional(),
     /** It is a summary: nobody said it. */
     isSummary: z.literal(true).exactOptional(),
   }),
   z.strictObject({
     role: z.literal('assistant'),
     text: z.string(),
+    name: name.exactOptional(),
     toolCalls: z.array(z.strictObject({ id: name, name, input })).exactOptional(),
   }),
   z.strictObject({ role: z.literal('tool'), callId: name, name, output: json }),
@@ -74,15 +81,14 @@ function toKept(message: Message): readonly Kept[] {
     case 'system':
       return []
     case 'user': {
-      const { role, text, images, taint } = message
+      const { role, text, images, name: speaker, taint } = message
       const isSummary = taint.includes('context')
-      return [
-        { role, text, ...(images && { images: [...images] }), ...(isSummary && { isSummary }) },
-      ]
+      const more = { ...(images && { images: [...images] }), ...(isSummary && { isSummary }) }
+      return [{ role, text, ...named(speaker), ...more }]
     }
     case 'assistant': {
-      const { role, text, toolCalls } = message
-      return [{ role, text, ...(toolCalls && { toolCalls: [...toolCalls] }) }]
+      const { role, text, name: speaker, toolCalls } = message
+      return [{ role, text, ...named(speaker), ...(toolCalls && { toolCalls: [...toolCalls] }) }]
     }
     case 'tool': {
       const { role, callId, name, output } = message
@@ -90,6 +96,8 @@ function toKept(message: Message): readonly Kept[] {
     }
   }
 }
+
+const named = (speaker: string | undefined) => (speaker === undefined ? {} : { name: speaker })
 
 /** What a summary is of is not known here: it may be of pages and of private data, and is labelled so. */
 const summaryLabel = labelFrom('a summary that the client kept')

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { MessageImage } from '#contracts/message.ts'
 import { invalid, type Said } from '../history.ts'
 import { fromContent } from './compaction-item.ts'
 import { imageUrl } from './image-url.ts'
@@ -61,18 +62,12 @@ export function sinceCompaction(said: readonly Said[]): readonly Said[] {
     compacted.messages.flatMap((one) => (one.role === 'user' ? [keyOf(one.text, one.images)] : [])),
   )
   const isNew = (one: Said) =>
-    one.kind === 'instructions' ||
-    (one.kind === 'user' &&
-      !known.has(
-        keyOf(
-          one.text,
-          one.images.map(({ url }) => url),
-        ),
-      ))
+    one.kind === 'instructions' || (one.kind === 'user' && !known.has(keyOf(one.text, one.images)))
   return said.filter((one, index) => index >= last || isNew(one))
 }
 
-const keyOf = (text: string, images: readonly string[] = []): string => [text, ...images].join('\n')
+const keyOf = (text: string, images: readonly MessageImage[] = []): string =>
+  [text, ...images.map(({ url }) => url)].join('\n')
 
 /** The runs that item references point into. */
 export function referencedRuns(items: readonly InputItem[]): readonly RunPlace[] {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '#contracts/json.ts'
+import { toParts, type TextWithImages } from '#contracts/message.ts'
 import type { ClientCall, TokenCount } from '../fold.ts'
 import type { ClientTool } from '../client-tools.ts'
 import {
@@ -155,11 +156,13 @@ export const textPart = (text: string) => ({
   logprobs: [],
 })
 
-/** What a user said, as the parts of a message: a text, and images by their URLs. */
-export const inputParts = (text: string, images: readonly string[]): readonly object[] => [
-  ...(text === '' ? [] : [{ type: 'input_text', text }]),
-  ...images.map((url) => ({ type: 'input_image', image_url: url, detail: 'auto' })),
-]
+/** What a user said, as the parts of a message: texts, and images by their URLs, in their order. */
+export const inputParts = (said: TextWithImages): readonly object[] =>
+  toParts(said).map((part) =>
+    part.type === 'text'
+      ? { type: 'input_text', text: part.text }
+      : { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' },
+  )
 
 /** A message of the model as an item; its id follows from session, run and turn. Without a text it has just begun. */
 export function messageItem(

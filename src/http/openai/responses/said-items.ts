@@ -43,8 +43,8 @@ export function toItem(item: SaidItem, session: string) {
   const status = 'completed'
   switch (item.type) {
     case 'message': {
-      const { type, role, text, images = [] } = item
-      const content = role === 'assistant' ? [textPart(text)] : inputParts(text, images)
+      const { type, role, text } = item
+      const content = role === 'assistant' ? [textPart(text)] : inputParts(item)
       return { type, id, status, role, content }
     }
     case 'call': {
