@@ -95,7 +95,10 @@ async function readWhole(
     return withBody(response, readEvents(new Response(text).body!, asked), 'text/event-stream')
   }
   const all = Array.isArray(value) ? (value as readonly unknown[]) : [value]
-  const messages = all.flatMap((one): readonly Fields[] => toMessage(one, asked, mine.id) ?? [])
+  const messages = all.flatMap((one) => {
+    const message = toMessage(one, asked, mine.id)
+    return message ? [message] : []
+  })
   if (messages.length === 0) return unread('what is no JSON-RPC message')
   // An error of the protocol is told by its own words, whatever the status of HTTP.
   if (!response.ok && !messages.some((one) => 'error' in one)) return withBody(response, text)
