@@ -27,3 +27,15 @@ export const fieldsOf = (value: unknown): Fields =>
   isFields(value)
     ? Object.fromEntries(Object.entries(value).filter(([, part]) => part !== null))
     : {}
+
+/** So deep goes what is known by its fields: below is what the other side made up itself. */
+const maxDepth = 12
+
+/** Without fields that are null, at any depth: for what gives no null a meaning. */
+export function withoutNulls(value: unknown, depth = 0): unknown {
+  if (depth > maxDepth) return value
+  if (Array.isArray(value)) return value.map((one: unknown) => withoutNulls(one, depth + 1))
+  if (!isFields(value)) return value
+  const parts = Object.entries(fieldsOf(value))
+  return Object.fromEntries(parts.map(([key, part]) => [key, withoutNulls(part, depth + 1)]))
+}

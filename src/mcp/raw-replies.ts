@@ -1,5 +1,5 @@
 import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/client'
-import { fieldsOf, isFields, wellFormedJson } from '#contracts/foreign-json.ts'
+import { fieldsOf, isFields, wellFormedJson, withoutNulls } from '#contracts/foreign-json.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { createGuardedFetch } from './guarded-fetch.ts'
 
@@ -253,16 +253,4 @@ function toAbout(result: unknown, method: string): unknown {
       instructions: typeof instructions === 'string' ? instructions : JSON.stringify(instructions),
     }),
   }
-}
-
-/** So deep goes what is known by its fields: below is what a server made up itself. */
-const maxDepth = 12
-
-/** Without fields that are null, which nothing in what is read so gives a meaning to. */
-function withoutNulls(value: unknown, depth = 0): unknown {
-  if (depth > maxDepth) return value
-  if (Array.isArray(value)) return value.map((one: unknown) => withoutNulls(one, depth + 1))
-  if (!isFields(value)) return value
-  const parts = Object.entries(fieldsOf(value))
-  return Object.fromEntries(parts.map(([key, part]) => [key, withoutNulls(part, depth + 1)]))
 }

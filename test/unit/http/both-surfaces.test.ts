@@ -393,13 +393,15 @@ describe('A 02: a picture that is no part of what a user says', () => {
 
 describe('A 12: half of a surrogate pair in a body', () => {
   const half = String.raw`\ud83d`
-  const sendText = (path: string, body: string) => {
+  const sendText = async (path: string, body: string) => {
     const fake = createFakeApp()
     const headers = { 'content-type': 'application/json' }
-    return fake.send(path, { method: 'POST', body, headers }).then(async (response) => ({
-      status: response.status,
-      said: response.status === 200 ? JSON.stringify(fake.submitted()) : await response.text(),
-    }))
+    const response = await fake.send(path, { method: 'POST', body, headers })
+    const { status } = response
+    return {
+      status,
+      said: status === 200 ? JSON.stringify(fake.submitted()) : await response.text(),
+    }
   }
   it.each([
     [
