@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
+import { jsonSchema } from '#contracts/json-schema.ts'
 import type { ResponseFormat } from '#contracts/model.ts'
 import { parseFields } from '../validate.ts'
 import { chatTools, toolChoice } from './client-tools.ts'
-import { jsonSchema } from './json-schema.ts'
+
 import { imageDetail, imageUrl, speakerName } from './said-parts.ts'
 
 const roles = 'system, developer, user, assistant or tool'

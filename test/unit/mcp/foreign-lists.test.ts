@@ -112,6 +112,27 @@ describe.each(eras)('A 14: what a server of another language lists (%s)', (era) 
     [{ ...good, name: 'a', annotations: 'safe' }, 'a', 'its annotations are not an object'],
     [{ ...good, name: 'a', inputSchema: 'object' }, 'a', 'its inputSchema is not an object'],
     [{ name: 'a', inputSchema: { type: 'string' } }, 'a', 'its inputSchema is not of type object'],
+    [
+      {
+        name: 'a',
+        inputSchema: {
+          type: 'object',
+          properties: { coin: { type: 'string' }, required: ['coin'] },
+        },
+      },
+      'a',
+      'its inputSchema is no JSON Schema at properties.required',
+    ],
+    [
+      { name: 'a', inputSchema: { type: 'object', properties: { n: { type: 'int' } } } },
+      'a',
+      'its inputSchema is no JSON Schema at properties.n.type',
+    ],
+    [
+      { name: 'a', inputSchema: { type: 'object', required: 'n' } },
+      'a',
+      'its inputSchema is no JSON Schema at required',
+    ],
     [{ ...good, name: 'a', outputSchema: 'text' }, 'a', 'its outputSchema is not an object'],
   ]
   it.each(odd)('%j is refused by name, and the others work', async (tool, key, why) => {
