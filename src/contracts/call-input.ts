@@ -16,11 +16,10 @@ export function toCallInput(given: Json | undefined): JsonObject {
   if (typeof given !== 'string') return isObject(given) ? given : { '': given }
   const text = unwrapped(given)
   if (text === '' || text === 'null') return {}
-  if (isDeeperThan(maxDepth, text)) return notAnObject(text)
   try {
     // JSON.parse makes JSON only.
     const value = parseForeignJson(text) as Json
-    if (isObject(value)) return value
+    if (isObject(value) && !isDeeperThan(maxDepth, value)) return value
     // Some services write the text of the JSON as JSON once more.
     if (typeof value === 'string' && value.trim().startsWith('{')) return toCallInput(value)
   } catch {
@@ -48,22 +47,7 @@ export const notAnObject = (raw: string): JsonObject => ({
   ).toWellFormed(),
 })
 
-/** True for JSON text with more than so many levels; looks at it without building it. */
-function isDeeperThan(levels: number, json: string): boolean {
-  // Every level opens and closes.
-  if (json.length <= 2 * levels) return false
-  let depth = 0
-  let isText = false
-  for (let at = 0; at < json.length; at += 1) {
-    const char = json[at]
-    if (isText) {
-      if (char === '\\') at += 1
-      else if (char === '"') isText = false
-    } else if (char === '"') isText = true
-    else if (char === '{' || char === '[') {
-      depth += 1
-      if (depth > levels) return true
-    } else if (char === '}' || char === ']') depth -= 1
-  }
-  return false
-}
+const isDeeperThan = (levels: number, value: Json): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((part: Json) => isDeeperThan(levels - 1, part)))

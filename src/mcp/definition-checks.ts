@@ -1,7 +1,6 @@
-import type * as z from 'zod'
 import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { jsonSchema } from '#contracts/json-schema.ts'
+import { schemaFault } from '#contracts/json-schema.ts'
 import {
   definitionCaps,
   hasLongName,
@@ -56,19 +55,7 @@ function ownSchemaProblem(which: string, schema: Json | undefined): string | und
 
 /** A model service refuses every request that has such a schema among its tools, whatever it asks. */
 function shapeProblem(which: string, schema: JsonObject): string | undefined {
-  const parsed = jsonSchema.safeParse(schema)
-  if (parsed.success) return undefined
-  const place = deepest(parsed.error.issues).map(String).join('.')
+  const place = schemaFault(schema)
+  if (place === undefined) return undefined
   return `its ${which} is no JSON Schema${place === '' ? '' : ` at ${headOf(place, 200)}`}`
-}
-
-type Issues = readonly z.core.$ZodIssue[]
-
-/** Where it is wrong, through the unions of a schema and a boolean. */
-function deepest(issues: Issues): readonly PropertyKey[] {
-  const [first] = issues
-  if (!first) return []
-  if (first.code !== 'invalid_union') return first.path
-  const inner = first.errors.map(deepest).toSorted((a, b) => b.length - a.length)[0] ?? []
-  return [...first.path, ...inner]
 }

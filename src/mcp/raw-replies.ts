@@ -40,12 +40,12 @@ const modernFields = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
  * A fetch whose answers are brought into the protocol's form before the library parses them: null is absent, `error: null`
  * beside a result is no error, an answer in another content type is read for what it is. Texts are well-formed.
  */
-export function readingRaw(fetch: Fetch): Fetch {
+export function readingRaw(carry: Fetch): Fetch {
   const asked = new Map<string, Asked>()
   return async (target, init) => {
     const mine = askedIn(init)
     if (mine) asked.set(mine.id, mine)
-    const response = await fetch(target, init)
+    const response = await carry(target, init)
     const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
     if (isStream && response.body) return withBody(response, readEvents(response.body, asked))
     if (!mine || response.body === null || passesOn(response, mine)) return response

@@ -135,7 +135,7 @@ function decoded(base64: string, mimeType: string | undefined): string | undefin
   try {
     const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
     const said = new TextDecoder(charset, { fatal: true, ignoreBOM: false }).decode(bytes)
-    return isOfText || !/[\0-\x08\x0e-\x1f]/.test(said) ? said : undefined
+    return isOfText || !/[^\P{Cc}\t\n\v\f\r]/u.test(said) ? said : undefined
   } catch {
     return undefined
   }
