@@ -1,3 +1,4 @@
+import { toCallInput } from '#contracts/call-input.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { DeniedTools } from '#contracts/policy.ts'
@@ -144,25 +145,6 @@ function resolveInner(
   { name, input }: JsonObject,
 ): ResolvedTool | undefined {
   const entry = typeof name === 'string' ? find(name) : undefined
-  return entry && { entry, input: toInput(input) }
-}
-
-/** Some models send the inner input as a JSON string; what is no object at all fails the inner tool's schema. */
-function toInput(value: Json | undefined): JsonObject {
-  if (value === undefined) return {}
-  if (isObject(value)) return value
-  const parsed = typeof value === 'string' ? tryParse(value) : undefined
-  return isObject(parsed) ? parsed : { '': value }
-}
-
-function tryParse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  // Some models send the inner input as a JSON string.
+  return entry && { entry, input: toCallInput(input) }
 }

@@ -1,4 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
+import { parseForeignJson } from '#contracts/foreign-json.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { checkShape } from './json-shape.ts'
 
@@ -7,7 +8,7 @@ export const maxBodyBytes = 4 * 1024 * 1024
 const maxDiscardedBytes = 32 * 1024 * 1024
 
 /**
- * Reads a request's JSON object. Throws `request_unsupported_media_type`, `request_too_large` (without reading
+ * Reads a request's JSON object, with every text and name in it well-formed. Throws `request_unsupported_media_type`, `request_too_large` (without reading
  * further) or `request_invalid`.
  *
  * @param options.whenEmpty What an absent body means; without it an absent body is refused.
@@ -140,7 +141,7 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseForeignJson(text)
   } catch (cause) {
     // The parser's own words quote the body; they stay with the operator.
     throw new IsolaError('request_invalid', 'The body is not valid JSON.', { cause })

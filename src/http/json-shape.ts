@@ -13,9 +13,8 @@ interface Place {
 }
 
 /**
- * Refuses JSON that is legal but hostile: too deep, too many values, keys that mean something to JavaScript,
- * halves of surrogate pairs (they cannot be stored or sent on as UTF-8). Walks with its own stack, since the
- * depth is the attack.
+ * Refuses JSON that is legal but hostile: too deep, too many values, keys that mean something to JavaScript. Walks with
+ * its own stack, since the depth is the attack.
  */
 export function checkShape(root: object): void {
   const open: Place[] = [{ value: root, depth: 1, parent: undefined, key: '' }]
@@ -26,12 +25,6 @@ export function checkShape(root: object): void {
     if (values > maxValues) throw invalid(place, '', `more than ${maxValues} values in one body`)
     for (const [key, value] of inner.entries) {
       if (key === '__proto__') throw invalid(place, key, 'a key may not be named __proto__')
-      if (typeof key === 'string' && !key.isWellFormed()) {
-        throw invalid(place, '', 'a key is not valid Unicode')
-      }
-      if (typeof value === 'string' && !value.isWellFormed()) {
-        throw invalid(place, key, 'the text is not valid Unicode (half of a surrogate pair)')
-      }
       if (typeof value !== 'object' || value === null) continue
       if (place.depth >= maxDepth) {
         throw invalid(place, key, `nested deeper than ${maxDepth} levels`)

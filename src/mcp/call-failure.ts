@@ -13,8 +13,12 @@ import { isStreamEnd } from './stream-end.ts'
 
 const maxTheirsChars = 1_000
 
-/** It may have been done: nobody is told that to ask again is harmless. */
-const maybeDone: readonly string[] = [SdkErrorCode.InvalidResult, SdkErrorCode.ConnectionClosed]
+/** Nothing was asked, so to ask again is harmless. After anything else the call may have been done. */
+const notAsked: readonly string[] = [
+  SdkErrorCode.NotConnected,
+  SdkErrorCode.SendFailed,
+  SdkErrorCode.EraNegotiationFailed,
+]
 
 /** What a model may read of a failure: the server's own words capped, never the platform's, which may hold addresses. */
 export function toCallFailure(
@@ -31,7 +35,7 @@ export function toCallFailure(
   if (error instanceof ProtocolError)
     return {
       code,
-      message: `The MCP server ${server} refused: ${headOf(error.message, maxTheirsChars)}`,
+      message: `The MCP server ${server} refused: ${headOf(reasonOf(error), maxTheirsChars)}`,
     }
   if (error instanceof SdkHttpError)
     return {
@@ -43,9 +47,17 @@ export function toCallFailure(
     return {
       code,
       message: `The MCP server ${server} did not answer as the protocol says (${error.code}).`,
-      ...(!maybeDone.includes(error.code) && { transient: true }),
+      ...(notAsked.includes(error.code) && { transient: true }),
     }
-  return { code, message: `The MCP server ${server} could not be reached.`, transient: true }
+  if (isBroken(error))
+    return { code, message: `The MCP server ${server} could not be reached.`, transient: true }
+  return { code, message: `The MCP server ${server} answered what cannot be read.` }
+}
+
+/** Its words, and what stands beside them: some say why only there. */
+function reasonOf({ message, data }: ProtocolError): string {
+  const more = data === undefined || data === null ? '' : JSON.stringify(data)
+  return more === '' || more === '{}' ? message : `${message} ${more}`
 }
 
 /** Whose turn it is where a server wants to know who calls. */

@@ -9,6 +9,7 @@ import type { SchemaValidator } from '#contracts/tool.ts'
 import { createAskingStream } from './asking-stream.ts'
 import { mayAsk, type createGuardedFetch } from './guarded-fetch.ts'
 import type { AskedRaw } from './in-call.ts'
+import { readingRaw } from './raw-replies.ts'
 import { failWithStream } from './stream-end.ts'
 import { within } from './until-aborted.ts'
 
@@ -116,7 +117,7 @@ export async function connect(
     readonly timeoutMs: number
   },
 ): Promise<Connection> {
-  const stream = createAskingStream(deps.guardedFetch)
+  const stream = createAskingStream(readingRaw(deps.guardedFetch))
   const { client, transport } = openClient(config, { ...deps, guardedFetch: stream.fetch }, resume)
   const options = { timeout: timeoutMs }
   const prior = priorOf(resume)

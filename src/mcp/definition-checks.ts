@@ -1,4 +1,6 @@
+import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
+import { schemaFault } from '#contracts/json-schema.ts'
 import {
   definitionCaps,
   hasLongName,
@@ -48,5 +50,12 @@ function ownSchemaProblem(which: string, schema: Json | undefined): string | und
   if (!isObject(schema)) return `its ${which} is not an object`
   if (which === 'inputSchema' && schema['type'] !== 'object')
     return `its ${which} is not of type object`
-  return schemaProblem(which, schema)
+  return schemaProblem(which, schema) ?? shapeProblem(which, schema)
+}
+
+/** A model service refuses every request that has such a schema among its tools, whatever it asks. */
+function shapeProblem(which: string, schema: JsonObject): string | undefined {
+  const place = schemaFault(schema)
+  if (place === undefined) return undefined
+  return `its ${which} is no JSON Schema${place === '' ? '' : ` at ${headOf(place, 200)}`}`
 }

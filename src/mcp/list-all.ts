@@ -1,9 +1,11 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Client } from '@modelcontextprotocol/client'
-import { errorCode, IsolaError } from '#contracts/errors.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import { fieldsOf } from '#contracts/foreign-json.ts'
 import type { McpItemKind } from '#contracts/mcp.ts'
 import { listingCaps } from './definition-checks.ts'
 import type { RawListing } from './listing.ts'
+import { rawOf } from './raw-replies.ts'
 import { within } from './until-aborted.ts'
 
 /** How long listing may take. Milliseconds. */
@@ -55,7 +57,8 @@ async function readAll(client: Client, reading: Reading): Promise<RawListing> {
     // A session that goes on from before does not say what it can: then each is asked.
     if (capabilities && !capabilities[capability]) continue
     const found = await pages(client, { kind, method, field }, reading).catch((error: unknown) => {
-      if (kind === 'tool' || errorCode(error) !== undefined || reading.signal.aborted) throw error
+      const isTooMuch = reading.bytes > maxListingBytes
+      if (kind === 'tool' || isTooMuch || reading.signal.aborted) throw error
       notes.push(`Its ${field} cannot be listed.`)
       return { entries: [], isCut: false }
     })
@@ -86,6 +89,9 @@ interface List {
   readonly field: string
 }
 
+const noList = (field: string) =>
+  new IsolaError('tool_failed', `The server answers what is no list of ${field}.`)
+
 async function pages(
   client: Client,
   { kind, method, field }: List,
@@ -97,18 +103,23 @@ async function pages(
   let cursor: string | undefined
   for (let page = 0; page < listingCaps.maxPages; page += 1) {
     const params = cursor === undefined ? {} : { cursor }
-    const result: Readonly<Record<string, unknown>> = await client.request(
-      { method, params },
-      { timeout: timeoutMs, maxTotalTimeout: timeoutMs, signal },
+    const result = rawOf(
+      await client.request(
+        { method, params },
+        { timeout: timeoutMs, maxTotalTimeout: timeoutMs, signal },
+      ),
     )
-    const found = result[field]
-    for (const value of Array.isArray(found) ? (found as readonly unknown[]) : []) {
+    const { [field]: given = [], nextCursor } = fieldsOf(result)
+    const found = Array.isArray(result) ? result : given
+    if (!Array.isArray(found)) throw noList(field)
+    for (const value of found as readonly unknown[]) {
       if (entries.length >= listingCaps.maxItems) return { entries, isCut: true }
       reading.bytes += sizeBytes(JSON.stringify(value))
       if (reading.bytes > maxListingBytes) throw tooMuchListed()
       entries.push({ kind, value })
     }
-    const next = result['nextCursor']
+    // Some count their pages.
+    const next = typeof nextCursor === 'number' ? String(nextCursor) : nextCursor
     if (typeof next !== 'string' || next === '') return { entries, isCut: false }
     // A cursor that comes back is a circle.
     if (seen.has(next)) return { entries, isCut: true }

@@ -1,7 +1,9 @@
-import type { Json, JsonObject } from '#contracts/json.ts'
+import { fieldsOf } from '#contracts/foreign-json.ts'
+import type { JsonObject } from '#contracts/json.ts'
 import type { McpItem, McpItemKind, McpListing } from '#contracts/mcp.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
 import { listingCaps, whyRefused } from './definition-checks.ts'
+import { readDefinition } from './read-definition.ts'
 import { skeleton, toToolName } from './tool-names.ts'
 
 /** What a server said, not looked at yet. */
@@ -19,14 +21,6 @@ export interface ListingDeps {
   readonly nowMs: () => number
 }
 
-/** The fields that are pinned, each kind's own: whatever else a server says nobody here reads. */
-const fields: Readonly<Record<McpItemKind, readonly string[]>> = {
-  tool: ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'],
-  resource: ['uri', 'name', 'title', 'description', 'mimeType'],
-  template: ['uriTemplate', 'name', 'title', 'description', 'mimeType'],
-  prompt: ['name', 'title', 'description', 'arguments'],
-  instructions: ['text'],
-}
 const keyField: Readonly<Record<McpItemKind, string>> = {
   tool: 'name',
   resource: 'uri',
@@ -45,17 +39,22 @@ export function toListing(raw: RawListing, deps: ListingDeps): McpListing {
     raw.instructions === undefined
       ? []
       : [{ kind: 'instructions' as const, value: { key: 'instructions', text: raw.instructions } }]
+  const counts = new Map<McpItemKind, number>()
   for (const { kind, value } of [...instructions, ...raw.entries]) {
+    const place = (counts.get(kind) ?? 0) + 1
+    counts.set(kind, place)
     const key = keyOf(kind, value)
-    const made = key === undefined ? 'has no name that can be used' : toItem(kind, key, value, deps)
+    const made = key === undefined ? whyNameless(kind, value) : toItem(kind, key, value, deps)
     const taken = typeof made === 'string' ? undefined : nameProblem(made, { items, tools })
     if (typeof made === 'string' || taken !== undefined || key === undefined) {
       const why = taken ?? String(made)
-      refused.push({ kind, key: shown(key ?? ''), why })
+      refused.push({ kind, key: shown(key ?? calledOtherwise(kind, value, place)), why })
       continue
     }
     items.set(`${kind} ${key}`, made)
     if (made.tool !== undefined) tools.set(made.tool, key)
+    if (kind === 'tool' && fieldsOf(value)['inputSchema'] === undefined)
+      notes.push(`"${shown(key)}" has no inputSchema: any arguments are taken.`)
     if (made.tool !== undefined && made.tool !== made.key)
       notes.push(`"${shown(made.key)}" is called ${made.tool} here.`)
   }
@@ -65,10 +64,25 @@ export function toListing(raw: RawListing, deps: ListingDeps): McpListing {
 }
 
 function keyOf(kind: McpItemKind, value: unknown): string | undefined {
-  const key = (Object(value) as Readonly<Record<string, unknown>>)[keyField[kind]]
+  const key = fieldsOf(value)[keyField[kind]]
   const maxChars =
     kind === 'resource' || kind === 'template' ? listingCaps.maxUriChars : listingCaps.maxNameChars
   return typeof key === 'string' && key !== '' && key.length <= maxChars ? key : undefined
+}
+
+const whyNameless = (kind: McpItemKind, value: unknown): string => {
+  const key = fieldsOf(value)[keyField[kind]]
+  return key === undefined || typeof key === 'string'
+    ? 'has no name that can be used'
+    : `its ${keyField[kind]} is not a text`
+}
+
+/** What an operator finds an entry by that has no name: what it has instead, or its place in the list. */
+function calledOtherwise(kind: McpItemKind, value: unknown, place: number): string {
+  const { [keyField[kind]]: key, name = key, title = name } = fieldsOf(value)
+  const said = key ?? name ?? title
+  if (said === undefined || said === '') return `(entry ${place})`
+  return typeof said === 'string' ? said : JSON.stringify(said)
 }
 
 /** The item, or why it cannot be one. */
@@ -78,13 +92,9 @@ function toItem(
   value: unknown,
   { sha256 }: ListingDeps,
 ): McpItem | string {
-  const given = Object(value) as Readonly<Record<string, Json | undefined>>
-  const definition: Record<string, Json> = {}
-  for (const field of fields[kind]) {
-    const part = given[field]
-    if (part !== undefined && part !== null) definition[field] = part
-  }
   try {
+    const definition = readDefinition(kind, value)
+    if (typeof definition === 'string') return definition
     const why = whyRefused(definition)
     if (why !== undefined) return why
     return {

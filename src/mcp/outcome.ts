@@ -1,56 +1,102 @@
-import { headOf } from '#contracts/cut.ts'
-import { contentBlockSchema, type ContentBlock } from '#contracts/content.ts'
+import { headOf, tailOf } from '#contracts/cut.ts'
+import type { ContentBlock } from '#contracts/content.ts'
+import { fieldsOf, isFields } from '#contracts/foreign-json.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { ToolFailure, ToolResult } from '#contracts/tool.ts'
+import { readBlocks } from './read-blocks.ts'
 
 const maxMessageChars = 2_000
 const maxOutputChars = 1024 * 1024
 
 /** What a server answered to a tool call, as every tool answers: a rich output, or a failure with its own words capped. */
 export function toToolOutcome(result: unknown, name: string): ToolResult {
-  const { content, structuredContent, isError } = Object(result) as Readonly<
-    Record<string, unknown>
-  >
-  const blocks = toBlocks(content)
-  if (isError === true) return failure(textOf(blocks) || `The tool ${name} failed.`)
+  const { content, structuredContent, isError, _meta: meta, ...more } = fieldsOf(result)
+  const { resultType: _known, ...others } = more
+  const isEmpty = content === undefined && structuredContent === undefined
+  // An answer in other words than the protocol's is one all the same.
+  const rest = isFields(result) ? others : { result }
+  const said = isEmpty && Object.keys(rest).length > 0 ? JSON.stringify(rest) : content
+  if (typeof said === 'number' || typeof said === 'boolean')
+    return failure(`The tool ${name} answered, but its content is no list.`)
+  const blocks = readBlocks(said)
+  if (isError === true || isError === 'true' || isError === 1)
+    return failure(reasonOf(blocks, structuredContent, meta) || `The tool ${name} failed.`)
   return rich(blocks, structuredContent as Json | undefined, name)
 }
 
 /** Of a resource: its contents as embedded resources. */
 export function toResourceOutcome(result: unknown, name: string): ToolResult {
-  const { contents } = Object(result) as Readonly<Record<string, unknown>>
-  const list = Array.isArray(contents) ? (contents as readonly unknown[]) : []
-  return rich(toBlocks(list.map((resource) => ({ type: 'resource', resource }))), undefined, name)
+  const { contents, content = contents } = fieldsOf(result)
+  const list = Array.isArray(content) ? (content as readonly unknown[]) : [content ?? []].flat()
+  const blocks = list.map((one) =>
+    typeof one === 'string' ? one : { type: 'resource', resource: one },
+  )
+  return rich(readBlocks(blocks), undefined, name)
 }
 
 /** Of a prompt: its messages as they are, and their text to read. */
 export function toPromptOutcome(result: unknown, name: string): ToolResult {
-  const { messages } = Object(result) as Readonly<Record<string, unknown>>
+  const { messages } = fieldsOf(result)
   const list = (Array.isArray(messages) ? (messages as readonly unknown[]) : []).flatMap((one) => {
-    const { role, content } = Object(one) as Readonly<Record<string, unknown>>
-    const parsed = contentBlockSchema.safeParse(content)
-    return parsed.success && (role === 'user' || role === 'assistant')
-      ? [{ role, content: parsed.data }]
-      : []
+    const { role, content = one } = fieldsOf(one)
+    const who = role === 'assistant' ? role : 'user'
+    return readBlocks(typeof one === 'string' ? one : content).map((block) => ({
+      role: who,
+      content: block,
+    }))
   })
   const blocks = list.map(({ content }) => content)
-  // Parsed above: JSON and nothing else.
+  // Read above: JSON and nothing else.
   return rich(blocks, { messages: list } as unknown as JsonObject, name)
 }
 
-function toBlocks(content: unknown): readonly ContentBlock[] {
-  const list = Array.isArray(content) ? (content as readonly unknown[]) : []
-  return list.flatMap((block) => {
-    const parsed = contentBlockSchema.safeParse(block)
-    return parsed.success ? [parsed.data] : []
-  })
+/** Why it failed, wherever a server says so: in texts and resources, in what is structured, or beside both. */
+function reasonOf(blocks: readonly ContentBlock[], structured: unknown, meta: unknown): string {
+  const said = blocks.map(textOf).filter(Boolean).join('\n')
+  const own = Object.entries(fieldsOf(meta)).filter(
+    ([key]) => !key.includes('modelcontextprotocol'),
+  )
+  const parts = [
+    said,
+    isSaid(structured, said) ? '' : JSON.stringify(structured),
+    own.length === 0 ? '' : JSON.stringify(Object.fromEntries(own)),
+  ].filter((part) => part !== '')
+  // Each has its share: a long text must not push out the reason behind it.
+  const share = Math.floor(maxMessageChars / Math.max(1, parts.length)) - 1
+  const unused = parts.reduce((sum, { length }) => sum + Math.max(0, share - length), 0)
+  const long = parts.filter(({ length }) => length > share).length
+  const most = share + Math.floor(unused / Math.max(1, long))
+  return parts.map((part) => withEnd(part, most)).join('\n')
 }
 
-const textOf = (blocks: readonly ContentBlock[]): string =>
-  headOf(
-    blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
-    maxMessageChars,
-  )
+/** The cause is often the last line. */
+function withEnd(text: string, maxChars: number): string {
+  const half = Math.floor(maxChars / 2) - 2
+  return text.length <= maxChars ? text : `${headOf(text, half)} … ${tailOf(text, half)}`
+}
+
+/** Servers often write the same into a text. */
+function isSaid(structured: unknown, said: string): boolean {
+  if (structured === undefined) return true
+  try {
+    return JSON.stringify(JSON.parse(said)) === JSON.stringify(structured)
+  } catch {
+    return said.includes(JSON.stringify(structured))
+  }
+}
+
+function textOf(block: ContentBlock): string {
+  switch (block.type) {
+    case 'text':
+      return block.text
+    case 'resource':
+      return 'text' in block.resource ? block.resource.text : `[${block.resource.uri}]`
+    case 'resource_link':
+      return [block.uri, block.title ?? block.name, block.description].filter(Boolean).join(' ')
+    default:
+      return `[${block.type} ${block.mimeType}]`
+  }
+}
 
 function rich(
   blocks: readonly ContentBlock[],

@@ -100,7 +100,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
   ): Promise<ToolResult> => {
     const { signal } = stop
     const askIt = ({ client, inCall }: Line) =>
-      inCall.run(asked, stop, () => ask(client, call, { tell, signal }))
+      inCall.run(asked, stop, () => ask(client, call, { tell, signal, validator: deps.validator }))
     const { line, letGo } = await lineFor(call)
     try {
       return (

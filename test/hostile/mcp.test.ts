@@ -79,9 +79,13 @@ describe('T13, T15: what a hostile server lists', () => {
     },
   )
 
-  it('a list that breaks the shape of the protocol is refused as a whole', async () => {
+  it('A 14: one entry that breaks the shape of the protocol is refused by name, and the rest goes on', async () => {
     const tools = [{ name: 't', inputSchema: { type: 'array' } }, { name: 'good' }]
-    await expect(createLinkWorld(createFakeMcp({ tools })).look()).rejects.toThrow('tools/list')
+    const { items, refused } = await createLinkWorld(createFakeMcp({ tools })).look()
+    expect(items.map(({ key }) => key)).toEqual(['good'])
+    expect(refused).toEqual([
+      { kind: 'tool', key: 't', why: 'its inputSchema is not of type object' },
+    ])
   })
 
   it('names are safe, unique, short and the same each time, whatever the order', async () => {

@@ -1,5 +1,6 @@
 import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server'
 import * as z from 'zod'
+import { fieldsOf } from '#contracts/foreign-json.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Label } from '#contracts/label.ts'
 import { noSuchSession, unwrap } from '#contracts/reply.ts'
@@ -39,7 +40,7 @@ export async function callOffered(
 }
 
 async function callAgent(call: McpCall, agent: string, input: JsonObject): Promise<Answer> {
-  const { task, session: named, background } = parseFields(agentRequest, input)
+  const { task, session: named, background } = parseFields(agentRequest, fieldsOf(input))
   if (named !== undefined && !isSessionId(named)) throw noSuchSession()
   const answer = await runCall(call, async () => ({
     isBackground: background === true,
@@ -116,7 +117,7 @@ async function askRun(
   kind: 'run_status' | 'run_cancel',
   input: JsonObject,
 ): Promise<CallToolResult> {
-  const { session, run } = parseFields(runRequest, input)
+  const { session, run } = parseFields(runRequest, fieldsOf(input))
   if (!isSessionId(session) || !isRunId(run)) throw noSuchSession()
   const { principal } = call.caller
   const api = call.deps.sessions.at(session)

@@ -9,6 +9,7 @@ import { callerOf } from './caller.ts'
 import { allowedHosts } from './hosts.ts'
 import { cancelRequest, sessionHeader } from './older-clients.ts'
 import { isClosable, openEarly } from './open-early.ts'
+import { whyUnread, withoutNullParams } from './read-request.ts'
 import { createServer } from './server.ts'
 
 /**
@@ -24,6 +25,8 @@ export function createMcp(deps: HttpDeps) {
     const hosts = allowedHosts(url, deps.hosts ?? [])
     const body = request.method === 'POST' ? await readBody(request) : undefined
     if (body instanceof Response) return body
+    const unread = body && whyUnread(body)
+    if (unread) return unread
     // Not in the handler, which would tell nobody why it failed.
     const caller = await callerOf(deps, context)
     const errors: Error[] = []
@@ -72,7 +75,7 @@ function noSubscriptions({ id = null }: JsonObject): Response {
 /** The body within the limits of every other route; what is wrong with it is told in the protocol's own words. */
 async function readBody(request: Request): Promise<JsonObject | Response> {
   try {
-    return await readJsonObject(request)
+    return withoutNullParams(await readJsonObject(request))
   } catch (error) {
     const code = errorCode(error)
     if (code === undefined) throw error

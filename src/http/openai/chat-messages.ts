@@ -1,6 +1,7 @@
 import type { ChatMessage } from './chat-request.ts'
-import { type History, invalid, type Said, type SaidImage, toHistory } from './history.ts'
+import { type History, invalid, type Said, toHistory } from './history.ts'
 import type { InlineImages } from './inline-images.ts'
+import { checkAnswerable, type SaidPart, toSaidMessage, toSaidOutput } from './said-parts.ts'
 
 type Content = ChatMessage['content']
 
@@ -14,12 +15,19 @@ export async function toConversation(
   all: readonly ChatMessage[],
   options: { readonly appendOnly: boolean; readonly inline: InlineImages },
 ): Promise<History> {
-  checkLast(all)
   const start = options.appendOnly ? all.findLastIndex(({ role }) => role === 'assistant') + 1 : 0
+  const tools = new Map(
+    all.flatMap((message) =>
+      message.role === 'assistant'
+        ? (message.tool_calls ?? []).map(({ id, function: called }) => [id, called.name] as const)
+        : [],
+    ),
+  )
   const said = all.flatMap((message, index) => {
     const isInstruction = message.role === 'system' || message.role === 'developer'
-    return isInstruction || index >= start ? toSaid(message, index) : []
+    return isInstruction || index >= start ? toSaid(message, index, tools) : []
   })
+  checkAnswerable(said, (last) => `${last?.at ?? `messages[${all.length - 1}]`}.role`)
   const history = toHistory(await options.inline(said))
   const [orphan] = history.orphans
   if (orphan && start === 0) {
@@ -28,56 +36,48 @@ export async function toConversation(
   return history
 }
 
-function toSaid(message: ChatMessage, index: number): Said[] {
+function toSaid(
+  message: ChatMessage,
+  index: number,
+  tools: ReadonlyMap<string, string>,
+): readonly Said[] {
   const at = `messages[${index}]`
-  const text = textOf(message.content)
-  switch (message.role) {
+  const parts = toParts(message.content, at)
+  const { role, name } = message
+  switch (role) {
     case 'system':
     case 'developer':
-      return [{ kind: 'instructions', text }]
     case 'user':
-      return [{ kind: 'user', text, images: imagesOf(message.content, at), at }]
+      return [toSaidMessage(role, parts, { at, name })]
     case 'assistant':
       return [
-        { kind: 'assistant', text, at },
+        toSaidMessage(role, parts, { at, name }),
         ...(message.tool_calls ?? []).map(({ id, function: called }) => {
           return { kind: 'call', callId: id, ...called, at } as const
         }),
       ]
-    case 'tool':
-      return [
-        { kind: 'output', callId: message.tool_call_id, output: text, at: `${at}.tool_call_id` },
-      ]
+    case 'tool': {
+      const { tool_call_id: callId } = message
+      const tool = tools.get(callId) ?? name ?? undefined
+      return toSaidOutput(callId, tool, parts, { at: `${at}.tool_call_id`, partsAt: at })
+    }
   }
 }
 
-function checkLast(all: readonly ChatMessage[]): void {
-  const index = all.length - 1
-  const last = all[index]
-  if (last?.role === 'tool') return
-  if (last?.role !== 'user') {
-    const message = `is a message of role ${last?.role}: the last message must be from the user or a tool`
-    throw invalid(`messages[${index}].role`, message)
-  }
-  if (textOf(last.content) === '' && imagesOf(last.content, '').length === 0) {
-    throw invalid(`messages[${index}].content`, 'is empty: say what is wanted')
-  }
-}
-
-function textOf(content: Content): string {
-  if (typeof content === 'string') return content
-  const texts = (content ?? []).map((part) => {
-    if (part.type === 'text') return part.text
-    return part.type === 'refusal' ? part.refusal : ''
+function toParts(content: Content, at: string): readonly SaidPart[] {
+  const all = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+  return (all ?? []).map((given, index): SaidPart => {
+    const place = `${at}.content[${index}]`
+    switch (given.type) {
+      case 'text':
+        return { part: { type: 'text', text: given.text }, at: place }
+      case 'refusal':
+        return { part: { type: 'text', text: given.refusal }, at: place }
+      case 'image_url': {
+        const { url, detail } = given.image_url
+        const part = { type: 'image', url, ...(detail && { detail }) } as const
+        return { part, at: `${place}.image_url.url` }
+      }
+    }
   })
-  return texts.filter((text) => text !== '').join('\n')
-}
-
-function imagesOf(content: Content, at: string): readonly SaidImage[] {
-  if (typeof content === 'string') return []
-  return (content ?? []).flatMap((part, index) =>
-    part.type === 'image_url'
-      ? [{ url: part.image_url.url, at: `${at}.content[${index}].image_url.url` }]
-      : [],
-  )
 }

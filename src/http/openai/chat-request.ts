@@ -1,20 +1,18 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
+import { jsonSchema } from '#contracts/json-schema.ts'
 import type { ResponseFormat } from '#contracts/model.ts'
 import { parseFields } from '../validate.ts'
 import { chatTools, toolChoice } from './client-tools.ts'
-import { jsonSchema } from './json-schema.ts'
+
+import { imageDetail, imageUrl, speakerName } from './said-parts.ts'
 
 const roles = 'system, developer, user, assistant or tool'
 const textPart = z.object({ type: z.literal('text'), text: z.string() })
 const imagePart = z.object({
   type: z.literal('image_url'),
-  image_url: z.object({
-    url: z
-      .string()
-      .regex(/^(https?:\/\/|data:image\/)./, 'must be an http(s) or a data:image/ URL'),
-  }),
+  image_url: z.object({ url: imageUrl, detail: imageDetail.nullish() }),
 })
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() })
 
@@ -27,21 +25,27 @@ const toolCall = z.object({
   function: z.object({ name: z.string().min(1).max(64), arguments: z.string() }),
 })
 
+/** Who of several says it. */
+const name = speakerName.nullish()
+
 const message = z.discriminatedUnion(
   'role',
   [
-    z.object({ role: z.literal('system'), content: textContent }),
-    z.object({ role: z.literal('developer'), content: textContent }),
-    z.object({ role: z.literal('user'), content: userContent }),
+    z.object({ role: z.literal('system'), content: textContent, name }),
+    z.object({ role: z.literal('developer'), content: textContent, name }),
+    z.object({ role: z.literal('user'), content: userContent, name }),
     z.object({
       role: z.literal('assistant'),
       content: assistantContent.nullish(),
       tool_calls: z.array(toolCall).nullish(),
+      name,
     }),
     z.object({
       role: z.literal('tool'),
       tool_call_id: z.string().min(1).max(200),
-      content: textContent,
+      // What a tool gave may be a picture, or nothing.
+      content: userContent.nullable(),
+      name,
     }),
   ],
   { error: (issue) => (issue.code === 'invalid_union' ? `must be ${roles}` : undefined) },

@@ -1,5 +1,6 @@
+import { toCallInput } from '#contracts/call-input.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { Json, JsonObject } from '#contracts/json.ts'
+import type { Json } from '#contracts/json.ts'
 import type { Label } from '#contracts/label.ts'
 import type { Message, MessageImage, ToolCall } from '#contracts/message.ts'
 
@@ -10,13 +11,15 @@ export interface SaidImage extends MessageImage {
 
 /** One thing that a client tells us was said, whatever its wire calls it. `at` names it in errors. */
 export type Said =
-  | { readonly kind: 'instructions'; readonly text: string }
+  | { readonly kind: 'instructions'; readonly text: string; readonly name?: string }
   | {
       readonly kind: 'user'
       readonly text: string
       readonly images: readonly SaidImage[]
       /** Which of several speakers. */
       readonly name?: string
+      /** The pictures of an output: a model service takes none there, so they come behind the outputs. */
+      readonly ofCall?: string
       /** If somebody else has a part in it. */
       readonly label?: Label
       readonly at: string
@@ -34,7 +37,7 @@ export type Said =
       readonly callId: string
       readonly name: string
       /** As the client has it: JSON, or not. */
-      readonly arguments: string
+      readonly arguments: Json | undefined
       readonly at: string
     }
   /** What stands for all that was said before it, as we gave it out. */
@@ -65,6 +68,8 @@ interface Draft {
   /** Calls without an output so far. */
   readonly asked: Map<string, string>
   answers: { readonly outputs: ToolOutput[]; readonly more: Message[] }
+  /** Pictures of outputs that have to wait until every call has its own. */
+  pictures: Extract<Said, { kind: 'user' }>[]
 }
 
 /**
@@ -82,14 +87,18 @@ export function toHistory(
     orphans: [],
     asked: new Map(),
     answers: { outputs: [], more: [] },
+    pictures: [],
   }
   let before: Said | undefined
   for (const said of all) {
-    if (said.kind === 'instructions') texts.push(said.text)
+    if (said.kind === 'instructions')
+      texts.push(said.name ? `${said.name}: ${said.text}` : said.text)
+    else if (said.kind === 'user' && said.ofCall !== undefined) draft.pictures.push(said)
     else {
       add(draft, said, before)
       before = said
     }
+    if (draft.asked.size === 0) for (const one of draft.pictures.splice(0)) addUser(draft, one)
   }
   const [open] = draft.asked.keys()
   if (open !== undefined) throw invalid(field, `has no output for the call ${open}`)
@@ -111,20 +120,9 @@ function add(
     throw invalid(said.at, `must be the output of the call ${open}`)
   }
   switch (said.kind) {
-    case 'user': {
-      const { text, images, name, label } = said
-      const message: Message = {
-        role: 'user',
-        text,
-        ...(images.length > 0 && { images: images.map(({ at: _at, ...image }) => image) }),
-        ...(name !== undefined && { name }),
-        taint: ['user'],
-        ...(label && { label }),
-      }
-      messages.push(message)
-      draft.answers.more.push(message)
+    case 'user':
+      addUser(draft, said)
       return
-    }
     case 'compacted':
       messages.push(...said.messages)
       // A run that waited for one of these outputs has all that was compacted: it is not gone on with.
@@ -142,7 +140,7 @@ function add(
       asked.set(said.callId, said.name)
       withCall(
         messages,
-        { id: said.callId, name: said.name, input: toInput(said.arguments) },
+        { id: said.callId, name: said.name, input: toCallInput(said.arguments) },
         before,
       )
       draft.answers = { outputs: [], more: [] }
@@ -165,6 +163,20 @@ function add(
   }
 }
 
+function addUser({ messages, answers }: Draft, said: Extract<Said, { kind: 'user' }>): void {
+  const { text, images, name, ofCall, label } = said
+  const message: Message = {
+    role: 'user',
+    text,
+    ...(images.length > 0 && { images: images.map(({ at: _at, ...image }) => image) }),
+    ...(name !== undefined && { name }),
+    taint: ['user', ...(ofCall === undefined ? [] : [`tool:${ofCall}` as const])],
+    ...(label && { label }),
+  }
+  messages.push(message)
+  answers.more.push(message)
+}
+
 /** Calls that were made together are one message, with what was said before them. */
 function withCall(messages: Message[], call: ToolCall, before: Said | undefined): void {
   const last = messages.at(-1)
@@ -174,18 +186,6 @@ function withCall(messages: Message[], call: ToolCall, before: Said | undefined)
   } else {
     messages.push({ role: 'assistant', text: '', toolCalls: [call], taint: ['user', 'model'] })
   }
-}
-
-/** A string that is not a JSON object arrives as `{ "": raw }`, as `ToolCall` says. */
-function toInput(raw: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(raw)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as JsonObject
-  } catch {
-    // Not JSON: kept as it is.
-  }
-  return { '': raw }
 }
 
 /** `request_invalid` at a place of the request. */

@@ -1,4 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
+import { parseForeignJson } from '#contracts/foreign-json.ts'
 import * as z from 'zod'
 import type { Usage } from '#contracts/lease.ts'
 import { zeroUsage } from '#contracts/lease.ts'
@@ -115,7 +116,7 @@ export function createGrantedIsolate(
 function createPort(tools: PluginTools): CallStubs['port'] {
   const serve = async (verb: string, json: string): Promise<string> => {
     if (verb !== 'tools.call') return refusal('There is only tools.call.')
-    const [name, input] = callSchema.parse(JSON.parse(json))
+    const [name, input] = callSchema.parse(parseForeignJson(json))
     return JSON.stringify({ value: toJson(await tools.call(name, input)) })
   }
   return (verb, json) =>
@@ -139,7 +140,7 @@ function parseCode(given: unknown): string {
 function readAnswer(text: unknown): z.infer<typeof answerSchema> {
   try {
     if (typeof text === 'string' && text.length <= maxChars)
-      return answerSchema.parse(JSON.parse(text))
+      return answerSchema.parse(parseForeignJson(text))
   } catch {
     // Whatever it is, it did not come from the entry as we wrote it.
   }

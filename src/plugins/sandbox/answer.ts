@@ -1,4 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
+import { parseForeignJson } from '#contracts/foreign-json.ts'
 import * as z from 'zod'
 import { ToolError } from '#contracts/plugin.ts'
 import { OutputError } from './output-error.ts'
@@ -35,7 +36,7 @@ function isValue(given: unknown): given is { readonly value: unknown } {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseForeignJson(text)
   } catch {
     return undefined
   }

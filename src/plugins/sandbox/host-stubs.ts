@@ -1,4 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
+import { parseForeignJson } from '#contracts/foreign-json.ts'
 import * as z from 'zod'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Capabilities } from '#contracts/plugin.ts'
@@ -20,7 +21,7 @@ export function createHostStubs(capabilities: Capabilities, signal: AbortSignal)
         const { verbs } = await import('./host-verbs.ts')
         const found = verbs.get(name)
         if (!found) return refusal(`There is no verb "${headOf(String(name), 64)}".`)
-        const value = await found.serve(capabilities, JSON.parse(json))
+        const value = await found.serve(capabilities, parseForeignJson(json))
         return JSON.stringify(value === undefined ? {} : { value: toJson(value) })
       } catch (error) {
         return toRefusal(error)
@@ -29,7 +30,7 @@ export function createHostStubs(capabilities: Capabilities, signal: AbortSignal)
     fetcher: async (json) => {
       try {
         const { given, request } = await import('./host-verbs.ts')
-        const { url, ...init } = request.parse(JSON.parse(json))
+        const { url, ...init } = request.parse(parseForeignJson(json))
         return await capabilities.fetch(url, given(init))
       } catch (error) {
         return toRefusal(error)

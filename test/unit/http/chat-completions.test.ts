@@ -124,7 +124,8 @@ describe('what a chat request submits', () => {
       {
         role: 'user',
         text: 'What is\nthis?',
-        images: [{ url: 'data:image/png;base64,AA==' }],
+        images: [{ url: 'data:image/png;base64,AA==', detail: 'low' }],
+        name: 'me',
         taint: ['user'],
       },
     ])

@@ -217,27 +217,6 @@ describe('every route that takes a body', () => {
       param: null,
     },
     {
-      what: 'a lone surrogate',
-      body: String.raw`{"task":"\ud800"}`,
-      headers: json,
-      status: 400,
-      param: 'task',
-    },
-    {
-      what: 'a lone surrogate deep inside',
-      body: String.raw`{"a":[{"b":"x\udfffy"}]}`,
-      headers: json,
-      status: 400,
-      param: 'a[0].b',
-    },
-    {
-      what: 'a lone surrogate in a key',
-      body: String.raw`{"\ud800":1}`,
-      headers: json,
-      status: 400,
-      param: null,
-    },
-    {
       what: '__proto__',
       body: '{"__proto__":{"polluted":true}}',
       headers: json,

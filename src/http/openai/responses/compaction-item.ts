@@ -1,10 +1,11 @@
 import * as z from 'zod'
+import { parseForeignJson } from '#contracts/foreign-json.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { labelFrom } from '#contracts/label.ts'
 import { imageDetails, withoutOpaque, type Message } from '#contracts/message.ts'
 import { checkShape } from '../../json-shape.ts'
 import { invalid } from '../history.ts'
-import { imageUrl } from './image-url.ts'
+import { imageUrl } from '../said-parts.ts'
 
 /** By this a text is one of ours; what follows is base64. */
 const prefix = 'isola.1.'
@@ -56,7 +57,7 @@ export function fromContent(content: string, at: string): readonly Message[] | u
   const unreadable = invalid(at, 'cannot be read: send it as it was given out')
   let value: unknown
   try {
-    value = JSON.parse(fromBase64(content.slice(prefix.length)))
+    value = parseForeignJson(fromBase64(content.slice(prefix.length)))
   } catch {
     throw unreadable
   }

@@ -6,6 +6,7 @@ import { toResponseFormat } from '../chat-request.ts'
 import { faultOf } from '../chat-response.ts'
 import { type History, invalid, toHistory } from '../history.ts'
 import { createInlineImages } from '../inline-images.ts'
+import { checkAnswerable } from '../said-parts.ts'
 import { headersFor, streamRun } from '../run-response.ts'
 import {
   parseConversationId,
@@ -106,13 +107,9 @@ async function readHistory(
     return toHistory([{ kind: 'user', text: input, images: [], at: 'input' }], 'input')
   }
   const resolve = await resolveItems(deps, context.get('principal').id, referencedRuns(input))
-  const said = await inline(toSaidItems(input, 'input', resolve))
-  const history = toHistory(sinceCompaction(said), 'input')
-  const last = history.messages.at(-1)
-  if (history.orphans.length === 0 && (!last || last.role === 'assistant')) {
-    throw invalid('input', 'ends with nothing to answer: add a message of the user or an output')
-  }
-  return history
+  const items = toSaidItems(input, 'input', resolve)
+  checkAnswerable(items, () => 'input')
+  return toHistory(sinceCompaction(await inline(items)), 'input')
 }
 
 const seconds = (ms: number) => Math.floor(ms / 1_000)

@@ -1,8 +1,15 @@
 import * as z from 'zod'
 import type { MessageImage } from '#contracts/message.ts'
 import { invalid, type Said } from '../history.ts'
+import {
+  imageDetail,
+  imageUrl,
+  type SaidPart,
+  speakerName,
+  toSaidMessage,
+  toSaidOutput,
+} from '../said-parts.ts'
 import { fromContent } from './compaction-item.ts'
-import { imageUrl } from './image-url.ts'
 import { type RunPlace, parseItemId } from '../wire-ids.ts'
 
 const contentPart = z.looseObject({
@@ -10,6 +17,7 @@ const contentPart = z.looseObject({
   text: z.string().optional(),
   refusal: z.string().optional(),
   image_url: imageUrl.nullish(),
+  detail: imageDetail.nullish(),
 })
 const content = z.union([z.string(), z.array(contentPart)])
 
@@ -18,13 +26,14 @@ export const inputItem = z.looseObject({
   type: z.string().nullish(),
   id: z.string().nullish(),
   role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
-  content: content.optional(),
+  content: content.nullish(),
   call_id: z.string().min(1).max(200).optional(),
-  name: z.string().min(1).max(64).optional(),
+  /** Of a function, or of who says it. */
+  name: speakerName.nullish(),
   namespace: z.string().max(64).nullish(),
   arguments: z.string().optional(),
   encrypted_content: z.string().nullish(),
-  output: content.optional(),
+  output: content.nullish(),
 })
 
 /** One item of `input`, of a kind that we read or that is passed over. */
@@ -47,7 +56,12 @@ export function toSaidItems(
   field: 'input' | 'items',
   resolve: ResolveItem,
 ): readonly Said[] {
-  return items.flatMap((item, index) => toSaid(item, `${field}[${index}]`, resolve))
+  const tools = new Map(
+    items.flatMap(({ type, call_id: id, name }) =>
+      type === 'function_call' && id && name ? [[id, name] as const] : [],
+    ),
+  )
+  return items.flatMap((item, index) => toSaid(item, `${field}[${index}]`, { resolve, tools }))
 }
 
 /**
@@ -59,15 +73,22 @@ export function sinceCompaction(said: readonly Said[]): readonly Said[] {
   const compacted = said[last]
   if (compacted?.kind !== 'compacted') return said
   const known = new Set(
-    compacted.messages.flatMap((one) => (one.role === 'user' ? [keyOf(one.text, one.images)] : [])),
+    compacted.messages.flatMap((one) => (one.role === 'user' ? [keyOf(one)] : [])),
   )
   const isNew = (one: Said) =>
-    one.kind === 'instructions' || (one.kind === 'user' && !known.has(keyOf(one.text, one.images)))
+    one.kind === 'instructions' || (one.kind === 'user' && !known.has(keyOf(one)))
   return said.filter((one, index) => index >= last || isNew(one))
 }
 
-const keyOf = (text: string, images: readonly MessageImage[] = []): string =>
-  [text, ...images.map(({ url }) => url)].join('\n')
+const keyOf = ({
+  text,
+  name = '',
+  images = [],
+}: {
+  readonly text: string
+  readonly name?: string
+  readonly images?: readonly MessageImage[]
+}): string => JSON.stringify([name, text, ...images.map(({ url }) => url)])
 
 /** The runs that item references point into. */
 export function referencedRuns(items: readonly InputItem[]): readonly RunPlace[] {
@@ -77,7 +98,14 @@ export function referencedRuns(items: readonly InputItem[]): readonly RunPlace[]
   return [...new Map(places.map((place) => [place.run, place])).values()]
 }
 
-function toSaid(item: InputItem, at: string, resolve: ResolveItem): Said[] {
+/** What an item is read by, besides itself. */
+interface Around {
+  readonly resolve: ResolveItem
+  /** Names of the functions that were called, by the ids of the calls. */
+  readonly tools: ReadonlyMap<string, string>
+}
+
+function toSaid(item: InputItem, at: string, { resolve, tools }: Around): readonly Said[] {
   const { type, role } = item
   if (role !== undefined && (type ?? 'message') === 'message') return [toMessage(item, role, at)]
   switch (type) {
@@ -86,9 +114,8 @@ function toSaid(item: InputItem, at: string, resolve: ResolveItem): Said[] {
     case 'function_call_output': {
       if (item.call_id === undefined) throw invalid(`${at}.call_id`, 'is required')
       if (item.output === undefined) throw invalid(`${at}.output`, 'is required')
-      return [
-        { kind: 'output', callId: item.call_id, output: textOf(item.output, `${at}.output`), at },
-      ]
+      const parts = toParts(item.output ?? '', `${at}.output`)
+      return toSaidOutput(item.call_id, tools.get(item.call_id), parts, { at, partsAt: at })
     }
     case 'item_reference': {
       const said = resolve(item.id ?? '')
@@ -112,7 +139,8 @@ function toSaid(item: InputItem, at: string, resolve: ResolveItem): Said[] {
 function toCall(item: InputItem, at: string): Said {
   const { call_id: callId, name, namespace, arguments: given } = item
   if (callId === undefined) throw invalid(`${at}.call_id`, 'is required')
-  if (name === undefined) throw invalid(`${at}.name`, 'is required')
+  if (!name) throw invalid(`${at}.name`, 'is required')
+  if (name.length > 64) throw invalid(`${at}.name`, 'must be at most 64 characters')
   if (given === undefined) throw invalid(`${at}.arguments`, 'is required')
   const full = namespace ? `${namespace}__${name}` : name
   return { kind: 'call', callId, name: full, arguments: given, at }
@@ -125,30 +153,27 @@ function toCompacted({ encrypted_content: content }: InputItem, at: string): Sai
 }
 
 function toMessage(item: InputItem, role: NonNullable<InputItem['role']>, at: string): Said {
-  if (item.content === undefined) throw invalid(`${at}.content`, 'is required')
-  const text = textOf(item.content, `${at}.content`)
-  if (role === 'system' || role === 'developer') return { kind: 'instructions', text }
-  if (role === 'assistant') return { kind: 'assistant', text, at }
-  const images =
-    typeof item.content === 'string'
-      ? []
-      : item.content.flatMap(({ type, image_url: url }, index) =>
-          type === 'input_image' && url ? [{ url, at: `${at}.content[${index}].image_url` }] : [],
-        )
-  if (text === '' && images.length === 0)
-    throw invalid(`${at}.content`, 'is empty: say what is wanted')
-  return { kind: 'user', text, images, at }
+  const { name, content: given } = item
+  // A message that only made calls has none.
+  const said = given ?? (role === 'assistant' ? '' : undefined)
+  if (said === undefined) throw invalid(`${at}.content`, 'is required')
+  if (said.length === 0 && typeof said !== 'string' && role !== 'assistant')
+    throw invalid(`${at}.content`, 'is empty')
+  return toSaidMessage(role, toParts(said, `${at}.content`), { at, name })
 }
 
 const textTypes = new Set(['input_text', 'output_text', 'text', 'summary_text', 'reasoning_text'])
 
-function textOf(given: NonNullable<InputItem['content']>, at: string): string {
-  if (typeof given === 'string') return given
-  const texts = given.map(({ type, text, refusal, image_url: image }, index) => {
-    if (textTypes.has(type) && text !== undefined) return text
-    if (type === 'refusal' && refusal !== undefined) return refusal
-    if (type === 'input_image' && image) return ''
-    throw invalid(`${at}[${index}].type`, `${type} is not taken here: send text or an image by URL`)
+function toParts(given: NonNullable<InputItem['content']>, at: string): readonly SaidPart[] {
+  if (typeof given === 'string') return [{ part: { type: 'text', text: given }, at }]
+  return given.map(({ type, text, refusal, image_url: url, detail }, index) => {
+    const place = `${at}[${index}]`
+    const said = textTypes.has(type) ? text : type === 'refusal' ? refusal : undefined
+    if (said !== undefined) return { part: { type: 'text', text: said }, at: place }
+    if (type === 'input_image' && url) {
+      const part = { type: 'image', url, ...(detail && { detail }) } as const
+      return { part, at: `${place}.image_url` }
+    }
+    throw invalid(`${place}.type`, `${type} is not taken here: send text or an image by URL`)
   })
-  return texts.filter((text) => text !== '').join('\n')
 }

@@ -43,9 +43,9 @@ export function toItem(item: SaidItem, session: string) {
   const status = 'completed'
   switch (item.type) {
     case 'message': {
-      const { type, role, text } = item
+      const { type, role, text, name } = item
       const content = role === 'assistant' ? [textPart(text)] : inputParts(item)
-      return { type, id, status, role, content }
+      return { type, id, status, role, ...(name !== undefined && { name }), content }
     }
     case 'call': {
       const { name, input } = item

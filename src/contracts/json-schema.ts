@@ -27,3 +27,16 @@ export const jsonSchema = z.looseObject({
   anyOf: list,
   oneOf: list,
 })
+
+/** Where a schema is none, as a path (`properties.a.type`); empty if it is none at all, `undefined` if it is one. */
+export function schemaFault(schema: unknown): string | undefined {
+  const { error } = jsonSchema.safeParse(schema)
+  return error && deepest(error.issues).map(String).join('.')
+}
+
+/** Through the unions of a schema and a boolean. */
+function deepest([issue]: readonly z.core.$ZodIssue[]): readonly PropertyKey[] {
+  if (issue?.code !== 'invalid_union') return issue?.path ?? []
+  const [inner = []] = issue.errors.map(deepest).toSorted((a, b) => b.length - a.length)
+  return [...issue.path, ...inner]
+}

@@ -1,0 +1,41 @@
+/** Pairs stay, a half of one does not; each other escape is passed over, so that none is read from its middle. */
+const escapes =
+  /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(u[dD][89a-fA-F][0-9a-fA-F]{2})|\\[^]/g
+const mayHaveHalves = /\\u[dD][89a-fA-F]/
+
+/**
+ * The text of JSON from outside, with U+FFFD for each half of a surrogate pair, in texts and in names. UTF-8 has no form
+ * for a half: what holds one cannot be stored or sent on, and a strict server refuses every later turn for it. In JSON a
+ * half can only be written as an escape, so nothing is parsed for this.
+ */
+export const wellFormedJson = (text: string): string =>
+  mayHaveHalves.test(text)
+    ? text.replace(escapes, (found, half?: string) => (half === undefined ? found : '\\ufffd'))
+    : text
+
+/** Parses JSON from outside, with every text in it well-formed. Throws as `JSON.parse` does. */
+export const parseForeignJson = (text: string): unknown => JSON.parse(wellFormedJson(text))
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Whether this is a JSON object. */
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The fields of a foreign object that say something: a `null` is as good as absent. Nothing of what is no object. */
+export const fieldsOf = (value: unknown): Fields =>
+  isFields(value)
+    ? Object.fromEntries(Object.entries(value).filter(([, part]) => part !== null))
+    : {}
+
+/** So deep goes what is known by its fields: below is what the other side made up itself. */
+const maxDepth = 12
+
+/** Without fields that are null, at any depth: for what gives no null a meaning. */
+export function withoutNulls(value: unknown, depth = 0): unknown {
+  if (depth > maxDepth) return value
+  if (Array.isArray(value)) return value.map((one: unknown) => withoutNulls(one, depth + 1))
+  if (!isFields(value)) return value
+  const parts = Object.entries(fieldsOf(value))
+  return Object.fromEntries(parts.map(([key, part]) => [key, withoutNulls(part, depth + 1)]))
+}
