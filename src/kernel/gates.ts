@@ -2,7 +2,6 @@ import { finishedEvent } from './call-events.ts'
 import type { LeaseErrorCode } from '#contracts/errors.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { Limits } from '#contracts/lease.ts'
-import { inputProblem } from '#contracts/tool-input.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { argsHashOf, failure, spentBy, subjectOf, type Gate } from './call.ts'
 import { execute } from './execute.ts'
@@ -40,12 +39,14 @@ const unchanged: Gate = {
   },
 }
 
+const noObject = 'No JSON object: send arguments by their names, as in {"name": "value"}.'
+
 const validInput: Gate = {
   name: 'input',
   when: 'before',
   pass(call, { parts }) {
-    const problem = inputProblem(call.input)
-    if (problem !== undefined) return { deny: failure('tool_invalid_input', problem) }
+    const [only, ...others] = Object.keys(call.input)
+    if (only === '' && others.length === 0) return { deny: failure('tool_invalid_input', noObject) }
     const verdict = parts.validator.validate(call.entry!.tool.inputSchema, call.input)
     if (verdict.ok) return
     const where = verdict.path === '' ? 'The input' : `"${verdict.path}"`
