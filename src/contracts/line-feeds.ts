@@ -3,11 +3,11 @@
  * server-sent events look for CR and LF from each line on, which takes quadratic time where a stream has few of one.
  */
 export function createLineFeeds(): (piece: string) => string {
-  let isAfterReturn = false
+  const before = { isReturn: false }
   return (piece) => {
     if (piece === '') return ''
-    const text = isAfterReturn && piece.startsWith('\n') ? piece.slice(1) : piece
-    isAfterReturn = piece.endsWith('\r')
+    const text = before.isReturn && piece.startsWith('\n') ? piece.slice(1) : piece
+    before.isReturn = piece.endsWith('\r')
     return text.replace(/\r\n?/g, '\n')
   }
 }

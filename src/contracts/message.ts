@@ -28,67 +28,14 @@ export interface ToolCall {
   readonly opaque?: OpaqueFields
 }
 
-/** How closely a model looks at a picture, as OpenAI's API spells it. */
-export const imageDetails = ['auto', 'low', 'high', 'original'] as const
-type ImageDetail = (typeof imageDetails)[number]
-
 /** A picture of a message. */
 export interface MessageImage {
   /** A data URL, or an address where a model server may fetch for itself. */
   readonly url: string
   /** Absent: the service decides. */
-  readonly detail?: ImageDetail
+  readonly detail?: 'auto' | 'low' | 'high' | 'original'
   /** How many characters of the message's text come before it; absent: all of them. */
   readonly offset?: number
-}
-
-/** A part of a message, in the order in which it was said. */
-export type MessagePart =
-  | { readonly type: 'text'; readonly text: string }
-  | ({ readonly type: 'image' } & Omit<MessageImage, 'offset'>)
-
-/** A text and the pictures in it. Each picture knows its place. */
-export interface TextWithImages {
-  readonly text: string
-  readonly images?: readonly MessageImage[]
-}
-
-/** Between two texts of one message. */
-const betweenTexts = '\n'
-
-/** One text and its pictures, for parts in any order. Empty texts are left out; texts are joined by a line break. */
-export function fromParts(parts: readonly MessagePart[]): TextWithImages {
-  const said = parts.filter((part) => part.type === 'image' || part.text !== '')
-  const text = said.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(betweenTexts)
-  let offset = 0
-  const images: MessageImage[] = []
-  for (const part of said) {
-    if (part.type === 'text') offset += (offset === 0 ? 0 : betweenTexts.length) + part.text.length
-    else {
-      const { type: _type, ...image } = part
-      images.push(offset < text.length ? { ...image, offset } : image)
-    }
-  }
-  return { text, ...(images.length > 0 && { images }) }
-}
-
-/** The parts of a message in their order: what `fromParts` was given. A text without pictures is one part. */
-export function toParts({ text, images = [] }: TextWithImages): readonly MessagePart[] {
-  const parts: MessagePart[] = []
-  let from = 0
-  const addText = (to: number): void => {
-    if (to <= from) return
-    const isAfterText = from > 0 && text.startsWith(betweenTexts, from)
-    const piece = text.slice(isAfterText ? from + betweenTexts.length : from, to)
-    if (piece !== '') parts.push({ type: 'text', text: piece })
-    from = to
-  }
-  for (const { offset = text.length, ...image } of images) {
-    addText(Math.min(offset, text.length))
-    parts.push({ type: 'image', ...image })
-  }
-  addText(text.length)
-  return parts
 }
 
 /** One message of a transcript, whoever said it. Each carries where it came from; one of an older version has no label. */
@@ -126,11 +73,3 @@ export type Message =
       readonly taint: readonly TaintLabel[]
       readonly label?: Label | undefined
     }
-
-/** A message as people and programs read it: what a model service alone reads is left out. */
-export function withoutOpaque(message: Message): Message {
-  if (message.role !== 'assistant' || !message.toolCalls?.some(({ opaque }) => opaque))
-    return message
-  const toolCalls = message.toolCalls.map(({ id, name, input }) => ({ id, name, input }))
-  return { ...message, toolCalls }
-}

@@ -1,4 +1,4 @@
-import { withoutOpaque } from '#contracts/message.ts'
+import { withoutOpaque } from '#contracts/message-parts.ts'
 import type { RunMemo, RunView } from '#contracts/run-view.ts'
 import type { ItemsPage, ItemsQuery } from '#contracts/said-item.ts'
 import type { SessionApi } from '#contracts/session-api.ts'

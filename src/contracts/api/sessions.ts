@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { label as labelOfValue } from '../event-fields.ts'
 import { contextPartKinds } from '../context-view.ts'
-import { imageDetails } from '../message.ts'
+import { imageDetails } from '../message-parts.ts'
 import { compaction } from '../event-fields.ts'
 import type { ApiContracts } from './contract.ts'
 import {

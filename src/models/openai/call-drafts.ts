@@ -1,5 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
-import { toWellFormedJson, type JsonObject } from '#contracts/json.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { toWellFormedJson } from '#contracts/well-formed.ts'
 import type { ModelToolCall } from '#contracts/model.ts'
 import {
   createOpaqueDraft,
@@ -57,7 +58,11 @@ export function createCallDrafts(options: {
   function open(from: Pick<Draft, 'key' | 'name'> & { readonly id?: string }): Draft {
     if (drafts.length >= maxCalls) throw tooLarge(`${maxCalls} tool calls`)
     const draft: Draft = {
-      ...{ id: '', json: [], chars: 0, scan: createScan(), opaque: createOpaqueDraft(budget) },
+      id: '',
+      json: [],
+      chars: 0,
+      scan: createScan(),
+      opaque: createOpaqueDraft(budget),
       ...from,
     }
     drafts.push(draft)

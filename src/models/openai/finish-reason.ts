@@ -6,32 +6,32 @@ import { toVisible } from '#contracts/visible-text.ts'
 type Meaning = ModelReply['finishReason'] | 'failed'
 
 /** What services call the end of a reply, in lower case and with `_` for any mark between words. */
-const reasonsOf: Readonly<Record<Meaning, readonly string[]>> = {
-  stop: [
-    ...['stop', 'stopped', 'eos', 'eos_token', 'end_turn', 'stop_sequence', 'stop_sequence_hit'],
-    ...['stop_token', 'complete', 'completed', 'finished', 'finish_reason_stop'],
-  ],
-  tool_calls: ['tool_calls', 'tool_call', 'function_call', 'function_calls', 'tool_use'],
-  length: [
-    ...['length', 'max_tokens', 'max_output_tokens', 'max_completion_tokens', 'max_new_tokens'],
-    ...['max_length', 'model_length', 'context_length', 'model_context_window_exceeded'],
-    ...['context_length_exceeded', 'token_limit', 'error_limit', 'finish_reason_max_tokens'],
-  ],
-  content_filter: [
-    ...['content_filter', 'content_filtered', 'sensitive', 'safety', 'image_safety', 'refusal'],
-    ...['recitation', 'image_recitation', 'blocklist', 'prohibited_content', 'spii', 'language'],
-    ...['image_prohibited_content', 'guardrail_intervened', 'error_toxic', 'moderation', 'blocked'],
-  ],
-  failed: [
-    ...['error', 'network_error', 'insufficient_system_resource', 'abort', 'aborted', 'cancelled'],
-    ...['canceled', 'timeout', 'malformed_function_call', 'unexpected_tool_call', 'other'],
-    ...['failed', 'user_cancel', 'finish_reason_unspecified', 'malformed_response', 'unknown'],
-  ],
+const reasonsOf: Readonly<Record<Meaning, string>> = {
+  stop:
+    'stop stopped eos eos_token end_turn stop_sequence stop_sequence_hit stop_token complete ' +
+    'completed finished finish_reason_stop',
+  tool_calls:
+    'tool_calls tool_call function_call function_calls tool_use length max_tokens ' +
+    'max_output_tokens max_completion_tokens max_new_tokens max_length model_length ' +
+    'context_length model_context_window_exceeded context_length_exceeded token_limit ' +
+    'error_limit finish_reason_max_tokens',
+  length:
+    'length max_tokens max_output_tokens max_completion_tokens max_new_tokens max_length ' +
+    'model_length context_length model_context_window_exceeded context_length_exceeded ' +
+    'token_limit error_limit finish_reason_max_tokens',
+  content_filter:
+    'content_filter content_filtered sensitive safety image_safety refusal recitation ' +
+    'image_recitation blocklist prohibited_content spii language image_prohibited_content ' +
+    'guardrail_intervened error_toxic moderation blocked',
+  failed:
+    'error network_error insufficient_system_resource abort aborted cancelled canceled ' +
+    'timeout malformed_function_call unexpected_tool_call other failed user_cancel ' +
+    'finish_reason_unspecified malformed_response unknown',
 }
 
 const meanings: ReadonlyMap<string, Meaning> = new Map(
   (Object.keys(reasonsOf) as Meaning[]).flatMap((meaning) =>
-    reasonsOf[meaning].map((reason) => [reason, meaning] as const),
+    reasonsOf[meaning].split(' ').map((reason) => [reason, meaning] as const),
   ),
 )
 

@@ -1,4 +1,5 @@
-import { toWellFormedJson, type Json, type JsonObject } from '#contracts/json.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import { toWellFormedJson } from '#contracts/well-formed.ts'
 import { maxOpaqueChars } from './reply-limits.ts'
 
 /** What a service of thinking models sends with its calls, for its own eyes: reasoning, signatures, encrypted parts. */
@@ -101,6 +102,9 @@ const copyOf = (value: Json): unknown => structuredClone(value)
 /** A name such as `__proto__` is one like any other. */
 function set(target: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(target, name, {
-    ...{ value, enumerable: true, writable: true, configurable: true },
+    value,
+    enumerable: true,
+    writable: true,
+    configurable: true,
   })
 }

@@ -1,7 +1,8 @@
 import { headOf } from '#contracts/cut.ts'
 import type { OpenAI } from 'openai'
 import type { Json } from '#contracts/json.ts'
-import { toParts, type Message, type MessagePart, type ToolCall } from '#contracts/message.ts'
+import type { Message, ToolCall } from '#contracts/message.ts'
+import { toParts, type MessagePart } from '#contracts/message-parts.ts'
 import type {
   ModelCallOptions,
   ModelRequest,

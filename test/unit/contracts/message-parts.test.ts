@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fromParts, toParts, type MessagePart } from '#contracts/message.ts'
+import { fromParts, toParts, type MessagePart } from '#contracts/message-parts.ts'
 
 const text = (said: string): MessagePart => ({ type: 'text', text: said })
 const image = (url: string): MessagePart => ({ type: 'image', url })

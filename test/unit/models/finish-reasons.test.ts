@@ -44,24 +44,47 @@ describe.each(['streamed', 'whole'])('A07: a reason that is no end was one, %s',
   }
 
   it.each([
-    ...['length', 'max_tokens', 'MAX_TOKENS', 'model_length', 'max_output_tokens'],
-    ...['FINISH_REASON_MAX_TOKENS', 'model_context_window_exceeded', 'ERROR_LIMIT', 'max-tokens'],
+    'length',
+    'max_tokens',
+    'MAX_TOKENS',
+    'model_length',
+    'max_output_tokens',
+    'FINISH_REASON_MAX_TOKENS',
+    'model_context_window_exceeded',
+    'ERROR_LIMIT',
+    'max-tokens',
   ])('%s is a length', async (reason) => {
     const { reply, error } = await say(reason)
     expect(reply).toMatchObject({ text: 'Once upon', finishReason: 'length' })
   })
 
   it.each([
-    ...['content_filter', 'sensitive', 'SAFETY', 'RECITATION', 'PROHIBITED_CONTENT', 'BLOCKLIST'],
-    ...['SPII', 'refusal', 'content_filter: RECITATION', 'guardrail_intervened', 'ERROR_TOXIC'],
+    'content_filter',
+    'sensitive',
+    'SAFETY',
+    'RECITATION',
+    'PROHIBITED_CONTENT',
+    'BLOCKLIST',
+    'SPII',
+    'refusal',
+    'content_filter: RECITATION',
+    'guardrail_intervened',
+    'ERROR_TOXIC',
   ])('%s is a filter', async (reason) => {
     const { reply } = await say(reason)
     expect(reply).toMatchObject({ text: 'Once upon', finishReason: 'content_filter' })
   })
 
   it.each([
-    ...['error', 'network_error', 'insufficient_system_resource', 'abort', 'Error', 'cancelled'],
-    ...['MALFORMED_FUNCTION_CALL', 'OTHER', 'FINISH_REASON_UNSPECIFIED'],
+    'error',
+    'network_error',
+    'insufficient_system_resource',
+    'abort',
+    'Error',
+    'cancelled',
+    'MALFORMED_FUNCTION_CALL',
+    'OTHER',
+    'FINISH_REASON_UNSPECIFIED',
   ])('%s is a failure', async (reason) => {
     const { reply, error } = await say(reason)
     expect(reply).toBeUndefined()
@@ -83,7 +106,14 @@ describe.each(['streamed', 'whole'])('A07: a reason that is no end was one, %s',
   )
 
   it.each([
-    ...['stop', 'STOP', 'Stop', 'eos', 'eos_token', 'end_turn', 'stop_sequence', 'COMPLETE'],
+    'stop',
+    'STOP',
+    'Stop',
+    'eos',
+    'eos_token',
+    'end_turn',
+    'stop_sequence',
+    'COMPLETE',
     { type: 'stop' },
   ])('%j is an end', async (reason) => {
     expect((await say(reason)).reply).toMatchObject({ text: 'Once upon', finishReason: 'stop' })

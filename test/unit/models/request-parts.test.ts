@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { fromParts, type Message, type MessagePart } from '#contracts/message.ts'
+import type { Message } from '#contracts/message.ts'
+import { fromParts, type MessagePart } from '#contracts/message-parts.ts'
 import { createBodyWriter } from '../../../src/models/openai/request-body.ts'
 
 const text = (said: string): MessagePart => ({ type: 'text', text: said })

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#contracts/json.ts'
-import { toParts, type TextWithImages } from '#contracts/message.ts'
+import { toParts, type TextWithImages } from '#contracts/message-parts.ts'
 import type { ClientCall, TokenCount } from '../fold.ts'
 import type { ClientTool } from '../client-tools.ts'
 import {

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest'
+import type { CallRecord } from '#contracts/journal.ts'
+import type { PlanStep } from '#contracts/plan.ts'
+import { toTurnSaid } from '#contracts/turn-said.ts'
+import { modelPlanner } from '../../../src/agents/model-planner.ts'
+import type { PlannerState } from '#contracts/plan.ts'
+import { checkPlan } from '../../../src/kernel/check-plan.ts'
+
+it('A11: what a service wants back survives a crash, in the row of its turn', async () => {
+  const opaque = { service: 's', reply: { reasoning_content: 'hm' }, call: { signature: 'x' } }
+  const reply = {
+    text: 'I look.',
+    toolCalls: [{ id: 'a', name: 'look', input: { at: 1 }, opaque }],
+  }
+  const state = {
+    agent: { parameters: {} },
+    turn: 1,
+    tools: [],
+    messages: [],
+    generate: async () => reply,
+  } as unknown as PlannerState
+  const planned = checkPlan(await modelPlanner.plan(state), 1, () => 'hash')
+  const steps = JSON.parse(JSON.stringify(planned)) as readonly PlanStep[]
+  const { messages } = toTurnSaid({ steps, calls: [] as CallRecord[], events: [] })
+  expect(messages).toMatchObject([
+    { role: 'assistant', text: 'I look.', toolCalls: [{ name: 'look', opaque }] },
+  ])
+})
