@@ -30,7 +30,7 @@ const modelsOf = (requests: readonly { readonly model: string }[]) => [
   ...new Set(requests.map(({ model }) => model)),
 ]
 
-it('E1: C2: with a cost limit an unpriced model is answered by no other: the error names it and the fix', async () => {
+it('E1: with a cost limit an unpriced model is answered by no other: the error names it and the fix', async () => {
   const { requests } = withModel(() => ({ text: 'hi' }))
   expect(await runOf({ model: 'openai/unpriced' })).toMatchObject({ state: 'completed' })
   expect(modelsOf(requests)).toEqual(['unpriced'])
@@ -47,7 +47,7 @@ it('E1: C2: with a cost limit an unpriced model is answered by no other: the err
   expect(requests).toEqual([])
 })
 
-it("E1: C2: so with one whose principal's day has a cost limit, however high", async () => {
+it("E1: so with one whose principal's day has a cost limit, however high", async () => {
   const { requests } = withModel(() => ({ text: 'hi' }))
   const { key } = await callJson('/api/operator/keys', {
     json: { principal: 'thrifty', role: 'user', limits: { dailyCostUsd: 100 } },
@@ -67,7 +67,7 @@ it.each([
   ['responses', '/v1/responses', { input: 'Hi' }],
   ['responses, streamed', '/v1/responses', { input: 'Hi', stream: true }],
 ])(
-  'C2: a name that is no agent and no listed model is 404 with a cost limit, not answered by the orchestrator: %s',
+  'E1: a name that is no agent and no listed model is 404 with a cost limit, not answered by the orchestrator: %s',
   async (name, path, body) => {
     const { requests } = withModel(() => ({ text: 'hi' }))
     const principal = `careful-${name.replace(/\W+/g, '-')}`
@@ -84,7 +84,7 @@ it.each([
   },
 )
 
-it("E1: C2: so does a sub-agent's own model", async () => {
+it("E1: so does a sub-agent's own model", async () => {
   const { requests } = withModel(callThrough('thinker__run', { task: 'x' }))
   await addPlugin({
     manifest: {

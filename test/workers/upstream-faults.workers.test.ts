@@ -74,7 +74,7 @@ describe('a run whose model', () => {
     expect(result.usage.unconfirmed.tokens).toBe(result.usage.tokens - 110)
   })
 
-  it('F12: C1: never got the whole request is not booked, however often it was tried', async () => {
+  it('F12: never got the whole request is not booked, however often it was tried', async () => {
     const spy = vi
       .spyOn(globalThis, 'fetch')
       .mockRejectedValue(new Error('Network connection lost.'))

@@ -30,7 +30,7 @@ async function ask(path: string, json: object, options: FakeOptions) {
   return { response, error: body.error, retry: response.headers.get('x-should-retry') }
 }
 
-describe('A13: the openai package sends no request again whose run has begun', () => {
+describe('M6: the openai package sends no request again whose run has begun', () => {
   it.each(
     surfaces.flatMap(([name, path, json]) =>
       (
@@ -65,7 +65,7 @@ describe('A13: the openai package sends no request again whose run has begun', (
   })
 })
 
-describe('a stream that has a status (C8)', () => {
+describe('a stream that has a status', () => {
   it.each(surfaces)(
     '%s: what fails after the first piece ends its stream',
     async (_name, path, json) => {
@@ -96,7 +96,7 @@ describe('a stream that has a status (C8)', () => {
   )
 })
 
-describe('C8: a day that cannot pay for the next call is 429 insufficient_quota', () => {
+describe('M6: a day that cannot pay for the next call is 429 insufficient_quota', () => {
   it.each(
     surfaces.flatMap(([name, path, json]) => [
       [name, path, json, { result: usedUp }] as const,
@@ -127,7 +127,7 @@ describe('C8: a day that cannot pay for the next call is 429 insufficient_quota'
   })
 })
 
-describe('C9: what somebody has spent', () => {
+describe('C7: what somebody has spent', () => {
   it('is told to itself, and to nobody of another', async () => {
     const { send } = createFakeApp()
     expect((await send('/api/usage')).status).toBe(200)

@@ -54,7 +54,7 @@ async function failing(fail: (call: ModelCallOptions) => IsolaError, maxTokens =
 const network = new IsolaError('model_network', 'Broken.', { transient: true })
 const late = new IsolaError('model_timeout', 'Late.', { transient: true })
 
-describe('E1: C1: a dead model server costs nothing', () => {
+describe('E1: a dead model server costs nothing', () => {
   it.each([
     ['a connection that was refused', network],
     ['a name that is unknown', network],
@@ -102,7 +102,7 @@ describe('E1: C1: a dead model server costs nothing', () => {
   })
 })
 
-describe('F: the output cap is lowered to what is left', () => {
+describe('E1: the output cap is lowered to what is left', () => {
   const input = 1_000
   const estimateOf = ({ parameters }: ModelRequest): ModelEstimate => {
     const output = parameters.maxOutputTokens ?? 4_096
