@@ -7,7 +7,7 @@ import { createTermReader, queryTerms } from './words.ts'
  * By which rules documents are read. What was read by others is read anew: raise it with every change of what a text
  * comes to here (words, stems, exclusions, fields and their weights). A test knows when.
  */
-export const readingVersion = 1
+export const readingVersion = 2
 
 /** Reads documents, the words of all of them once: nearly all the time that an index takes is this. */
 export function createDocumentReader(

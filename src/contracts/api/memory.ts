@@ -45,7 +45,7 @@ export const memoryContracts = {
           added: z.array(
             z.object({
               id: text,
-              state: z.enum(['added', 'merged']),
+              state: z.enum(['added', 'merged', 'replaced']),
               differsFrom: z.array(text).optional(),
             }),
           ),
