@@ -136,6 +136,10 @@ const accents = /[[\p{M}&&[\p{Script=Inherited}\p{Script=Hebrew}\p{Script=Arabic
 const plainLetters = (text: string): string =>
   /[^\0-\x7f]/.test(text) ? text.normalize('NFKD').replace(accents, '').normalize('NFC') : text
 
+/** Whether a term stands for two letters side by side, each of which is a term as well: it makes no text longer. */
+export const isPair = (term: string): boolean =>
+  (isUnspaced.test(term) || isHangul.test(term)) && /^\P{M}\p{M}*\P{M}/u.test(term)
+
 /** `HTTPServerError` → `HTTP`, `Server`, `Error`. */
 function camelParts(run: string): readonly string[] {
   if (!/\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u.test(run)) return [run]
