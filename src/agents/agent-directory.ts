@@ -252,7 +252,12 @@ function prepareOrchestrator(owners: readonly Owner[], deps: Given, problems: Pl
       narrowReading: narrowReadingOf({ id: orchestratorId, model: undefined }, deps),
       emitsSkills: deps.emitsSkills,
     })
-  const shownOf = (names: ReadonlySet<string>) => owners.map((owner) => toPinned(owner, names))
+  const reached = new Set(entries.map(({ tool }) => tool.name))
+  const shownOf: Parameters<typeof wireOrchestrator>[0]['shownOf'] = (names, others) =>
+    owners.map((owner) => ({
+      ...toPinned(owner, names),
+      ...(others === 'with-agents-that-ship' && toFound(owner, reached)),
+    }))
   const wire = (persona?: Persona) =>
     wireOrchestrator({ pinned, entries, build, shownOf, prompts, persona, count, code })
   const wired = wire()
@@ -273,6 +278,13 @@ function prepareOrchestrator(owners: readonly Owner[], deps: Given, problems: Pl
     },
     prompt: wired.prompt,
   }
+}
+
+/** The agent of a plugin that ships, where the orchestrator reaches it. */
+function toFound({ id, plugin: { manifest, tier } }: Owner, reached: ReadonlySet<string>) {
+  const name = agentToolName(id)
+  const isThere = tier === 'builtin' && manifest.agent !== undefined && reached.has(name)
+  return isThere ? { foundAgentName: name } : {}
 }
 
 function toPinned({ plugin: { manifest }, entries }: Owner, visible: ReadonlySet<string>) {

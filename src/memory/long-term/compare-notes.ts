@@ -2,7 +2,8 @@ import type { WordReader } from './note-words.ts'
 
 const differingShare = 0.5
 /** A full stop, or an exclamation mark behind a letter: `5!` is another number. */
-const endOfSentence = /(?:[.\u3002\uff0e\uff61\u0964\u0965\u06d4\u0589\u1362\u104b\u17d4]|(?<=[\p{L}\p{M}])[!\uff01])$/u
+const endOfSentence =
+  /(?:[.\u3002\uff0e\uff61\u0964\u0965\u06d4\u0589\u1362\u104b\u17d4]|(?<=[\p{L}\p{M}])[!\uff01])$/u
 
 /** How a text compares with one that is kept. */
 export type Comparison = 'same' | 'differs' | 'other'

@@ -161,10 +161,13 @@ describe('the search index', () => {
     ['学生证明', '生活学证', '学生'],
     ['เมื่อวานฝนตก', 'นานแล้วตกงาน', 'ฝนตก'],
     ['한국어 수업', '국어 시간', '한국어'],
-  ])('ranks what has the letters side by side above what has them apart: %s', (right, wrong, query) => {
-    const texts = createSearchIndex([document('w__x', wrong), document('r__x', right)])
-    expect(texts.search([query], 5)[0]?.id).toBe('r__x')
-  })
+  ])(
+    'ranks what has the letters side by side above what has them apart: %s',
+    (right, wrong, query) => {
+      const texts = createSearchIndex([document('w__x', wrong), document('r__x', right)])
+      expect(texts.search([query], 5)[0]?.id).toBe('r__x')
+    },
+  )
 
   it('answers a long query over many documents in linear time', () => {
     const many = createSearchIndex(

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { joinLabels, labelFrom, saidLabel } from '../../../src/contracts/label.ts'
 import type { LongTermMemory, NewNote, NotePlace } from '../../../src/contracts/long-term.ts'
+import { createRedactor } from '../../../src/governance/redactor.ts'
+import { redacted } from '../../../src/memory/long-term/redacted.ts'
 import { createNoteStorage, createTestNotes } from '../../fakes/long-term.ts'
 import { masterKeyOf } from '../../fakes/secrets.ts'
 
@@ -161,8 +163,8 @@ const differing: Readonly<Record<string, readonly [string, string]>> = {
 }
 /** The same words in the same order, written in two ways. */
 const same: Readonly<Record<string, readonly [string, string]>> = {
-  'case': ['Anna works at the LIBRARY', 'anna works at the library'],
-  'blanks': ['Anna  works\tat the\u00a0library ', 'Anna works at\nthe library'],
+  case: ['Anna works at the LIBRARY', 'anna works at the library'],
+  blanks: ['Anna  works\tat the\u00a0library ', 'Anna works at\nthe library'],
   'a full stop': ['Anna works at the library', 'Anna works at the library.'],
   'an exclamation mark': ['Anna works at the library!', 'Anna works at the library'],
   'a full stop, Japanese': ['図書館で働いている。', '図書館で働いている'],
@@ -176,7 +178,10 @@ describe('I21: only the same sequence of words is merged', () => {
   test.each(Object.entries(differing))(
     'a note is thrown away as `merged` though it says something else: %s',
     async (_what, [before, after]) => {
-      for (const texts of [[before, after], [after, before]]) {
+      for (const texts of [
+        [before, after],
+        [after, before],
+      ]) {
         const memory = createTestNotes()
         const { added } = await add(memory, texts)
         expect(added!.map(({ state }) => state)).toEqual(['added', 'added'])
@@ -208,6 +213,38 @@ describe('I21: only the same sequence of words is merged', () => {
       { text: 'It rained', ...other },
     ])
     expect((await memory({ verb: 'list', limit: 10 })).notes).toHaveLength(2)
+  })
+})
+
+describe('C5: a memory keeps no secret that the deployment knows', () => {
+  const secret = 'sk-test-0123456789abcdef'
+  const withoutSecrets = (memory: LongTermMemory) =>
+    redacted(
+      { ofPrincipal: () => memory, ofDeployment: () => memory },
+      createRedactor([secret]),
+    ).ofPrincipal('ada')
+
+  test.each([
+    ['a text', { text: `The key is ${secret}` }, 'The key is [redacted]'],
+    ['in base64', { text: `Basic ${btoa(secret)}` }, 'Basic [redacted]'],
+    ['a key of ours', { text: 'Use isk_0123456789abcdefghij now' }, 'Use [redacted] now'],
+    ['a caption', { text: 'A picture', caption: secret }, '[redacted]'],
+    ['a speaker', { text: 'Hello', speaker: secret }, '[redacted]'],
+    ['a date', { text: 'Then', date: secret }, '[redacted]'],
+  ])('%s', async (_what, note, kept) => {
+    const memory = createTestNotes()
+    await add(withoutSecrets(memory), [note])
+    const { notes } = await memory({ verb: 'list', limit: 1 })
+    expect(Object.values(notes![0]!)).toContain(kept)
+    expect(JSON.stringify(notes)).not.toContain(secret)
+  })
+
+  test('nor a note that is edited', async () => {
+    const memory = createTestNotes()
+    const { id } = (await add(memory, ['The key is elsewhere'])).added![0]!
+    const change = { text: `The key is ${secret}` }
+    const { notes } = await withoutSecrets(memory)({ verb: 'edit', id, change })
+    expect(notes).toMatchObject([{ text: 'The key is [redacted]' }])
   })
 })
 
