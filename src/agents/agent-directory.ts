@@ -36,6 +36,8 @@ export interface InstalledPlugin {
   readonly files: Readonly<Record<string, string>>
   /** Its tools; with code of its own also its `<plugin>__run`. */
   readonly tools: readonly ToolEntry[]
+  /** An operator has read what it tells models of itself. */
+  readonly isTold?: boolean
 }
 
 /** What a directory of agents is made from: plugins, servers, and the core tools. */
@@ -206,7 +208,8 @@ function toOwner(
     return base
   }
   const { sessions, submitAs, clock, onSubAgentStopped: onStopped } = deps
-  const about = { manifest, agent, hash, tier, sessions, submitAs, clock, onStopped }
+  const { isTold } = plugin
+  const about = { manifest, agent, hash, tier, isTold, sessions, submitAs, clock, onStopped }
   return { ...base, agent: source, entries: [...tools, createSubAgentEntry(about)] }
 }
 

@@ -97,7 +97,11 @@ export async function executeRun(
       options: optionsOf(row(), store),
       toolset: known ? { ...tools, refuse: known.refuse } : tools,
       messages,
-      label: joinLabels([labelOfContext(messages, compactions), spec.persona?.label ?? ownLabel]),
+      label: joinLabels([
+        labelOfContext(messages, compactions),
+        spec.persona?.label ?? ownLabel,
+        tools.label ?? ownLabel,
+      ]),
       ...(compactions.length > 0 && { compactions }),
       isLeftOver: transcript.isLeftOver,
       startedAtMs: startedAtMs ?? createdAtMs,
