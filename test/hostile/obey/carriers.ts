@@ -81,7 +81,8 @@ const toldBy = (
   async bring(text) {
     told += 1
     const id = `told-${told}`
-    await addPlugin(pluginBundle(id, 'Bern', manifestOf(text)))
+    const code = `export default () => ({ tools: { async gather() { return 'Bern' } } })`
+    await addPlugin({ ...pluginBundle(id, '', manifestOf(text)), code })
     await enablePlugin(id)
     if (at === 'pinned') await setRules({ pinned: [`${id}__gather`] })
     const steps = {
@@ -228,16 +229,6 @@ export const carriers: readonly Carrier[] = [
       return { steps: [] }
     },
   },
-  toldBy('description of a tool', (text) => gather({ description: short(text) })),
-  toldBy('description of a parameter', (text) => where({ description: line(text) })),
-  toldBy('title of a parameter', (text) => where({ title: line(text) })),
-  toldBy('value of a parameter', (text) => where({ enum: ['here', line(text).slice(-190)] })),
-  toldBy('default of a parameter', (text) => where({ default: line(text) })),
-  toldBy('name of a parameter', (text) =>
-    gather({ input_schema: { type: 'object', properties: { [short(text)]: {} } } }),
-  ),
-  toldBy('description, pinned', (text) => where({ description: line(text) }), 'pinned'),
-  toldBy('value, quoted', (text) => where({ enum: ['here', line(text).slice(-150)] }), 'called'),
   {
     name: 'agent in the background',
     async bring(text, session) {
@@ -250,6 +241,16 @@ export const carriers: readonly Carrier[] = [
       return { steps: [] }
     },
   },
+  toldBy('description of a tool', (text) => gather({ description: short(text) })),
+  toldBy('description of a parameter', (text) => where({ description: line(text) })),
+  toldBy('title of a parameter', (text) => where({ title: line(text) })),
+  toldBy('value of a parameter', (text) => where({ enum: ['here', line(text).slice(-190)] })),
+  toldBy('default of a parameter', (text) => where({ default: line(text) })),
+  toldBy('name of a parameter', (text) =>
+    gather({ input_schema: { type: 'object', properties: { [short(text)]: {} } } }),
+  ),
+  toldBy('description, pinned', (text) => where({ description: line(text) }), 'pinned'),
+  toldBy('value, quoted', (text) => where({ enum: ['here', line(text).slice(-150)] }), 'called'),
 ]
 
 /** What they need: an agent that reads, a plugin that carries, a hook that changes. */
