@@ -192,7 +192,7 @@ function toOwner(
   deps: AgentDirectoryDeps,
   problems: PluginProblem[],
 ): Owner {
-  const { manifest, files, tier, hash, tools } = plugin
+  const { manifest, files, tier, hash, tools, isTold } = plugin
   const base: Owner = { id: manifest.id, plugin, entries: tools }
   const { agent } = manifest
   const hasOwnCode = tools.some(({ tool }) => tool.name === agentToolName(manifest.id))
@@ -208,7 +208,6 @@ function toOwner(
     return base
   }
   const { sessions, submitAs, clock, onSubAgentStopped: onStopped } = deps
-  const { isTold } = plugin
   const about = { manifest, agent, hash, tier, isTold, sessions, submitAs, clock, onStopped }
   return { ...base, agent: source, entries: [...tools, createSubAgentEntry(about)] }
 }

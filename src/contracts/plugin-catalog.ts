@@ -7,7 +7,7 @@ import type { McpChange } from './mcp.ts'
 import type { NetworkRule } from './network-rule.ts'
 import type { PluginProblem } from './operations.ts'
 import type { Permit, PermitLine } from './permit.ts'
-import type { PluginText } from './plugin-texts.ts'
+import type { PluginTexts } from './plugin-texts.ts'
 import type { Reply } from './reply.ts'
 import type { ListedTool } from './runtime.ts'
 import type { SearchHit } from './search.ts'
@@ -31,7 +31,7 @@ export interface PluginVersion {
 }
 
 /** A plugin as the operator sees it. */
-export interface PluginView {
+export interface PluginView extends PluginTexts {
   readonly id: string
   readonly state: PluginState
   readonly tier: TrustTier
@@ -52,21 +52,14 @@ export interface PluginView {
   readonly versions: readonly PluginVersion[]
   /** Of those, newer ones that wait: an operator grants or accepts one of them by its hash. */
   readonly waiting: readonly PluginVersion[]
-  /** What it tells models of itself, and where. */
-  readonly texts: readonly PluginText[]
-  /** Whether an operator has read exactly that; until then it is a stranger's wherever a model reads it. */
-  readonly isTold: boolean
   /** The newest that waits, as it would be shown if it were in use. Where one plugin is shown. */
-  readonly update?: PluginUpdate
+  readonly update?: Pick<
+    PluginView,
+    'version' | 'hash' | 'tier' | 'asks' | 'lines' | 'missing' | 'texts' | 'isTold'
+  >
   /** What somebody who looks at it should see, such as a name that looks like another's. */
   readonly notes: readonly string[]
 }
-
-/** A version that waits beside the one that is in use. */
-export type PluginUpdate = Pick<
-  PluginView,
-  'version' | 'hash' | 'tier' | 'asks' | 'lines' | 'missing' | 'texts' | 'isTold'
->
 
 /** A plugin in a list of them, without what is long. */
 export interface PluginListing extends Omit<
@@ -131,13 +124,12 @@ export type PluginChange =
     }
   /** One of its versions that somebody brought and that waits; by hash, since that is what was looked at. */
   | { readonly do: 'accept'; readonly id: string; readonly hash: string }
-  /** For the version that is there, or for one that waits: that one is in use then. */
+  /** Of the version that is there, or of one that waits, which is in use then; `texts`: what it tells models was read, too. */
   | {
       readonly do: 'grant'
       readonly id: string
       readonly hash: string
       readonly permit: Permit
-      /** What it tells models of itself was read, too. */
       readonly texts?: boolean
     }
   | { readonly do: 'revoke'; readonly id: string }

@@ -4,9 +4,16 @@ import type { Manifest, TrustTier } from './manifest.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
 
 /** A text of a plugin that models read before they call anything of it, and where it stands. */
-export interface PluginText {
+interface PluginText {
   readonly place: string
   readonly text: string
+}
+
+/** What a plugin tells models of itself. */
+export interface PluginTexts {
+  readonly texts: readonly PluginText[]
+  /** Whether an operator has read exactly that; until then it is a stranger's wherever a model reads it. */
+  readonly isTold: boolean
 }
 
 /** All that models are told of a plugin by its author: descriptions, titles, values and names in schemas. */

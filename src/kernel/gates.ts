@@ -50,10 +50,8 @@ const validInput: Gate = {
     const verdict = parts.validator.validate(call.entry!.tool.inputSchema, call.input)
     if (verdict.ok) return
     const where = verdict.path === '' ? 'The input' : `"${verdict.path}"`
-    // The reason may quote the schema.
-    const label = call.entry!.toldLabel
-    const refusal = failure('tool_invalid_input', `${where} ${verdict.message}.`)
-    return { deny: { ...refusal, ...(label && { label }) } }
+    const label = call.entry!.toldLabel // the reason may quote the schema
+    return { deny: { ...failure('tool_invalid_input', `${where} ${verdict.message}.`), label } }
   },
 }
 

@@ -5,12 +5,15 @@ import { isSamePermit, permitLines, toPermit, type Permit } from '#contracts/per
 import type { PluginRow } from '#contracts/plugin-catalog.ts'
 import { switched, withRow, without, type Outcome, type Situation } from './changes.ts'
 
-/** The operator allows exactly what was shown, for exactly the version it was shown for. `texts`: and has read its texts. */
+/**
+ * The operator allows exactly what was shown, for exactly the version it was shown for. What it tells models is shown with
+ * what it asks for; of one that asks for nothing only whoever says so (`texts`) has read it.
+ */
 export function grant(
   {
     hash,
     permit,
-    texts = false,
+    texts,
   }: { readonly hash: string; readonly permit: Permit; readonly texts?: boolean | undefined },
   situation: Situation,
 ): Outcome {
@@ -23,7 +26,7 @@ export function grant(
     permit: asks,
     permitHash: hash,
     grantEpoch: row.grantEpoch + 1,
-    ...(texts && { toldHash: hash }),
+    ...((texts ?? permitLines(asks).length > 0) && { toldHash: hash }),
   }
   const data = { plugin: row.id, hash, lines: permitLines(asks).map(toText) }
   const pins = row.state === 'enabled' ? withRow(situation.generation, granted) : undefined

@@ -89,8 +89,8 @@ function toListing({
   asks,
   versions,
   waiting,
-  texts,
-  update,
+  texts: _long,
+  update: _too,
   ...view
 }: PluginView): PluginListing {
   const { name, description } = Object(manifest) as Record<string, unknown>

@@ -124,7 +124,7 @@ function askedOfRun(run: string): readonly string[] {
 
 /** Each with the vowel and tone signs on it. */
 const lettersOf = (run: string): readonly string[] =>
-  /\p{M}/u.test(run) ? (run.match(/\P{M}\p{M}*|\p{M}+/gu) ?? []) : [...run]
+  /\p{M}/u.test(run) ? (run.match(/\P{M}\p{M}*|\p{M}+/gu) ?? []) : Array.from(run)
 
 const pairsOf = (letters: readonly string[]): readonly string[] =>
   letters.slice(1).map((letter, at) => letters[at]! + letter)

@@ -97,11 +97,7 @@ export async function executeRun(
       options: optionsOf(row(), store),
       toolset: known ? { ...tools, refuse: known.refuse } : tools,
       messages,
-      label: joinLabels([
-        labelOfContext(messages, compactions),
-        spec.persona?.label ?? ownLabel,
-        tools.label ?? ownLabel,
-      ]),
+      label: joinLabels([labelOfContext(messages, compactions), ...labelsOfAgent(spec, tools)]),
       ...(compactions.length > 0 && { compactions }),
       isLeftOver: transcript.isLeftOver,
       startedAtMs: startedAtMs ?? createdAtMs,
@@ -183,6 +179,12 @@ export async function executeRun(
   const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs, runtime.sha256))
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
 }
+
+/** Of what an agent reads before anybody has said anything: how it is to speak, and what its tools are. */
+const labelsOfAgent = ({ persona }: ReadyAgent['spec'], { label }: ReadyAgent['toolset']) => [
+  persona?.label ?? ownLabel,
+  label ?? ownLabel,
+]
 
 const toReceived = ({ message }: InboxItem): InboxItem['message'] => ({
   ...message,

@@ -74,7 +74,7 @@ let told = 0
  */
 const toldBy = (
   name: string,
-  manifestOf: (text: string) => object,
+  manifestOf: (text: string) => Record<string, unknown>,
   at: 'found' | 'pinned' | 'called' = 'found',
 ): Carrier => ({
   name,

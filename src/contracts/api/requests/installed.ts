@@ -39,7 +39,9 @@ export const grantPluginRequest = z.strictObject({
   ),
   texts: z
     .boolean()
-    .describe('What it tells models of itself (`texts`) was read, and counts as approved.')
+    .describe(
+      'Whether what it tells models of itself (`texts`) was read, and counts as approved: if absent, where it asks for something, which that is shown with.',
+    )
     .exactOptional(),
 })
 /** `POST …/plugins/:plugin/accept`: a version that waits. */

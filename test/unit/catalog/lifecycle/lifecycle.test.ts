@@ -765,6 +765,18 @@ describe('what a plugin tells models of itself', () => {
     expect(isTold).toBe(false)
   })
 
+  it('H: is read with what it asks for; of one that asks for nothing an empty grant says nothing', async () => {
+    for (const [id, more, isTold] of [
+      ['asks', network('GET'), true],
+      ['b', {}, false],
+    ] as const) {
+      const plugin = await host.prepare(id, '1.0.0', { ...told('Says it.'), ...more })
+      await host.change({ do: 'add', plugin })
+      const { generation } = await host.enable(id)
+      expect(generation.installed.find((one) => one.id === id)?.isTold ?? false).toBe(isTold)
+    }
+  })
+
   it('H: counts as read in exactly the version of which it was read, and in one that says the same', async () => {
     await host.add('a', '1.0.0', told('Says it.'))
     await host.change({ do: 'enable', id: 'a' })
