@@ -44,9 +44,8 @@ const validInput: Gate = {
   when: 'before',
   pass(call, { parts }) {
     const [only, ...others] = Object.keys(call.input)
-    if (only === '' && others.length === 0) {
+    if (only === '' && others.length === 0)
       return { deny: failure('tool_invalid_input', 'The arguments are not a JSON object.') }
-    }
     const verdict = parts.validator.validate(call.entry!.tool.inputSchema, call.input)
     if (verdict.ok) return
     const where = verdict.path === '' ? 'The input' : `"${verdict.path}"`

@@ -110,7 +110,7 @@ describe('I21, Y31: what agents remember beyond their sessions', () => {
   })
 
   it('C5: no secret of the deployment is remembered, by an agent or over the API', async () => {
-    const fay = await keyOf('fay')
+    const fay = await keyOf('faye')
     await run(
       fay,
       'orchestrator',

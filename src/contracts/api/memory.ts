@@ -53,6 +53,7 @@ export const memoryContracts = {
         }),
       },
     },
+    errors: [404],
   },
   'DELETE /api/memory': {
     summary: 'Forgets all that fits, for good: without a field all that is the caller’s own.',
