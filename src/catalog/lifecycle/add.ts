@@ -81,19 +81,19 @@ export function add(
     const carried: PluginRow = { ...arrived, state: 'enabled', permit, permitHash: hash }
     return { ...base, rows: [carried], pins: withRow(generation, carried), notes }
   }
+  const asked = more.map(({ text }) => text).join('; ')
   const why =
-    more.length > 0
-      ? `It asks for more than was allowed: ${more.map(({ text }) => text).join('; ')}.`
-      : 'It is trusted less than the version before.'
+    more.length > 0 ? 'asks for more than was allowed' : 'is trusted less than the version before'
+  const because = (what: string) => `It ${why}, so it ${what}${asked && `: ${asked}`}.`
   if (!now) {
-    const wait = `It waits, and version ${before.version} goes on: isola plugin grant ${id}`
-    return { ...base, rows: [withWaiting(before, hash)], notes: [...notes, why, wait] }
+    const wait = `Version ${before.version} goes on: isola plugin grant ${id}`
+    return { ...base, rows: [withWaiting(before, hash)], notes: [...notes, because('waits'), wait] }
   }
   return {
     ...base,
     rows: [{ ...arrived, state: 'disabled', grantEpoch: arrived.grantEpoch + 1 }],
     pins: without(generation, id),
-    notes: [...notes, why, `It is disabled: isola plugin grant ${id}`],
+    notes: [...notes, because('is disabled')],
   }
 }
 

@@ -632,7 +632,7 @@ describe('Y23: an update that asks for more than was granted', () => {
     expect(generation.installed).toMatchObject([{ version: '1.0.0' }])
     expect(await stateOf('a')).toBe('enabled')
     expect(result.notes.join('\n')).toMatch(
-      /asks for more than was allowed: .*\n.*version 1\.0\.0 goes on: isola plugin grant a/,
+      /asks for more than was allowed, so it waits: .*\nVersion 1\.0\.0 goes on: isola plugin grant a/,
     )
     expect(await view()).toMatchObject({
       version: '1.0.0',
@@ -725,7 +725,7 @@ describe('Y23: an update that asks for more than was granted', () => {
     const { result } = await host.change({ do: 'add', plugin, now: true })
     expect(await inForce()).toEqual([])
     expect(await view()).toMatchObject({ version: '1.1.0', state: 'disabled', waiting: [] })
-    expect(result.notes.join()).toContain('It is disabled: isola plugin grant a')
+    expect(result.notes.join()).toContain('so it is disabled: network: POST')
   })
 })
 
