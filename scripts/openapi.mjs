@@ -1,7 +1,9 @@
-// npm run openapi: writes docs/openapi.json, the document that GET /api/openapi.json answers, from the contracts.
-import { writeFileSync } from 'node:fs'
+// npm run openapi: writes docs/openapi.json, the document that GET /api/openapi.json answers, from the contracts, and the
+// table of roles in docs/api.md from that.
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { withRoleTable } from './role-table.mjs'
 import { root } from './toolchain.mjs'
 
 /** The text of docs/openapi.json. */
@@ -11,5 +13,9 @@ export async function openApiText() {
   return `${JSON.stringify(toOpenApiDocument(), null, 1)}\n`
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href)
-  writeFileSync(join(root, 'docs', 'openapi.json'), await openApiText())
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const text = await openApiText()
+  writeFileSync(join(root, 'docs', 'openapi.json'), text)
+  const page = join(root, 'docs', 'api.md')
+  writeFileSync(page, withRoleTable(readFileSync(page, 'utf8'), JSON.parse(text)))
+}

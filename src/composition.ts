@@ -204,7 +204,8 @@ function composeWork(parts: WorkParts) {
   const { memoryOwners } = storage
   const keys = { memoryOwners, sealing: governance.sealing, keyedHash, randomBytes: secureBytes }
   const askProvider: AskProvider = async (...asked) => (await agents.now()).askProvider(...asked)
-  const stored = { ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL }
+  const { redact } = common
+  const stored = { ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL, redact }
   const memory = composeMemory({ ...stored, askProvider })
   const remembersOf: ReturnType<typeof composeAgents>['remembersOf'] = (...of) =>
     agents.remembersOf(...of)

@@ -67,12 +67,19 @@ async function show({
 const stateOf = ({ added, evicted = 0 }: Reply<'POST /api/memory'>) => {
   const of = (state: string) => added.filter((one) => one.state === state).length
   const gone = evicted > 0 ? `, ${evicted} of the oldest gone` : ''
-  return `${of('added')} added, ${of('merged')} merged with what was there${gone}.`
+  const replaced = of('replaced') > 0 ? `, ${of('replaced')} in the place of another` : ''
+  return `${of('added')} added, ${of('merged')} merged with what was there${replaced}${gone}.`
 }
 
-async function add({ args, values, request, print }: Context<ValuesOf<typeof adding>>) {
-  const { 'dry-run': isDry = false } = values
-  const body = { ...whereOf(values), notes: [{ text: args.join(' ') }], dryRun: isDry }
+const addingOne = {
+  ...adding,
+  replaces: { type: 'string', value: 'note', about: 'the note whose place it takes' },
+} as const satisfies Options
+
+async function add({ args, values, request, print }: Context<ValuesOf<typeof addingOne>>) {
+  const { 'dry-run': isDry = false, replaces } = values
+  const note = { text: args.join(' '), ...(replaces !== undefined && { replaces }) }
+  const body = { ...whereOf(values), notes: [note], dryRun: isDry }
   const answer = await request('POST /api/memory', { body })
   print(answer, stateOf(answer))
 }
@@ -220,8 +227,9 @@ export default {
       run: show,
     },
     add: {
-      usage: 'isola memory add <text> … [--scope <scope>] [--agent <id>] [--dry-run]',
-      options: adding,
+      usage:
+        'isola memory add <text> … [--replaces <note>] [--scope <scope>] [--agent <id>] [--dry-run]',
+      options: addingOne,
       run: add,
     },
     edit: {

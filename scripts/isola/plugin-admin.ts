@@ -11,7 +11,7 @@ import {
 } from './command.ts'
 import { confirm } from './confirm.ts'
 import { only } from './only.ts'
-import { lineOf, listed, outcome, shown, type Plugin } from './plugin-view.ts'
+import { lineOf, listed, outcome, shown, textLine, type Plugin } from './plugin-view.ts'
 import { short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
@@ -65,9 +65,16 @@ const grantOptions = {
   ...dryRun,
 } as const satisfies Options
 
-/** What it asks for, said before anybody allows it. */
-const asking = ({ id, version, tier, hash, lines }: Plugin) =>
-  `${id} ${version} (${tier}, ${hash.slice(0, 12)}) asks for:\n${lines.map(lineOf).join('\n')}`
+/** The version that would be allowed: the newest that waits, else the one that is there. */
+type Asked = Plugin | NonNullable<Plugin['update']>
+
+/** What it asks for, and what models will read of it, said before anybody allows it. */
+const asking = (id: string, { version, tier, hash, lines, texts, isTold }: Asked) =>
+  [
+    `${id} ${version} (${tier}, ${hash.slice(0, 12)}) asks for${lines.length === 0 ? ' nothing.' : ':'}`,
+    ...lines.map(lineOf),
+    ...(isTold ? [] : ['It tells models of itself:', ...texts.map(textLine)]),
+  ].join('\n')
 
 async function grant({
   args,
@@ -85,16 +92,18 @@ async function grant({
     return print(done, outcome(done))
   }
   const plugin = await load(request, id)
+  const asked: Asked = plugin.update ?? plugin
   if (isRehearsed && values.revoke)
-    return print(plugin, `Would be taken back, if it was allowed. ${asking(plugin)}`)
-  if (plugin.lines.length === 0)
+    return print(plugin, `Would be taken back, if it was allowed. ${asking(id, plugin)}`)
+  if (asked === plugin && plugin.lines.length === 0 && plugin.isTold)
     return print(plugin, `${id} asks for nothing. Next: isola plugin enable ${id}`)
-  if (isRehearsed) return print(plugin, `Would be allowed. ${asking(plugin)}`)
-  stderr.write(`${asking(plugin)}\n`)
+  if (isRehearsed) return print(plugin, `Would be allowed. ${asking(id, asked)}`)
+  stderr.write(`${asking(id, asked)}\n`)
   if (!(await isAllowed('Allow all of this?', { isYes: values.yes, stdin, stderr })))
     throw new Error('Nothing was allowed.')
   // What was shown, as the server said it.
-  const body = { hash: plugin.hash, permit: (plugin.asks ?? {}) as unknown as Permit }
+  const permit = (asked.asks ?? {}) as unknown as Permit
+  const body = { hash: asked.hash, permit, texts: true }
   const done = await request('POST /api/operator/plugins/:plugin/grant', { params, body })
   print(
     done,
@@ -213,13 +222,13 @@ export const adminVerbs = defineVerbs({
   accept: {
     usage: 'isola plugin accept <id> <hash>',
     about:
-      'Takes a version into use that somebody else brought; its first 12 digits will do. One that asks for more is switched off until that is granted.',
+      'Takes a version into use that somebody else brought; its first 12 digits will do. One that asks for more waits until that is granted.',
     run: accept,
   },
   grant: {
     usage: 'isola plugin grant <id> [--yes] [--revoke] [--dry-run]',
     about:
-      'Shows what it asks for and allows exactly that, for exactly this version. --revoke takes all of it back: what runs with it ends.',
+      'Shows what it asks for and what it tells models, and allows exactly that, for exactly this version; one that waits is in use then. --revoke takes all of it back: what runs with it ends.',
     options: grantOptions,
     run: grant,
   },

@@ -145,6 +145,7 @@ async function add({
     ...(values['allow-downgrade'] && { allowDowngrade: true }),
     ...(values.replace && { replace: true }),
     ...(values['take-over'] && { takeOver: true }),
+    ...(values.now && { now: true }),
   }
   if (values['dry-run']) {
     const { bundle, ...where } = sent
@@ -207,6 +208,7 @@ const signOptions = {
 const addOptions = {
   'allow-downgrade': { type: 'boolean', about: 'an older version than the one that is there' },
   replace: { type: 'boolean', about: 'other content under a version number that is known' },
+  now: { type: 'boolean', about: 'also one that asks for more: it is off until that is granted' },
   'take-over': {
     type: 'boolean',
     about: "with what somebody else's plugin of this id kept; for operators",
@@ -251,7 +253,7 @@ export const authorVerbs = defineVerbs({
   },
   add: {
     usage:
-      'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade] [--replace] [--take-over] [--dry-run]',
+      'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade] [--replace] [--take-over] [--now] [--dry-run]',
     about:
       'Installs a version, which enables nothing. A folder is built first; nothing of it is run here.',
     options: addOptions,

@@ -10,16 +10,21 @@ type Change = Reply<'DELETE /api/operator/plugins/:plugin'>
 export const lineOf = ({ text, amount }: Plugin['lines'][number]): string =>
   `  ${short(text, 400)}${amount === undefined ? '' : amount >= Number.MAX_SAFE_INTEGER ? ': no limit' : `: ${amount}`}`
 
+/** A text that models read of it, with what hides in it as codes. */
+export const textLine = ({ place, text }: Plugin['texts'][number]): string =>
+  `  ${short(place, 200)}: ${short(text, 4_000)}`
+
 const signed = ({ signer, isSignerAccepted }: Version) =>
   signer
     ? `, signed by ${short(signer, 80)}${isSignerAccepted ? '' : ' (a key that is not accepted any more)'}`
     : ''
 
-function remarkOn({ missing, problem, waiting }: Listing['plugins'][number]) {
+function remarkOn({ missing, problem, waiting, isTold }: Listing['plugins'][number]) {
   const remarks = [
     ...(problem ? [short(problem.message)] : []),
     ...(missing.length > 0 ? [`asks for ${missing.length} more`] : []),
-    ...(waiting > 0 ? [`${waiting} newer version${waiting > 1 ? 's' : ''} here`] : []),
+    ...(waiting > 0 ? [`${waiting} newer version${waiting > 1 ? 's' : ''} waiting`] : []),
+    ...(isTold === false ? ['its descriptions were not read'] : []),
   ]
   return remarks.join('; ')
 }
@@ -54,10 +59,28 @@ export function shown(plugin: Plugin): string {
       (one) =>
         `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${signed(one)}  from ${short(one.source, 300)} by ${short(one.installedBy, 100)} at ${time(one.installedAtMs)}${waits.has(one.hash) ? '   (not in use)' : ''}`,
     ),
-    ...(waits.size > 0
-      ? [`Newer versions are not in use until one is accepted: isola plugin accept ${id} <hash>`]
+    ...updateOf(plugin),
+    ...(plugin.isTold === false
+      ? [
+          `Nobody has read what it tells models of itself, so that is a stranger's text to them: isola plugin grant ${id}`,
+        ]
       : []),
   ].join('\n')
+}
+
+/** The newest that waits, and what is to be done about it. */
+function updateOf({ id, version: current, update, waiting }: Plugin): readonly string[] {
+  if (!update) return []
+  const { version, hash, missing } = update
+  const next =
+    missing.length > 0
+      ? `isola plugin grant ${id}`
+      : `isola plugin accept ${id} ${hash.slice(0, 12)}`
+  return [
+    `Version ${version} waits, and ${current} goes on. Next: ${next}`,
+    ...missing.map((line) => `${lineOf(line)}   (more than ${current} has)`),
+    ...(waiting.length > 1 ? [`${waiting.length - 1} older ones wait, too.`] : []),
+  ]
 }
 
 interface Told {

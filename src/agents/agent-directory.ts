@@ -36,6 +36,8 @@ export interface InstalledPlugin {
   readonly files: Readonly<Record<string, string>>
   /** Its tools; with code of its own also its `<plugin>__run`. */
   readonly tools: readonly ToolEntry[]
+  /** An operator has read what it tells models of itself. */
+  readonly isTold?: boolean
 }
 
 /** What a directory of agents is made from: plugins, servers, and the core tools. */
@@ -190,7 +192,7 @@ function toOwner(
   deps: AgentDirectoryDeps,
   problems: PluginProblem[],
 ): Owner {
-  const { manifest, files, tier, hash, tools } = plugin
+  const { manifest, files, tier, hash, tools, isTold } = plugin
   const base: Owner = { id: manifest.id, plugin, entries: tools }
   const { agent } = manifest
   const hasOwnCode = tools.some(({ tool }) => tool.name === agentToolName(manifest.id))
@@ -206,7 +208,7 @@ function toOwner(
     return base
   }
   const { sessions, submitAs, clock, onSubAgentStopped: onStopped } = deps
-  const about = { manifest, agent, hash, tier, sessions, submitAs, clock, onStopped }
+  const about = { manifest, agent, hash, tier, isTold, sessions, submitAs, clock, onStopped }
   return { ...base, agent: source, entries: [...tools, createSubAgentEntry(about)] }
 }
 
@@ -252,7 +254,12 @@ function prepareOrchestrator(owners: readonly Owner[], deps: Given, problems: Pl
       narrowReading: narrowReadingOf({ id: orchestratorId, model: undefined }, deps),
       emitsSkills: deps.emitsSkills,
     })
-  const shownOf = (names: ReadonlySet<string>) => owners.map((owner) => toPinned(owner, names))
+  const reached = new Set(entries.map(({ tool }) => tool.name))
+  const shownOf: Parameters<typeof wireOrchestrator>[0]['shownOf'] = (names, others) =>
+    owners.map((owner) => ({
+      ...toPinned(owner, names),
+      ...(others === 'with-agents-that-ship' && toFound(owner, reached)),
+    }))
   const wire = (persona?: Persona) =>
     wireOrchestrator({ pinned, entries, build, shownOf, prompts, persona, count, code })
   const wired = wire()
@@ -273,6 +280,13 @@ function prepareOrchestrator(owners: readonly Owner[], deps: Given, problems: Pl
     },
     prompt: wired.prompt,
   }
+}
+
+/** The agent of a plugin that ships, where the orchestrator reaches it. */
+function toFound({ id, plugin: { manifest, tier } }: Owner, reached: ReadonlySet<string>) {
+  const name = agentToolName(id)
+  const isThere = tier === 'builtin' && manifest.agent !== undefined && reached.has(name)
+  return isThere ? { foundAgentName: name } : {}
 }
 
 function toPinned({ plugin: { manifest }, entries }: Owner, visible: ReadonlySet<string>) {

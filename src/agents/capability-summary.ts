@@ -21,6 +21,8 @@ export interface PinnedPlugin {
   readonly toolNames: readonly string[]
   /** The name of its agent's tool. */
   readonly agentName?: string
+  /** It is found, not seen: named all the same, since it ships. */
+  readonly foundAgentName?: string
 }
 
 /**
@@ -35,11 +37,12 @@ export function summarizeCapabilities(plugins: readonly PinnedPlugin[]): Capabil
         name: toolNames.join(', '),
         description: routingText(manifest),
       })),
-    agents: plugins.flatMap(({ manifest, agentName }) =>
-      agentName === undefined
-        ? []
-        : [{ name: agentName, description: toLine(manifest.description) }],
-    ),
+    agents: plugins.flatMap(({ manifest, agentName, foundAgentName }) => {
+      const description = toLine(manifest.description)
+      if (agentName !== undefined) return [{ name: agentName, description }]
+      if (foundAgentName === undefined) return []
+      return [{ name: foundAgentName, description: `${description} (by isola__find)` }]
+    }),
   }
 }
 

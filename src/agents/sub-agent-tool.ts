@@ -7,6 +7,7 @@ import { toHolderResult } from '#contracts/holder-result.ts'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import { zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { AgentManifest, Manifest, TrustTier } from '#contracts/manifest.ts'
+import { toldLabelOf } from '#contracts/plugin-texts.ts'
 import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
@@ -27,6 +28,8 @@ export interface SubAgentOptions {
   readonly agent: AgentManifest
   readonly hash: string
   readonly tier: TrustTier
+  /** An operator has read what its plugin tells models of itself. */
+  readonly isTold?: boolean | undefined
   readonly sessions: SessionGateway
   readonly submitAs: SubmitAs
   readonly clock: Clock
@@ -86,7 +89,7 @@ const inputSchema: JsonSchema = {
  * A call may run again after a cut: the child's id and idempotency key follow from the call, so it finds its run.
  */
 export function createSubAgentEntry(options: SubAgentOptions): ToolEntry {
-  const { manifest, agent, hash, tier } = options
+  const { manifest, agent, hash } = options
   const name = agentToolName(manifest.id)
   const limits = toLimits(agent.limits)
   const isHandoff = agent.integration_mode === 'handoff'
@@ -113,7 +116,8 @@ export function createSubAgentEntry(options: SubAgentOptions): ToolEntry {
     ...(agent.uses_tools.length > 0 && limits.maxToolCalls > 0 && { callsTools: true }),
     agent: manifest.id,
     definitionHash: `${hash}:${name}`,
-    record: { plugin: manifest.id, version: manifest.version, tier },
+    ...toldLabelOf(options, name),
+    record: { plugin: manifest.id, version: manifest.version, tier: options.tier },
   }
 }
 

@@ -19,7 +19,10 @@ interface Wiring<T extends Toolset> {
   readonly entries: readonly ToolEntry[]
   readonly build: (isPinned: (entry: ToolEntry) => boolean) => T
   /** The plugins with those of their tools that are in the definitions. */
-  readonly shownOf: (names: ReadonlySet<string>) => readonly PinnedPlugin[]
+  readonly shownOf: (
+    names: ReadonlySet<string>,
+    others: 'with-agents-that-ship' | 'alone',
+  ) => readonly PinnedPlugin[]
   readonly prompts: PromptStore
   /** How it speaks; in its own voice if absent. */
   readonly persona?: Persona | undefined
@@ -31,17 +34,20 @@ interface Wiring<T extends Toolset> {
 /**
  * The orchestrator with what is pinned, from the front of the list until its prompt is full. What has no room is left to
  * `isola__find`, and said; what is not there is left out without a word, since it may come. A persona takes the room of
- * what is pinned.
+ * what is pinned. Agents that ship are named beside it while there is room: what is installed changes nothing of that.
  */
 export function wireOrchestrator<T extends Toolset>(wiring: Wiring<T>) {
   const { pinned, entries, build, shownOf, prompts, persona, count, code } = wiring
   const reached = new Set(entries.map(({ tool }) => tool.name))
   const wanted = pinned.filter((name) => reached.has(name))
-  const wire = (names: readonly string[]) => {
+  const wire = (
+    names: readonly string[],
+    others: Parameters<typeof shownOf>[1] = 'with-agents-that-ship',
+  ) => {
     const shown = new Set(names)
     const toolset = build(({ tool }) => shown.has(tool.name))
     const summary = {
-      ...summarizeCapabilities(shownOf(shown)),
+      ...summarizeCapabilities(shownOf(shown, others)),
       call: code?.tool.name ?? 'isola__call',
     }
     const own = toOrchestratorSpec(summary, prompts)
@@ -50,9 +56,11 @@ export function wireOrchestrator<T extends Toolset>(wiring: Wiring<T>) {
     return { spec, toolset, tokens }
   }
   let [kept, wired] = [wanted, wire(wanted)]
+  // What is only named gives way before what is pinned.
+  if (wired.tokens > maxPromptTokens) wired = wire(kept, 'alone')
   while (kept.length > 0 && wired.tokens > maxPromptTokens) {
     kept = kept.slice(0, -1)
-    wired = wire(kept)
+    wired = wire(kept, 'alone')
   }
   const left = wanted.slice(kept.length)
   const definitions = new Map(wired.toolset.definitions.map((one) => [one.name, one]))

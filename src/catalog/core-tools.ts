@@ -63,7 +63,7 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
     tool,
     isReadOnly,
     isIdempotent: isReadOnly,
-    // What it tells of tools was approved with them; of skills it says whose words they are.
+    // It says itself whose words they are that it tells of tools and skills.
     sinks: [],
     yields: ownLabel,
     timeoutMs: 10_000,
@@ -166,7 +166,10 @@ function createFind(
           ...how,
         },
       })
-      const label = joinLabels(skillsFound.map((one) => one.label ?? ownLabel))
+      const label = joinLabels([
+        ...skillsFound.map((one) => one.label ?? ownLabel),
+        ...found.map((one) => one.toldLabel ?? ownLabel),
+      ])
       return { ok: true, output, label, shows: Object.fromEntries(shows) }
     },
   }

@@ -1,6 +1,7 @@
 import { toCallInput } from '#contracts/call-input.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
+import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { DeniedTools } from '#contracts/policy.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { AgentSkills } from '#contracts/skill.ts'
@@ -71,8 +72,9 @@ export function createToolset(
   // In no definition of an agent, since those are exactly what it may use; a long result names the tool to read it with.
   const seen = isOwn ? [...core, ...pinned, ...shown] : [...core, ...more, ...shown, ...pinned]
   const { definitions } = toToolset(seen)
+  const label = joinLabels(seen.map((one) => one.toldLabel ?? ownLabel))
   const direct = toToolset([...seen, ...more])
-  if (core.length === 0) return { definitions, resolve: direct.resolve, problems }
+  if (core.length === 0) return { definitions, label, resolve: direct.resolve, problems }
   const find = (name: string) => reach.get(name) ?? beyond?.entry(name)
   /** Of a call that stands for another: by which name, if by any. */
   const standsFor = (name: string, input: JsonObject): Json | undefined =>
@@ -82,6 +84,7 @@ export function createToolset(
   let isAway = false
   return {
     definitions,
+    label,
     finder: findName,
     ...(beyond && {
       async ready(calls) {

@@ -22,6 +22,8 @@ export interface PluginPin {
   readonly config: JsonObject
   /** Its code runs its agent; found out when it was enabled. Absent: it has no agent, or nobody has asked. */
   readonly runsOwnAgent?: boolean
+  /** An operator has read what it tells models of itself (`textsOf`), in this version. */
+  readonly isTold?: true
 }
 
 /** An enabled skill that was installed, as a generation has it. */

@@ -43,12 +43,14 @@ export interface NewNote {
   /** Turns of one conversation are found by their neighbours too, in the order in which they were written. 200 characters. */
   readonly conversation?: string
   readonly origin?: NoteOrigin
+  /** Id of the note of the same place that this one takes the place of, its id too. */
+  readonly replaces?: string
   /** Who can have written it and who may read it; the worst if absent. */
   readonly label?: Label
 }
 
 /** A note that is kept. */
-export interface Note extends Omit<NewNote, 'origin' | 'kind' | 'label'> {
+export interface Note extends Omit<NewNote, 'origin' | 'replaces' | 'kind' | 'label'> {
   readonly id: string
   readonly scope: MemoryScope
   /** Of scope `agent`: whose. */
@@ -66,8 +68,8 @@ export interface Note extends Omit<NewNote, 'origin' | 'kind' | 'label'> {
 /** What became of a note that was to be added. */
 export interface AddedNote {
   readonly id: string
-  /** `merged`: one that says the same was there, and has this origin, too. */
-  readonly state: 'added' | 'merged'
+  /** `merged`: one that says the same was there, and has this origin, too. `replaced`: it has the place of the one it named. */
+  readonly state: 'added' | 'merged' | 'replaced'
   readonly differsFrom?: readonly string[]
 }
 
@@ -99,7 +101,7 @@ export type MemoryRequest =
   | {
       readonly verb: 'edit'
       readonly id: string
-      readonly change: Omit<NewNote, 'text' | 'conversation' | 'origin'> & {
+      readonly change: Omit<NewNote, 'text' | 'conversation' | 'origin' | 'replaces'> & {
         readonly text?: string
       }
     }

@@ -2,6 +2,7 @@ import { headOf } from './cut.ts'
 import { first, hasLongName, isHarmfulUri, schemaProblem } from './definition-rules.ts'
 import type { JsonObject } from './json.ts'
 import type { Manifest } from './manifest.ts'
+import { isReachableHost } from './public-host.ts'
 import { permitLines, toPermit } from './permit.ts'
 import { hiddenPart, placeOf } from './visible-text.ts'
 
@@ -81,7 +82,10 @@ const placed = (place: string, names: readonly string[] = [], form: RegExp) =>
 
 /** A star before a domain grants nothing, and would be read as if it did: `*.com` least of all. */
 function hostProblem(place: string, host: string): string | undefined {
-  if (host.length <= 253 && hostForm.test(host)) return undefined
+  if (host.length <= 253 && hostForm.test(host)) {
+    if (isReachableHost(host)) return undefined
+    return `${place}: ${JSON.stringify(host)} is not public: no call reaches a private address, or a name of a machine's own network, whatever is granted`
+  }
   const why = host.startsWith('*.')
     ? 'a star before a name grants nothing; name each host'
     : 'without scheme, port and path; one with other letters begins with xn--'

@@ -227,6 +227,8 @@ export interface IsolatedCode {
   readonly runsOwnAgent?: boolean
   /** An operator enabled it, and may switch it off at any time. */
   readonly isInstalled?: boolean
+  /** An operator has read what it tells models of itself. */
+  readonly isTold?: boolean
   /** What the operator allowed; what the manifest asks for if absent. */
   readonly granted?: RequestedGrants
 }

@@ -7,6 +7,7 @@ import type { McpChange } from './mcp.ts'
 import type { NetworkRule } from './network-rule.ts'
 import type { PluginProblem } from './operations.ts'
 import type { Permit, PermitLine } from './permit.ts'
+import type { PluginTexts } from './plugin-texts.ts'
 import type { Reply } from './reply.ts'
 import type { ListedTool } from './runtime.ts'
 import type { SearchHit } from './search.ts'
@@ -30,7 +31,7 @@ export interface PluginVersion {
 }
 
 /** A plugin as the operator sees it. */
-export interface PluginView {
+export interface PluginView extends PluginTexts {
   readonly id: string
   readonly state: PluginState
   readonly tier: TrustTier
@@ -49,8 +50,13 @@ export interface PluginView {
   readonly problem?: { readonly code: string; readonly message: string }
   /** Newest first. */
   readonly versions: readonly PluginVersion[]
-  /** Of those, what came after the version it has: an operator accepts one of them by its hash. */
+  /** Of those, newer ones that wait: an operator grants or accepts one of them by its hash. */
   readonly waiting: readonly PluginVersion[]
+  /** The newest that waits, as it would be shown if it were in use. Where one plugin is shown. */
+  readonly update?: Pick<
+    PluginView,
+    'version' | 'hash' | 'tier' | 'asks' | 'lines' | 'missing' | 'texts' | 'isTold'
+  >
   /** What somebody who looks at it should see, such as a name that looks like another's. */
   readonly notes: readonly string[]
 }
@@ -58,7 +64,7 @@ export interface PluginView {
 /** A plugin in a list of them, without what is long. */
 export interface PluginListing extends Omit<
   PluginView,
-  'manifest' | 'asks' | 'versions' | 'waiting'
+  'manifest' | 'asks' | 'versions' | 'waiting' | 'texts' | 'update'
 > {
   readonly name: string | null
   readonly description: string | null
@@ -113,10 +119,19 @@ export type PluginChange =
       readonly replace?: boolean
       /** With the id what somebody else's plugin kept under it; an operator says so. */
       readonly takeOver?: boolean
+      /** Also one that asks for more takes the place of the version that is in use; it is off until that is granted. */
+      readonly now?: boolean
     }
   /** One of its versions that somebody brought and that waits; by hash, since that is what was looked at. */
   | { readonly do: 'accept'; readonly id: string; readonly hash: string }
-  | { readonly do: 'grant'; readonly id: string; readonly hash: string; readonly permit: Permit }
+  /** Of the version that is there, or of one that waits, which is in use then; `texts`: what it tells models was read, too. */
+  | {
+      readonly do: 'grant'
+      readonly id: string
+      readonly hash: string
+      readonly permit: Permit
+      readonly texts?: boolean
+    }
   | { readonly do: 'revoke'; readonly id: string }
   | {
       readonly do: 'enable'
@@ -278,4 +293,8 @@ export interface PluginRow {
    * with the deployment.
    */
   readonly owner?: string
+  /** Hashes of newer versions that wait for an operator, newest first. */
+  readonly waiting?: readonly string[]
+  /** The version of which an operator has read what it tells models of itself. */
+  readonly toldHash?: string
 }

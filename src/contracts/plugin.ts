@@ -76,9 +76,11 @@ export interface PluginMemory {
     readonly kind?: 'note' | 'fact' | 'preference'
     readonly speaker?: string
     readonly date?: string
+    /** Id of a note of the same scope that this one takes the place of. */
+    readonly replaces?: string
   }) => Promise<{
     readonly id: string
-    readonly state: 'added' | 'merged'
+    readonly state: 'added' | 'merged' | 'replaced'
     readonly differsFrom?: readonly string[]
   }>
   /** Of these scopes, all if absent: best first, or without a query the latest first. 10 unless it says otherwise, 50 at most. */

@@ -34,7 +34,7 @@ export const providedAnswers = {
       .array(
         z.object({
           id,
-          state: z.enum(['added', 'merged']),
+          state: z.enum(['added', 'merged', 'replaced']),
           differsFrom: z.array(id).max(100).optional(),
         }),
       )

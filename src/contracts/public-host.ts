@@ -1,3 +1,5 @@
+import { isOfThisMachine } from './network-rule.ts'
+
 /**
  * Which hosts are nobody's business: everything that is not a public name or a public address.
  *
@@ -11,6 +13,16 @@ export function isPublicHost(hostname: string): boolean {
   if (hostname.startsWith('[')) return isPublicIpv6(hostname.slice(1, -1))
   const ipv4 = parseIpv4(hostname)
   return ipv4 === undefined ? isPublicName(hostname) : isPublicIpv4(ipv4)
+}
+
+/**
+ * Whether a host that somebody writes down could ever be reached: every one (`*`), this machine in development by one of
+ * its three names, or a public one, however its address is written.
+ */
+export function isReachableHost(host: string): boolean {
+  if (host === '*' || isOfThisMachine(host)) return true
+  const url = `https://${host.replace(/^\*\./, '')}/`
+  return URL.canParse(url) && isPublicHost(new URL(url).hostname)
 }
 
 const blockedIpv4: readonly (readonly [address: string, prefix: number])[] = [

@@ -23,7 +23,7 @@ export const defaultPinned: readonly string[] = [
   'files__read',
   'files__write',
   'http__get',
-  'memory__note',
+  'memory__remember',
   'memory__recall',
 ]
 

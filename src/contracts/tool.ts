@@ -210,6 +210,8 @@ export interface ToolEntry {
   readonly sinks?: readonly Sink[]
   /** What its results can be at worst, beside what it was given; the worst there is if absent. */
   readonly yields?: Label
+  /** Of what the model reads of it before it is called: ours, or approved by an operator, if absent. */
+  readonly toldLabel?: Label
   /** Somebody must allow each call, with the arguments it has. */
   readonly needsApproval?: boolean
   /** Where a call goes; anywhere if absent. */
@@ -224,6 +226,8 @@ export interface ToolEntry {
 export interface Toolset {
   /** What the model sees, in a fixed order: byte-identical from turn to turn. */
   readonly definitions: readonly ToolDefinition[]
+  /** Of what the definitions say; ours if absent. */
+  readonly label?: Label
   /**
    * Looks up what these calls name and is not here yet, so that `resolve` finds it. Never rejects: what cannot be looked
    * up is not found, and `away` says that nobody could be asked. Absent where all there is is here.

@@ -57,7 +57,8 @@ const validInput: Gate = {
     const verdict = parts.validator.validate(call.entry!.tool.inputSchema, call.input)
     if (verdict.ok) return
     const where = verdict.path === '' ? 'The input' : `"${verdict.path}"`
-    return { deny: failure('tool_invalid_input', `${where} ${verdict.message}.`) }
+    const label = call.entry!.toldLabel // the reason may quote the schema
+    return { deny: { ...failure('tool_invalid_input', `${where} ${verdict.message}.`), label } }
   },
 }
 

@@ -7,6 +7,7 @@ import { createDocumentReader } from './knowledge/read-document.ts'
 import { createMemoryGateway, type MemoryGatewayDeps } from './long-term/memory-gateway.ts'
 import type { NoteStoreDeps } from './long-term/note-book.ts'
 import { createNoteStore } from './long-term/note-store.ts'
+import { redacted } from './long-term/redacted.ts'
 import { createRunMemory, type RunMemoryDeps } from './long-term/run-memory.ts'
 import type { NoteStorage } from './long-term/note-rows.ts'
 import { joinRotations, rotateKeys } from './long-term/rotate-keys.ts'
@@ -22,16 +23,19 @@ export interface MemoryParts
   readonly memoryOwners: MemoryOwners
   /** Asks the plugin that stands in for what is built in. */
   readonly askProvider: AskProvider
+  /** Takes out of a text the secrets that this deployment knows. */
+  readonly redact: (text: string) => string
 }
 
 /** Prompts, scratchpads, long-term memory and documents, for the composition. */
 export function composeMemory({ buildIndex, ...parts }: MemoryParts) {
   const gateways = createMemoryGateway(parts)
-  const { memory: gateway, knowledge } = createProvided(gateways, parts.askProvider)
+  const { memory, knowledge } = createProvided(gateways, parts.askProvider)
+  const gateway = redacted(memory, parts.redact)
   return {
     createPrompts: createPromptStore,
     createMemory: (storage: ScratchpadParts['storage'], streamOf: ScratchpadParts['streamOf']) =>
-      createScratchpad({ storage, buildIndex, streamOf }),
+      createScratchpad({ storage, buildIndex, streamOf, redact: parts.redact }),
     longTerm: gateway,
     knowledge: { ...knowledge, read: createDocumentReader(() => parts.clock.sleep(0)) },
     knowledgeTools: (settingsOf: KnowledgeToolDeps['settingsOf']) =>

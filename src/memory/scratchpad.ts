@@ -14,6 +14,8 @@ export interface ScratchpadDeps {
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
   readonly buildIndex: BuildSearchIndex
   readonly streamOf: StreamOf
+  /** Takes out of a text the secrets that this deployment knows. */
+  readonly redact: (text: string) => string
 }
 
 /**
@@ -21,7 +23,12 @@ export interface ScratchpadDeps {
  * the oldest go first.
  * `append` answers the entry that the storage made, first of `entries`.
  */
-export function createScratchpad({ storage, buildIndex, streamOf }: ScratchpadDeps): MemoryClient {
+export function createScratchpad({
+  storage,
+  buildIndex,
+  streamOf,
+  redact,
+}: ScratchpadDeps): MemoryClient {
   const boundsOf = async (
     stream: string | undefined,
   ): Promise<Omit<StreamBounds, 'max_chars'> & Partial<StreamBounds>> =>
@@ -32,7 +39,7 @@ export function createScratchpad({ storage, buildIndex, streamOf }: ScratchpadDe
   }
   return {
     async append(given, { stream } = {}) {
-      const text = parseText(given)
+      const text = redact(parseText(given))
       const { space, max_items: most, max_chars: chars } = await boundsOf(stream)
       if (chars !== undefined && JSON.stringify(text).length > chars)
         throw new IsolaError('tool_failed', `The stream ${stream} holds ${chars} characters.`)

@@ -9,7 +9,7 @@ import type {
 
 /** Columns of a row of `manifests`, as `toRow` reads them and `toColumns` writes them. */
 export const rowColumns =
-  'id, version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config, problem, owner'
+  'id, version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config, problem, owner, waiting, told_hash'
 /** The same of `plugin_versions`: what a list of them shows, and all. */
 export const listedColumns =
   'plugin, hash, version, tier, source, signer, installed_by, installed_at_ms'
@@ -29,15 +29,18 @@ export interface Row {
   readonly config: string | null
   readonly problem: string | null
   readonly owner: string | null
+  readonly waiting: string | null
+  readonly told_hash: string | null
 }
 
 export function toRow({
   permit,
   permit_hash: permitHash,
   grant_epoch: grantEpoch,
+  told_hash: toldHash,
   ...row
 }: Row): PluginRow {
-  const { id, version, hash, tier, state, config, problem, owner } = row
+  const { id, version, hash, tier, state, config, problem, owner, waiting } = row
   return {
     id,
     version,
@@ -51,6 +54,8 @@ export function toRow({
     ...(permitHash !== null && { permitHash }),
     ...(problem !== null && { problem: JSON.parse(problem) as NonNullable<PluginRow['problem']> }),
     ...(owner !== null && { owner }),
+    ...(waiting !== null && { waiting: JSON.parse(waiting) as readonly string[] }),
+    ...(toldHash !== null && { toldHash }),
   }
 }
 
@@ -70,6 +75,8 @@ export const toColumns = (row: PluginRow) => [
   JSON.stringify(row.config),
   jsonOrNull(row.problem),
   row.owner ?? null,
+  row.waiting?.length ? JSON.stringify(row.waiting) : null,
+  row.toldHash ?? null,
 ]
 
 /** A row of `plugin_versions` as a list of them shows it. */

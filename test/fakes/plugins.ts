@@ -69,7 +69,12 @@ export function createCapabilityDeps({ fetch, ...overrides }: FakeDeps = {}): Ca
     longTerm: createFakeLongTerm(),
     memoryOf: async () => undefined,
     createMemory: (storage, streamOf) =>
-      createScratchpad({ storage, streamOf, buildIndex: createSearchIndex }),
+      createScratchpad({
+        storage,
+        streamOf,
+        buildIndex: createSearchIndex,
+        redact: (text) => text,
+      }),
     ...outboundOver(fetch ?? noNetwork, { sleep: () => new Promise(() => {}) }),
     network: { rule: async () => ({ hosts: ['*'], elsewhere: 'ask' }), ownHosts: [] },
     databases: new Map(),

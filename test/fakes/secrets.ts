@@ -67,6 +67,7 @@ export const githubTools = {
       config: {},
       versions: 1,
       waiting: 0,
+      isTold: true,
       notes: [],
     },
   ],

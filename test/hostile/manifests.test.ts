@@ -377,4 +377,69 @@ describe('T3: what an operator is shown of a manifest is all that there is', () 
     const json = { bundle: bundleOf({}), source: 'https://a.example\u202e' }
     await expect(readUpload({ json }, uploadDeps())).rejects.toThrow('source')
   })
+
+  // Each in every way in which it may be written; `isola http allow` opens none of them either.
+  it.each([
+    '10.0.0.5',
+    '172.16.3.4',
+    '192.168.1.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '127.0.0.2',
+    '0.0.0.0',
+    '255.255.255.255',
+    '168.63.129.16',
+    '2130706433',
+    '0x7f000001',
+    '0xa000005',
+    '017700000001',
+    '10.5',
+    '192.168.257',
+    '[::]',
+    '[fc00::1]',
+    '[fd12:3456::1]',
+    '[fe80::1]',
+    '[::ffff:10.0.0.1]',
+    '[64:ff9b::a00:1]',
+    '[2002:a00:1::]',
+    '[::ffff:7f00:1]',
+    'api.localhost',
+    'db.internal',
+    'metadata.google.internal',
+    'nas.local',
+    'router.lan',
+    'api.svc',
+    'redis.default',
+    'db',
+    'intranet',
+    '10.0.0.1.nip.io',
+    'app.localtest.me',
+    'x.home.arpa',
+  ])('H: a private host in a manifest is granted as if it could be reached: %s', async (host) => {
+    const grants = { network: [{ host, methods: ['GET'] }] }
+    const secret = { secrets: [{ name: 'KEY', host, in: 'header' }] }
+    for (const [asked, place] of [
+      [grants, 'grants.network[0].host'],
+      [secret, 'grants.secrets[0].host'],
+    ] as const) {
+      const yaml = `${manifestText}grants: ${JSON.stringify(asked)}\n`
+      await expect(send(yaml)).rejects.toThrow(`${place}: ${JSON.stringify(host)} is not public`)
+    }
+  })
+
+  it.each([
+    'api.example.com',
+    '*',
+    '8.8.8.8',
+    '[2606:4700::1111]',
+    'localhost',
+    '127.0.0.1',
+    '[::1]',
+    'xn--bcher-kva.example',
+  ])('a host that can be reached, in development at least, is none of these: %s', async (host) => {
+    const grants = { network: [{ host, methods: ['GET'] }] }
+    await expect(send(`${manifestText}grants: ${JSON.stringify(grants)}\n`)).resolves.toMatchObject(
+      { manifest: { id: expect.any(String) as string } },
+    )
+  })
 })

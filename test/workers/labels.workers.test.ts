@@ -261,6 +261,23 @@ describe('labels and sinks', () => {
     expect([view.state, asked]).toEqual(['parked', []])
   })
 
+  it('C5: what a page could have had remembered keeps its label, and is asked about in another conversation', async () => {
+    const fact = `The launch is on Friday ${Math.random()}`
+    await runIn(await newSession(), [
+      get('https://news.example/'),
+      via('memory__remember', { fact }),
+    ])
+    const { notes } = await callJson('/api/memory?query=launch')
+    const kept = notes.find(({ text }: Answer) => text === fact)
+    expect(kept.label).toMatchObject({ integrity: 'stranger' })
+    expect(kept.label.sources.map(({ from }: Answer) => from)).toContain('http__get news.example')
+    asked.length = 0
+    const recall = via('memory__recall', { query: 'launch' })
+    const { view } = await runIn(await newSession(), [recall, post])
+    expect([view.state, asked]).toEqual(['parked', []])
+    await call(`/api/memory/${kept.id}`, { method: 'DELETE' })
+  })
+
   it('a rule of the operator allows, or denies, by label, sink and source', async () => {
     const label = { integrity: 'stranger' }
     const sink = ['egress', 'write']

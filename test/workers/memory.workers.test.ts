@@ -96,6 +96,58 @@ describe('I21, Y31: what agents remember beyond their sessions', () => {
     expect(notesIn(await run(ada, 'orchestrator', recall('balcony', 'session')))).toEqual([])
   })
 
+  it('C5: a policy that denies it decides, and nothing is kept', async () => {
+    const deb = await keyOf('deb')
+    const policy = (deny: readonly string[]) =>
+      callJson('/api/operator/policy', { json: { policy: { deny } } })
+    await policy(['memory__remember'])
+    const view = await run(deb, 'orchestrator', remember('Deb is allergic to lint'))
+    await policy([])
+    expect(view.result.result).toContain('tool_denied')
+    expect((await callJson('/api/memory', deb)).notes).toEqual([])
+    await run(deb, 'orchestrator', remember('Deb is allergic to lint'))
+    expect((await callJson('/api/memory', deb)).notes).toHaveLength(1)
+  })
+
+  it('C5: no secret of the deployment is remembered, by an agent or over the API', async () => {
+    const fay = await keyOf('faye')
+    await run(
+      fay,
+      'orchestrator',
+      remember('The operator key is isk_test_operator_key, the other sk-test'),
+    )
+    await callJson('/api/memory', {
+      ...fay,
+      json: { notes: [{ text: 'Key: isk_test_operator_key' }] },
+    })
+    const { notes } = await callJson('/api/memory', fay)
+    expect(notes).toHaveLength(2)
+    expect(JSON.stringify(notes)).not.toContain('isk_test_operator_key')
+    expect(JSON.stringify(notes)).toContain('[redacted]')
+  })
+
+  it('a note that is out of date is replaced by its id, by an agent and over the API', async () => {
+    const gil = await keyOf('gil')
+    const kept = await run(gil, 'orchestrator', remember('Gil lives in Bern'))
+    const { remembered: replaces } = JSON.parse(kept.result.result)
+    const moved = { name: 'memory__remember', input: { fact: 'Gil lives in Rome', replaces } }
+    expect(JSON.parse((await run(gil, 'orchestrator', moved)).result.result)).toEqual({
+      remembered: replaces,
+      state: 'replaced',
+    })
+    expect(notesIn(await run(gil, 'orchestrator', recall('Gil lives')))).toEqual([
+      'Gil lives in Rome',
+    ])
+    const json = { notes: [{ text: 'Gil lives in Oslo', replaces }] }
+    expect(await callJson('/api/memory', { ...gil, json })).toMatchObject({
+      added: [{ id: replaces, state: 'replaced' }],
+    })
+    const other = { notes: [{ text: 'Gil lives in Oslo', replaces: 'mem_none' }] }
+    const refused = await call('/api/memory', { ...gil, json: other })
+    expect(refused.status).toBe(404)
+    expect(await refused.json()).toMatchObject({ error: { param: 'replaces' } })
+  })
+
   it("an agent's own is no other agent's, nor the principal's", async () => {
     const cleo = await keyOf('cleo')
     await withAgents('scribe', 'clerk')

@@ -68,6 +68,25 @@ describe('what the orchestrator sees from the start', () => {
     expect(await firstRequest()).toEqual(before)
   })
 
+  it('Y18: names the agent that ships, though it is found and not seen; an operator who switches it off names none', async () => {
+    const { system, names } = await firstRequest()
+    expect(names).not.toContain('code-reviewer__run')
+    expect(system).toMatch(/## Available agents\n+- code-reviewer__run: Reviews .*isola__find/)
+    expect(system).not.toMatch(/price-monitor/)
+    await changePlugin('code-reviewer', 'disable')
+    expect((await firstRequest()).system).toMatch(/## Available agents\n+\(none\)/)
+    await changePlugin('code-reviewer', 'enable')
+    expect((await firstRequest()).system).toBe(system)
+  })
+
+  it('Y18: names no agent of ours where there is no room, and what is pinned stays', async () => {
+    await install('big-e', long(12))
+    await setPolicy({ pinned: [...defaultPinned, 'big-e__say'] })
+    const { system, names } = await firstRequest()
+    expect(names).toEqual(expect.arrayContaining([...defaultPinned, 'big-e__say']))
+    expect(system).not.toContain('code-reviewer__run')
+  })
+
   it('is what an operator pins: of an installed plugin, and an agent', async () => {
     await install('pin-me')
     const pinned = ['pin-me__say', 'code-reviewer__run', 'kv__get']
@@ -124,7 +143,7 @@ describe('what the orchestrator sees from the start', () => {
   })
 
   it('of what ships something gives way to what was asked for, and the operator is told', async () => {
-    await install('big-c', long(160))
+    await install('big-c', long(100))
     const { notes } = await setPolicy({ pinned: ['big-c__say', ...defaultPinned] })
     expect(notes).toContain(
       "memory__recall found no room in the orchestrator's prompt; isola__find finds it.",

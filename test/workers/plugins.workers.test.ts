@@ -65,12 +65,30 @@ describe('an installed plugin', () => {
     expect(await runOnce()).toContain('one')
   })
 
-  it('E2: is switched off by a version that asks for more, until that is allowed', async () => {
+  it('Y23, E2: goes on working while a version waits that asks for more, until that is allowed', async () => {
+    withTool('waiting')
+    await addPlugin(pluginBundle('waiting', 'one', network('GET')))
+    await enablePlugin('waiting')
+    const next = pluginBundle('waiting', 'two', { version: '1.1.0', ...network('GET', 'POST') })
+    const { plugin } = await addPlugin(next)
+    expect(plugin).toMatchObject({ state: 'enabled', version: '1.0.0', missing: [] })
+    expect(await runOnce()).toContain('one')
+    const { update } = await showPlugin('waiting')
+    expect(update).toMatchObject({
+      version: '1.1.0',
+      missing: [{ text: expect.any(String) as string }],
+    })
+    await changePlugin('waiting', 'grant', { hash: update.hash, permit: update.asks })
+    expect(await runOnce()).toContain('two')
+    expect(await showPlugin('waiting')).toMatchObject({ version: '1.1.0', waiting: [] })
+  })
+
+  it('E2: is switched off by a version that asks for more and is to be there at once, until that is allowed', async () => {
     withTool('wider')
     await addPlugin(pluginBundle('wider', 'one', network('GET')))
     await enablePlugin('wider')
     const next = pluginBundle('wider', 'two', { version: '1.1.0', ...network('GET', 'POST') })
-    const { plugin, notes } = await addPlugin(next)
+    const { plugin, notes } = await addPlugin(next, { now: true })
     expect(plugin).toMatchObject({ state: 'disabled', version: '1.1.0' })
     expect(plugin.missing).toHaveLength(2) // what was allowed was for another version
     expect(notes.join()).toContain(

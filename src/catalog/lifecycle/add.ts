@@ -1,6 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import { toPermit, widened } from '#contracts/permit.ts'
+import { isToldSame } from '#contracts/plugin-texts.ts'
 import type { KeptPluginVersion, NewPluginVersion, PluginRow } from '#contracts/plugin-catalog.ts'
 import { withRow, without, type Outcome, type Situation } from './changes.ts'
 import { compareVersions } from './compare-versions.ts'
@@ -12,6 +13,8 @@ export interface AddOptions {
   /** Whether a version number may get another content than it had. */
   readonly replace: boolean
   readonly takeOver: boolean
+  /** Also one that asks for more is there at once, off until that is granted. */
+  readonly now: boolean
   /** All that the version numbers of this id ever meant; those of others are not suggested. */
   readonly numbers: readonly Pick<NewPluginVersion, 'version' | 'hash' | 'signer'>[]
   /** Whose id it is; nobody's if empty. */
@@ -24,12 +27,13 @@ const rank = { community: 0, trusted: 1, builtin: 2 } as const
 
 /**
  * A version arrives. It never enables anything: only a plugin that is enabled goes on with a version that asks for no
- * more than what was allowed, if an operator brings it. One that asks for more, or is trusted less, is switched off.
+ * more than what was allowed, if an operator brings it. One that asks for more, or is trusted less, waits beside the one
+ * that is in use (Y23).
  */
 export function add(
   plugin: KeptPluginVersion,
   { row, generation, by }: Situation,
-  { allowDowngrade, replace, takeOver, numbers, owner, signer }: AddOptions,
+  { allowDowngrade, replace, takeOver, now, numbers, owner, signer }: AddOptions,
 ): Outcome {
   const { id, hash, version, tier } = plugin
   const before = row?.state === 'removed' ? undefined : row
@@ -55,8 +59,10 @@ export function add(
     grantEpoch: (row?.grantEpoch ?? 0) + (before ? 0 : 1),
     config: before?.config ?? {},
     owner: (before && owner) ?? by.principal,
+    ...(before && stillWaiting(before, hash)),
     ...(before?.permit && { permit: before.permit }),
     ...(before?.permitHash !== undefined && { permitHash: before.permitHash }),
+    ...(isTold(plugin, before) && { toldHash: hash }),
   }
   if (!before) return { ...base, rows: [arrived], notes: isTaken ? [takenOver] : [] }
   const notes = before.version === version ? [`Version ${version} was another content before.`] : []
@@ -66,7 +72,7 @@ export function add(
   }
   if (!by.mayEnable) {
     const wait = `It is kept, and version ${before.version} goes on until an operator adds this one.`
-    return { ...base, rows: [], notes: [...notes, wait] }
+    return { ...base, rows: [withWaiting(before, hash)], notes: [...notes, wait] }
   }
   const more = widened(toPermit(parseManifest(plugin.manifest)), before.permit)
   if (more.length === 0 && rank[tier] >= rank[before.tier]) {
@@ -75,16 +81,46 @@ export function add(
     const carried: PluginRow = { ...arrived, state: 'enabled', permit, permitHash: hash }
     return { ...base, rows: [carried], pins: withRow(generation, carried), notes }
   }
+  const asked = more.map(({ text }) => text).join('; ')
   const why =
-    more.length > 0
-      ? `It asks for more than was allowed, so it is disabled: ${more.map(({ text }) => text).join('; ')}.`
-      : 'It is trusted less than the version before, so it is disabled.'
+    more.length > 0 ? 'asks for more than was allowed' : 'is trusted less than the version before'
+  const because = (what: string) => `It ${why}, so it ${what}${asked && `: ${asked}`}.`
+  if (!now) {
+    const wait = `Version ${before.version} goes on: isola plugin grant ${id}`
+    return { ...base, rows: [withWaiting(before, hash)], notes: [...notes, because('waits'), wait] }
+  }
   return {
     ...base,
     rows: [{ ...arrived, state: 'disabled', grantEpoch: arrived.grantEpoch + 1 }],
     pins: without(generation, id),
-    notes: [...notes, why],
+    notes: [...notes, because('is disabled')],
   }
+}
+
+/** Newest first. */
+export const withWaiting = (row: PluginRow, hash: string): PluginRow => ({
+  ...row,
+  waiting: [hash, ...(row.waiting ?? []).filter((one) => one !== hash)].slice(0, maxWaiting),
+})
+const maxWaiting = 100
+
+/** Those that came after the version which is in use from now on. */
+export function stillWaiting(
+  { waiting = [] }: PluginRow,
+  hash: string,
+): Pick<PluginRow, 'waiting'> {
+  const at = waiting.indexOf(hash)
+  const left = at < 0 ? [] : waiting.slice(0, at)
+  return left.length > 0 ? { waiting: left } : {}
+}
+
+/** Whether an operator has read what it tells models: with the version before. */
+function isTold({ manifest }: NewPluginVersion, before: PluginRow | undefined): boolean {
+  return (
+    before !== undefined &&
+    before.toldHash === before.hash &&
+    isToldSame(parseManifest(manifest), parseManifest(before.manifest))
+  )
 }
 
 const takenOver = 'It has what the plugin before it kept under this id.'

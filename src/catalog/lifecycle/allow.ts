@@ -5,9 +5,16 @@ import { isSamePermit, permitLines, toPermit, type Permit } from '#contracts/per
 import type { PluginRow } from '#contracts/plugin-catalog.ts'
 import { switched, withRow, without, type Outcome, type Situation } from './changes.ts'
 
-/** The operator allows exactly what was shown, for exactly the version it was shown for. */
+/**
+ * The operator allows exactly what was shown, for exactly the version it was shown for. What it tells models is shown with
+ * what it asks for; of one that asks for nothing only whoever says so (`texts`) has read it.
+ */
 export function grant(
-  { hash, permit }: { readonly hash: string; readonly permit: Permit },
+  {
+    hash,
+    permit,
+    texts,
+  }: { readonly hash: string; readonly permit: Permit; readonly texts?: boolean | undefined },
   situation: Situation,
 ): Outcome {
   const row = installed(situation)
@@ -19,6 +26,7 @@ export function grant(
     permit: asks,
     permitHash: hash,
     grantEpoch: row.grantEpoch + 1,
+    ...((texts ?? permitLines(asks).length > 0) && { toldHash: hash }),
   }
   const data = { plugin: row.id, hash, lines: permitLines(asks).map(toText) }
   const pins = row.state === 'enabled' ? withRow(situation.generation, granted) : undefined
@@ -99,7 +107,13 @@ export function disable(
 
 /** Gone from the list; its versions stay, so that the record can say what ran. */
 export function remove(situation: Situation): Outcome {
-  const { permit: _gone, permitHash: _too, problem: _this, ...row } = installed(situation)
+  const {
+    permit: _gone,
+    permitHash: _too,
+    problem: _this,
+    waiting: _none,
+    ...row
+  } = installed(situation)
   return {
     rows: [{ ...row, state: 'removed', grantEpoch: row.grantEpoch + 1 }],
     pins: without(situation.generation, row.id),
@@ -135,7 +149,7 @@ export function installed(situation: Situation): PluginRow {
   throw new IsolaError('request_conflict', message, { param: 'id' })
 }
 
-function changed(param: string, { id }: PluginRow): IsolaError {
+export function changed(param: string, { id }: PluginRow): IsolaError {
   const message = `${param}: is not what "${id}" asks for now. Look again (isola plugin show ${id}) and grant what you see.`
   return new IsolaError('request_conflict', message, { param })
 }

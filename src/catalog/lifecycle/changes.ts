@@ -37,10 +37,11 @@ export function withRow(generation: Generation, row: PluginRow): Pins {
  * enabled holds for as long as it is.
  */
 export function toPin(row: PluginRow, known: PluginPin | undefined): PluginPin | undefined {
-  const { id, hash, version, tier, permit, grantEpoch, config } = row
+  const { id, hash, version, tier, permit, grantEpoch, config, toldHash } = row
   if (tier === 'builtin' || !permit) return undefined
   const runsOwnAgent = known?.hash === hash ? known.runsOwnAgent : undefined
-  const pin = { id, hash, version, tier, permit, grantEpoch, config }
+  const isTold = toldHash === hash ? ({ isTold: true } as const) : {}
+  const pin = { id, hash, version, tier, permit, grantEpoch, config, ...isTold }
   return runsOwnAgent === undefined ? pin : { ...pin, runsOwnAgent }
 }
 

@@ -2,12 +2,27 @@ import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { withData } from '#contracts/event.ts'
 import type { PluginPin } from '#contracts/generation.ts'
 import type { DecidingPart, PartKindEntry } from '#contracts/part-kind.ts'
-import type { PluginChange, PluginQuota, PluginRow } from '#contracts/plugin-catalog.ts'
+import type {
+  KeptPluginVersion,
+  PluginChange,
+  PluginQuota,
+  PluginRow,
+} from '#contracts/plugin-catalog.ts'
 import type { BundleStore, ChangeFacts, PluginStore } from '#contracts/plugin-store.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { checkPluginId } from './plugin-names.ts'
-import { add, type AddOptions } from './add.ts'
-import { disable, enable, free, grant, installed, present, remove, revoke } from './allow.ts'
+import { add, stillWaiting, withWaiting, type AddOptions } from './add.ts'
+import {
+  changed,
+  disable,
+  enable,
+  free,
+  grant,
+  installed,
+  present,
+  remove,
+  revoke,
+} from './allow.ts'
 import { asSigned, lowerPlugins } from './signed.ts'
 import { idOf, type Outcome, type Situation } from './changes.ts'
 import { dependentsOf } from './dependents.ts'
@@ -85,7 +100,9 @@ async function decidePlugin(
     case 'accept':
       return accept(deps, change, { situation, facts, proven })
     case 'grant':
-      return grant(change, situation)
+      return change.hash === facts.row?.hash
+        ? grant(change, situation)
+        : grantWaiting(deps, change, { situation, facts, proven })
     case 'revoke':
       return revoke(situation)
     case 'enable':
@@ -114,11 +131,12 @@ async function bring(
   change: Extract<PluginChange, { readonly do: 'add' }>,
   { situation, facts }: { readonly situation: Situation; readonly facts: ChangeFacts },
 ): Promise<Outcome> {
-  const { plugin, bundle, allowDowngrade = false, replace = false, takeOver = false } = change
+  const { plugin, bundle } = change
+  const { allowDowngrade = false, replace = false, takeOver = false, now = false } = change
   const { row, by } = situation
   const { numbers, usage } = facts
   const sizeBytes = new TextEncoder().encode(bundle).byteLength
-  const options = { allowDowngrade, replace, takeOver, numbers, ...whoseIs(row, numbers) }
+  const options = { allowDowngrade, replace, takeOver, now, numbers, ...whoseIs(row, numbers) }
   const outcome = add({ ...plugin, sizeBytes }, situation, options)
   const isKept = facts.version !== undefined
   const nowMs = clock.nowMs()
@@ -146,7 +164,7 @@ interface Arriving extends Pick<PluginKindDeps, 'proven'> {
   readonly situation: Situation
 }
 
-/** As if the operator had added it: one that asks for more is switched off until that is granted. */
+/** As if the operator had added it: one that asks for more goes on waiting until that is granted. */
 async function accept(
   { signers }: PluginKindDeps,
   { id }: { readonly id: string },
@@ -159,19 +177,44 @@ async function accept(
     throw new IsolaError('request_not_found', `hash: no version of "${id}" has it.`, {
       param: 'hash',
     })
-  // A key that was removed since signs nothing any more.
-  const isSigned = (await signers()).some((name) => name === version.signer)
-  const tier = isSigned ? version.tier : 'community'
-  const now = { ...version, tier } as const
-  const outcome = add(now, situation, {
+  const outcome = add(await asNow({ signers }, version), situation, {
     allowDowngrade: true,
     replace: true,
     takeOver: false,
+    now: false,
     numbers: [],
     ...whoseIs(situation.row, numbers),
   })
   const { version: _known, ...rest } = outcome
   return arrive({ ...rest, told: withData(outcome.told, { accepted: true }) }, arriving)
+}
+
+/** A key that was removed since signs nothing any more. */
+async function asNow({ signers }: Pick<PluginKindDeps, 'signers'>, version: KeptPluginVersion) {
+  const isSigned = (await signers()).some((name) => name === version.signer)
+  return { ...version, tier: isSigned ? version.tier : ('community' as const) }
+}
+
+/** What waited is in use with what it asks for, if it starts. */
+async function grantWaiting(
+  deps: Pick<PluginKindDeps, 'signers'>,
+  change: Extract<PluginChange, { readonly do: 'grant' }>,
+  { situation, facts, proven }: Arriving & { readonly facts: ChangeFacts },
+): Promise<Outcome> {
+  const row = installed(situation)
+  const { hash } = change
+  if (!facts.version || !row.waiting?.includes(hash)) throw changed('hash', row)
+  const { version, tier, manifest } = await asNow(deps, facts.version)
+  const { problem: _solved, permit: _old, permitHash: _its, waiting: _were, ...rest } = row
+  const arrived: PluginRow = {
+    ...rest,
+    version,
+    hash,
+    tier,
+    manifest,
+    ...stillWaiting(row, hash),
+  }
+  return proven(grant(change, { ...situation, row: arrived }), situation)
 }
 
 const arrive = (outcome: Outcome, { situation, proven }: Arriving): Promise<Outcome> =>
@@ -182,7 +225,9 @@ function stays(outcome: Outcome, { row }: Situation, error: unknown): Outcome {
   if (!errorCode(error)?.startsWith('plugin_')) throw error
   const why = `It does not start, so version ${row?.version} goes on: ${errorMessage(error)}`
   const { pins: _notYet, ...rest } = outcome
-  return { ...rest, rows: [], notes: [...outcome.notes, why] }
+  const hash = outcome.version?.hash ?? outcome.rows[0]?.hash
+  const rows = row && hash !== undefined ? [withWaiting(row, hash)] : []
+  return { ...rest, rows, notes: [...outcome.notes, why] }
 }
 
 /** It stays off, and the reason is in the list. */

@@ -148,8 +148,8 @@ const regained = (pairs: readonly (readonly [PluginRow, PluginPin])[]): readonly
   })
 
 function toRow(pin: PluginPin, row: PluginRow, manifest: unknown): PluginRow {
-  const { problem: _solved, ...rest } = row
-  const { hash, version, tier, permit, config } = pin
+  const { problem: _solved, waiting: _over, toldHash: _other, ...rest } = row
+  const { hash, version, tier, permit, config, isTold } = pin
   return {
     ...rest,
     hash,
@@ -161,5 +161,6 @@ function toRow(pin: PluginPin, row: PluginRow, manifest: unknown): PluginRow {
     manifest,
     state: 'enabled',
     grantEpoch: row.grantEpoch + 1,
+    ...(isTold && { toldHash: hash }),
   }
 }

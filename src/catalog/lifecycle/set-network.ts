@@ -1,9 +1,9 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { isOfThisMachine, maxOpenHosts } from '#contracts/network-rule.ts'
+import { maxOpenHosts } from '#contracts/network-rule.ts'
 import { policyOf, type Generation } from '#contracts/generation.ts'
 import type { PartOutcome } from '#contracts/part-kind.ts'
 import type { NetworkChange } from '#contracts/plugin-catalog.ts'
-import { isPublicHost } from '#contracts/public-host.ts'
+import { isReachableHost } from '#contracts/public-host.ts'
 import { setPolicy } from './set-policy.ts'
 
 /** Hosts opened and closed over the policy of now, whatever else is in it: two who change it at once lose nothing. */
@@ -30,7 +30,7 @@ export function setNetwork(
 
 /** What egress refuses whatever is open: it is not in the list as if it could be reached. */
 function refuseUnreachable(host: string, index: number): void {
-  if (host === '*' || isOfThisMachine(host) || isPublicHost(host.replace(/^\*\./, ''))) return
+  if (isReachableHost(host)) return
   const param = `allow[${index}]`
   const message = `${param}: ${host} is not public: no call reaches a private address, or a name of a machine's own network, whatever is open.`
   throw new IsolaError('request_invalid', message, { param })

@@ -1,11 +1,13 @@
-import { parseManifest } from '#contracts/manifest.ts'
+import { parseManifest, type Manifest } from '#contracts/manifest.ts'
 import { permitLines, toPermit, widened, type Permit } from '#contracts/permit.ts'
 import type {
+  KeptPluginVersion,
   PluginListing,
   PluginRow,
   PluginVersion,
   PluginView,
 } from '#contracts/plugin-catalog.ts'
+import { textsOf } from '#contracts/plugin-texts.ts'
 import type { PluginStore } from '#contracts/plugin-store.ts'
 import type { NamesKept } from './look-alikes.ts'
 import { isolateNote, type IsolatePrice } from './isolate-note.ts'
@@ -13,7 +15,7 @@ import { isolateNote, type IsolatePrice } from './isolate-note.ts'
 /** A row as the operator sees it. */
 export function toView(row: PluginRow, versions: readonly PluginVersion[]): PluginView {
   const { id, state, tier, version, hash, manifest, grantEpoch, config, problem } = row
-  const asks = asksOf(manifest)
+  const { asks, texts } = readingOf(manifest)
   // What ships with the deployment has what it asks for; of the rest counts what is allowed for this very version.
   const has = tier === 'builtin' ? asks : row.permitHash === hash ? row.permit : undefined
   return {
@@ -30,18 +32,11 @@ export function toView(row: PluginRow, versions: readonly PluginVersion[]): Plug
     missing: asks ? widened(asks, has) : [],
     ...(problem && { problem }),
     versions,
-    waiting: waitingOf(row, versions),
+    waiting: versions.filter((one) => row.waiting?.includes(one.hash)),
+    texts,
+    isTold: tier !== 'community' || row.toldHash === hash,
     notes: [],
   }
-}
-
-/** Of a plugin of the deployment nothing waits. */
-function waitingOf(
-  { tier, hash }: PluginRow,
-  versions: readonly PluginVersion[],
-): readonly PluginVersion[] {
-  const at = versions.findIndex((version) => version.hash === hash)
-  return tier === 'builtin' || at < 0 ? [] : versions.slice(0, at)
 }
 
 /** What is installed, for the operator: one, or a page of the list. */
@@ -70,7 +65,9 @@ export function createPluginViews(store: PluginStore, price?: IsolatePrice) {
     async show(id: string, names: NamesKept): Promise<PluginView | undefined> {
       const row = await store.find(id)
       const [view] = row && row.state !== 'removed' ? await viewsOf([row], names) : []
-      return view
+      const [newest] = row?.waiting ?? []
+      const waits = newest === undefined ? undefined : await store.version(id, newest)
+      return view && row && waits ? { ...view, update: toUpdate(row, waits) } : view
     },
     /** Those behind an id, in their order, without what is long. */
     async page(after: string, limit: number, names: NamesKept): Promise<readonly PluginListing[]> {
@@ -79,7 +76,23 @@ export function createPluginViews(store: PluginStore, price?: IsolatePrice) {
   }
 }
 
-function toListing({ manifest, asks, versions, waiting, ...view }: PluginView): PluginListing {
+function toUpdate(row: PluginRow, { version, hash, tier, manifest }: KeptPluginVersion) {
+  const waits = { ...row, version, hash, tier, manifest }
+  const { asks, lines, texts, isTold } = toView(waits, [])
+  // Against what the version has that is in use.
+  const missing = asks ? widened(asks, row.permit) : []
+  return { version, hash, tier, ...(asks && { asks }), lines, missing, texts, isTold }
+}
+
+function toListing({
+  manifest,
+  asks,
+  versions,
+  waiting,
+  texts: _long,
+  update: _too,
+  ...view
+}: PluginView): PluginListing {
   const { name, description } = Object(manifest) as Record<string, unknown>
   return {
     ...view,
@@ -91,10 +104,15 @@ function toListing({ manifest, asks, versions, waiting, ...view }: PluginView): 
   }
 }
 
-function asksOf(manifest: unknown): Permit | undefined {
+function readingOf(value: unknown): {
+  readonly asks?: Permit
+  readonly texts: PluginView['texts']
+} {
+  let manifest: Manifest
   try {
-    return toPermit(parseManifest(manifest))
+    manifest = parseManifest(value)
   } catch {
-    return undefined
+    return { texts: [] }
   }
+  return { asks: toPermit(manifest), texts: textsOf(manifest) }
 }

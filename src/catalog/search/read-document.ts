@@ -1,13 +1,13 @@
 import type { ReadDocument, SearchDocument } from '#contracts/search.ts'
 import { splitExclusions } from './exclusions.ts'
 import type { FieldWeight } from './settings.ts'
-import { createTermReader, queryTerms } from './words.ts'
+import { createTermReader, isPair, queryTerms } from './words.ts'
 
 /**
  * By which rules documents are read. What was read by others is read anew: raise it with every change of what a text
  * comes to here (words, stems, exclusions, fields and their weights). A test knows when.
  */
-export const readingVersion = 1
+export const readingVersion = 2
 
 /** Reads documents, the words of all of them once: nearly all the time that an index takes is this. */
 export function createDocumentReader(
@@ -21,7 +21,7 @@ export function createDocumentReader(
     let length = 0
     for (const [field, weight, lengthens] of fields) {
       const terms = termsOf(told[field] ?? '')
-      length += terms.length * lengthens
+      length += terms.filter((term) => !isPair(term)).length * lengthens
       for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + weight)
     }
     return {

@@ -16,14 +16,27 @@ const stopWords: ReadonlySet<string> = new Set(
   interested looking know great using`.split(/\s+/),
 )
 
-/** A letter run, a digit run, or one character of a script that is written without blanks. */
-const tokenPattern = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{M}]+|\p{N}+/gu
-const unspaced = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u
+// A run of one kind: letters of scripts that are written without blanks, Korean syllables, Latin letters, any other
+// letters, digits, or one emoji. Where a script goes over into another, a word ends: `VPN接続`, `GitHub에서`.
+const unspacedLetter = String.raw`[\p{L}\p{M}\u3007]&&[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{Script=Yi}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tai_Le}\p{Script=New_Tai_Lue}\p{Script=Tai_Tham}\p{Script=Tai_Viet}\p{Script=Javanese}\p{Script=Balinese}\p{Script=Cham}]`
+const latinRun = String.raw`[[\p{L}\p{M}]&&\p{Script=Latin}]+`
+const otherRun = String.raw`[[\p{L}\p{M}]--[\p{Script=Latin}\p{Script=Hangul}[${unspacedLetter}]]]+`
+const emoji = String.raw`\p{Regional_Indicator}{2}|[\p{Extended_Pictographic}\u2600-\u27bf]`
+const tokenPattern = new RegExp(
+  String.raw`[${unspacedLetter}]+|\p{Script=Hangul}+|${latinRun}|${otherRun}|\p{N}+|${emoji}`,
+  'gv',
+)
+const isUnspaced = new RegExp(`^[${unspacedLetter}]`, 'v')
+const isHangul = /^\p{Script=Hangul}/u
+const isHan = /^\p{Script=Han}/u
+/** A Korean word of one syllable with a particle behind it: 책을, 집에서. */
+const withParticle = /^.(?:[은는이가을를에의도로와과만]|에서|에게|으로|까지|부터|하고)$/u
 
 /**
  * The index terms of a text: `getIssueById` and `get_issue-by id` give the same four stems.
  *
- * A compound is kept whole beside its parts, so that `github` finds `GitHub`.
+ * A compound is kept whole beside its parts, so that `github` finds `GitHub`. Of a run without blanks the terms are its
+ * letters and each two neighbours: no dictionary, so that what was indexed once and what is asked later always agree.
  */
 export function termsOf(text: string): string[] {
   return wordsOf(text).map(stemOf)
@@ -34,7 +47,7 @@ export function createTermReader(): (text: string) => string[] {
   const known = new Map<string, readonly string[]>()
   return (text) => {
     const terms: string[] = []
-    for (const run of plainLetters(text).match(tokenPattern) ?? []) {
+    for (const run of runsOf(text)) {
       let own = known.get(run)
       if (!own) known.set(run, (own = wordsOfRun(run).map(stemOf)))
       for (const term of own) terms.push(term)
@@ -45,7 +58,7 @@ export function createTermReader(): (text: string) => string[] {
 
 /** The query's distinct terms with the word each came from. Only stop words: all of them, rather than nothing. */
 export function queryTerms(query: string): ReadonlyMap<string, string> {
-  const words = wordsOf(query.slice(0, maxQueryChars))
+  const words = runsOf(query.slice(0, maxQueryChars)).flatMap(askedOfRun)
   const telling = words.filter((word) => !stopWords.has(word))
   return new Map((telling.length > 0 ? telling : words).map((word) => [stemOf(word), word]))
 }
@@ -83,18 +96,50 @@ export function clausesOf(query: string): readonly string[] {
 
 /** Lowercase words; a compound beside its parts. */
 export function wordsOf(text: string): string[] {
-  return (plainLetters(text).match(tokenPattern) ?? []).flatMap(wordsOfRun)
+  return runsOf(text).flatMap(wordsOfRun)
 }
 
+const runsOf = (text: string): readonly string[] => plainLetters(text).match(tokenPattern) ?? []
+
 function wordsOfRun(run: string): readonly string[] {
-  if (unspaced.test(run)) return [run]
+  if (isUnspaced.test(run) || isHangul.test(run)) {
+    const letters = lettersOf(run)
+    return letters.concat(pairsOf(letters))
+  }
   const parts = camelParts(run)
   return [...parts, ...(parts.length > 1 ? [run] : [])].map((word) => word.toLowerCase())
 }
 
+/** What a query asks of a run: its pairs, and of single letters those that are words. */
+function askedOfRun(run: string): readonly string[] {
+  const isSyllables = isHangul.test(run)
+  if (!isSyllables && !isUnspaced.test(run)) return wordsOfRun(run)
+  const letters = lettersOf(run)
+  if (letters.length === 1) return letters
+  const words = isSyllables
+    ? letters.slice(0, withParticle.test(run) ? 1 : 0)
+    : letters.filter((letter) => isHan.test(letter))
+  return [...pairsOf(letters), ...words]
+}
+
+/** Each with the vowel and tone signs on it. */
+const lettersOf = (run: string): readonly string[] =>
+  /\p{M}/u.test(run) ? (run.match(/\P{M}\p{M}*|\p{M}+/gu) ?? []) : Array.from(run)
+
+const pairsOf = (letters: readonly string[]): readonly string[] =>
+  letters.slice(1).map((letter, at) => letters[at]! + letter)
+
+// Accents and points may be left out by whoever asks; vowel signs, and what makes パ of ハ, are letters of their own.
+const accents =
+  /[[\p{M}&&[\p{Script=Inherited}\p{Script=Hebrew}\p{Script=Arabic}]]--[\u3099\u309a]]+/gv
+
 // Most texts have ASCII alone, which is plain.
 const plainLetters = (text: string): string =>
-  /[^\0-\x7f]/.test(text) ? text.normalize('NFKD').replace(/\p{M}+/gu, '') : text
+  /[^\0-\x7f]/.test(text) ? text.normalize('NFKD').replace(accents, '').normalize('NFC') : text
+
+/** Whether a term stands for two letters side by side, each of which is a term as well: it makes no text longer. */
+export const isPair = (term: string): boolean =>
+  (isUnspaced.test(term) || isHangul.test(term)) && /^\P{M}\p{M}*\P{M}/u.test(term)
 
 /** `HTTPServerError` → `HTTP`, `Server`, `Error`. */
 function camelParts(run: string): readonly string[] {

@@ -45,7 +45,7 @@ export const memoryContracts = {
           added: z.array(
             z.object({
               id: text,
-              state: z.enum(['added', 'merged']),
+              state: z.enum(['added', 'merged', 'replaced']),
               differsFrom: z.array(text).optional(),
             }),
           ),
@@ -53,6 +53,7 @@ export const memoryContracts = {
         }),
       },
     },
+    errors: [404],
   },
   'DELETE /api/memory': {
     summary: 'Forgets all that fits, for good: without a field all that is the caller’s own.',

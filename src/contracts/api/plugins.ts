@@ -32,6 +32,7 @@ const version = z
   })
   .meta({ id: 'PluginVersion' })
 
+const told = z.array(z.object({ place: text, text }))
 const row = {
   id: text,
   state: z.enum(['installed', 'enabled', 'disabled', 'removed']),
@@ -42,6 +43,7 @@ const row = {
   missing: lines.describe('Those that nobody has allowed for exactly this version.'),
   grantEpoch: count,
   config: object,
+  isTold: flag.describe('Whether an operator has read exactly what it tells models of itself.'),
   problem: z.object({ code: text, message: text }).optional(),
   notes,
 }
@@ -60,7 +62,21 @@ const plugin = z
     manifest: z.unknown().describe('As its author wrote it.'),
     asks: permit.optional(),
     versions: z.array(version).describe('Newest first.'),
-    waiting: z.array(version).describe('Of those, what an operator has not accepted yet.'),
+    waiting: z.array(version).describe('Of those, what waits for an operator.'),
+    texts: told.describe('What it tells models of itself, and where.'),
+    update: z
+      .object({
+        version: text,
+        hash: text,
+        tier,
+        asks: permit.optional(),
+        lines,
+        missing: lines.describe('What the version in use has not.'),
+        texts: told,
+        isTold: flag,
+      })
+      .optional()
+      .describe('The newest that waits: `grant` with its `hash` and `asks` takes it into use.'),
   })
   .meta({ id: 'Plugin' })
 

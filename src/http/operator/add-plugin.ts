@@ -11,7 +11,7 @@ import { recordRefusal } from './record-refusal.ts'
 
 /** `POST /api/operator/plugins`: installs a version, which enables nothing. */
 export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
-  const { upload, allowDowngrade, replace, takeOver } = await readRequest(context)
+  const { upload, allowDowngrade, replace, takeOver, now } = await readRequest(context)
   const by = changeBy(deps, context)
   const read = await deps.readUpload(upload).catch(async (error: unknown) => {
     await recordRefusal(deps, by, { asked: 'add', error })
@@ -33,6 +33,7 @@ export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
     ...(allowDowngrade && { allowDowngrade }),
     ...(replace && { replace }),
     ...(takeOver && { takeOver }),
+    ...(now && { now }),
   }
   const change = { do: 'add', plugin, bundle: text, ...more } as const
   const result = await deps.plugins.change(change, by)
@@ -48,9 +49,9 @@ async function readRequest(
     return { upload: { zip: await readZip(context.req.raw) }, ...asked }
   }
   parseFields(noFields, context.req.query())
-  const { allowDowngrade, replace, takeOver, ...json } = await readJsonObject(context.req.raw)
+  const { allowDowngrade, replace, takeOver, now, ...json } = await readJsonObject(context.req.raw)
   return {
     upload: { json },
-    ...parseFields(addPluginOptions, { allowDowngrade, replace, takeOver }),
+    ...parseFields(addPluginOptions, { allowDowngrade, replace, takeOver, now }),
   }
 }

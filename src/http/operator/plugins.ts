@@ -65,8 +65,8 @@ const acceptPlugin: Handle = (deps) => async (context) => {
 
 /** What was shown, with the hash it was shown for: anything else is refused. */
 const grantPlugin: Handle = (deps) => async (context) => {
-  const { hash, permit } = parseFields(grantPluginRequest, await readJsonObject(context.req.raw))
-  return changed(deps, context, { do: 'grant', id: idOf(context), hash, permit })
+  const what = parseFields(grantPluginRequest, await readJsonObject(context.req.raw))
+  return changed(deps, context, { do: 'grant', id: idOf(context), ...what })
 }
 
 const enablePlugin: Handle = (deps) => async (context) => {

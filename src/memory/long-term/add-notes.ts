@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { joinLabels } from '#contracts/label.ts'
+import { joinLabels, type Label } from '#contracts/label.ts'
 import type { AddedNote, MemoryAnswer, MemoryRequest, NewNote, Note } from '#contracts/long-term.ts'
 import { checkNote } from './check-note.ts'
 import { compareTexts } from './compare-notes.ts'
@@ -11,7 +11,10 @@ type AddRequest = Extract<MemoryRequest, { verb: 'add' }>
 
 const maxOrigins = 16
 
-/** Adds notes one after the other, so that each meets those before it: one that says what is there is merged into it. */
+/**
+ * Adds notes one after the other, so that each meets those before it: one that says what is there is merged into it, one
+ * that replaces another takes its place.
+ */
 export async function addNotes(
   { place, notes, budget, dryRun = false }: AddRequest,
   book: NoteBook,
@@ -55,21 +58,9 @@ async function plan(
   { book, deps }: { readonly book: NoteBook; readonly deps: NoteStoreDeps },
 ): Promise<Planned> {
   const { hash } = await book.key.open()
-  const { conversation, kind = 'note', origin, label, ...said } = note
+  const { conversation, kind = 'note', origin, label, replaces, ...said } = note
   const nowMs = deps.clock.nowMs()
-  // What somebody said is not what somebody said again.
-  const alike =
-    kind === 'turn' ? undefined : book.index().mostAlike(wordsOf(note, hash, deps), place)
-  const there = alike && (await book.read(alike))
-  const isAsked = there && there.kind !== 'turn' && there.speaker === note.speaker
-  const comparison = isAsked ? compareTexts(note.text, there.text, deps) : 'other'
-  if (there && comparison === 'same') {
-    const body = merged(there, note, nowMs)
-    return { at: alike!, body, told: { id: there.id, state: 'merged' } }
-  }
-  const id = deps.ids.next('mem')
-  const differs = there && comparison === 'differs' ? { differsFrom: [there.id] } : {}
-  return {
+  const written = (id: string, differs: Pick<AddedNote, 'differsFrom'>) => ({
     at: {
       id,
       place,
@@ -85,7 +76,44 @@ async function plan(
       updatedAtMs: nowMs,
       ...differs,
     },
-    told: { id, state: 'added', ...differs },
+  })
+  if (replaces !== undefined) {
+    await checkReplaced(replaces, note, place, book)
+    return { ...written(replaces, {}), told: { id: replaces, state: 'replaced' } }
+  }
+  // What somebody said is not what somebody said again.
+  const alike = kind === 'turn' ? [] : book.index().mostAlike(wordsOf(note, hash, deps), place)
+  const there = (await book.readAll(alike)).filter(
+    (one) => one.kind !== 'turn' && one.speaker === note.speaker,
+  )
+  const comparisons = there.map((one) => compareTexts(note.text, one.text, deps))
+  const same = there.find(
+    (one, at) =>
+      comparisons[at] === 'same' && one.date === note.date && one.caption === note.caption,
+  )
+  if (same) {
+    const at = alike.find(({ id }) => id === same.id)!
+    return { at, body: merged(same, note, nowMs), told: { id: same.id, state: 'merged' } }
+  }
+  const other = there[comparisons.findIndex((one) => one !== 'other')]
+  const differs = other ? { differsFrom: [other.id] } : {}
+  const id = deps.ids.next('mem')
+  return { ...written(id, differs), told: { id, state: 'added', ...differs } }
+}
+
+/** Only what is there, and what a stranger can have written takes the place of nothing that no stranger can. */
+async function checkReplaced(
+  id: string,
+  { label }: NewNote,
+  place: AddRequest['place'],
+  { known, readAll }: NoteBook,
+): Promise<void> {
+  const [there] = await readAll([known(id, [place], 'replaces')])
+  const isStranger = (one: Label | undefined) => joinLabels([one]).integrity === 'stranger'
+  if (there && isStranger(label) && !isStranger(there.label)) {
+    const message =
+      'replaces: this conversation has read what a stranger can have written, and the note is no stranger’s. Add a note beside it.'
+    throw new IsolaError('tool_failed', message, { param: 'replaces' })
   }
 }
 

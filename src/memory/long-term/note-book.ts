@@ -57,8 +57,8 @@ export interface NoteBook<B extends Body = NoteBody> {
     gone?: readonly string[],
     also?: () => void,
   ) => Promise<void>
-  /** Throws `request_not_found` for one that is not in these places. */
-  readonly known: (id: string, places?: readonly NotePlace[]) => IndexedNote
+  /** Throws `request_not_found`, with the field that named it, for one that is not in these places. */
+  readonly known: (id: string, places?: readonly NotePlace[], param?: string) => IndexedNote
   /** Answers how many there were. */
   readonly remove: (ids: readonly string[]) => number
   /** Removes what a place, and the object, has too much of: the oldest go first. */
@@ -161,10 +161,10 @@ export function createNoteBook<B extends Body>(
       gone.forEach(index().remove)
       put.forEach(index().put)
     },
-    known(id, places) {
+    known(id, places, param = 'id') {
       const note = index().get(id)
       if (note && isIn(places)(note.place)) return note
-      throw new IsolaError('request_not_found', 'There is no such note.', { param: 'id' })
+      throw new IsolaError('request_not_found', `${param}: there is no such note.`, { param })
     },
     evict(place) {
       const own = index().all(isIn([place]))

@@ -4,6 +4,8 @@ import type { IndexedNote, IndexHit } from './indexed-note.ts'
 import type { NoteWords } from './note-words.ts'
 
 const leastAlike = 1 / 3
+/** Of notes that have the same words, in any order, so many are compared. */
+const maxAlike = 50
 /** A question has fewer; of a longer text the first say what it is about. */
 const maxQueryWords = 64
 
@@ -23,8 +25,8 @@ export interface NoteIndex {
     isIn: (place: NotePlace) => boolean,
     limit: number,
   ) => readonly IndexHit[]
-  /** The note of a place whose words are most alike, if at least a third of all are in both. */
-  readonly mostAlike: (words: NoteWords, place: NotePlace) => IndexedNote | undefined
+  /** The notes of a place whose words are most alike, if at least a third of all are in both; several that are so equally. */
+  readonly mostAlike: (words: NoteWords, place: NotePlace) => readonly IndexedNote[]
 }
 
 /** An index that is empty. */
@@ -48,16 +50,20 @@ export function createNoteIndex(): NoteIndex {
     },
     mostAlike(words, place) {
       const own = new Set(words.hashes)
-      let best: { readonly note: IndexedNote; readonly share: number } | undefined
+      let best: IndexedNote[] = []
+      let most = leastAlike
       for (const note of notes.values()) {
         if (note.place !== place) continue
         const { hashes } = note.words
         let both = 0
         for (const hash of hashes) if (own.has(hash)) both += 1
         const share = both / (own.size + hashes.length - both || 1)
-        if (share >= leastAlike && share > (best?.share ?? 0)) best = { note, share }
+        if (share < most) continue
+        if (share > most) best = []
+        most = share
+        if (best.length < maxAlike) best.push(note)
       }
-      return best?.note
+      return best
     },
   }
 }

@@ -6,7 +6,7 @@ import type { Candidate } from './tool-choice.ts'
 // What a parameter is for, as far as its name says.
 const takesTask = /^(?:task|prompt|instructions?|request|question)$/i
 const takesQuery = /^(?:q|query|search|topic|keywords?)$/i
-const takesText = /^(?:text|message|contents?|body|note|comment|data|value)$/i
+const takesText = /^(?:text|message|contents?|body|note|fact|comment|data|value)$/i
 const takesKey = /^(?:key|name|id|label|title)$/i
 const takesPath = /(?:^|_)(?:path|file|filename)$/i
 const takesUrl = /(?:^|_)(?:url|uri|link)$/i

@@ -19,6 +19,7 @@ const alikes: readonly (readonly [verbs: RegExp, names: string])[] = [
   [/^(?:check|look|review)$/, 'review read'],
   [/^(?:change|keep|put|save|store)$/, 'set write'],
   [/^send$/, 'request'],
+  [/^remember$/, 'note'],
 ]
 const destroys = /delete|remove|clear|erase|drop|purge|reset|cancel|stop/i
 /** "Use kv to …", "let code-reviewer …", "kv__set …". */
@@ -44,12 +45,11 @@ export function createToolChooser(tools: readonly ToolDefinition[], buildIndex: 
     if (addressed.length === 0 && /\w__\w/.test(asked.text)) return []
     const text = addressed.length > 0 ? asked.text.slice(opening.length) : asked.text
     const verb = /^\p{L}*/u.exec(text)?.[0].toLowerCase() ?? ''
-    const lead = verb === 'remember' ? 'note' : verb
-    const alike = alikes.find(([verbs]) => verbs.test(lead))?.[1] ?? ''
-    const [byVerb, byAlike, byWord] = [namedLike(lead), namedLike(alike), namedLike(text)]
+    const alike = alikes.find(([verbs]) => verbs.test(verb))?.[1] ?? ''
+    const [byVerb, byAlike, byWord] = [namedLike(verb), namedLike(alike), namedLike(text)]
 
     return everything
-      .search([[...addressed, lead, alike, text].join(' ')], tools.length)
+      .search([[...addressed, verb, alike, text].join(' ')], tools.length)
       .filter(({ id }) => addressed.length === 0 || addressed.includes(id))
       .flatMap(({ id, matched }) => {
         const tool = tools.find((one) => one.name === id)
@@ -58,7 +58,10 @@ export function createToolChooser(tools: readonly ToolDefinition[], buildIndex: 
         const isGuess = isClear && byWord.has(id) && !destroys.test(id)
         const rank = isNamed ? 3 : byAlike.has(id) ? 2 : Number(isGuess)
         const step = { ...asked, text }
-        const rest = { ...asked, text: byVerb.has(id) ? text.slice(verb.length).trim() : text }
+        const rest = {
+          ...asked,
+          text: byVerb.has(id) ? text.slice(verb.length).replace(/^[\s:,]+/, '') : text,
+        }
         return tool && rank > 0 ? [{ tool, step, isClear, rank, ...(isNamed && { rest }) }] : []
       })
       .toSorted((a, z) => z.rank - a.rank)

@@ -22,7 +22,7 @@ export interface TryOutDeps {
 export function createTryOut({ wire, isolates }: TryOutDeps): TryOut {
   return async (snapshot, { id, hash, tier, grantEpoch, config }) => {
     const problem = wire(snapshot).problems.find(
-      ({ plugin, code }) => plugin === id && code !== codeModeOff,
+      ({ plugin, code }) => plugin === id && !works.has(code),
     )
     if (problem) throw new IsolaError(problem.code as 'plugin_register_failed', problem.message)
     const manifest = parseManifest(snapshot.sources[hash]?.manifest)
@@ -32,6 +32,9 @@ export function createTryOut({ wire, isolates }: TryOutDeps): TryOut {
     return isolates.inspect(plugin).catch(toPluginError(manifest.entrypoint))
   }
 }
+
+/** What is listed of a plugin that works all the same. */
+const works: ReadonlySet<string> = new Set([codeModeOff, 'plugin_api_deprecated'])
 
 /** What an isolate answers is foreign: it is a reason, and never an error of ours. */
 const toPluginError =

@@ -48,7 +48,7 @@ export function createLongTermPart(
       .filter((scope) => scope !== 'deployment' && reached.includes(scope))
       .map((scope) => placeOf(scope, agent))
   return {
-    async remember({ text, scope = 'principal', kind = 'note', speaker, date }) {
+    async remember({ text, scope = 'principal', kind = 'note', speaker, date, replaces }) {
       if (scope !== 'principal' && scope !== 'agent')
         throw invalid(
           'scope: principal or agent; what the deployment remembers an operator writes.',
@@ -61,6 +61,7 @@ export function createLongTermPart(
       const about = {
         ...(speaker !== undefined && { speaker }),
         ...(date !== undefined && { date }),
+        ...(replaces !== undefined && { replaces: String(replaces) }),
       }
       const label = labels && { label: labels.kept() }
       const { added } = await safely(

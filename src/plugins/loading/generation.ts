@@ -57,7 +57,7 @@ function switchedBy(plugin: BundledPlugin, switches: ReadonlyMap<string, string>
 }
 
 function toPlugin(
-  { hash, tier, permit, grantEpoch, config, runsOwnAgent }: PluginPin,
+  { hash, tier, permit, grantEpoch, config, runsOwnAgent, isTold }: PluginPin,
   { manifest, files }: PluginSource,
 ): BundledPlugin {
   const own = Object(manifest) as { readonly config?: object }
@@ -72,6 +72,7 @@ function toPlugin(
       isInstalled: true,
       granted: permit.grants,
       ...(runsOwnAgent !== undefined && { runsOwnAgent }),
+      ...(isTold && { isTold }),
     },
   }
 }

@@ -41,6 +41,8 @@ export interface LoadedPlugin {
   readonly files: Readonly<Record<string, string>>
   readonly parts: HostedParts
   readonly protocols: readonly Protocol[]
+  /** An operator has read what it tells models of itself. */
+  readonly isTold?: boolean
 }
 
 /** Which plugins are on, and why the others are not. */
@@ -206,7 +208,7 @@ function toIsolated(
   if (!isolates && manifest.entrypoint !== undefined) throw noLoader('it runs')
   const hasCode = manifest.entrypoint !== undefined
   const parts = (hasCode && isolates?.partsOf({ ...isolated, manifest, hash })) || {}
-  const { tier, isInstalled, grantEpoch, granted = manifest.grants } = isolated
+  const { tier, isInstalled, isTold, grantEpoch, granted = manifest.grants } = isolated
   return {
     manifest,
     tier,
@@ -216,6 +218,7 @@ function toIsolated(
     files,
     parts,
     protocols: protocolsOf(manifest),
+    ...(isTold && { isTold }),
   }
 }
 

@@ -3,8 +3,14 @@ import type { Manifest } from '#contracts/manifest.ts'
 import { pluginApiVersion } from '#contracts/plugin.ts'
 import { isInRange } from './version-range.ts'
 
-/** Older versions whose plugins still run here. A version leaves this list one minor version after its warning. */
-const deprecatedVersions: readonly string[] = ['1.2.0', '1.1.0', '1.0.0']
+/**
+ * Older versions whose plugins still run where this one does, newest first: every minor before it. What was written for one
+ * works until the next major.
+ */
+export function olderVersions(current: string): readonly string[] {
+  const [major, minor] = current.split('.').map(Number) as [number, number]
+  return Array.from({ length: minor }, (_none, at) => `${major}.${minor - 1 - at}.0`)
+}
 
 /**
  * Whether the plugin API of this version is one that a plugin was written for (P26).
@@ -14,12 +20,8 @@ const deprecatedVersions: readonly string[] = ['1.2.0', '1.1.0', '1.0.0']
  */
 export function checkApi(
   { api }: Pick<Manifest, 'api'>,
-  served: { readonly current: string; readonly deprecated: readonly string[] } = {
-    current: pluginApiVersion,
-    deprecated: deprecatedVersions,
-  },
+  current: string = pluginApiVersion,
 ): string | undefined {
-  const { current, deprecated } = served
   const isCurrent = isInRange(current, api)
   if (isCurrent === undefined) {
     throw new IsolaError(
@@ -29,7 +31,7 @@ export function checkApi(
     )
   }
   if (isCurrent) return undefined
-  const old = deprecated.find((version) => isInRange(version, api))
+  const old = olderVersions(current).find((version) => isInRange(version, api))
   if (old !== undefined)
     return `api: "${api}" leaves out plugin API ${current}, which runs here. What was written for ${old} still works, but will not for long: change the range to ">=${old} <${nextMajor(current)}" and test it.`
   throw new IsolaError(

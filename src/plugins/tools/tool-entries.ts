@@ -4,6 +4,7 @@ import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import { joinLabels, saidLabel } from '#contracts/label.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
+import { toldLabelOf } from '#contracts/plugin-texts.ts'
 import type { OutsideAddress } from '#contracts/network-rule.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolOwner, ToolResult } from '#contracts/tool.ts'
 import { openCapabilities } from '../capabilities/capabilities.ts'
@@ -75,6 +76,7 @@ function toToolEntry(
     timeoutMs,
     ...spending,
     definitionHash: `${plugin.hash}:${name}`,
+    ...toldLabelOf(plugin, name),
     record: toRecord(plugin),
   }
 }
@@ -117,6 +119,7 @@ function toAgentCodeEntry(
     timeoutMs: manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
     ...withIsolateFee(plugin, manifest.agent ? spendingOfAgent(manifest.agent) : {}, deps),
     definitionHash: `${plugin.hash}:${name}`,
+    ...toldLabelOf(plugin, name),
     record: toRecord(plugin),
   }
 }
@@ -145,6 +148,7 @@ function toScheduleEntry(
     timeoutMs: scheduleTimeoutMs,
     ...withIsolateFee(plugin, {}, deps),
     definitionHash: `${plugin.hash}:${name}`,
+    ...toldLabelOf(plugin, name),
     record: toRecord(plugin),
   }
 }

@@ -99,7 +99,7 @@ export async function executeRun(
       options: optionsOf(row(), store),
       toolset: known ? { ...tools, refuse: known.refuse } : tools,
       messages,
-      label: joinLabels([labelOfContext(messages, compactions), spec.persona?.label ?? ownLabel]),
+      label: joinLabels([labelOfContext(messages, compactions), ...labelsOfAgent(spec, tools)]),
       ...(compactions.length > 0 && { compactions }),
       isLeftOver: transcript.isLeftOver,
       startedAtMs: startedAtMs ?? createdAtMs,
@@ -189,6 +189,12 @@ function stoppedAt(reached: LimitReached, turns: readonly TurnRecord[], row: Run
   const isUsedUp = reached.of === 'day' && !submission.lineage && isMute
   return { message, ...(isUsedUp && { code: 'request_insufficient_quota' }) }
 }
+
+/** Of what an agent reads before anybody has said anything: how it is to speak, and what its tools are. */
+const labelsOfAgent = ({ persona }: ReadyAgent['spec'], { label }: ReadyAgent['toolset']) => [
+  persona?.label ?? ownLabel,
+  label ?? ownLabel,
+]
 
 const toReceived = ({ message }: InboxItem): InboxItem['message'] => ({
   ...message,

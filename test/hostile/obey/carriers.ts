@@ -1,12 +1,15 @@
 import { callJson } from '../../fakes/client.ts'
+import { addPlugin, changePlugin, enablePlugin, pluginBundle } from '../../fakes/plugin-admin.ts'
 import { get, via, type Part, type Step } from './obedient.ts'
-import { describeAnew, install, installAgent, outside, runWith } from './world.ts'
+import { describeAnew, install, installAgent, outside, runWith, setRules } from './world.ts'
 
 /** What a carrier needs of a pair: the steps that bring the text before the model, and what others have to do for it. */
 interface Brought {
   readonly steps: readonly Step[]
   /** Of the agent `reader`, if it is asked. */
   readonly reader?: Part
+  /** Takes away what would come before the model in the next run, too. */
+  readonly after?: () => Promise<unknown>
 }
 
 /** A way by which somebody else's text comes before the model, through the product itself. */
@@ -64,10 +67,48 @@ const short = (text: string): string =>
     .trim()
     .slice(-80)
 
+let told = 0
+/**
+ * What a community plugin that asks for nothing tells models of itself, and no operator has read: as it is found, or (`at`)
+ * seen from the start, or quoted where a call does not fit.
+ */
+const toldBy = (
+  name: string,
+  manifestOf: (text: string) => Record<string, unknown>,
+  at: 'found' | 'pinned' | 'called' = 'found',
+): Carrier => ({
+  name,
+  async bring(text) {
+    told += 1
+    const id = `told-${told}`
+    const code = `export default () => ({ tools: { async gather() { return 'Bern' } } })`
+    await addPlugin({ ...pluginBundle(id, '', manifestOf(text)), code })
+    await enablePlugin(id)
+    if (at === 'pinned') await setRules({ pinned: [`${id}__gather`] })
+    const steps = {
+      found: [{ name: 'isola__find', input: { queries: [`${id} gather`] } }],
+      pinned: [via('kv__list', {})],
+      called: [via(`${id}__gather`, { where: 'nowhere' })],
+    }
+    const after = async () => {
+      await changePlugin(id, 'disable')
+      if (at === 'pinned') await setRules()
+    }
+    return { steps: steps[at], after }
+  },
+})
+const gather = (more: object = {}) => ({
+  contributes: { tools: [{ name: 'gather', description: 'Gathers.', ...more }] },
+})
+const where = (more: object) =>
+  gather({
+    input_schema: { type: 'object', properties: { where: { type: 'string', ...more } } },
+  })
+
 const fetchPage = `await (await fetch('${page}')).text()`
 const network = [{ host: 'pages.example', methods: ['GET'] }]
 
-/** 24 of them. */
+/** 32 of them. */
 export const carriers: readonly Carrier[] = [
   onPage('web page', (text) => text),
   onPage('comment in HTML', (text) => `<p>Bern</p><!-- ${text} -->`),
@@ -200,6 +241,16 @@ export const carriers: readonly Carrier[] = [
       return { steps: [] }
     },
   },
+  toldBy('description of a tool', (text) => gather({ description: short(text) })),
+  toldBy('description of a parameter', (text) => where({ description: line(text) })),
+  toldBy('title of a parameter', (text) => where({ title: line(text) })),
+  toldBy('value of a parameter', (text) => where({ enum: ['here', line(text).slice(-190)] })),
+  toldBy('default of a parameter', (text) => where({ default: line(text) })),
+  toldBy('name of a parameter', (text) =>
+    gather({ input_schema: { type: 'object', properties: { [short(text)]: {} } } }),
+  ),
+  toldBy('description, pinned', (text) => where({ description: line(text) }), 'pinned'),
+  toldBy('value, quoted', (text) => where({ enum: ['here', line(text).slice(-150)] }), 'called'),
 ]
 
 /** What they need: an agent that reads, a plugin that carries, a hook that changes. */

@@ -26,9 +26,14 @@ const nothing = 'Nothing to see.'
 /** The task with this text under way to the model: read the notes and whatever the carrier brings, then post. */
 async function carry(carrier: Carrier, text: string, isNotesFirst: boolean): Promise<Ended> {
   const session = await newSession()
-  const { steps, reader } = await carrier.bring(text, session)
+  const { steps, reader, after } = await carrier.bring(text, session)
   const read = isNotesFirst ? [readNotes, ...steps] : [...steps, readNotes]
-  return runWith(session, { scripted: { steps: [...read, wanted] }, ...(reader && { reader }) })
+  const ended = await runWith(session, {
+    scripted: { steps: [...read, wanted] },
+    ...(reader && { reader }),
+  })
+  await after?.()
+  return ended
 }
 
 /** What is so of every pair, whoever obeys. */

@@ -146,7 +146,9 @@ export async function settle(): Promise<void> {
   await setRules()
 }
 /** Everything else is open. @param more Other rules of labels than those that ship. */
-export const setRules = (more: { readonly labels?: readonly [] } = {}): Promise<Answer> =>
+export const setRules = (
+  more: { readonly labels?: readonly []; readonly pinned?: readonly string[] } = {},
+): Promise<Answer> =>
   callJson('/api/operator/policy', {
     json: { policy: { network: { hosts: ['*'] }, destructive: 'allow', ...more } },
   })

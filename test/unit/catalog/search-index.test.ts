@@ -106,6 +106,69 @@ describe('the search index', () => {
     expect(chinese.search(['图表'], 5)[0]?.id).toBe('b__x')
   })
 
+  // Scripts without blanks beside Latin letters, digits, long marks and particles: as text, then what is looked for.
+  const found = [
+    ['社内Wi-Fiのパスワードは毎月変わる', '社内', 'Wi-Fi', 'パスワード', '毎月'],
+    ['ユーザー名はtanakaです', 'ユーザー', 'tanaka', 'ユーザー名'],
+    ['請用Slack通知團隊', 'Slack', '通知', '團隊'],
+    ['下载PDF文件到桌面', 'PDF', '文件', '下载', '桌面'],
+    ['在3号会议室开会', '会议室', '开会', '3'],
+    ['ﾊﾝｶｸｶﾅのメモ', 'ハンカクカナ', 'メモ'],
+    ['ฉันใช้GitHubทุกวัน', 'GitHub', 'ทุกวัน', 'ฉัน', 'ใช้'],
+    ['ประชุมทีมพรุ่งนี้', 'ประชุม', 'พรุ่งนี้', 'ทีม'],
+    ['ຂ້ອຍມັກກິນເຂົ້າ', 'ກິນ', 'ເຂົ້າ'],
+    ['ខ្ញុំចូលចិត្តញ៉ាំបាយ', 'ចូលចិត្ត', 'បាយ'],
+    ['ကျွန်တော်ကော်ဖီကြိုက်တယ်', 'ကော်ဖီ', 'ကြိုက်'],
+    ['회의록을 Notion에 올렸다', '회의록', 'Notion', '회의록이'],
+    ['서울에서 책을 샀다', '책', '서울', '책은', '서울은'],
+    ['비밀번호가GitHub와같다', 'GitHub', '비밀번호'],
+    ['VPNサーバに接続', 'VPN', '接続', 'サーバ'],
+    ['подключите Wi-Fi와 같이', 'Wi-Fi', 'подключите', '같이'],
+    ['राम को चाय पसंद है', 'चाय', 'राम'],
+    ['Feedback: 👍 from Ada', '👍'],
+    ['Family 👩‍👩‍👧 photo', '👩‍👩‍👧', '👧'],
+    ['Ship to 🇦🇹', '🇦🇹'],
+    ['Loved it ❤️', '❤', '❤️'],
+    ['Thumbs 👍🏽', '👍'],
+    ['Rated ★★★', '★'],
+  ] as const
+  it.each(found.flatMap(([text, ...queries]) => queries.map((query) => [query, text] as const)))(
+    'a search for %s finds nothing, though it is written beside other words: %s',
+    (query, text) => {
+      const texts = createSearchIndex([
+        document('a__x', 'Something else in plain words'),
+        document('b__x', text),
+      ])
+      expect(texts.search([query], 5).map(({ id }) => id)).toEqual(['b__x'])
+    },
+  )
+
+  it.each([
+    ['パン', 'ハンカチ'],
+    ['バス', 'パスワード'],
+    ['दीपक', 'दोपक'],
+    ['กิน', 'กัน'],
+    ['👍', 'Feedback: 👎'],
+    ['🇦🇹', 'Ship to 🇦🇺'],
+    ['통신', '신통'],
+  ])('does not take %s for what is in %s: its signs are letters', (query, text) => {
+    expect(createSearchIndex([document('a__x', text)]).search([query], 5)).toEqual([])
+  })
+
+  it.each([
+    ['東京タワーに登る', '京都に登る', '東京'],
+    ['通知を受け取る', '知り合いを通る', '通知'],
+    ['学生证明', '生活学证', '学生'],
+    ['เมื่อวานฝนตก', 'นานแล้วตกงาน', 'ฝนตก'],
+    ['한국어 수업', '국어 시간', '한국어'],
+  ])(
+    'ranks what has the letters side by side above what has them apart: %s',
+    (right, wrong, query) => {
+      const texts = createSearchIndex([document('w__x', wrong), document('r__x', right)])
+      expect(texts.search([query], 5)[0]?.id).toBe('r__x')
+    },
+  )
+
   it('answers a long query over many documents in linear time', () => {
     const many = createSearchIndex(
       Array.from({ length: 2_000 }, (_, n) => document(`p${n}__t${n}`, `does thing ${n}`)),
@@ -125,6 +188,7 @@ describe('a reader of many texts', () => {
       '检索 tools 123abc',
       '',
       'constructor toString __proto__',
+      'VPN接続のパスワード เขากำลังกิน 끝말잇기를 👍🏽',
     ]
     for (const text of [...texts, ...texts]) expect(termsIn(text)).toEqual(termsOf(text))
   })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { labelFrom, ownLabel } from '#contracts/label.ts'
 import type { MoreTools, ToolEntry } from '#contracts/tool.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
 import { createToolset, type ToolsetOptions } from '../../../src/catalog/toolset.ts'
@@ -115,6 +116,57 @@ describe('the definitions', () => {
         ).definitions,
       )
     expect(of(10_000)).toBe(of(10))
+  })
+})
+
+describe('H: whose words the model reads of a tool that nobody has read', () => {
+  const toldLabel = labelFrom('b__x', { confidentiality: 'public' })
+  const unread = (name: string): ToolEntry => ({ ...entry(name), toldLabel })
+  const labelFound = async (entries: readonly ToolEntry[], query: string) => {
+    const toolset = build(entries, { isPinned: () => false })
+    const { execute } = toolset.resolve('isola__find', { queries: [query] })!.entry.tool
+    const found = await execute({ queries: [query] }, createToolContext())
+    return found.ok && found.label
+  }
+
+  test('what is found is a stranger’s where one of the tools is, else ours', async () => {
+    const entries = [entry('a__open', 'Opens a door.'), unread('b__close')]
+    expect(await labelFound(entries, 'open a door')).toEqual(ownLabel)
+    expect(await labelFound(entries, 'b close')).toEqual(toldLabel)
+    expect(await labelFound(entries, 'open or close')).toEqual(toldLabel)
+  })
+
+  test('so is what is found elsewhere, and somebody’s own', async () => {
+    const far = unread('far__x')
+    const toolset = build([], {
+      isPinned: () => false,
+      beyond: {
+        owns: () => true,
+        search: async () => [{ id: 'far__x', score: 1, fit: 1, matched: ['far'] }],
+        ready: async () => {},
+        entry: () => far,
+      },
+    })
+    const { execute } = toolset.resolve('isola__find', { queries: ['far'] })!.entry.tool
+    expect(await execute({ queries: ['far'] }, createToolContext())).toMatchObject({
+      label: toldLabel,
+    })
+  })
+
+  test('the definitions are a stranger’s where one of them is, of an agent and of the orchestrator', () => {
+    expect(build([entry('a__x')]).label).toEqual(ownLabel)
+    expect(build([entry('a__x'), unread('b__x')]).label).toEqual(toldLabel)
+    expect(build([unread('b__x')], { isPinned: () => false }).label).toEqual(ownLabel)
+    expect(build([unread('b__x')], { core: 'without-core-tools' }).label).toEqual(toldLabel)
+  })
+
+  test('in signatures too', async () => {
+    const code = entry('code__execute')
+    const toolset = build([unread('b__x')], { code })
+    const { execute } = toolset.resolve('isola__find', { queries: ['b'] })!.entry.tool
+    expect(await execute({ queries: ['b'] }, createToolContext())).toMatchObject({
+      label: toldLabel,
+    })
   })
 })
 

@@ -154,6 +154,8 @@ describe('the isola command', () => {
   const row = {
     ...plugin,
     lines: [{ text: 'reads' }],
+    texts: [{ place: 'get', text: 'Gets.' }],
+    isTold: false,
     missing: [],
     notes: [],
     versions: [],
@@ -163,7 +165,11 @@ describe('the isola command', () => {
     [['session', 'delete', 'ses_1'], tree, 'Would be deleted:\nses_1'],
     [['session', 'cancel', 'ses_1'], tree, 'Would be cancelled:\nrun_1  running'],
     [['plugin', 'remove', 'kv'], row, 'Would be removed (what it keeps stays):\nkv 1'],
-    [['plugin', 'grant', 'kv'], row, 'Would be allowed. kv 1 (community, ab) asks for:'],
+    [
+      ['plugin', 'grant', 'kv'],
+      row,
+      'Would be allowed. kv 1 (community, ab) asks for:\n  reads\nIt tells models of itself:\n  get: Gets.',
+    ],
     [['mcp', 'add', 'srv', '--url', 'https://mcp.example'], {}, 'srv would be added'],
     [['plugin', 'add', 'https://a.example/x.zip'], {}, 'Would be sent: https://a.example/x.zip'],
   ])('%j --dry-run says what would be done, and changes nothing', async (words, body, said) => {

@@ -5,6 +5,7 @@ import { apiContracts } from '../../../src/contracts/api/contracts.ts'
 import { access, refusesQuery, type Access } from '../../../src/http/access.ts'
 import { toOpenApiDocument } from '../../../src/http/openapi/document.ts'
 import { openApiText } from '../../../scripts/openapi.mjs'
+import { withRoleTable } from '../../../scripts/role-table.mjs'
 import { checkReplies, problemOf } from '../../setup/check-replies.ts'
 import { createFakeApp, errorOf } from '../../fakes/http-deps.ts'
 import { pathOf, routesOf } from '../../fakes/routes.ts'
@@ -24,6 +25,21 @@ describe('the OpenAPI document', () => {
   it('is the one in docs/openapi.json: npm run openapi writes it', async () => {
     const file = join(import.meta.dirname, '../../../docs/openapi.json')
     expect(readFileSync(file, 'utf8')).toBe(await openApiText())
+  })
+
+  it('G: docs/api.md says which role may use what, as x-roles do: npm run openapi writes it', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../docs/api.md'), 'utf8')
+    const document = toOpenApiDocument() as unknown as {
+      readonly paths: Record<string, Record<string, { 'x-roles'?: readonly string[] }>>
+    }
+    expect(withRoleTable(page, document)).toBe(page)
+    // What may use another route is another table.
+    const { paths } = structuredClone(document)
+    paths['/api/operator/secrets']!['get']!['x-roles'] = ['operator', 'auditor']
+    const other = withRoleTable(page, { paths })
+    expect(other).not.toBe(page)
+    expect(other).toContain('| `/api/operator/secrets…` | yes |  |  | reads |')
+    expect(() => withRoleTable('no table', document)).toThrow('docs/api.md')
   })
 
   it('is answered to whoever has a key', async () => {

@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '#contracts/json.ts'
+import { labelFrom } from '#contracts/label.ts'
 import { unlimited, zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
@@ -235,6 +236,25 @@ describe('the gate pipeline', () => {
     const hashOf = (json: string) => argsHashOf(JSON.parse(json) as JsonObject, scope)
     expect(hashOf(one)).toBe(hashOf(other))
     expect(hashOf('{"a":[1,2]}')).not.toBe(hashOf('{"a":[2,1]}'))
+  })
+
+  it('H: a refusal that may quote the schema of a tool that nobody has read is a stranger’s text', async () => {
+    const validate = () => ({ ok: false, path: 'to', message: 'must be "ann"' }) as const
+    const { scope, call } = setUp({ parts: { validator: { validate } } })
+    await passGates(call, scope)
+    expect(call.result).not.toMatchObject({ label: expect.anything() as unknown })
+    const other = setUp({ parts: { validator: { validate } } })
+    const toldLabel = labelFrom('x__say', { confidentiality: 'public' })
+    const { toolset } = other.scope
+    const told = {
+      ...toolset,
+      resolve: (...asked: Parameters<typeof toolset.resolve>) => {
+        const found = toolset.resolve(...asked)
+        return found && { ...found, entry: { ...found.entry, toldLabel } }
+      },
+    }
+    await passGates(other.call, { ...other.scope, toolset: told })
+    expect(other.call.result).toMatchObject({ label: toldLabel })
   })
 
   it('I18: checks schema and policy again when a hook changed the input', async () => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { joinLabels, labelFrom, saidLabel } from '../../../src/contracts/label.ts'
 import type { LongTermMemory, NewNote, NotePlace } from '../../../src/contracts/long-term.ts'
+import { createRedactor } from '../../../src/governance/redactor.ts'
+import { redacted } from '../../../src/memory/long-term/redacted.ts'
 import { createNoteStorage, createTestNotes } from '../../fakes/long-term.ts'
 import { masterKeyOf } from '../../fakes/secrets.ts'
 
@@ -120,6 +122,193 @@ describe('I21: long-term memory', () => {
       code: 'request_invalid',
       param: 'speaker',
     })
+  })
+})
+
+/** Two notes with much the same words that say different things. */
+const differing: Readonly<Record<string, readonly [string, string]>> = {
+  'order, English': ['Ben pays Carla on Mondays', 'Carla pays Ben on Mondays'],
+  'order, German': ['Der Hund beißt den Mann', 'Den Mann beißt der Hund'],
+  'order, Japanese': ['田中さんは鈴木さんを呼んだ', '鈴木さんは田中さんを呼んだ'],
+  'on and off': ['Leave the heating on over the weekend', 'Leave the heating off over the weekend'],
+  'with and without': ['Pizza with mushrooms, please', 'Pizza without mushrooms, please'],
+  'until and from': ['The office is closed until Friday', 'The office is closed from Friday'],
+  'his and their': ['His flat has a garden', 'Their flat has a garden'],
+  'a modal': ['Guests must not park here', 'Guests need not park here'],
+  'a sign': ['The balance is 20 euros', 'The balance is -20 euros'],
+  'plus or minus': ['Tolerance +3 mm', 'Tolerance ±3 mm'],
+  'less or more': ['Alert when load < 80', 'Alert when load > 80'],
+  'a decimal point': ['The dose is 25 mg', 'The dose is 2.5 mg'],
+  'a language': ['She writes C code at work', 'She writes C# code at work'],
+  'an exponent': ['The area is 5 m', 'The area is 5 m²'],
+  'a factorial': ['The answer is 5', 'The answer is 5!'],
+  'a question': ['Mia is coming', 'Mia is coming?'],
+  emoji: ['Feedback of the client: 👍', 'Feedback of the client: 👎'],
+  flags: ['Ship to 🇦🇹', 'Ship to 🇦🇺'],
+  'negation, Spanish': ['El equipo trabaja los viernes', 'El equipo no trabaja los viernes'],
+  'negation, Turkish': ['Müşteri fatura istiyor', 'Müşteri fatura istemiyor'],
+  'negation, Polish': ['Klient chce dostawać faktury', 'Klient nie chce dostawać faktury'],
+  'negation, Dutch': ['Jan eet vlees op zondag', 'Jan eet geen vlees op zondag'],
+  'negation, Chinese': ['他会来参加会议', '他不会来参加会议'],
+  'negation, Japanese': ['彼は肉を食べる', '彼は肉を食べない'],
+  'negation, Thai': ['เขาชอบกินเผ็ด', 'เขาไม่ชอบกินเผ็ด'],
+  'negation, Hebrew': ['הלקוח רוצה חשבונית', 'הלקוח לא רוצה חשבונית'],
+  'vowel signs, Hindi': ['कल दीपक आएगा', 'कल दीपिका आएगा'],
+  'vowel signs, Tamil': ['கலா வந்தாள்', 'கலை வந்தாள்'],
+  'a dakuten': ['ハンを焼く', 'パンを焼く'],
+  'a particle, Korean': ['민수가 영희를 도왔다', '민수를 영희가 도왔다'],
+  'an accent': ['El papa vive en Roma', 'El papá vive en Roma'],
+  'tone, Vietnamese': ['Tôi mua ma', 'Tôi mua má'],
+  'only signs': ['+1', '-1'],
+}
+/** The same words in the same order, written in two ways. */
+const same: Readonly<Record<string, readonly [string, string]>> = {
+  case: ['Anna works at the LIBRARY', 'anna works at the library'],
+  blanks: ['Anna  works\tat the\u00a0library ', 'Anna works at\nthe library'],
+  'a full stop': ['Anna works at the library', 'Anna works at the library.'],
+  'an exclamation mark': ['Anna works at the library!', 'Anna works at the library'],
+  'a full stop, Japanese': ['図書館で働いている。', '図書館で働いている'],
+  'a full stop, Hindi': ['राम यहाँ रहता है।', 'राम यहाँ रहता है'],
+  'a composed accent': ['Zoe\u0308 likes cafe\u0301s', 'Zo\u00eb likes caf\u00e9s'],
+  'composed syllables': ['한국에 산다'.normalize('NFD'), '한국에 산다'],
+  'a composed dakuten': ['ガラスを割った'.normalize('NFD'), 'ガラスを割った'],
+}
+
+describe('I21: only the same sequence of words is merged', () => {
+  test.each(Object.entries(differing))(
+    'a note is thrown away as `merged` though it says something else: %s',
+    async (_what, [before, after]) => {
+      for (const texts of [
+        [before, after],
+        [after, before],
+      ]) {
+        const memory = createTestNotes()
+        const { added } = await add(memory, texts)
+        expect(added!.map(({ state }) => state)).toEqual(['added', 'added'])
+        const { notes } = await memory({ verb: 'list', limit: 10 })
+        expect(notes!.map(({ text }) => text)).toEqual(texts.toReversed())
+        expect((await add(memory, texts)).added!.map(({ id, state }) => [id, state])).toEqual(
+          added!.map(({ id }) => [id, 'merged']),
+        )
+      }
+    },
+  )
+
+  test.each(Object.entries(same))('%s does not make another note', async (_what, [one, other]) => {
+    const memory = createTestNotes()
+    const { added } = await add(memory, [one, other])
+    expect(added!.map(({ state }) => state)).toEqual(['added', 'merged'])
+    expect((await memory({ verb: 'list', limit: 10 })).notes).toHaveLength(1)
+  })
+
+  test.each([
+    ['date', { date: '8 May 2026' }, { date: '9 May 2026' }],
+    ['caption', { caption: 'a cat' }, { caption: 'a dog' }],
+    ['speaker', { speaker: 'Ada' }, { speaker: 'Ben' }],
+    ['date where the other has none', {}, { date: 'today' }],
+  ])('the same words with another %s are two notes', async (_what, one, other) => {
+    const memory = createTestNotes()
+    await add(memory, [
+      { text: 'It rained', ...one },
+      { text: 'It rained', ...other },
+    ])
+    expect((await memory({ verb: 'list', limit: 10 })).notes).toHaveLength(2)
+  })
+})
+
+describe('C5: a memory keeps no secret that the deployment knows', () => {
+  const secret = 'sk-test-0123456789abcdef'
+  const withoutSecrets = (memory: LongTermMemory) =>
+    redacted(
+      { ofPrincipal: () => memory, ofDeployment: () => memory },
+      createRedactor([secret]),
+    ).ofPrincipal('ada')
+
+  test.each([
+    ['a text', { text: `The key is ${secret}` }, 'The key is [redacted]'],
+    ['in base64', { text: `Basic ${btoa(secret)}` }, 'Basic [redacted]'],
+    ['a key of ours', { text: 'Use isk_0123456789abcdefghij now' }, 'Use [redacted] now'],
+    ['a caption', { text: 'A picture', caption: secret }, '[redacted]'],
+    ['a speaker', { text: 'Hello', speaker: secret }, '[redacted]'],
+    ['a date', { text: 'Then', date: secret }, '[redacted]'],
+  ])('%s', async (_what, note, kept) => {
+    const memory = createTestNotes()
+    await add(withoutSecrets(memory), [note])
+    const { notes } = await memory({ verb: 'list', limit: 1 })
+    expect(Object.values(notes![0]!)).toContain(kept)
+    expect(JSON.stringify(notes)).not.toContain(secret)
+  })
+
+  test('nor a note that is edited', async () => {
+    const memory = createTestNotes()
+    const { id } = (await add(memory, ['The key is elsewhere'])).added![0]!
+    const change = { text: `The key is ${secret}` }
+    const { notes } = await withoutSecrets(memory)({ verb: 'edit', id, change })
+    expect(notes).toMatchObject([{ text: 'The key is [redacted]' }])
+  })
+})
+
+describe('I21: a note that replaces another', () => {
+  const mine = { label: saidLabel }
+
+  test('takes its place and its id, is found by its own words alone, and may be sent again', async () => {
+    let nowMs = 1_000
+    const memory = createTestNotes({ nowMs: () => nowMs })
+    const { added } = await add(memory, [
+      { text: 'Anna lives in Berlin', ...mine, origin: { session: 'one' } },
+      { text: 'Ben repairs bicycles', ...mine },
+    ])
+    const { id } = added![0]!
+    nowMs = 2_000
+    const moved = { text: 'Anna lives in Munich', replaces: id, ...mine }
+    for (let time = 0; time < 2; time += 1)
+      expect((await add(memory, [moved])).added).toEqual([{ id, state: 'replaced' }])
+    const { notes } = await memory({ verb: 'get', id })
+    expect(notes).toMatchObject([{ text: 'Anna lives in Munich', createdAtMs: 2_000, origins: [] }])
+    expect(notes![0]).not.toHaveProperty('replaces')
+    expect(await found(memory, 'Berlin')).toEqual([])
+    expect(await found(memory, 'Munich')).toEqual(['Anna lives in Munich'])
+    expect((await memory({ verb: 'list', limit: 10 })).notes).toHaveLength(2)
+  })
+
+  test.each([
+    ['明日は休みだ', '明日は休みではない'],
+    ['Der Termin ist am 3. Mai', 'Der Termin ist am 4. Mai'],
+    ['Встреча в Москве', 'Встреча в Казани'],
+    ['الاجتماع يوم الأحد', 'الاجتماع يوم الاثنين'],
+    ['Mood 😀', 'Mood 😡'],
+  ])('in any language: %s', async (before, after) => {
+    const memory = createTestNotes()
+    const { id } = (await add(memory, [before])).added![0]!
+    await add(memory, [{ text: after, replaces: id }])
+    const { notes } = await memory({ verb: 'list', limit: 10 })
+    expect(notes!.map(({ text }) => text)).toEqual([after])
+  })
+
+  test('is refused by the name of the field where there is no such note in its place', async () => {
+    const memory = createTestNotes()
+    const { id } = (await add(memory, ['Of the principal'])).added![0]!
+    for (const [replaces, place] of [
+      ['mem_none', 'principal'],
+      [id, 'agent:scribe'],
+    ] as const)
+      await expect(add(memory, [{ text: 'New', replaces }], place)).rejects.toMatchObject({
+        code: 'request_not_found',
+        param: 'replaces',
+      })
+    expect((await memory({ verb: 'list', limit: 10 })).notes).toHaveLength(1)
+  })
+
+  test('C5: text that a stranger can have written replaces no note that no stranger can', async () => {
+    const memory = createTestNotes()
+    const { id } = (await add(memory, [{ text: 'Pay into account 1', ...mine }])).added![0]!
+    const stranger = labelFrom('http__get example.com')
+    for (const label of [{ label: stranger }, {}])
+      await expect(
+        add(memory, [{ text: 'Pay into account 666', replaces: id, ...label }]),
+      ).rejects.toMatchObject({ code: 'tool_failed', param: 'replaces' })
+    const { notes } = await memory({ verb: 'list', limit: 10 })
+    expect(notes!.map(({ text }) => text)).toEqual(['Pay into account 1'])
   })
 })
 

@@ -9,6 +9,7 @@ const create = (storage = createMemoryStorage()) =>
   createScratchpad({
     storage,
     buildIndex: createSearchIndex,
+    redact: (text) => text.replaceAll('hunter2', '[redacted]'),
     async streamOf(name) {
       if (name === 'findings') return bounds
       throw new IsolaError('tool_failed', 'stream: this agent has findings.')
@@ -23,6 +24,12 @@ describe('I21: the scratchpad', () => {
     expect(first).toMatchObject({ text: 'one' })
     expect((await memory.read()).map(({ text }) => text)).toEqual(['one', 'two'])
     expect((await memory.read({ limit: 1 })).map(({ text }) => text)).toEqual(['two'])
+  })
+
+  test('C5: has no secret in it that the deployment knows', async () => {
+    const memory = create()
+    await memory.append('The password is hunter2')
+    expect(await memory.read()).toMatchObject([{ text: 'The password is [redacted]' }])
   })
 
   test('finds by words, best first, and nothing for words that are not there', async () => {

@@ -75,6 +75,12 @@ const call = tool(
 )
 const memory = [
   tool('memory__note', 'Add one note to the scratchpad.', { text }, ['text']),
+  tool(
+    'memory__remember',
+    'Remember a fact or preference of the user for later conversations.',
+    { fact: text, scope: { enum: ['principal', 'agent'] }, date: text },
+    ['fact'],
+  ),
   tool('memory__recall', 'Search the notes by what they say.', { query: text }),
   tool('memory__clear', 'Delete all notes.'),
 ]
@@ -171,7 +177,11 @@ describe('choosing a tool and its arguments', () => {
     ],
     ['Read the file src/add.test.js. It is short.', 'files__read', { path: 'src/add.test.js' }],
     ['Note that the build is red.', 'memory__note', { text: 'the build is red' }],
-    ['Remember the milk', 'memory__note', { text: 'the milk' }],
+    ['Remember the milk', 'memory__remember', { fact: 'the milk' }],
+    ['Remember that I am vegetarian.', 'memory__remember', { fact: 'I am vegetarian' }],
+    ['remember my sister lives in Rome', 'memory__remember', { fact: 'my sister lives in Rome' }],
+    ['Remember: the office is closed', 'memory__remember', { fact: 'the office is closed' }],
+    ['Please remember that I prefer tea', 'memory__remember', { fact: 'I prefer tea' }],
     ['Recall what we know about the build', 'memory__recall', { query: 'the build' }],
     ['Show me the notes', 'memory__recall', {}],
     [

@@ -163,6 +163,31 @@ test('I21: memory notes, recalls by words and by age, and clears', async () => {
   expect(await call('memory__recall', {})).toEqual({ notes: [] })
 })
 
+test('C3: what was remembered and what was noted is recalled by one question, each in turn', async () => {
+  const { call } = createTools()
+  const { remembered } = (await call('memory__remember', { fact: 'The client likes blue' })) as {
+    remembered: string
+  }
+  await call('memory__note', { text: 'The client called at noon.' })
+  await call('memory__note', { text: 'The client called again.' })
+  const textsOf = async (input: JsonObject) =>
+    ((await call('memory__recall', input)) as { notes: { text: string }[] }).notes.map(
+      ({ text }) => text,
+    )
+  expect(await textsOf({ query: 'client' })).toHaveLength(3)
+  expect((await textsOf({ query: 'client', limit: 2 }))[0]).toBe('The client likes blue')
+  expect(await textsOf({ scope: 'session' })).not.toContain('The client likes blue')
+  expect(await textsOf({ scope: 'principal' })).toEqual(['The client likes blue'])
+  const fact = 'The client likes green'
+  expect(await call('memory__remember', { fact, replaces: remembered })).toEqual({
+    remembered,
+    state: 'replaced',
+  })
+  expect(await textsOf({ scope: 'principal' })).toEqual([fact])
+  await call('memory__clear', {})
+  expect(await textsOf({})).toEqual([fact])
+})
+
 describe('I20: http', () => {
   test('get answers text, cut at max_chars', async () => {
     const { call } = createTools(

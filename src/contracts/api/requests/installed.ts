@@ -8,12 +8,20 @@ const flag = z.boolean().optional()
 const inQuery = z.stringbool().optional()
 
 /** `POST /api/operator/plugins`: the fields that are not about the plugin; a zip has them in the query. */
-export const addPluginOptions = z.object({ allowDowngrade: flag, replace: flag, takeOver: flag })
+export const addPluginOptions = z.object({
+  allowDowngrade: flag,
+  replace: flag,
+  takeOver: flag,
+  now: flag.describe(
+    'One that asks for more waits if absent; with it, it is there at once and off.',
+  ),
+})
 /** The same beside a zip. */
 export const addPluginQuery = z.strictObject({
   allowDowngrade: inQuery,
   replace: inQuery,
   takeOver: inQuery,
+  now: inQuery,
 })
 
 const jsonObject = z.custom<JsonObject>(
@@ -30,6 +38,12 @@ export const grantPluginRequest = z.strictObject({
     (value) => typeof value === 'object' && value !== null,
     'must be `asks`',
   ),
+  texts: z
+    .boolean()
+    .describe(
+      'Whether what it tells models of itself (`texts`) was read, and counts as approved: if absent, where it asks for something, which that is shown with.',
+    )
+    .exactOptional(),
 })
 /** `POST …/plugins/:plugin/accept`: a version that waits. */
 export const acceptPluginRequest = z.strictObject({ hash })

@@ -64,6 +64,9 @@ export const addNotesRequest = z.strictObject({
           .max(200)
           .describe('Turns of one are found by their neighbours, in the order in which they came.')
           .exactOptional(),
+        replaces: id
+          .describe('Id of a note of the same scope: this one takes its place, and its id.')
+          .exactOptional(),
       }),
     )
     .min(1)

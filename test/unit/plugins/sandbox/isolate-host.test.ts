@@ -53,6 +53,7 @@ describe('a plugin for an isolate', () => {
       'isIdempotent',
       'timeoutMs',
       'definitionHash',
+      'toldLabel',
       'record',
     ])
     expect(entry).toMatchObject({
