@@ -42,11 +42,13 @@ async function add({
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       done.push({ name, error: message })
-      if (!isJson) stderr.write(`${name}: ${message}\n`)
+      stderr.write(`${name}: ${message}\n`)
     }
   }
   const of = (state: string) => done.filter((one) => 'state' in one && one.state === state).length
   const failed = done.filter((one) => 'error' in one).length
+  // What failed has been said; where nothing came of it, there is no answer.
+  if (failed > 0 && failed === done.length) return 1
   const counts = `${of('added')} added, ${of('changed')} changed, ${of('same')} as they were`
   print({ documents: done }, `${counts}${failed > 0 ? `, ${failed} failed` : ''}.`)
   return failed > 0 ? 1 : 0

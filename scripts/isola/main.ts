@@ -144,7 +144,7 @@ function explain(error: unknown, { usage, env }: { readonly usage: string; reado
 
 /**
  * Runs one command line.
- * @returns The exit code: 0, 1 if it failed, 2 if the command line is wrong.
+ * @returns The exit code: 0, 1 if it failed, 2 if the command line is wrong, 3 where a run waits for a person.
  */
 export async function main(
   argv: readonly string[],

@@ -59,6 +59,7 @@ export const access = {
   // Whoever has a key: it says nothing of what is here, but a stranger is told nothing at all.
   '/api/openapi.json': { GET: everybody },
   '/api/runs': { GET: sessionReaders },
+  '/api/runs/:run': { GET: sessionReaders },
   '/api/sessions': { GET: sessionReaders, POST: talkers },
   '/api/sessions/:id': { GET: sessionReaders, POST: talkers, DELETE: talkers },
   '/api/sessions/:id/transcript': { GET: sessionReaders },
