@@ -9,6 +9,7 @@ import { createConnection, findServer, startHint } from './connection.ts'
 import { helpOf, optionsOf, overview } from './help.ts'
 import { refuseKeptByNpm } from './npm-flags.ts'
 import { shown } from './text.ts'
+import { ownVersion } from './version.ts'
 import { countArguments, unknown, UsageError } from './usage.ts'
 
 const help = { help: { type: 'boolean', short: 'h' } } as const satisfies Options
@@ -113,6 +114,8 @@ function read(argv: readonly string[], modules: readonly Module[]) {
   const [first] = argv
   if (first === undefined || first === '--help' || first === '-h' || first === 'help')
     return { text: overview(modules), code: first === undefined ? 2 : 0 }
+  if (first === '--version' || first === '-V' || first === 'version')
+    return { text: ownVersion(), code: 0 }
   if (first.startsWith('-')) throw new UsageError(`A command comes first, not ${first}.`)
   const { module, command, rest } = find(modules, argv)
   if (command) return { module, command, rest }

@@ -349,6 +349,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       openRuns: 1,
     }),
     incidents: async () => [],
+    clearIncident: async () => {},
   }
   const sessions: SessionGateway = options.deps?.sessions ?? {
     at,

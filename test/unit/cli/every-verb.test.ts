@@ -44,7 +44,7 @@ const local = new Set([
   'deploy',
 ])
 /** Whose findings are the answer, however bad they are. */
-const reports = new Set(['doctor', 'status'])
+const reports = new Set(['doctor'])
 
 /** Words of a verb whose usage line does not say enough. */
 const words: Readonly<Record<string, readonly string[]>> = {
