@@ -14,6 +14,7 @@ export interface ReadFile {
 /** A document by its name, read when it is its turn. */
 export interface Found {
   readonly name: string
+  readonly isAddress: boolean
   readonly read: () => Promise<ReadFile>
 }
 
@@ -37,13 +38,18 @@ export function findDocuments(
   send: typeof fetch = fetch,
 ): readonly Found[] {
   return given.flatMap((one) => {
-    if (/^https?:\/\//.test(one)) return [{ name: one, read: () => readAddress(one, send) }]
+    if (/^https?:\/\//.test(one))
+      return [{ name: one, isAddress: true, read: () => readAddress(one, send) }]
     const at = statSync(one, { throwIfNoEntry: false })
     if (!at) throw new UsageError(`${one}: there is no such file or folder.`)
     const files = at.isDirectory() ? filesIn(one, 0) : [one]
     if (files.length === 0)
       throw new UsageError(`${one}: no document in it (${Object.keys(typeOf).join(' ')}).`)
-    return files.map((path) => ({ name: nameOf(path), read: async () => readPath(path) }))
+    return files.map((path) => ({
+      name: nameOf(path),
+      isAddress: false,
+      read: async () => readPath(path),
+    }))
   })
 }
 

@@ -10,7 +10,10 @@ type Document = Reply<'GET /api/knowledge'>['documents'][number]
 
 const adding = {
   ...where,
-  own: { type: 'boolean', about: 'you, or somebody you trust, wrote them: no stranger’s text' },
+  foreign: {
+    type: 'boolean',
+    about: 'others wrote them: text of strangers, as everything from an address is',
+  },
   ...dryRun,
 } as const satisfies Options
 
@@ -26,15 +29,15 @@ async function add({
 }: Context<ValuesOf<typeof adding>>) {
   const shared = {
     ...whereOf(values),
-    integrity: values.own ? ('data' as const) : ('stranger' as const),
     dryRun: values['dry-run'] ?? false,
   }
   const done: (Reply<'POST /api/knowledge'> | { readonly name: string; readonly error: string })[] =
     []
-  for (const { name, read } of findDocuments(args, send)) {
+  for (const { name, isAddress, read } of findDocuments(args, send)) {
+    const integrity = values.foreign || isAddress ? ('stranger' as const) : ('data' as const)
     try {
       const answer = await request('POST /api/knowledge', {
-        body: { ...shared, name, ...(await read()) },
+        body: { ...shared, name, integrity, ...(await read()) },
       })
       done.push(answer)
       if (!isJson)
@@ -53,6 +56,10 @@ async function add({
   print({ documents: done }, `${counts}${failed > 0 ? `, ${failed} failed` : ''}.`)
   return failed > 0 ? 1 : 0
 }
+
+/** A document is of the person who added it, or of strangers. */
+const whoseOf = ({ integrity }: Document['label']) =>
+  integrity === 'stranger' ? 'foreign' : 'mine'
 
 /** Page by page. */
 async function allOf({
@@ -76,11 +83,11 @@ async function list(context: Context<ValuesOf<typeof where>>) {
     id,
     agent ?? scope,
     String(passages),
-    label.integrity,
+    whoseOf(label),
     time(updatedAtMs),
     name,
   ])
-  const heads = ['id', 'scope', 'passages', 'by', 'changed', 'name']
+  const heads = ['id', 'scope', 'passages', 'whose', 'changed', 'name']
   context.print({ documents }, rows.length === 0 ? 'No documents.' : table([heads, ...rows]))
 }
 
@@ -97,7 +104,7 @@ async function show({
   const { id, name, title, type, chars, label, updatedAtMs } = shown.document
   const lines = [
     `${id} ${name}${title === undefined ? '' : ` (${title})`}`,
-    `${type}, ${chars} characters, ${shown.passages.length} passages; ${label.integrity}, ${label.confidentiality}; changed ${time(updatedAtMs)}`,
+    `${type}, ${chars} characters, ${shown.passages.length} passages; ${whoseOf(label)}; changed ${time(updatedAtMs)}`,
     ...shown.passages.map(({ cite, text }) => `\n[${cite}]\n${text}`),
   ]
   print(shown, lines.join('\n'))
@@ -143,9 +150,9 @@ export default {
   verbs: defineVerbs({
     add: {
       usage:
-        'isola knowledge add <file|folder|address> … [--scope <scope>] [--agent <id>] [--own] [--dry-run]',
+        'isola knowledge add <file|folder|address> … [--scope <scope>] [--agent <id>] [--foreign] [--dry-run]',
       about:
-        'Text, Markdown, HTML and PDF. What is there as it is, is left; what changed takes its place.',
+        'Text, Markdown, HTML and PDF: files are yours (mine) unless you say --foreign, addresses are strangers’. What is there as it is, is left; what changed takes its place.',
       options: adding,
       run: add,
     },
