@@ -37,7 +37,7 @@ export function findDocuments(
   given: readonly string[],
   send: typeof fetch = fetch,
 ): readonly Found[] {
-  return given.flatMap((one) => {
+  return given.flatMap((one): readonly Found[] => {
     if (/^https?:\/\//.test(one))
       return [{ name: one, isAddress: true, read: () => readAddress(one, send) }]
     const at = statSync(one, { throwIfNoEntry: false })

@@ -86,7 +86,7 @@ describe('isola audit list', () => {
     const data = { state: 'failed', turns: 1, code: 'model_auth', message: 'Refused.', detail }
     const { fetch } = answering({ records: [record(1_000, 'run_finished', data)], last: 1 })
     const { stdout } = await isola(['audit', 'list'], { env, fetch })
-    expect(stdout).toContain(`failed  1 turn  model_auth  Refused.  (${detail})\n`)
+    expect(stdout).toContain(`failed 1 turn model_auth Refused. (${detail})\n`)
   })
 
   it('asks for what is looked for, since when', async () => {
