@@ -15,8 +15,8 @@ const isOf = (error: unknown, ...statuses: readonly number[]) =>
 
 /** Throws where nothing of that id waits. */
 export async function findCall(request: Client['request'], id: string): Promise<Found> {
-  if (/^run_/.test(id)) return { id, waiting: await inRun(request, id) }
-  if (!/^apr_/.test(id)) throw new Error(`${noCall(id)} ${idsAre}`)
+  if (id.startsWith('run_')) return { id, waiting: await inRun(request, id) }
+  if (!id.startsWith('apr_')) throw new Error(`${noCall(id)} ${idsAre}`)
   try {
     return { id, entry: await request('GET /api/operator/approvals/:id', { params: { id } }) }
   } catch (error) {
