@@ -164,7 +164,9 @@ describe('isola logs', () => {
       () => {},
       () => stop.abort(),
     ]
-    const sleep = async () => void steps.shift()?.()
+    const sleep = async () => {
+      steps.shift()?.()
+    }
     const { stdout } = await isola(['logs', '--follow'], { env, sleep, signal: stop.signal })
     expect(stdout.trim().split('\n')).toEqual(
       ['first', 'second', 'third', '4'].map((word) => `${at} ${word}`),
