@@ -3,6 +3,8 @@ import { createInterface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import { hasColour } from './style.mjs'
 import { createSourcePlaces } from './source-places.mjs'
+import { createFaultReader } from './start/readable-fault.mjs'
+import { createServerLog, logPath } from './start/server-log.mjs'
 import { root } from './toolchain.mjs'
 
 /** First lines of messages that are left out whole. */
@@ -29,12 +31,23 @@ export function createLineFilter({ isColoured = false } = {}) {
   }
 }
 
-/** Passes on what is worth showing from one stream to another. */
+const keep = createServerLog(logPath())
+
+/** Passes on what is worth showing from one stream to another, and keeps it as it is for `isola logs`. */
 export function passOn(from, to) {
   const pick = createLineFilter({ isColoured: hasColour(to) })
   const withSources = createSourcePlaces(root)
+  const read = createFaultReader()
+  let isBlank = false
   createInterface({ input: from, crlfDelay: Infinity }).on('line', (line) => {
-    const text = pick(line)
-    if (text !== undefined) to.write(`${withSources(text)}\n`)
+    const picked = pick(line)
+    if (picked === undefined) return
+    const text = withSources(picked)
+    keep(stripVTControlCharacters(text))
+    const shown = read(stripVTControlCharacters(text))
+    // A fault is a line: no empty one behind it.
+    if (shown === undefined || (isBlank && text.trim() === '')) return
+    isBlank = shown !== stripVTControlCharacters(text)
+    to.write(`${isBlank ? shown : text}\n`)
   })
 }

@@ -1,7 +1,7 @@
 export declare const root: string
 /** Whether this is a clone, with the Worker in it; else the command alone, as `npm pack` made it. */
 export declare const isClone: boolean
-export declare function toolFile(name: string, ...parts: readonly string[]): string
+export declare function largeToolFile(name: string, ...parts: readonly string[]): string
 export declare function toolNode(): string
 export declare function toolEnv(
   extra?: Readonly<Record<string, string>>,

@@ -27,6 +27,23 @@ function packageFolder(name) {
 /** Path of a package's file, for `node <file>`: no shell, no wrapper process between us and the tool. */
 export const toolFile = (name, ...parts) => join(packageFolder(name), ...parts)
 
+const ownPackage = () => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+/** How the packages are installed that a project has to ask for: they are large, and few commands need them. */
+const installLine = (...names) => {
+  const { peerDependencies = {} } = ownPackage()
+  return `npm install --save-dev ${names.map((name) => `${name}@${peerDependencies[name]}`).join(' ')}`
+}
+
+/** A file of a package that comes with a clone, and that a project of somebody's installs where it builds plugins. */
+export function largeToolFile(name, ...parts) {
+  const file = toolFile(name, ...parts)
+  if (existsSync(file)) return file
+  throw new Error(
+    `This needs the package ${name}, which is not installed. All that plugins are built and tested with: ${installLine('esbuild', 'miniflare')}`,
+  )
+}
+
 const pinnedNode = toolFile('node', 'bin', 'node')
 const majorOf = (version) => Number(version.split('.')[0])
 
@@ -35,7 +52,9 @@ export function toolNode() {
   if (existsSync(pinnedNode)) return pinnedNode
   if (majorOf(process.versions.node) >= 22) return process.execPath
   throw new Error(
-    'The package `node` has no binary here (were install scripts switched off?): run `npm rebuild node`, or use Node 22 or later.',
+    existsSync(toolFile('node', 'package.json'))
+      ? 'The package `node` has no binary here (were install scripts switched off?): run `npm rebuild node`, or use Node 22 or later.'
+      : `Node 22 or later is needed, this is ${process.versions.node}. To bring one along: ${installLine('node')}`,
   )
 }
 

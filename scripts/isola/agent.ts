@@ -4,9 +4,12 @@ import { addedText, diffText, headOf, versionLine } from './agent-text.ts'
 import { readAgentFolder, type AgentBody } from './agent-folder.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
 import { confirm } from './confirm.ts'
+import { tellEnd, waitsCode } from './outcome.ts'
 import { short, shown, time } from './text.ts'
 import { toNumber } from './to-number.ts'
 import { UsageError } from './usage.ts'
+import { toldWaiting, waitingOf } from './waiting.ts'
+import { wholeTree } from './whole-tree.ts'
 
 type Agent = Reply<'GET /api/agents'>['agents'][number]
 type Version = Reply<'GET /api/agents/:agent'>['versions'][number]
@@ -115,6 +118,7 @@ async function once({
   values: { ttl, 'temp-id': tempId, background },
   request,
   print,
+  ...io
 }: Context<ValuesOf<typeof onceOptions>, [string, string]>) {
   const { name, description, agent } = readAgentFolder(path) as AgentBody
   const body = {
@@ -131,8 +135,7 @@ async function once({
     const { session, run, expiresAtMs } = done
     return print(done, `It works: session ${session}, run ${run}, until ${time(expiresAtMs)}`)
   }
-  print(done, shown(done.error ? `${done.error.code}: ${done.error.message}` : done.result))
-  return done.state === 'completed' ? 0 : 1
+  return tellEnd({ ...done, isKept: done.expiresAtMs !== undefined }, done, { ...io, print })
 }
 
 async function promote({
@@ -172,18 +175,27 @@ async function remove({
   print(await request('DELETE /api/agents/:agent', { params }), `${short(agent)} is gone.`)
 }
 
-async function run({ args: [agent, task], request, print }: Context<object, [string, string]>) {
+async function run({
+  args: [agent, task],
+  request,
+  print,
+  ...io
+}: Context<object, [string, string]>) {
   const { id } = await request('POST /api/sessions', { body: { agent } })
   const view = await request('POST /api/sessions/:id/runs', {
     params: { id },
     body: { task, wait: true },
   })
-  const { result } = view as {
-    readonly result?: { readonly result: string; readonly state: string }
-  }
-  const text = result ? result.result : `It waits: isola session show ${id}`
-  print(view, shown(text))
-  return result && result.state !== 'completed' ? 1 : 0
+  const { stderr, isJson } = io
+  if ('result' in view && view.result)
+    return tellEnd({ ...view.result, run: view.id, isKept: true }, view, { ...io, print })
+  if (isJson) print(view)
+  // What waits may be a call of a sub-agent.
+  const waiting = waitingOf(await wholeTree(request, id))
+  const where = `  isola session show ${id}`
+  const text = waiting.length > 0 ? toldWaiting(waiting) : `It is not over yet:\n${where}`
+  stderr.write(`${shown(text)}\n`)
+  return waitsCode
 }
 
 const asksDelete = ({ args: [id] }: Context<object, [string]>) =>
@@ -230,7 +242,8 @@ export default {
     },
     run: {
       usage: 'isola agent run <agent> <task>',
-      about: 'Has an agent do a task, and waits for what it answers.',
+      about:
+        'Has an agent do a task, and waits for what it answers. A run that waits for you says why, and how it goes on: exit code 3.',
       run,
     },
     once: {

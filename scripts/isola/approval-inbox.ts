@@ -1,82 +1,149 @@
-// isola approval show|allow|rules|revoke, and deny by id: calls of all sessions that wait for a yes.
-import type { Client, Reply } from '../../src/client/client.ts'
+// isola approval show|allow|rules|revoke, and deny by id.
+import { ApiError, type Reply } from '../../src/client/client.ts'
+import { allowCall, asksFirst, checkMayAllow, denyCall, type Also } from './approval-decide.ts'
+import { findCall, findInSession, type Entry, type Found } from './approval-find.ts'
 import { confirm } from './confirm.ts'
-import { dryRun, type Context } from './command.ts'
+import { dryRun, type Context, type ValuesOf } from './command.ts'
+import { limitNames, limitOptions, limitsOf } from './limit-options.ts'
 import { only } from './only.ts'
-import { described } from './approval-text.ts'
+import { described, readText } from './approval-text.ts'
 import { short, table, time } from './text.ts'
+import { toNumber } from './to-number.ts'
 import { UsageError } from './usage.ts'
-
-const read = (request: Client['request'], id: string) =>
-  request('GET /api/operator/approvals/:id', { params: { id } })
+import { describedWaiting } from './waiting.ts'
 
 async function show({ args, request, print }: Context) {
-  const entry = await read(request, only(args, '<id>'))
-  print(entry, described(entry))
+  const found = await findCall(request, only(args, '<id>'))
+  print(found.entry ?? found.waiting, describedFound(found))
 }
+
+const describedFound = ({ entry, waiting }: Found) =>
+  entry ? described(entry) : describedWaiting(waiting)
 
 type Answered = Reply<'POST /api/operator/approvals'>['decided']
 
-/** Says what became of each. @returns 1 if one was not taken. */
-function tell(decided: Answered, what: string, print: Context['print']): number {
-  const lines = decided.map(({ id, ok, message }) => `${id}: ${ok ? what : short(message, 300)}`)
-  print({ decided }, lines.join('\n'))
+/** Says what became of each: what was not taken on the error output. @returns 1 if one was not. */
+function tell(
+  decided: Answered,
+  what: string,
+  { isJson, print, stdout, stderr }: Pick<Context, 'isJson' | 'print' | 'stdout' | 'stderr'>,
+): number {
+  if (isJson) print({ decided })
+  for (const { id, ok, message } of decided) {
+    if (!ok) stderr.write(`${id}: ${short(message, Infinity)}\n`)
+    else if (!isJson) stdout.write(`${id}: ${what}\n`)
+  }
   return decided.every(({ ok }) => ok) ? 0 : 1
 }
 
-interface AllowValues {
-  readonly for?: string | undefined
-  readonly free?: readonly string[] | undefined
-  readonly days?: string | undefined
-  readonly yes?: boolean | undefined
-  readonly 'dry-run'?: boolean | undefined
-}
+export const allowOptions = {
+  for: { type: 'string', value: 'once|session|always' },
+  free: {
+    type: 'string',
+    multiple: true,
+    value: 'field',
+    about: 'may be other than it is now',
+  },
+  days: { type: 'string', value: 'n', about: 'how long the rule holds, 30 if absent' },
+  yes: { type: 'boolean', short: 'y', about: 'ask nothing' },
+  ...limitOptions,
+  ...dryRun,
+} as const
+type AllowValues = ValuesOf<typeof allowOptions>
+type Allowing = Context<AllowValues>
 
-async function allow({ args, values, request, print, stdin, stderr }: Context<AllowValues>) {
-  const { for: scope = 'once', free, days, yes } = values
+/** How far the yes goes, as it was asked for. */
+function alsoOf({ for: scope = 'once', free, days }: AllowValues): Also {
   if (!['once', 'session', 'always'].includes(scope))
     throw new UsageError('--for is once, session or always.')
   const also = scope === 'once' ? undefined : (scope as 'session' | 'always')
   if (also === undefined && (free || days !== undefined))
     throw new UsageError('--free and --days go with --for session or --for always.')
-  if (also !== undefined && args.length > 1)
+  return {
+    ...(also && { also }),
+    ...(free && { free: [...free] }),
+    ...(days !== undefined && { days: toNumber('--days', days) }),
+  }
+}
+
+export async function allow(context: Allowing) {
+  const { args, values, request, print, stdin, stderr } = context
+  const also = alsoOf(values)
+  if (also.also !== undefined && args.length > 1)
     throw new UsageError('A rule is made of one call: name one id.')
-  const entries = await Promise.all(args.map((id) => read(request, id)))
-  const text = entries.map(described).join('\n\n')
-  if (values['dry-run']) return print({ approvals: entries }, `${text}\n\nNothing was decided.`)
-  if (!yes) {
+  const found: Found[] = []
+  for (const id of args) found.push(await findCall(request, id))
+  for (const { id, waiting, entry } of found) {
+    if (waiting) checkMayAllow(waiting, values)
+    else if (limitsOf(values))
+      throw new UsageError(`${id} waits at no limit: leave out --${limitNames.join(', --')}.`)
+    else if (entry.state !== 'open') throw new Error(`${id} waits no more: it is ${entry.state}.`)
+  }
+  const text = found.map(describedFound).join('\n\n')
+  if (values['dry-run'])
+    return print(
+      { approvals: found.map(({ entry, waiting }) => entry ?? waiting) },
+      `${text}\n\nNothing was decided.`,
+    )
+  // A limit that was named is the yes.
+  if (!values.yes && found.some(({ waiting }) => !waiting || asksFirst(waiting, values))) {
     if (!stdin.isTTY) throw new UsageError('Without a terminal to ask on, --yes is needed.')
     if (!(await confirm(`${text}\nLet it run?`, { stdin, stderr }))) return 1
   }
-  const [first] = entries
-  if (!first || entries.length > 1) {
-    // What was shown of each is what runs, whatever it has become meanwhile.
-    const approvals = entries.map(({ id, argsHash }) => ({ id, argsHash }))
-    const body = { approvals, decision: 'approve' } as const
-    const { decided } = await request('POST /api/operator/approvals', { body })
-    return tell(decided, 'allowed', print)
+  const entries = found.flatMap(({ entry }) => entry ?? [])
+  if (entries.length > 1 && entries.length === found.length) return allowTogether(context, entries)
+  for (const one of found) await allowOne(context, one, also)
+  return undefined
+}
+
+/** What was shown of each is what runs, whatever it has become meanwhile. */
+async function allowTogether(context: Allowing, entries: readonly Entry[]) {
+  const approvals = entries.map(({ id, argsHash }) => ({ id, argsHash }))
+  const body = { approvals, decision: 'approve' } as const
+  const { decided } = await context.request('POST /api/operator/approvals', { body })
+  return tell(decided, 'allowed', context)
+}
+
+async function allowOne({ values, request, print }: Allowing, found: Found, also: Also) {
+  const { id, entry, waiting } = found
+  if (waiting) {
+    const { view, text } = await allowCall(request, waiting, { ...also, limits: values })
+    return print(view, text)
   }
-  const more = {
-    ...(free && { free: [...free] }),
-    ...(days !== undefined && { days: Number(days) }),
-  }
-  const { argsHash, id } = first
-  const body = { decision: 'approve', argsHash, ...(also && { also }), ...more } as const
+  const body = { decision: 'approve', argsHash: entry.argsHash, ...also } as const
   const view = await request('POST /api/operator/approvals/:id', { params: { id }, body })
-  if (!also) return print({ decided: [{ id, ok: true }] }, `${id}: allowed`)
+  if (!also.also) return print({ decided: [{ id, ok: true }] }, `${id}: allowed`)
   print(view, `${id}: allowed, and what is like it from now on (isola approval rules).`)
 }
 
-/** Those of the inbox, by their ids. */
-export async function denyAll(
-  { request, print }: Pick<Context, 'request' | 'print'>,
+/** Those of the list, by their ids. */
+export async function denyIds(
+  context: Pick<Context, 'request' | 'print' | 'isJson' | 'stdout' | 'stderr'>,
   ids: readonly string[],
   message: string | undefined,
 ) {
+  const { request, print } = context
   const said = { decision: 'deny', ...(message !== undefined && { message }) } as const
-  const body = { approvals: ids.map((id) => ({ id })), ...said }
-  const { decided } = await request('POST /api/operator/approvals', { body })
-  return tell(decided, 'denied', print)
+  if (ids.every((id) => id.startsWith('apr_'))) {
+    const body = { approvals: ids.map((id) => ({ id })), ...said }
+    try {
+      const { decided } = await request('POST /api/operator/approvals', { body })
+      return tell(decided, 'denied', context)
+    } catch (error) {
+      // Who has no inbox decides in own sessions.
+      if (!(error instanceof ApiError && error.status === 403)) throw error
+    }
+  }
+  for (const id of ids) {
+    const { entry, waiting } = await findCall(request, id)
+    const { view, text } = await denyCall(
+      request,
+      waiting ?? (await findInSession(request, entry.session, entry.call)),
+      message,
+    )
+    print(view, text)
+  }
+  return undefined
 }
 
 async function rules({ values, request, print }: Context<{ readonly all?: boolean | undefined }>) {
@@ -88,7 +155,7 @@ async function rules({ values, request, print }: Context<{ readonly all?: boolea
     one.principal,
     one.session ?? 'every session',
     Object.keys(one.free).join(', ') || 'nothing',
-    `${one.label.integrity}, ${one.label.confidentiality}`,
+    readText(one.label),
     one.decidedBy.principal,
     time(one.expiresAtMs),
   ])
@@ -111,22 +178,13 @@ export const inboxVerbs = {
   },
   allow: {
     usage:
-      'isola approval allow <id>… [--for once|session|always] [--free <field>]… [--days <n>] [--yes] [--dry-run]',
+      'isola approval allow <id>… [--for once|session|always] [--free <field>]… [--days <n>] [--yes] [--dry-run]\n' +
+      '                      [--cost <usd>] [--tokens <n>] …',
     about:
       'Lets them run with exactly the arguments that are shown. Several must be alike.\n' +
-      '--for session|always: also later calls like it, behind no worse label; --free: a field that may change.',
-    options: {
-      for: { type: 'string', value: 'once|session|always' },
-      free: {
-        type: 'string',
-        multiple: true,
-        value: 'field',
-        about: 'may be other than it is now',
-      },
-      days: { type: 'string', value: 'n', about: 'how long the rule holds, 30 if absent' },
-      yes: { type: 'boolean', short: 'y', about: 'ask nothing' },
-      ...dryRun,
-    },
+      '--for session|always: also later calls like it, behind no worse label; --free: a field that may change.\n' +
+      '--cost, --tokens …: what a run that waits at a limit may spend from now on, in all.',
+    options: allowOptions,
     run: allow,
   },
   rules: {

@@ -1,10 +1,11 @@
 // isola approval list: all that the caller may decide, of all sessions and of its own.
 import { ApiError, type Client, type Reply } from '../../src/client/client.ts'
-import { waitingIn } from './chat/pauses.ts'
-import { argumentsOf } from './approval-text.ts'
+import { argumentsOf, readText } from './approval-text.ts'
 import type { Context, Options, ValuesOf } from './command.ts'
+import { neededText } from './limit-options.ts'
 import { short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
+import { reasonOf, waitingOf as namedIn, type Named } from './waiting.ts'
 import { wholeTree } from './whole-tree.ts'
 
 const filters = ['state', 'agent', 'principal', 'tool', 'session', 'after'] as const
@@ -23,7 +24,7 @@ const options = {
 type Values = ValuesOf<typeof options>
 
 type Inbox = Reply<'GET /api/operator/approvals'>
-type Waiting = ReturnType<typeof waitingIn>[number] & { readonly principal: string }
+type Waiting = Named & { readonly principal: string }
 
 /** Calls of all sessions, for those who have an inbox: operators and auditors, and authors what waits for an author. */
 async function inboxOf(request: Client['request'], values: Values): Promise<Inbox> {
@@ -47,44 +48,59 @@ async function waitingOf(request: Client['request'], { all, limit = '100' }: Val
       if (error instanceof ApiError && error.status === 404) return undefined
       throw error
     })
-    if (tree) waiting.push(...waitingIn(tree).map((one) => ({ principal, ...one })))
+    if (tree) waiting.push(...namedIn(tree).map((one) => ({ principal, ...one })))
   }
   return { waiting, isCut: next !== undefined, limit }
 }
 
-const readText = (label: Inbox['approvals'][number]['label'] | undefined) =>
-  label && `${label.integrity}, ${label.confidentiality}`
-
 function rowsOf({ approvals }: Inbox, waiting: readonly Waiting[]) {
-  const inInbox = new Set(approvals.map(({ id }) => id))
-  const own = waiting.map(({ session, principal, pause }) => {
-    const { approval, reached } = pause
-    // By its id of the inbox where there is one, else as `approve` and `deny` take it.
-    const isThere = approval && inInbox.has(approval.id)
+  const own = waiting.map(({ id, principal, pause }) => {
+    const { approval, reached, kind, tool, input, label, sinceMs } = pause
     return [
-      isThere ? approval.id : `${session}  ${pause.call}`,
-      pause.kind,
-      pause.tool,
-      reached ? short(reached.message, 120) : short(argumentsOf(pause.input), 80),
+      id,
+      kind === 'budget' ? 'a limit' : kind.replace('_', ' '),
+      tool,
+      reached ? '' : short(argumentsOf(input), 80),
+      neededText(reached ?? {}),
       principal,
       approval?.asker.agent,
       approval?.approver,
-      readText(pause.label),
-      time(pause.sinceMs),
+      label && readText(label),
+      time(sinceMs),
+      // Last, since it is as long as it is.
+      reached && reasonOf(pause),
     ]
   })
-  const shown = new Set(waiting.flatMap(({ pause }) => pause.approval?.id ?? []))
+  const shown = new Set(waiting.map(({ id }) => id))
   const others = approvals.flatMap((one) => {
     if (shown.has(one.id)) return []
-    const { id, state, tool, principal, agent, approver, label } = one
+    const { id, state, tool, principal, agent, approver, label, atMs } = one
     const what = state === 'open' ? 'approval' : state
-    return [[id, what, tool, '', principal, agent, approver, readText(label), time(one.atMs)]]
+    const read = label && readText(label)
+    return [[id, what, tool, '', '', principal, agent, approver, read, time(atMs)]]
   })
   return [...own, ...others]
 }
 
 const none: Inbox = { approvals: [] }
-const head = ['id', 'waits for', 'tool', 'with', 'principal', 'agent', 'approver', 'has read']
+const head = [
+  'id',
+  'waits for',
+  'tool',
+  'with',
+  'needs',
+  'principal',
+  'agent',
+  'approver',
+  'has read',
+  'since',
+  'why',
+]
+/** Without the columns that are empty in every row: there are many, and each line is one. */
+function listed(rows: readonly (readonly unknown[])[]) {
+  const isUsed = head.map((_, column) => rows.some((row) => Boolean(row[column])))
+  return table([head, ...rows].map((row) => row.filter((_, column) => isUsed[column])))
+}
 
 async function list({ values, request, print }: Context<Values>) {
   const { mine, all } = values
@@ -106,7 +122,7 @@ async function list({ values, request, print }: Context<Values>) {
   const rows = rowsOf(inbox, waiting)
   const { approvals, next } = inbox
   const notes = [
-    rows.length === 0 ? 'Nothing waits.' : table([[...head, 'since'], ...rows]),
+    rows.length === 0 ? 'Nothing waits.' : listed(rows),
     ...(next === undefined ? [] : [`There may be more: --after ${next}`]),
     ...(isCut ? [`Only the newest ${limit} parked sessions were looked at: --limit`] : []),
   ]

@@ -6,6 +6,7 @@ import { dollars, short, shown } from './text.ts'
 type Entry = Reply<'GET /api/operator/approvals/:id'>
 type Pause = NonNullable<Entry['pause']>
 type Approval = NonNullable<Pause['approval']>
+type Label = NonNullable<Pause['label']>
 
 /** The arguments, with everything in them seen: what hides is written as its code, and nothing is cut. */
 export const argumentsOf = (input: unknown, indent?: number): string =>
@@ -42,11 +43,50 @@ type Facts = Partial<Approval> &
     readonly label?: Pause['label'] | undefined
   }
 
+/** Who can have written it, in words. */
+const writers: Readonly<Record<Label['integrity'], string>> = {
+  operator: 'nothing from outside',
+  user: 'what you said',
+  data: 'your own data',
+  tool: 'results of tools',
+  stranger: 'text of strangers',
+}
+/** Who may read it. */
+const readers: Readonly<Record<Label['confidentiality'], string>> = {
+  public: '',
+  said: '',
+  private: ', something private',
+}
+
+/** What was read before, in a few words. */
+export const readText = ({
+  integrity,
+  confidentiality,
+}: Pick<Label, 'integrity' | 'confidentiality'>) =>
+  `${writers[integrity]}${readers[confidentiality]}`
+
+/** Why somebody is asked, by the reason on the record. */
+const reasons: Readonly<Record<string, string>> = {
+  destructive: 'it may destroy something',
+  label: 'the agent has read something before that this call must not pass on unasked',
+  host_not_allowed: 'its host is not open (isola http allow <host>)',
+  policy_unknown: 'the policy could not be read',
+  tool: 'the tool itself asks for a yes',
+  run: 'this run was told to ask before it (--approve, requireApproval)',
+}
+
+const approvers: Readonly<Record<string, string>> = {
+  owner: 'Whose session it is may allow it, or an operator.',
+  author: 'An author or an operator may allow it.',
+  operator: 'An operator may allow it.',
+}
+
 /** Why somebody is asked, what was read before, what the call does and may cost: a line each. */
 function factsOf(facts: Facts): readonly string[] {
-  const { approver, reason = '', rule = '', label, sinks = [], isDestructive, mayCost } = facts
-  const why = rule === '' ? reason : `${reason}: ${rule}`
-  const sources = label?.sources.map(({ from, integrity }) => `${from} (${integrity})`) ?? []
+  const { approver, reason = '', label, sinks = [], isDestructive, mayCost } = facts
+  const why = reasons[reason] ?? reason
+  const sources =
+    label?.sources.map(({ from, integrity }) => `${from} (${writers[integrity]})`) ?? []
   const from = sources.length === 0 ? '' : ` from ${sources.join(', ')}`
   const does = [...sinks.map((one) => effects[one] ?? one), ...(isDestructive ? ['destroys'] : [])]
   const cost = [
@@ -55,9 +95,9 @@ function factsOf(facts: Facts): readonly string[] {
   ]
   const lines = [
     lookAlikes(facts.input),
-    approver && `asks because of ${why}; a yes of ${approver} counts`,
-    label && `has read: ${label.integrity}, ${label.confidentiality}${from}`,
-    does.length > 0 && `it ${does.join(', ')}`,
+    approver && `It asks because ${why}. ${approvers[approver] ?? ''}`.trim(),
+    label && `It has read ${readText(label)}${from}.`,
+    does.length > 0 && `It ${does.join(', ')}.`,
     facts.about,
     cost.length > 0 && `may cost up to ${cost.join(' and ')}`,
     facts.spent && `its run has spent ${facts.spent.tokens} tokens`,

@@ -1,84 +1,71 @@
 // isola approval …: calls that wait for somebody, in one's own sessions or, for operators, in anybody's.
-import type { Client } from '../../src/client/client.ts'
-import { denyAll, inboxVerbs } from './approval-inbox.ts'
 import { listVerbs } from './approval-list.ts'
-import { argumentsOf, factsOfPause } from './approval-text.ts'
-import { defineVerbs, type Context } from './command.ts'
-import { waitingIn } from './chat/pauses.ts'
-import type { Pause } from './chat/person.ts'
+import { allowCall, checkMayAllow, denyCall } from './approval-decide.ts'
+import { findCall, findInSession } from './approval-find.ts'
+import { describedWaiting } from './waiting.ts'
+import { allow, allowOptions, denyIds, inboxVerbs } from './approval-inbox.ts'
+import { defineVerbs, type Context, type ValuesOf } from './command.ts'
 import { confirm } from './confirm.ts'
-import { short, shown } from './text.ts'
+import { short } from './text.ts'
 import { UsageError } from './usage.ts'
-import { wholeTree } from './whole-tree.ts'
 
-/** One waiting call of a session or of a sub-agent below it. */
-async function find(request: Client['request'], session: string, call: string) {
-  const waiting = waitingIn(await wholeTree(request, session))
-  const found = waiting.find(({ pause }) => pause.call === call)
-  if (!found) throw new Error(`No call ${short(call)} waits in ${short(session)}.`)
-  return found
+const approveOptions = {
+  ...allowOptions,
+  hash: {
+    type: 'string',
+    value: 'hash',
+    about: 'the `argsHash` that you looked at; asks nothing',
+  },
+} as const
+type ApproveValues = ValuesOf<typeof approveOptions>
+
+async function approve(context: Context<ApproveValues, [string, string?]>) {
+  const { args, values, request, print, stdin, stderr } = context
+  const [session, call] = args
+  const { hash, yes } = values
+  if (call === undefined && hash === undefined) return allow({ ...context, args: [session] })
+  const waiting =
+    call === undefined
+      ? await waitingUnder(request, session)
+      : await findInSession(request, session, call)
+  checkMayAllow(waiting, values)
+  const { pause } = waiting
+  if (pause.kind === 'approval') {
+    if (hash !== undefined && hash !== pause.argsHash)
+      throw new Error(
+        `${short(pause.call)} would run with other arguments by now: ${pause.argsHash}.`,
+      )
+    if (hash === undefined && !yes) {
+      if (!stdin.isTTY)
+        throw new UsageError(
+          'Without a terminal to ask on, --hash is needed, as `list --json` has it.',
+        )
+      const question = `${describedWaiting(waiting)}\nLet it run?`
+      if (!(await confirm(question, { stdin, stderr }))) return 1
+    }
+  }
+  const { view, text } = await allowCall(request, waiting, { limits: values })
+  print(view, text)
 }
 
-/** The whole of what would run: nothing of it is cut. */
-const described = (pause: Pause) =>
-  [
-    `${pause.tool} with ${argumentsOf(pause.input, 2)}`,
-    ...factsOfPause(pause),
-    `arguments ${pause.argsHash}`,
-  ].join('\n')
-
-async function approve({
-  args: [session, call],
-  values,
-  request,
-  print,
-  stdin,
-  stderr,
-}: Context<{ readonly hash?: string | undefined }, [string, string]>) {
-  const { session: id, run, pause } = await find(request, session, call)
-  const params = { id, run }
-  const { kind, reached } = pause
-  if (kind === 'budget' && reached?.limit === undefined) {
-    // A suspected loop: there are no arguments to look at.
-    const body = { call, decision: 'approve' } as const
-    const view = await request('POST /api/sessions/:id/runs/:run/decisions', { params, body })
-    return print(view, `${run} goes on.`)
-  }
-  if (kind === 'budget')
-    throw new Error(`${short(run)} waits at a limit: isola run raise ${short(id)} ${short(run)}`)
-  if (kind !== 'approval')
-    throw new Error(`${short(call)} waits for an answer: isola chat --session ${short(id)}`)
-  const { hash } = values
-  if (hash !== undefined && hash !== pause.argsHash)
-    throw new Error(`${short(call)} would run with other arguments by now: ${pause.argsHash}.`)
-  if (hash === undefined) {
-    if (!stdin.isTTY)
-      throw new UsageError(
-        'Without a terminal to ask on, --hash is needed, as `list --json` has it.',
-      )
-    if (!(await confirm(`${shown(described(pause))}\nLet it run?`, { stdin, stderr }))) return 1
-  }
-  const body = { call, decision: 'approve', argsHash: pause.argsHash } as const
-  const view = await request('POST /api/sessions/:id/runs/:run/decisions', { params, body })
-  print(view, `${call} is approved; ${run} goes on.`)
+async function waitingUnder(request: Context['request'], id: string) {
+  const { entry, waiting } = await findCall(request, id)
+  return waiting ?? findInSession(request, entry.session, entry.call)
 }
 
 async function deny(context: Context<{ readonly message?: string | undefined }>) {
   const { args, values, request, print } = context
   const { message } = values
   const [session = '', call] = args
-  if (args.every((id) => id.startsWith('apr_'))) return denyAll(context, args, message)
+  if (!session.startsWith('ses_')) return denyIds(context, args, message)
   if (call === undefined || args.length > 2)
-    throw new UsageError('Name a session and a call of it, or ids of the inbox.')
-  const { session: id, run, pause } = await find(request, session, call)
-  const body = { call, decision: 'deny', ...(message !== undefined && { message }) } as const
-  const params = { id, run }
-  const view = await request('POST /api/sessions/:id/runs/:run/decisions', { params, body })
-  const what =
-    pause.kind === 'budget'
-      ? `The limit stays; ${run} ends with what it has so far.`
-      : `${call} is denied; ${run} goes on without it.`
-  print(view, what)
+    throw new UsageError('Name a session and a call of it, or ids of `isola approval list`.')
+  const { view, text } = await denyCall(
+    request,
+    await findInSession(request, session, call),
+    message,
+  )
+  print(view, text)
 }
 
 export default {
@@ -87,22 +74,18 @@ export default {
     ...listVerbs,
     ...inboxVerbs,
     approve: {
-      usage: 'isola approval approve <session> <call> [--hash <hash>]',
+      usage:
+        'isola approval approve <session> <call> [--hash <hash>]\n       isola approval approve <id> [options of allow]',
       about:
         'Lets the call run with exactly the arguments that are shown. On the record with who did it.',
-      options: {
-        hash: {
-          type: 'string',
-          value: 'hash',
-          about: 'the `argsHash` that you looked at; asks nothing',
-        },
-      },
+      options: approveOptions,
       run: approve,
     },
     deny: {
       usage:
-        'isola approval deny <session> <call> [--message <text>]\n       isola approval deny <id>… [--message <text>]',
-      about: 'The call does not run; its model reads why.',
+        'isola approval deny <id>… [--message <text>]\n       isola approval deny <session> <call> [--message <text>]',
+      about:
+        'The call does not run; its model reads why. A run at its limit ends with what it has.',
       options: { message: { type: 'string', value: 'text', about: 'told to the model' } },
       run: deny,
     },

@@ -52,11 +52,13 @@ const what: {
   readonly [Type in DeploymentEventType]?: (data: DeploymentEventData<Type>) => Said
 } = {
   run_started: ({ key, depth }) => [depth > 0 && 'sub-agent', key && `with ${key}`],
-  run_finished: ({ state, turns, code, message }) => [
+  // The server's own words are for operators, who read this.
+  run_finished: ({ state, turns, code, message, detail }) => [
     state,
     turns !== undefined && `${turns} turn${turns === 1 ? '' : 's'}`,
     code,
     message,
+    detail && detail !== message && `(${detail})`,
   ],
   run_parked: ({ pauses = [] }: Partial<EventData<'run_parked'>>) => [
     'waits:',
@@ -122,7 +124,8 @@ export function line({ atMs, principal, session, agent, type, data }: Record): s
     (session || 'deployment').padEnd(26),
     (agent || '-').padEnd(13),
     type.padEnd(17),
-    short(said.join('  '), 200),
+    // Reasons are whole; what may be long is cut where it is said.
+    short(said.join('  '), 2_000),
   ].join('  ')
 }
 

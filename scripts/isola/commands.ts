@@ -12,6 +12,7 @@ import http from './http.ts'
 import key from './key.ts'
 import knowledge from './knowledge.ts'
 import login from './login.ts'
+import logs from './logs.ts'
 import mcp from './mcp.ts'
 import memory from './memory.ts'
 import metrics from './metrics.ts'
@@ -23,6 +24,7 @@ import schedule from './schedule.ts'
 import secret from './secret.ts'
 import session from './session.ts'
 import skill from './skill.ts'
+import status from './status.ts'
 import subscription from './subscription.ts'
 import trust from './trust.ts'
 import usage from './spending.ts'
@@ -52,6 +54,8 @@ export const commands: readonly Module[] = [
   skill,
   trust,
   secret,
+  status,
+  logs,
   doctor,
   deploy,
 ]

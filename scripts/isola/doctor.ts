@@ -80,6 +80,20 @@ async function mend(check: Check, context: Looked, findings: Finding[]): Promise
   })
 }
 
+/** Takes incidents off the list that somebody has looked after. */
+async function clearIncidents(
+  ids: readonly string[],
+  { request, print }: Pick<Context, 'request' | 'print'>,
+) {
+  const cleared = []
+  for (const incident of ids)
+    cleared.push(
+      await request('DELETE /api/operator/incidents/:incident', { params: { incident } }),
+    )
+  const lines = cleared.map(({ id }) => `${id} is cleared; if it goes on, it is reported anew.`)
+  print({ cleared }, lines.join('\n'))
+}
+
 async function run({
   values,
   env,
@@ -87,8 +101,10 @@ async function run({
   fetch,
   isJson,
   stderr,
+  request,
 }: Context<ValuesOf<typeof options>>) {
-  const { tenant, folder } = values
+  const { tenant, folder, clear } = values
+  if (clear) return clearIncidents(clear, { request, print })
   const context: Looked = { env, ...(fetch && { fetch }), tenant, folder }
   const findings: Omit<Mended, 'repair'>[] = []
   for (const [subject, check] of Object.entries(checks)) {
@@ -118,6 +134,12 @@ const options = {
     type: 'boolean',
     about: 'make what is missing: keys, migrations, src/bundled.gen.ts; replaces nothing',
   },
+  clear: {
+    type: 'string',
+    multiple: true,
+    value: 'incident',
+    about: 'take an incident off the list, by the id that is shown; looks at nothing',
+  },
   tenant: {
     type: 'string',
     value: 'name',
@@ -129,7 +151,7 @@ const options = {
 export default {
   noun: 'doctor',
   ...defineVerb({
-    usage: 'isola doctor [--fix] [--tenant <name>] [--folder <path>]',
+    usage: 'isola doctor [--fix] [--clear <incident>] [--tenant <name>] [--folder <path>]',
     about: `Looks at packages, .dev.vars and what the Worker would refuse of it, wrangler.toml, the generated sources, the local database, the server and its model.
 Exit code 1 if something fails. A local server that is not started is a warning, one that ISOLA_URL names a failure.`,
     options,

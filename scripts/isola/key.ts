@@ -39,16 +39,38 @@ const endOf = (values: ValuesOf<typeof ends>) => ({
 
 const endTime = (ms: number | null) => (ms === null ? 'never' : time(ms))
 
+/** What a key of a user is where nothing else is said: enough for a day's work, and no more where it is lost. */
+const userDays = 90
+const userDailyTokens = 1_000_000
+const dayMs = 86_400_000
+
+/** The role of a principal that is there. */
+async function roleOf(request: Context['request'], principal: string) {
+  const { keys } = await request('GET /api/operator/keys', { query: { principal, limit: 1 } })
+  return keys[0]?.role
+}
+
+const endOptions = ['expires-in', 'expires-at', 'no-expiry'] as const
+const limitOptions = ['daily-tokens', 'daily-cost-usd', 'no-limit'] as const
+
+/** Of several options that exclude each other at most one. */
+function oneOf(values: Readonly<Record<string, unknown>>, off: string, names: readonly string[]) {
+  const other = names.find((name) => name !== off && values[name] !== undefined)
+  if (values[off] && other) throw new UsageError(`--${off} and --${other} exclude each other.`)
+  return values[off] === true || other !== undefined
+}
+
 /** The key alone goes to the standard output, so that `KEY=$(isola key add …)` holds it; what is to be said of it does not. */
 function tell(
   made: Issued,
   { isJson, print, stderr }: Pick<Context, 'isJson' | 'print' | 'stderr'>,
+  more: readonly string[] = [],
 ) {
   print(made, made.key)
   if (isJson) return
   const { id, principal, role, expiresAtMs } = made
   stderr.write(
-    `This is the only time the key is shown. It is ${id} of ${principal} (${role}), expires: ${endTime(expiresAtMs)}.\n`,
+    `This is the only time the key is shown. It is ${id} of ${principal} (${role}), expires: ${endTime(expiresAtMs)}.\n${more.map((line) => `${line}\n`).join('')}`,
   )
 }
 
@@ -89,7 +111,9 @@ export default {
     add: {
       usage:
         'isola key add <principal> [--role operator|author|user|auditor] [--agent <name>]… [--model <name>]…\n' +
-        '    [--daily-tokens <n>] [--daily-cost-usd <n>] [--persona <name>] [--expires-in 30d | --expires-at <date>]\n' +
+        '    [--daily-tokens <n>] [--daily-cost-usd <n>] [--no-limit] [--persona <name>]\n' +
+        '    [--expires-in 30d | --expires-at <date> | --no-expiry]\n' +
+        `  A user's key ends after ${userDays} days, and a new user has ${userDailyTokens} tokens a day, unless you say otherwise.\n` +
         '  A new principal needs a role; without one it is another key of a principal that is there.\n' +
         '  The key alone is written to the standard output: KEY=$(npx isola key add …)',
       options: {
@@ -98,8 +122,10 @@ export default {
         model: { type: 'string', multiple: true },
         'daily-tokens': { type: 'string' },
         'daily-cost-usd': { type: 'string' },
+        'no-limit': { type: 'boolean', about: 'of a user: no limit a day of its own' },
         persona: { type: 'string' },
         ...ends,
+        'no-expiry': { type: 'boolean', about: 'of a user: does not end by itself' },
       },
       async run({ args, values, request, ...io }) {
         const limits = given({
@@ -108,13 +134,38 @@ export default {
         })
         const { role, agent: agents, model: models, persona } = values
         const principal = only(args, '<principal>')
-        const body = given({ principal, role, agents, models, limits, persona, ...endOf(values) })
-        tell(
-          await request('POST /api/operator/keys', {
-            body: body as Body<'POST /api/operator/keys'>,
-          }),
-          io,
-        )
+        const hasEnd = oneOf(values, 'no-expiry', endOptions)
+        const hasLimit = oneOf(values, 'no-limit', limitOptions)
+        const end = endOf(values)
+        const isUser = (role ?? (hasEnd ? '' : await roleOf(request, principal))) === 'user'
+        // What a principal that is there may in a day stays as it is.
+        const own = isUser && role && !hasLimit ? { dailyTokens: userDailyTokens } : undefined
+        const ownEnd = isUser && !hasEnd ? { expiresInMs: userDays * dayMs } : {}
+        const body = given({
+          principal,
+          role,
+          agents,
+          models,
+          limits: limits ?? own,
+          persona,
+          ...end,
+          ...ownEnd,
+        })
+        const made = await request('POST /api/operator/keys', {
+          body: body as Body<'POST /api/operator/keys'>,
+        })
+        tell(made, io, [
+          ...(isUser && !hasEnd
+            ? [
+                `It ends after ${userDays} days: --no-expiry, --expires-in and --expires-at say otherwise.`,
+              ]
+            : []),
+          ...(own
+            ? [
+                `It may use ${userDailyTokens} tokens a day: --daily-tokens, --daily-cost-usd and --no-limit say otherwise, isola key change ${principal} later.`,
+              ]
+            : []),
+        ])
       },
     },
     list: {

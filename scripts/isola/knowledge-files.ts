@@ -14,6 +14,7 @@ export interface ReadFile {
 /** A document by its name, read when it is its turn. */
 export interface Found {
   readonly name: string
+  readonly isAddress: boolean
   readonly read: () => Promise<ReadFile>
 }
 
@@ -36,15 +37,19 @@ export function findDocuments(
   given: readonly string[],
   fetchDocument: (url: string) => Promise<Response>,
 ): readonly Found[] {
-  return given.flatMap((one) => {
+  return given.flatMap((one): readonly Found[] => {
     if (/^https?:\/\//.test(one))
-      return [{ name: one, read: () => readAddress(one, fetchDocument) }]
+      return [{ name: one, isAddress: true, read: () => readAddress(one, fetchDocument) }]
     const at = statSync(one, { throwIfNoEntry: false })
     if (!at) throw new UsageError(`${one}: there is no such file or folder.`)
     const files = at.isDirectory() ? filesIn(one, 0) : [one]
     if (files.length === 0)
       throw new UsageError(`${one}: no document in it (${Object.keys(typeOf).join(' ')}).`)
-    return files.map((path) => ({ name: nameOf(path), read: async () => readPath(path) }))
+    return files.map((path) => ({
+      name: nameOf(path),
+      isAddress: false,
+      read: async () => readPath(path),
+    }))
   })
 }
 

@@ -11,7 +11,10 @@ type Document = Reply<'GET /api/knowledge'>['documents'][number]
 
 const adding = {
   ...where,
-  own: { type: 'boolean', about: 'you, or somebody you trust, wrote them: no stranger’s text' },
+  foreign: {
+    type: 'boolean',
+    about: 'others wrote them: text of strangers, as everything from an address is',
+  },
   ...dryRun,
 } as const satisfies Options
 
@@ -27,7 +30,6 @@ async function add({
 }: Context<ValuesOf<typeof adding>>) {
   const shared = {
     ...whereOf(values),
-    integrity: values.own ? ('data' as const) : ('stranger' as const),
     dryRun: values['dry-run'] ?? false,
   }
   const done: (Reply<'POST /api/knowledge'> | { readonly name: string; readonly error: string })[] =
@@ -39,10 +41,11 @@ async function add({
       () => [],
     )
   const fetched = (url: string) => fetchDocument(url, { send, openHosts })
-  for (const { name, read } of findDocuments(args, fetched)) {
+  for (const { name, isAddress, read } of findDocuments(args, fetched)) {
+    const integrity = values.foreign || isAddress ? ('stranger' as const) : ('data' as const)
     try {
       const answer = await request('POST /api/knowledge', {
-        body: { ...shared, name, ...(await read()) },
+        body: { ...shared, name, integrity, ...(await read()) },
       })
       done.push(answer)
       if (!isJson)
@@ -52,15 +55,21 @@ async function add({
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       done.push({ name, error: message })
-      if (!isJson) stderr.write(`${shownName(name)}: ${shown(message)}\n`)
+      stderr.write(`${shownName(name)}: ${shown(message)}\n`)
     }
   }
   const of = (state: string) => done.filter((one) => 'state' in one && one.state === state).length
   const failed = done.filter((one) => 'error' in one).length
+  // What failed has been said; where nothing came of it, there is no answer.
+  if (failed > 0 && failed === done.length) return 1
   const counts = `${of('added')} added, ${of('changed')} changed, ${of('same')} as they were`
   print({ documents: done }, `${counts}${failed > 0 ? `, ${failed} failed` : ''}.`)
   return failed > 0 ? 1 : 0
 }
+
+/** A document is of the person who added it, or of strangers. */
+const whoseOf = ({ integrity }: Document['label']) =>
+  integrity === 'stranger' ? 'foreign' : 'mine'
 
 /** Page by page. */
 async function allOf({
@@ -84,11 +93,11 @@ async function list(context: Context<ValuesOf<typeof where>>) {
     id,
     agent ?? scope,
     String(passages),
-    label.integrity,
+    whoseOf(label),
     time(updatedAtMs),
     name,
   ])
-  const heads = ['id', 'scope', 'passages', 'by', 'changed', 'name']
+  const heads = ['id', 'scope', 'passages', 'whose', 'changed', 'name']
   context.print({ documents }, rows.length === 0 ? 'No documents.' : table([heads, ...rows]))
 }
 
@@ -105,7 +114,7 @@ async function show({
   const { id, name, title, type, chars, label, updatedAtMs } = shown.document
   const lines = [
     `${id} ${name}${title === undefined ? '' : ` (${title})`}`,
-    `${type}, ${chars} characters, ${shown.passages.length} passages; ${label.integrity}, ${label.confidentiality}; changed ${time(updatedAtMs)}`,
+    `${type}, ${chars} characters, ${shown.passages.length} passages; ${whoseOf(label)}; changed ${time(updatedAtMs)}`,
     ...shown.passages.map(({ cite, text }) => `\n[${cite}]\n${text}`),
   ]
   print(shown, lines.join('\n'))
@@ -151,9 +160,9 @@ export default {
   verbs: defineVerbs({
     add: {
       usage:
-        'isola knowledge add <file|folder|address> … [--scope <scope>] [--agent <id>] [--own] [--dry-run]',
+        'isola knowledge add <file|folder|address> … [--scope <scope>] [--agent <id>] [--foreign] [--dry-run]',
       about:
-        'Text, Markdown, HTML and PDF. What is there as it is, is left; what changed takes its place.',
+        'Text, Markdown, HTML and PDF: files are yours (mine) unless you say --foreign, addresses are strangers’. What is there as it is, is left; what changed takes its place.',
       options: adding,
       run: add,
     },

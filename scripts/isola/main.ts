@@ -9,6 +9,7 @@ import { createConnection, findServer, startHint } from './connection.ts'
 import { helpOf, optionsOf, overview } from './help.ts'
 import { refuseKeptByNpm } from './npm-flags.ts'
 import { jsonText, shown } from './text.ts'
+import { ownVersion } from './version.ts'
 import { countArguments, unknown, UsageError } from './usage.ts'
 
 const help = { help: { type: 'boolean', short: 'h' } } as const satisfies Options
@@ -123,6 +124,8 @@ function read(argv: readonly string[], modules: readonly Module[]) {
   const [first] = argv
   if (first === undefined || first === '--help' || first === '-h' || first === 'help')
     return { text: overview(modules), code: first === undefined ? 2 : 0 }
+  if (first === '--version' || first === '-V' || first === 'version')
+    return { text: ownVersion(), code: 0 }
   if (first.startsWith('-')) throw new UsageError(`A command comes first, not ${first}.`)
   const { module, command, rest } = find(modules, argv)
   if (command) return { module, command, rest }
@@ -154,7 +157,7 @@ function explain(error: unknown, { usage, env }: { readonly usage: string; reado
 
 /**
  * Runs one command line.
- * @returns The exit code: 0, 1 if it failed, 2 if the command line is wrong.
+ * @returns The exit code: 0, 1 if it failed, 2 if the command line is wrong, 3 where a run waits for a person.
  */
 export async function main(
   argv: readonly string[],

@@ -9,7 +9,7 @@ import { toBundleText, toSignedText, type PluginBundle } from '../../src/contrac
 import { checkBundle, parseBundle, references } from '../../src/plugins/admission/parse-bundle.ts'
 import { readYaml } from '../../src/plugins/admission/read-yaml.ts'
 import { parseManifest, type Manifest } from '../../src/contracts/manifest.ts'
-import { root, toolFile } from '../toolchain.mjs'
+import { largeToolFile, root } from '../toolchain.mjs'
 import { authorFiles } from './author-files.ts'
 import { runAlone } from './sandbox.ts'
 
@@ -24,7 +24,7 @@ export interface BuiltPlugin {
 }
 
 export const esbuild = (): typeof Esbuild =>
-  createRequire(import.meta.url)(toolFile('esbuild', 'lib', 'main.js'))
+  createRequire(import.meta.url)(largeToolFile('esbuild', 'lib', 'main.js'))
 
 export const hashOf = (bundle: PluginBundle): string =>
   createHash('sha256').update(toBundleText(bundle)).digest('hex')

@@ -1,34 +1,53 @@
-// isola run list|show|retry|drop: runs that were given up after too many interruptions; raise: what a run may spend.
-import type { Request } from '../../src/client/client.ts'
-import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
-import { short, table, time } from './text.ts'
+// isola run …: runs, by their ids alone; with --given-up those that were given up after too many interruptions.
+import { ApiError, type Client, type Reply, type Request } from '../../src/client/client.ts'
+import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import {
+  limitNames,
+  limitOptions,
+  limitsOf,
+  limitUsage,
+  type LimitValues,
+} from './limit-options.ts'
+import { dollars, short, shown, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
+import { toldWaiting, waitingOf, waitingOfRun } from './waiting.ts'
+import { describe } from './session.ts'
+import { wholeTree, type Tree } from './whole-tree.ts'
 
 type RunsQuery = NonNullable<Request<'GET /api/runs'>['query']>
 type State = NonNullable<Request<'GET /api/operator/runs'>['query']>['state']
+type View = Reply<'GET /api/runs/:run'>
 
 const listOptions = {
-  mine: { type: 'boolean', about: 'your own runs: those under way first, then the latest' },
+  'given-up': {
+    type: 'boolean',
+    about: 'instead: runs that were given up after too many interruptions (operators)',
+  },
   principal: {
     type: 'string',
     value: 'name',
-    about: 'the same of somebody else, or * (operators)',
+    about: 'those of somebody else, or * (operators, auditors)',
   },
+  agent: { type: 'string', value: 'name', about: 'with this agent' },
   state: {
     type: 'string',
-    about: 'open (unless named), retried or dropped; of --mine running, parked, completed …',
+    about: 'running, parked, completed …; with --given-up open (unless named), retried or dropped',
   },
-  limit: { type: 'string', value: 'n', about: '1 to 500; of --mine to 20' },
-} as const
+  limit: { type: 'string', value: 'n', about: '1 to 20; with --given-up to 500' },
+  after: { type: 'string', value: 'next', about: 'go on where the last list ended' },
+} as const satisfies Options
 
-/** Runs as sessions have them, with how to follow and how to end one. */
-async function listMine({ values, request, print }: Context<ValuesOf<typeof listOptions>>) {
-  const { state, limit, principal } = values
+async function list(context: Context<ValuesOf<typeof listOptions>>) {
+  const { values, request, print } = context
+  const { state, limit, principal, agent, after } = values
+  if (values['given-up']) return listGivenUp(context)
   // What a state may be, the server says.
   const query = {
-    ...(state && { state }),
-    ...(limit && { limit }),
-    ...(principal && { principal }),
+    ...(state !== undefined && { state }),
+    ...(limit !== undefined && { limit }),
+    ...(principal !== undefined && { principal }),
+    ...(agent !== undefined && { agent }),
+    ...(after !== undefined && { after }),
   }
   const answer = await request('GET /api/runs', { query: query as RunsQuery })
   const rows = answer.runs.map((run) => [
@@ -42,14 +61,17 @@ async function listMine({ values, request, print }: Context<ValuesOf<typeof list
   ])
   const whose = principal ? ['principal'] : []
   const head = ['run', 'session', 'agent', ...whose, 'state', 'begun', 'tokens']
-  const how = '\n\nisola session show|cancel <session> shows or ends one.'
-  print(answer, rows.length === 0 ? 'No runs.' : table([head, ...rows]) + how)
+  const more = answer.next === undefined ? '' : `\nMore: --after ${answer.next}`
+  const how = '\n\nThe last run of each session. isola run show|cancel <run> shows or ends one.'
+  print(answer, rows.length === 0 ? 'No runs.' : table([head, ...rows]) + more + how)
 }
 
-async function list(context: Context<ValuesOf<typeof listOptions>>) {
-  const { values, request, print } = context
-  const { state, limit, mine, principal } = values
-  if (mine || principal !== undefined) return listMine(context)
+async function listGivenUp({ values, request, print }: Context<ValuesOf<typeof listOptions>>) {
+  const { state, limit } = values
+  const other = (['principal', 'agent', 'after'] as const).find(
+    (name) => values[name] !== undefined,
+  )
+  if (other) throw new UsageError(`--${other} is not of --given-up.`)
   // Whether it is one, the server says.
   const query = { ...(state && { state: state as State }), ...(limit && { limit }) }
   const answer = await request('GET /api/operator/runs', { query })
@@ -61,75 +83,152 @@ async function list(context: Context<ValuesOf<typeof listOptions>>) {
     time(row.atMs),
   ])
   const head = ['run', 'session', 'agent', 'state', 'given up']
-  print(answer, rows.length === 0 ? 'No such runs.' : table([head, ...rows]))
+  print(answer, rows.length === 0 ? 'No run was given up.' : table([head, ...rows]))
 }
 
-async function show({ args: [run], request, print }: Context<object, [string]>) {
-  const row = await request('GET /api/operator/runs/:run', { params: { run } })
-  const { view, ...rest } = row
+const codeOf = (error: unknown) => (error instanceof ApiError ? error.status : undefined)
+
+/** A run by its id alone, or in a session that was named: one that the record has no more is found there. */
+function read(request: Client['request'], run: string, session?: string): Promise<View> {
+  return session === undefined
+    ? request('GET /api/runs/:run', { params: { run } })
+    : request('GET /api/sessions/:id/runs/:run', { params: { id: session, run } })
+}
+
+/** The arguments of a verb that takes a run alone, or a session and its run. */
+const named = ([first, second]: readonly [string, string?]) =>
+  second === undefined ? { run: first } : { session: first, run: second }
+
+/** What it spent, of its result; while it works, of its session. */
+const spentText = ({ result }: View) => {
+  if (!result) return ''
+  const { inputTokens, outputTokens } = result.usage
+  return `${dollars(result.costEstimateUsd)}, ${inputTokens + outputTokens} tokens (${inputTokens} in, ${outputTokens} out), ${result.steps} turns`
+}
+
+/** The sub-agents that a run called, with what hangs below them. */
+const childrenOf = (tree: Tree | undefined, run: string) =>
+  (tree?.children ?? []).filter(({ parent }) => parent === undefined || parent.run === run)
+
+function described(view: View, tree: Tree | undefined) {
+  const { id, session, agent, state, createdAtMs, result } = view
+  const { error, finishedAtMs } = result ?? {}
+  const fields = [
+    ['run', id],
+    ['session', session],
+    ['agent', agent],
+    ['principal', tree?.principal],
+    ['state', state],
+    ['error', error && `${error.code}: ${error.message}`],
+    ['begun', time(createdAtMs)],
+    ['ended', time(finishedAtMs)],
+    ['cost', spentText(view)],
+    ['trace', result?.trace],
+    ['answer', short(result?.result ?? '', 400)],
+  ].filter((field): field is [string, string] => Boolean(field[1]))
+  const lines = fields.map(([name, value]) => `${name.padEnd(9)}  ${value}`)
+  const below = childrenOf(tree, id)
+  const waiting = [...waitingOfRun(session, view), ...below.flatMap((child) => waitingOf(child))]
+  return [
+    ...lines,
+    ...(below.length > 0 ? ['sub-agents', ...below.map((child) => describe(child, '  '))] : []),
+    ...(waiting.length > 0 ? [toldWaiting(waiting)] : []),
+  ].join('\n')
+}
+
+async function show({ args, request, print }: Context<object, [string, string?]>) {
+  const { run, session } = named(args)
+  let view: View
+  try {
+    view = await read(request, run, session)
+  } catch (error) {
+    // Of one that was given up the list may know what no session has any more.
+    const given =
+      codeOf(error) === 404 && session === undefined ? await givenUp(request, run) : undefined
+    if (!given) throw error
+    return print(given, givenUpText(given))
+  }
+  const tree = await wholeTree(request, view.session).catch((error: unknown) => {
+    if (codeOf(error) === 404) return undefined
+    throw error
+  })
+  print({ ...view, children: childrenOf(tree, view.id) }, shown(described(view, tree)))
+}
+
+type GivenUp = Reply<'GET /api/operator/runs/:run'>
+
+const givenUp = (request: Client['request'], run: string) =>
+  request('GET /api/operator/runs/:run', { params: { run } }).catch((error: unknown) => {
+    const status = codeOf(error)
+    if (status === 403 || status === 404) return undefined
+    throw error
+  })
+
+function givenUpText({ view, ...rest }: GivenUp) {
   const fields = Object.entries({
     ...rest,
     'state of the run': view?.state ?? 'the session is gone',
   })
   const width = Math.max(...fields.map(([name]) => name.length))
-  const text = fields.map(([name, value]) => {
-    return `${name.padEnd(width)}  ${name.endsWith('AtMs') || name === 'atMs' ? time(value) : short(value)}`
-  })
-  print(row, text.join('\n'))
+  return fields
+    .map(
+      ([name, value]) =>
+        `${name.padEnd(width)}  ${name.endsWith('AtMs') || name === 'atMs' ? time(value) : short(value)}`,
+    )
+    .join('\n')
 }
 
+/** Says where to look, where the run is not one that was given up. */
+const ofGivenUp = async <T>(work: Promise<T>): Promise<T> =>
+  work.catch((error: unknown) => {
+    if (codeOf(error) !== 404) throw error
+    const { message } = error as ApiError
+    throw new Error(`${message} isola run list --given-up has those that retry and drop take.`, {
+      cause: error,
+    })
+  })
+
 async function retry({ args: [run], request, print }: Context<object, [string]>) {
-  const receipt = await request('POST /api/operator/runs/:run/retry', { params: { run } })
+  const receipt = await ofGivenUp(
+    request('POST /api/operator/runs/:run/retry', { params: { run } }),
+  )
   print(receipt, `Started again as ${receipt.run} of ${receipt.session}.`)
 }
 
 async function drop({ args: [run], request, print }: Context<object, [string]>) {
-  const row = await request('POST /api/operator/runs/:run/drop', { params: { run } })
+  const row = await ofGivenUp(request('POST /api/operator/runs/:run/drop', { params: { run } }))
   print(row, `${run} is off the list.`)
 }
 
-/** The options of `raise`, each with the limit that it names. */
-const limitOptions = {
-  tokens: ['maxTokens', 'n', 'tokens of all model calls together'],
-  cost: ['maxCostUsd', 'usd', 'US dollars'],
-  platform: ['maxPlatformUsd', 'usd', 'US dollars of what the platform itself costs'],
-  time: ['maxTimeMs', 'ms', 'milliseconds at work; waiting does not count'],
-  turns: ['maxTurns', 'n', 'turns'],
-  calls: ['maxToolCalls', 'n', 'tool calls'],
-  children: ['maxChildren', 'n', 'sub-agents'],
-  depth: ['maxDepth', 'n', 'levels of sub-agents, at most 16'],
-  concurrency: ['maxConcurrency', 'n', 'calls side by side, at most 64'],
-} as const
+const cancelOptions = {
+  reason: { type: 'string', value: 'text', about: 'told to whoever reads the run' },
+  ...dryRun,
+} as const satisfies Options
 
-// The names are those of the limits.
-const raiseOptions = Object.fromEntries(
-  Object.entries(limitOptions).map(([option, [, value, about]]) => [
-    option,
-    { type: 'string', value, about },
-  ]),
-) as { readonly [Name in keyof typeof limitOptions]: { readonly type: 'string' } } & Options
-type RaiseValues = { readonly [Name in keyof typeof limitOptions]?: string | undefined }
-
-async function raise({
-  args: [session, run],
+async function cancel({
+  args,
   values,
   request,
   print,
-}: Context<RaiseValues, [string, string]>) {
-  const given = Object.entries(limitOptions).flatMap(([option, [limit]]) => {
-    const text = values[option as keyof typeof limitOptions]?.trim()
-    return text === undefined ? [] : [{ option, limit, text }]
+}: Context<ValuesOf<typeof cancelOptions>, [string, string?]>) {
+  const asked = named(args)
+  const found = await read(request, asked.run, asked.session)
+  if (values['dry-run'])
+    return print(found, `Would be cancelled:\n${found.id}  ${found.state}  of ${found.session}`)
+  const { reason } = values
+  const view = await request('POST /api/sessions/:id/runs/:run/cancel', {
+    params: { id: found.session, run: found.id },
+    body: reason === undefined ? {} : { reason },
   })
-  if (given.length === 0)
-    throw new UsageError(`Name a limit: --${Object.keys(limitOptions).join(', --')}.`)
-  const body = Object.fromEntries(
-    given.map(({ option, limit, text }) => {
-      if (text === '' || !Number.isFinite(Number(text)))
-        throw new UsageError(`--${option} must be a number, such as 40.`)
-      return [limit, Number(text)]
-    }),
-  )
-  const params = { id: session, run }
+  print(view, `${view.id}  ${view.state}`)
+}
+
+async function raise({ args, values, request, print }: Context<LimitValues, [string, string?]>) {
+  const body = limitsOf(values)
+  if (!body) throw new UsageError(`Name a limit: --${limitNames.join(', --')}.`)
+  const { run, session } = named(args)
+  const id = session ?? (await read(request, run)).session
+  const params = { id, run }
   const view = await request('POST /api/sessions/:id/runs/:run/limits', { params, body })
   const still = view.pauses?.find(({ kind }) => kind === 'budget')
   const waits = still ? `${short(run)} still waits: ${still.reached?.message}` : ''
@@ -140,32 +239,39 @@ export default {
   noun: 'run',
   verbs: defineVerbs({
     list: {
-      usage: 'isola run list [--mine] [--principal <name>] [--state <state>] [--limit <n>]',
-      about: 'Runs that were given up after too many interruptions; with --mine your own.',
+      usage:
+        'isola run list [--given-up] [--agent <name>] [--principal <name>] [--state <state>] [--limit <n>] [--after <next>]',
+      about:
+        'Your runs, the last of each session: those under way first. --given-up: those that need somebody to retry or drop them.',
       options: listOptions,
       run: list,
     },
     show: {
-      usage: 'isola run show <run>',
-      about: 'One of them, as its session shows it.',
+      usage: 'isola run show [<session>] <run>',
+      about: 'Any run of yours: state, error, cost, sub-agents, and what it waits for.',
       run: show,
+    },
+    cancel: {
+      usage: 'isola run cancel [<session>] <run> [--reason <text>] [--dry-run]',
+      about: 'Stops it, sub-agents included. One that ended stays as it ended.',
+      options: cancelOptions,
+      run: cancel,
+    },
+    raise: {
+      usage: `isola run raise [<session>] <run> ${limitUsage}`,
+      about:
+        'What the run may spend from now on, in all; one that waits at a limit goes on. Lower is possible too.',
+      options: limitOptions,
+      run: raise,
     },
     retry: {
       usage: 'isola run retry <run>',
-      about: 'Starts its task again as a new run. Repeated, it names the same one.',
+      about: 'Of one that was given up: starts its task again. Repeated, it names the same run.',
       run: retry,
-    },
-    raise: {
-      usage:
-        'isola run raise <session> <run> [--tokens <n>] [--cost <usd>] [--platform <usd>] [--time <ms>] [--turns <n>] [--calls <n>] [--children <n>] [--depth <n>] [--concurrency <n>]',
-      about:
-        'What the run may spend from now on, in all; one that waits at a limit goes on. Lower is possible too.',
-      options: raiseOptions,
-      run: raise,
     },
     drop: {
       usage: 'isola run drop <run> [--yes]',
-      about: 'Takes it off the list.',
+      about: 'Of one that was given up: takes it off the list.',
       asks: ({ args: [run] }: Context<object, [string]>) => `Take ${short(run)} off the list?`,
       run: drop,
     },

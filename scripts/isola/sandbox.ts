@@ -2,7 +2,7 @@
 // nothing of this machine's settings. Whatever of a plugin has to run for a command runs here, never in this process.
 import { pathToFileURL } from 'node:url'
 import type { Miniflare } from 'miniflare'
-import { toolFile } from '../toolchain.mjs'
+import { largeToolFile } from '../toolchain.mjs'
 
 /** `globalOutbound` is null: left out, the module would have the network of the Worker that starts it. */
 const starter = `
@@ -39,7 +39,7 @@ export async function runAlone(contents: string, options: Alone = {}): Promise<s
   const { host = '', onLine = () => {}, timeoutMs = 30_000 } = options
   // By path: in a clone its own, else wherever npm put it.
   const { Miniflare, Log, LogLevel }: typeof import('miniflare') = await import(
-    pathToFileURL(toolFile('miniflare', 'dist', 'src', 'index.js')).href
+    pathToFileURL(largeToolFile('miniflare', 'dist', 'src', 'index.js')).href
   )
   const miniflare = new Miniflare({
     host: '127.0.0.1',

@@ -32,14 +32,14 @@ async function remove({ args: [name], request, print }: Context<object, [string]
 }
 
 /** @returns 1 if some are left under a key that is not here. */
-async function rotate({ request, print }: Context) {
+async function rotate({ request, print, stderr }: Context) {
   const answer = await request('POST /api/operator/secrets/rotate')
   const lines = [
     `${answer.rotated} sealed anew, ${answer.current} were under this key already.`,
-    ...answer.failed.map(({ message }) => message),
     ...(answer.failed.length === 0 ? ['ISOLA_MASTER_KEY_PREVIOUS may be removed.'] : []),
   ]
   print(answer, lines.join('\n'))
+  for (const { message } of answer.failed) stderr.write(`${short(message, Infinity)}\n`)
   return answer.failed.length === 0 ? 0 : 1
 }
 

@@ -34,12 +34,15 @@ export function describe(tree: Tree, indent = ''): string {
     `${indent}${id}  ${agent}${principal === undefined ? '' : `  of ${principal}`}  since ${time(createdAtMs)}${Number.isFinite(tokens) ? `  ${tokens} tokens${cost}` : ''}`,
     ...(floor ? [`${indent}  ${describeFloor(floor)}`] : []),
     ...runs.map(({ id: run, state, result, pauses = [] }) => {
+      const { error } = result ?? {}
       const waits = pauses.map(
         ({ call, tool, kind, input, reached }) =>
           reached?.message ?? `${kind} of ${tool} (${call}): ${short(input, 60)}`,
       )
-      const said = result?.error?.message ?? result?.result ?? waits.join('; ')
-      return `${indent}  ${run}  ${state}${said ? `  ${short(said, 100)}` : ''}`
+      // A reason is whole; what it said is in the transcript.
+      const why = error ? `${error.code}: ${error.message}` : waits.join('; ')
+      const said = why === '' ? short(result?.result ?? '', 100) : short(why, Infinity)
+      return `${indent}  ${run}  ${state}${said ? `  ${said}` : ''}`
     }),
     ...children.map((child) => describe(child, `${indent}    `)),
   ].join('\n')

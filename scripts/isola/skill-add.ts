@@ -85,10 +85,11 @@ export async function add({
       refused.push({ name, code: error.code, message: error.message })
     }
   }
-  const text = [
-    ...skills.map((one) => told(one, isRehearsed)),
-    ...refused.map(({ name, message }) => `${name} is refused: ${short(message, 1_000)}`),
-  ]
+  const text = skills.map((one) => told(one, isRehearsed))
+  for (const { name, message } of refused)
+    io.stderr.write(`${name} is refused: ${short(message, Infinity)}\n`)
+  // Where nothing came of it, there is no answer.
+  if (skills.length === 0 && !io.isJson) return refused.length > 0 ? 1 : 0
   if (isRehearsed) print({ skills, refused }, text.join('\n\n'))
   else {
     const updated: string[] = []

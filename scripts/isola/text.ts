@@ -31,9 +31,9 @@ export function short(value: unknown, max = 160): string {
   return line.length > max ? `${line.slice(0, max - 1)}…` : line
 }
 
-/** Rows in columns that line up; the first row is the head. */
+/** Rows in columns that line up; the first row is the head. Nothing is cut: a cell that may be long, its row shortens. */
 export function table(rows: readonly (readonly unknown[])[]): string {
-  const cells = rows.map((row) => row.map((cell) => short(cell ?? '', 80)))
+  const cells = rows.map((row) => row.map((cell) => short(cell ?? '', Infinity)))
   const widths = (cells[0] ?? []).map((_, column) =>
     Math.max(...cells.map((row) => row[column]?.length ?? 0)),
   )

@@ -23,7 +23,11 @@ const texts = new Set([
 ])
 
 const label = '[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?'
-const hostForm = new RegExp(`^(?:\\*|(?:${label}\\.)*${label}|\\[[0-9a-f:.]+\\])$`, 'i')
+// A port is of this machine alone, in development: everywhere else it is 443.
+const hostForm = new RegExp(
+  `^(?:\\*|(?:${label}\\.)*${label}|\\[[0-9a-f:.]+\\]|(?:localhost|127\\.0\\.0\\.1|\\[::1\\]):\\d{1,5})$`,
+  'i',
+)
 
 /**
  * What of a manifest would hide from whoever is shown it before it is allowed, or could not be read: with the place.

@@ -211,6 +211,10 @@ export interface SessionIndex {
     principal: string,
     page: { readonly after: string; readonly limit: number },
   ) => Promise<readonly string[]>
+  /** Where a run works or worked, and whose it is: among the newest of the record, a moment after it began. */
+  readonly placeOf: (
+    run: string,
+  ) => Promise<{ readonly session: string; readonly principal: string } | undefined>
 }
 
 /** How a model did, as the record has it. `model` is the name that answered or, of a failure, that was asked. */

@@ -172,6 +172,8 @@ export interface PrincipalReader {
   readonly usage: (principal: string, run?: string) => Promise<DayUsage>
   /** Newest first. */
   readonly incidents: (limit: number) => Promise<readonly IncidentRecord[]>
+  /** Takes one off the list; if it goes on, it is reported anew. */
+  readonly clearIncident: (incident: Pick<Incident, 'kind' | 'session'>) => Promise<void>
 }
 
 /** How long a principal's object waits for what. Milliseconds. */

@@ -120,6 +120,7 @@ export function createPrincipalLedger({
     },
     takeRate: (principal, request) => ask(principal, (api) => api.takeRate(request)),
     incidents: (limit) => ask(operator, (api) => api.incidents(limit)),
+    clearIncident: (incident) => tell({ ...incident, message: '', isOver: true }),
   }
 }
 

@@ -58,7 +58,9 @@ export const access = {
   '/mcp': { GET: talkers, POST: talkers, DELETE: talkers },
   // Whoever has a key: it says nothing of what is here, but a stranger is told nothing at all.
   '/api/openapi.json': { GET: everybody },
+  '/api/status': { GET: everybody },
   '/api/runs': { GET: sessionReaders },
+  '/api/runs/:run': { GET: sessionReaders },
   '/api/sessions': { GET: sessionReaders, POST: talkers },
   '/api/sessions/:id': { GET: sessionReaders, POST: talkers, DELETE: talkers },
   '/api/sessions/:id/transcript': { GET: sessionReaders },
@@ -114,6 +116,7 @@ export const access = {
   '/api/operator/approvals/:id': { GET: pluginReaders, POST: installers },
   '/api/operator/audit': { GET: readers },
   '/api/operator/health': { GET: readers },
+  '/api/operator/incidents/:incident': { DELETE: operators },
   '/api/operator/models': { GET: readers },
   '/api/operator/metrics': { GET: operators },
   '/api/operator/usage': { GET: readers },

@@ -83,6 +83,7 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addLater('/api/notices', async () => (await schedules()).addNoticeRoutes)
   addLater('/api/settings', async () => (await schedules()).addSettingsRoutes)
   addLater('/api/mcp', async () => (await import('./own-mcp-logins.ts')).addOwnMcpLoginRoutes)
+  addLater('/api/status', async () => (await import('./status.ts')).addStatusRoute)
   addLater('/api/runs', async () => (await import('./sessions/list-runs.ts')).addRunListRoute)
   addLater('/api/sessions', async () => (await import('./sessions/sessions.ts')).addSessionRoutes)
   addLater('/api/operator', async () => (await import('./operator/operator.ts')).addOperatorRoutes)

@@ -25,6 +25,7 @@ export async function forgetQuotes(
   ])
   const ids = await sessionIndex.idsOf(principal, { after, limit: sessionsAtOnce })
   let changed = 0
+  const busy: string[] = []
   for (const session of ids) {
     try {
       if (unwrap(await sessions.at(session).forgetTexts(principal, texts)).changed > 0) changed += 1
@@ -32,10 +33,17 @@ export async function forgetQuotes(
       // It was deleted meanwhile.
       if (errorCode(error) === 'request_not_found') continue
       if (errorCode(error) !== 'request_conflict') throw error
-      const message = `Something is under way in the session ${session}: wait for its end, or cancel it. The note is there until then.`
-      throw new IsolaError('request_conflict', message, { cause: error })
+      busy.push(session)
     }
   }
+  // The others are done by now: the same again does only what is left.
+  if (busy.length > 0) throw stillBusy(busy)
   const next = ids.length === sessionsAtOnce ? { next: ids.at(-1)! } : {}
   return { sessions: changed, ...next }
+}
+
+function stillBusy(sessions: readonly string[]): IsolaError {
+  const cancels = sessions.map((session) => `isola session cancel ${session}`).join(', ')
+  const message = `A run is not over, or waits for somebody, in ${sessions.join(', ')}: what it was told cannot be taken out before its end. Wait for it or cancel it (${cancels}), and ask again. The note is kept until then.`
+  return new IsolaError('request_conflict', message)
 }

@@ -90,7 +90,7 @@ export function addKnowledgeRoutes(addRoute: AddRoute, deps: HttpDeps): void {
           type: content.type,
           hash: sources.sha256(JSON.stringify([called, read.passages])),
           chars: (content.pages ?? [content.text ?? '']).join('\n').length,
-          label: labelFrom('knowledge', { integrity }),
+          label: labelFrom('knowledge', { integrity: integrity ?? writerOf(context, name) }),
         },
         passages: read.passages,
         by: context.get('principal').id,
@@ -125,6 +125,15 @@ export function addKnowledgeRoutes(addRoute: AddRoute, deps: HttpDeps): void {
       removed(context, parseFields(documentQuery, context.req.query()), documentOf(context)),
   })
 }
+
+/**
+ * Who may have written a document where nobody says: a person who adds a file with a key of their own is trusted with it;
+ * a program with a token may pass on what it read, and what comes from an address is whoever's that is.
+ */
+const writerOf = (context: HttpContext, name: string): 'data' | 'stranger' =>
+  context.get('principal').token !== undefined || /^\s*[a-z][a-z\d+.-]*:\/\//i.test(name)
+    ? 'stranger'
+    : 'data'
 
 const toCited = (one: FoundPassage) => ({ ...one, cite: citationOf(one) })
 

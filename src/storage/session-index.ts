@@ -27,6 +27,14 @@ const upsert = `
       IS NOT (sessions.since_ms, sessions.principal, sessions.agent, sessions.kind, sessions.state,
         sessions.used_month)`
 
+// No index names a run: each would cost every run a row. The newest are looked through until it is met, and no more of them
+// than this, whatever somebody asks for.
+const maxSearched = 50_000
+const findPlace = `
+  SELECT session, principal
+  FROM (SELECT session, principal, run FROM audit_runs ORDER BY id DESC LIMIT ${maxSearched})
+  WHERE run = ?1 LIMIT 1`
+
 /** The statements that list a session as it stands, to land in one go with the events up to `seq`, if those land. */
 export function listSession(
   database: Database,
@@ -67,6 +75,14 @@ export function createSessionIndex(database: Database): SessionIndex {
       const sql = 'SELECT id FROM sessions WHERE principal = ?1 AND id > ?2 ORDER BY id LIMIT ?3'
       const statement = database.prepare(sql).bind(principal, after, limit)
       return (await reached(() => statement.all<{ id: string }>())).results.map(({ id }) => id)
+    },
+    async placeOf(run) {
+      const statement = database.prepare(findPlace).bind(run)
+      const { results } = await reached(() =>
+        statement.all<{ session: string; principal: string }>(),
+      )
+      const [found] = results
+      return found && { session: found.session, principal: found.principal }
     },
   }
 }

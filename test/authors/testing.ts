@@ -15,6 +15,7 @@ import { describeTool } from '../conformance/describe-tool.ts'
 import { countedSubject } from '../conformance/tool-subject.ts'
 import { isolates } from './isolates.ts'
 import { createCapabilityDeps } from '../fakes/plugins.ts'
+import { noNetwork, outboundOver } from '../fakes/outbound.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'
 import { createToolContext } from '../fakes/tool-context.ts'
 import type { CallOptions, Conformance } from './isola-testing.d.ts'
@@ -53,7 +54,11 @@ const depsOf = ({ fetch }: CallOptions): CapabilityDeps =>
   createCapabilityDeps({
     sessions,
     validator,
-    ...(fetch && { fetch: async (url, init) => fetch(url, init) }),
+    // As under `npm start`: a grant of localhost:3000 holds there, and so it does in a test.
+    ...outboundOver(fetch ? async (url, init) => fetch(url, init) : noNetwork, {
+      sleep: () => new Promise(() => {}),
+      isDevelopment: true,
+    }),
   })
 
 function entryOf(tool: string, options: CallOptions): ToolEntry {

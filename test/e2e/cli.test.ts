@@ -266,7 +266,7 @@ describe('the isola command against a running server, with the offline model', (
     expect(times).toHaveLength(5)
     expect((await isola(['usage', 'show', '--by', 'principal'])).stdout).toMatch(/\noperator +\d/)
     expect((await isola(['usage', 'show'])).stdout).toMatch(/^operator, /)
-    expect((await isola(['run', 'list'])).stdout).toBe('No such runs.\n')
+    expect((await isola(['run', 'list', '--given-up'])).stdout).toBe('No run was given up.\n')
     expect((await isola(['audit', 'list', '--trace', 'x'])).stderr).toContain(
       'trace: must be a trace id',
     )

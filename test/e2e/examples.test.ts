@@ -29,7 +29,7 @@ beforeAll(async () => {
   world = await startExamples()
   await world.done(['http', 'allow', world.sites.host])
   await world.done(['plugin', 'enable', 'code'])
-  await world.done(['knowledge', 'add', 'examples/knowledge', '--scope', 'deployment', '--own'])
+  await world.done(['knowledge', 'add', 'examples/knowledge', '--scope', 'deployment'])
   for (const folder of folders) await world.done(['agent', 'add', `examples/agents/${folder}`])
 })
 afterAll(() => world?.stop())

@@ -1,5 +1,15 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -41,11 +51,23 @@ function run(
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...said })))
 }
 
+/** Of all files in and under a folder. */
+function megabytesOf(folder: string): number {
+  const sizes = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => statSync(join(entry.parentPath, entry.name)).size)
+  return sizes.reduce((sum, size) => sum + size, 0) / 2 ** 20
+}
+
 describe('the command as a package, installed elsewhere', () => {
   const away = mkdtempSync(join(tmpdir(), 'isola-packed-'))
   const state = join(away, 'state')
   let files: readonly string[]
   let server: RunningServer
+  /** As it is before anybody asks for what plugins are built and tested with. */
+  let alone: { readonly megabytes: number; readonly test: Said; readonly client: Said }
+  const command = join(away, 'node_modules/isola/scripts/bin.mjs')
+  const client = "import { createClient } from 'isola/client'; console.log(typeof createClient)"
 
   beforeAll(async () => {
     const packed = await run('npm', ['pack', '--json', '--pack-destination', away], { cwd: root })
@@ -56,6 +78,22 @@ describe('the command as a package, installed elsewhere', () => {
     // The package `node` asks npm for its binary: that one is taken from npm's store as well.
     const env = { npm_config_prefer_offline: 'true' }
     expect(await run('npm', install, { cwd: away, env })).toMatchObject({ code: 0 })
+    const own = join(away, 'own')
+    mkdirSync(own)
+    const manifest = 'id: own\nname: Own\nversion: 0.1.0\nentrypoint: main.ts\ndescription: Own.\n'
+    writeFileSync(join(own, 'plugin.yaml'), `${manifest}contributes: {}\n`)
+    writeFileSync(join(own, 'main.ts'), 'export default () => ({})\n')
+    alone = {
+      megabytes: megabytesOf(join(away, 'node_modules')),
+      // On the Node of these tests, whichever the machine has.
+      test: await run(process.execPath, [command, 'plugin', 'test', 'own'], { cwd: away }),
+      client: await run(process.execPath, ['--input-type=module', '-e', client], { cwd: away }),
+    }
+    const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      peerDependencies: Readonly<Record<string, string>>
+    }
+    const more = Object.entries(peerDependencies).map(([name, version]) => `${name}@${version}`)
+    expect(await run('npm', [...install, ...more], { cwd: away, env })).toMatchObject({ code: 0 })
     server = await startServer({ state, port: await freePort() })
   }, 400_000)
   afterAll(async () => {
@@ -79,6 +117,13 @@ describe('the command as a package, installed elsewhere', () => {
       cwd: away,
     })
   }
+
+  it('I25: is small for a program that wants the client, and says what plugins are tested with', () => {
+    expect(alone.client).toEqual({ code: 0, stdout: 'function\n', stderr: '' })
+    expect(alone.megabytes).toBeLessThan(40)
+    expect(alone.test).toMatchObject({ code: 1, stdout: '' })
+    expect(alone.test.stderr).toMatch(/npm install --save-dev esbuild@[\d.]+ miniflare@\S+/)
+  })
 
   it('holds the command, its types and the docs, and no test, source or local state', () => {
     const other = files.filter(

@@ -204,6 +204,10 @@ export interface FakeOptions {
   readonly owner?: string
   /** The operator's list. */
   readonly givenUp?: readonly GivenUpRun[]
+  /** Where runs are, by their ids. */
+  readonly places?: Readonly<
+    Record<string, { readonly session: string; readonly principal: string }>
+  >
   readonly deps?: Partial<HttpDeps>
 }
 
@@ -354,6 +358,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       openRuns: 1,
     }),
     incidents: async () => [],
+    clearIncident: async () => {},
   }
   const sessions: SessionGateway = options.deps?.sessions ?? {
     at,
@@ -416,6 +421,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     },
     sessionIndex: {
       idsOf: async () => ['ses_1'],
+      placeOf: async (run) => options.places?.[run],
       list: async (query) => {
         lists.push(query)
         return { sessions: [] }

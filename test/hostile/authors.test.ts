@@ -166,6 +166,32 @@ describe('isola plugin test', () => {
     expect(reached).toBe(0)
   })
 
+  it('P12: tests a plugin of 127.0.0.1:3000 as it works in development: faked, that port alone, and the machine is not reached', async () => {
+    const path = folder('local', {
+      'plugin.yaml': `${yaml.replace('description: Goes.', 'description: Goes., input_schema: { type: object, properties: { at: { type: string } } }')}grants: { network: [{ host: '127.0.0.1:3000', methods: [GET] }] }\n`,
+      'main.ts': `export default () => ({ tools: { go: async ({ at }, { fetch }) => (await fetch(at)).text() } })\n`,
+      'main.test.ts': `import { expect, it } from 'vitest'
+import { plugin } from 'isola/testing'
+const fetch = async (url) => new Response('faked ' + url)
+const go = (at, options) => plugin.call('go', { at }, options)
+it('calls it', async () => {
+  expect(await go('http://127.0.0.1:3000/a', { fetch })).toBe('faked http://127.0.0.1:3000/a')
+})
+for (const at of ['http://127.0.0.1:3001/', 'http://127.0.0.1/', 'http://localhost:3000/', 'http://127.0.0.1:${port}/'])
+  it('refuses ' + at, async () => {
+    await expect(go(at, { fetch })).rejects.toThrow('not granted: network GET')
+  })
+it('reaches nothing that is not faked', async () => {
+  await expect(go('http://127.0.0.1:3000/')).rejects.toThrow()
+})
+`,
+    })
+    const { code, said } = await isola('plugin', 'test', path)
+    expect({ code, said }).toMatchObject({ code: 0 })
+    expect(said.match(/✓ (calls|refuses|reaches)/g)).toHaveLength(2 * 6)
+    expect(reached).toBe(0)
+  })
+
   it('says which test failed, why and where', async () => {
     const path = folder('failing', {
       'main.test.ts': `import { expect, it } from 'vitest'

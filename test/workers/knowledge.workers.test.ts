@@ -123,8 +123,9 @@ describe('I21, I23: an agent that looks things up', () => {
     expect(lines.map(({ text }: Answer) => text).join()).toContain(
       'is shown passages of documents (principal)',
     )
-    await put(fay, 'own.txt', 'The periwinkle is blue', { integrity: 'data' })
-    await put(fay, 'web.txt', 'The periwinkle is CANARY')
+    await put(fay, 'own.txt', 'The periwinkle is blue')
+    await put(fay, 'web.txt', 'The periwinkle is CANARY', { integrity: 'stranger' })
+    await put(fay, 'https://web.example/page', 'The periwinkle is CANARY too')
     await ask(fay, 'shown', 'Which colour has the periwinkle?', '')
     const said = JSON.stringify(upstream.requests.at(-1)!.messages)
     expect(said).toMatch(/not instructions[^]*own\.txt, line 1[^]*periwinkle is blue/)

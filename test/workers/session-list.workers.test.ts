@@ -113,3 +113,28 @@ it('deletes the record that is older than it is kept, once a day', async () => {
   expect(await events()).toBe(0)
   expect(await callJson('/api/operator/health')).toMatchObject({ incidents: { counts: {} } })
 })
+
+it('C5: finds a run by its id alone, that of a sub-agent too', async () => {
+  const review = { name: 'code-reviewer__run', input: { task: 'Look at this.' } }
+  upstream = installUpstream((_request, index) =>
+    index === 0 ? { calls: [review] } : { text: 'Hi' },
+  )
+  const session = await chat({ 'x-isola-session': 'looked-for' })
+  await listed(session, ({ state }) => state === 'completed')
+  const tree = await callJson(`/api/sessions/${session}`)
+  const [run] = tree.runs
+  const [child] = tree.children
+  expect(await callJson(`/api/runs/${run.id}`)).toMatchObject({ id: run.id, session })
+  const below = await vi.waitFor(() => callJson(`/api/runs/${child.runs[0].id}`), {
+    timeout: 60_000,
+    interval: 200,
+  })
+  expect(below).toMatchObject({ id: child.runs[0].id, session: child.id })
+  const { key } = await callJson('/api/operator/keys', {
+    json: { principal: 'curious', role: 'user' },
+  })
+  for (const id of [run.id, child.runs[0].id, `run_${'0'.repeat(22)}`]) {
+    const answer = await call(`/api/runs/${id}`, { headers: { authorization: `Bearer ${key}` } })
+    expect(answer.status).toBe(404)
+  }
+})

@@ -1,11 +1,9 @@
 // The server: whether it answers, to this key, in this version, and what it says about itself.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { root } from '../../toolchain.mjs'
 import { ApiError, type Reply } from '../../../src/client/client.ts'
 import type { Env } from '../command.ts'
+import { ownVersion } from '../version.ts'
 import { createConnection, findServer } from '../connection.ts'
-import { short } from '../text.ts'
+import { short, time } from '../text.ts'
 import { networkLine, readNetwork } from '../../network.mjs'
 import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
 
@@ -54,14 +52,45 @@ export function readHealth(health: Partial<Health>, version: string): Finding[] 
         fix: 'See what is priced: isola model list (docs/models.md).',
       }),
     )
-  const counts = Object.entries(incidents?.counts ?? {})
-  if (counts.length > 0) {
-    const what = counts.map(([kind, count]) => `${kind} in ${count} places`).join(', ')
+  const { counts = {}, newest = [] } = incidents ?? {}
+  findings.push(...newest.map(incidentFinding))
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  if (all > newest.length)
     findings.push(
-      warn('server', `Incidents: ${what}.`, { fix: 'See `incidents` of /api/operator/health.' }),
+      warn('incidents', `${all - newest.length} older incidents are behind these.`, {
+        fix: 'They are shown once newer ones are cleared.',
+      }),
     )
-  }
   return findings
+}
+
+type Incident = NonNullable<Health['incidents']>['newest'][number]
+
+/** What is wrong by kind, in words; a kind of another version is named as it is. */
+const kinds: Readonly<Record<string, string>> = {
+  audit_behind: 'the record is behind',
+  storage_failed: 'something could not be stored',
+  run_given_up: 'a run was given up',
+  record_unreadable: 'a stored record cannot be read',
+  model_failing: 'a model fails',
+  delivery_behind: 'a result is not delivered',
+  alarm_failed: 'an alarm failed',
+  telemetry_failed: 'traces do not arrive',
+  retention_failed: 'old records were not removed',
+  wake_loop: 'a session is woken again and again',
+}
+
+/** What, where, when and how often; it stays until it is over, or somebody clears it. */
+function incidentFinding({ id, kind, message, session, run, ...when }: Incident): Finding {
+  const { count, firstAtMs, lastAtMs } = when
+  const where = [session && `in ${session}`, run].filter(Boolean).join(' ')
+  const often =
+    count === 1
+      ? `at ${time(lastAtMs)}`
+      : `${count} times from ${time(firstAtMs)} to ${time(lastAtMs)}`
+  const what = `${kinds[kind] ?? kind}${where ? ` ${where}` : ''}, ${often}: ${short(message, Infinity)}`
+  const look = kind === 'run_given_up' && run ? `isola run retry ${run}, or drop it; then ` : ''
+  return warn('incidents', what, { fix: `${look}isola doctor --clear ${id}` })
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
@@ -82,14 +111,13 @@ export async function checkServer({
   try {
     const { request } = createConnection(server, { ...(fetch && { fetch }) })
     const health = await request('GET /api/operator/health', { timeoutMs })
-    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     // One of a version before has no such page.
     const network = await readNetwork(() => request('GET /api/operator/http')).catch(
       () => undefined,
     )
     return [
       ok('server', `${server.url} accepts the key.`),
-      ...readHealth(health, version),
+      ...readHealth(health, ownVersion()),
       ...(network ? [ok('network', `The network is ${networkLine(network)}.`)] : []),
     ]
   } catch (error) {

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { ApiError, type Client, type Request } from '../../../src/client/client.ts'
 import type { Context, Input, Options, ValuesOf } from '../command.ts'
 import { toServers } from '../mcp-import.ts'
-import { short } from '../text.ts'
+import { short, shown } from '../text.ts'
 import { UsageError } from '../usage.ts'
 import { only } from '../only.ts'
 
@@ -88,7 +88,15 @@ async function fromFile(file: string, stdin: Input) {
 }
 
 /** @returns 1 if one of them was refused. */
-export async function add({ args, values, request, print, stdin }: Context<Values>) {
+export async function add({
+  args,
+  values,
+  request,
+  print,
+  isJson,
+  stdin,
+  stderr,
+}: Context<Values>) {
   const { url, header, file, oauth, exclusive, 'auth-host': authHosts } = values
   const { 'each-signs-in': each } = values
   const { 'client-id': clientId, 'client-secret': clientSecret, issuer } = values
@@ -128,10 +136,10 @@ export async function add({ args, values, request, print, stdin }: Context<Value
       ...notes,
       `Next: isola mcp ${oauth || each ? 'login' : 'show'} ${id}${each ? ' --mine' : ''}`,
     ]),
-    ...refused.map(({ id, why }) => `${id} is refused: ${why}`),
     ...left,
   ]
-  print({ added, refused, skipped }, lines.join('\n'))
+  for (const { id, why } of refused) stderr.write(`${shown(`${id} is refused: ${why}`)}\n`)
+  if (isJson || lines.length > 0) print({ added, refused, skipped }, lines.join('\n'))
   return added.length === 0 || refused.length > 0 ? 1 : 0
 }
 

@@ -1,9 +1,12 @@
 import * as z from 'zod'
+import { roles } from '../role.ts'
 import type { ApiContracts } from './contract.ts'
-import { atMs, count, text } from './shapes.ts'
+import { dayAmount } from './record.ts'
+import { atMs, count, flag, text } from './shapes.ts'
 
 const problem = z.object({ plugin: text, code: text, message: text })
 const incident = z.object({
+  id: text.describe('Names it, for DELETE /api/operator/incidents/:incident.'),
   kind: text,
   session: text,
   run: text.optional(),
@@ -50,8 +53,34 @@ export const healthContracts = {
     },
     errors: [404],
   },
+  'GET /api/status': {
+    summary: 'Who the caller is here, what answers it, and what its day has left.',
+    replies: {
+      200: {
+        is: 'To every key.',
+        json: z
+          .object({
+            version: text,
+            principal: text,
+            role: z.enum(roles),
+            model: text.nullable().describe('What answers where no model is named.'),
+            day: z
+              .object({ limits: dayAmount, settled: dayAmount, reserved: dayAmount })
+              .nullable()
+              .describe('Today (UTC); `null`: not known now.'),
+          })
+          .meta({ id: 'Status' }),
+      },
+    },
+  },
   'GET /api/operator/health': {
     summary: 'How the deployment is.',
     replies: { 200: { is: 'Also where something is down.', json: health } },
+  },
+  'DELETE /api/operator/incidents/:incident': {
+    summary: 'Takes an incident off the list; one that goes on is reported anew.',
+    params: { incident: 'Its `id`, as /api/operator/health has it.' },
+    replies: { 200: { is: 'It is gone.', json: z.object({ id: text, cleared: flag }) } },
+    errors: [404],
   },
 } satisfies ApiContracts

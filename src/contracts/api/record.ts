@@ -84,7 +84,7 @@ const spent = {
   platform,
   platformUsd: usd,
 }
-const dayAmount = z.object({
+export const dayAmount = z.object({
   tokens: count.nullable().describe('`null`: no limit.'),
   costUsd: usd.nullable().describe('US dollars; `null`: no limit.'),
 })

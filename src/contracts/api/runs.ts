@@ -41,6 +41,12 @@ export const runContracts = {
       },
     },
   },
+  'GET /api/runs/:run': {
+    summary:
+      'A run, by its id alone: one of the newest 50,000 on the record, a moment after it began.',
+    params: { run },
+    replies: { 200: { is: 'The run, with its session.', json: runView } },
+  },
   'POST /api/sessions/:id/runs': {
     summary: 'Starts a run.',
     params: { id },

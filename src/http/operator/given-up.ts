@@ -70,7 +70,7 @@ async function decideOn(
 async function find(deps: HttpDeps, context: HttpContext): Promise<GivenUpRun> {
   const run = context.req.param('run') ?? ''
   const row = isRunId(run) ? await deps.givenUp.find(run) : undefined
-  if (!row) throw new IsolaError('request_not_found', 'There is no such run on the list.')
+  if (!row) throw new IsolaError('request_not_found', 'No run of this id was given up.')
   return row
 }
 

@@ -1,7 +1,7 @@
-import { errorCode, errorMessage } from '#contracts/errors.ts'
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { IncidentRecord } from '#contracts/principal.ts'
-import type { HttpDeps } from '../deps.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 
 /** What goes on is said again every few seconds: what nobody has said for so long is past. */
@@ -50,6 +50,23 @@ export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
   })
 }
 
+/** `DELETE /api/operator/incidents/:incident`: one that somebody has looked after. If it goes on, it is reported anew. */
+export const clearIncident =
+  (deps: HttpDeps) =>
+  async (context: HttpContext): Promise<Response> => {
+    const id = context.req.param('incident') ?? ''
+    const incidents = await deps.principals.incidents(maxCounted)
+    const found = incidents.find((one) => incidentId(one) === id)
+    if (!found) throw new IsolaError('request_not_found', 'There is no such incident.')
+    const { kind, session } = found
+    await deps.principals.clearIncident({ kind, session })
+    return jsonResponse({ id, cleared: true })
+  }
+
+/** A kind in one place is one incident. */
+const incidentId = ({ kind, session }: Pick<IncidentRecord, 'kind' | 'session'>) =>
+  session === '' ? kind : `${kind}:${session}`
+
 const hasRecent = (incidents: readonly IncidentRecord[], nowMs: number) =>
   incidents.some(({ lastAtMs }) => nowMs - lastAtMs < recentMs)
 
@@ -57,7 +74,8 @@ const hasRecent = (incidents: readonly IncidentRecord[], nowMs: number) =>
 function summaryOf(incidents: readonly IncidentRecord[]) {
   const counts: Partial<Record<IncidentRecord['kind'], number>> = {}
   for (const { kind } of incidents) counts[kind] = (counts[kind] ?? 0) + 1
-  return { counts, newest: incidents.slice(0, maxShown) }
+  const newest = incidents.slice(0, maxShown).map((one) => ({ id: incidentId(one), ...one }))
+  return { counts, newest }
 }
 
 /** What answers where no model is named; undefined if nothing does. */

@@ -3,7 +3,7 @@ import type { AddRoute } from '../routes.ts'
 import { decideApproval, decideApprovals, listApprovals, showApproval } from './approvals.ts'
 import { readAudit } from './audit.ts'
 import { dropGivenUp, listGivenUp, retryGivenUp, showGivenUp } from './given-up.ts'
-import { readHealth } from './health.ts'
+import { clearIncident, readHealth } from './health.ts'
 import { listGrants, revokeGrant } from './grants.ts'
 import { readMetrics } from './metrics.ts'
 import { readModels } from './models.ts'
@@ -35,6 +35,7 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   })
   addRoute('/api/operator/audit', { GET: readAudit(deps) })
   addFresh('/api/operator/health', { GET: readHealth(deps) })
+  addRoute('/api/operator/incidents/:incident', { DELETE: clearIncident(deps) })
   addRoute('/api/operator/models', { GET: readModels(deps) })
   addRoute('/api/operator/metrics', { GET: readMetrics(deps) })
   addRoute('/api/operator/usage', { GET: readUsage(deps) })

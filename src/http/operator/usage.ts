@@ -96,7 +96,7 @@ const inDollars = <T extends Pick<UsageSum, 'costNanoUsd' | 'platformNanoUsd'>>(
 }: T) => ({ ...rest, costUsd: costNanoUsd / 1e9, platformUsd: platformNanoUsd / 1e9 })
 
 /** `null` for what has no limit; dollars as everywhere else on this surface. */
-function shown({ tokens, costNanoUsd }: DayAmount) {
+export function shown({ tokens, costNanoUsd }: DayAmount) {
   return {
     tokens: tokens >= unlimited ? null : tokens,
     costUsd: costNanoUsd >= unlimited ? null : costNanoUsd / 1e9,

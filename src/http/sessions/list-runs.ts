@@ -1,12 +1,15 @@
 import { runsQuery } from '#contracts/api/requests/sessions.ts'
 import type { RunListing } from '#contracts/api/runs.ts'
+import { IsolaError } from '#contracts/errors.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { SessionListing } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
+import { isRunId } from '../headers.ts'
 import { jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
 import { pageOf, toSessionQuery } from './list-sessions.ts'
+import { seesEverybody } from './open-session.ts'
 
 /** What is not over: what somebody who left wants back first. */
 const underWay = ['running', 'queued', 'parked'] as const
@@ -15,6 +18,7 @@ const defaultLimit = 20
 /** `/api/runs`: what was begun, wherever it works; who sees whose is as for sessions. */
 export function addRunListRoute(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/runs', { GET: (context) => listRuns(deps, context) })
+  addRoute('/api/runs/:run', { GET: (context) => findRun(deps, context) })
 }
 
 /**
@@ -37,6 +41,19 @@ async function listRuns(deps: HttpDeps, context: HttpContext): Promise<Response>
   const found = new Map([...first, ...page.sessions].map((one) => [one.id, one]))
   const runs = await Promise.all([...found.values()].map((one) => lastRun(deps, one)))
   return jsonResponse({ runs: runs.flat(), ...pageOf(page) })
+}
+
+/** One run by its id alone. What the caller may not see looks like what is not there. */
+async function findRun(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const run = context.req.param('run') ?? ''
+  const { id, role } = context.get('principal')
+  const place = isRunId(run) ? await deps.sessionIndex.placeOf(run) : undefined
+  if (!place || (place.principal !== id && !seesEverybody(role)))
+    throw new IsolaError(
+      'request_not_found',
+      'There is no such run of yours among the newest of the record; an older one is found in its session.',
+    )
+  return jsonResponse(unwrap(await deps.sessions.at(place.session).result(place.principal, run)))
 }
 
 /** None of a session that is gone by now, or in which nothing ran. */

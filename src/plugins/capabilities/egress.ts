@@ -88,7 +88,7 @@ type Checked = Parameters<NonNullable<OutboundRules['check']>>[0]
 async function checkGrant({ url, method, from }: Checked, options: EgressOptions): Promise<void> {
   const grant = grantFor(url, method, options)
   if (!grant)
-    throw failed(`not granted: network ${method} ${url.hostname} (add it to grants in plugin.yaml)`)
+    throw failed(`not granted: network ${method} ${url.host} (add it to grants in plugin.yaml)`)
   if (grant.host === '*') await checkOpen({ url, method, from }, options)
   // What is refused is not read: as a source it would be a place that may be called unasked.
   if (from) options.onRedirect?.(url.host)
@@ -106,7 +106,8 @@ async function checkOpen({ url, method, from }: Checked, options: EgressOptions)
 function grantFor(url: URL, method: string, { grants, tier }: EgressOptions) {
   const covering = grants.filter(({ methods }) => methods.some((granted) => granted === method))
   return (
-    covering.find(({ host }) => host !== '*' && host.toLowerCase() === url.hostname) ??
+    // With its port, which only an address of this machine may have: another port is another program.
+    covering.find(({ host }) => host !== '*' && host.toLowerCase() === url.host) ??
     // `*` means any public host: too wide to be granted to code that did not ship with the deployment.
     covering.find(({ host }) => host === '*' && tier === 'builtin')
   )

@@ -45,7 +45,7 @@ export function checkPlaceholders(
   const seen = new Map<string, string>()
   return usesIn(request, nonce).map((use) => {
     const place = placeText(use)
-    const slot = slotFor(use, request.url.hostname, grants)
+    const slot = slotFor(use, request.url.host, grants)
     if (typeof slot === 'string') throw refuse(use.name, slot)
     const first = seen.get(use.name)
     if (first !== undefined)

@@ -31,7 +31,7 @@ export async function openSecretExchange(secrets: CallSecrets): Promise<Redactio
         )
       if (slots.length === 0) return request
       const filled = fillPlaceholders(request, { values, nonce })
-      for (const slot of slots) secrets.used({ ...slot, host: url.hostname })
+      for (const slot of slots) secrets.used({ ...slot, host: url.host })
       return filled
     },
     mayLeave: (name, value) => !headerHasPlaceholder(name, value, nonce),

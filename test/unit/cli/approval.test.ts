@@ -66,7 +66,7 @@ describe('isola approval', () => {
     expect(asked.map(({ path }) => path)).toContain(
       '/api/sessions?state=parked&limit=100&principal=*',
     )
-    expect(stdout).toMatch(/ses_2 +call_9 +approval +kv__set +\{"key":"a.*\} +ada/)
+    expect(stdout).toMatch(/^run_2 +approval +kv__set +\{"key":"a.*\} +ada/m)
     expect(stdout).not.toContain('\u001b')
   })
 
@@ -104,7 +104,7 @@ describe('isola approval', () => {
       const { code, stdout } = await isola(['approval', 'list', ...argv], { env, fetch })
       expect(code).toBe(0)
       expect(stdout.trim().split('\n')).toHaveLength(2)
-      expect(stdout).toMatch(/ses_2 +call_9/)
+      expect(stdout).toMatch(/^run_2 +approval/m)
       expect(asked.map(({ path }) => path)).toContain('/api/sessions?state=parked&limit=100')
     }
   })
@@ -210,7 +210,7 @@ describe('isola approval allow', () => {
       return Response.json({ ...entry, id, argsHash: `hash of ${id}` })
     }) as typeof globalThis.fetch
     const argv = ['approval', 'allow', 'apr_1', 'apr_2', '--yes']
-    const { code, stdout } = await isola(argv, { env, fetch })
+    const { code, stdout, stderr } = await isola(argv, { env, fetch })
     expect(bodies).toEqual([
       {
         approvals: [
@@ -220,9 +220,10 @@ describe('isola approval allow', () => {
         decision: 'approve',
       },
     ])
-    expect({ code, stdout }).toEqual({
+    expect({ code, stdout, stderr }).toEqual({
       code: 1,
-      stdout: 'apr_1: allowed\napr_2: not those that were shown\n',
+      stdout: 'apr_1: allowed\n',
+      stderr: 'apr_2: not those that were shown\n',
     })
   })
 

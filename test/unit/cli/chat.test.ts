@@ -226,9 +226,9 @@ describe('isola chat, from a pipe', () => {
     const { stderr } = await isola(['chat'], { env, fetch, input: 'send it\ny\n' })
     expect(stderr).toContain('? kv__set wants to run with {"to":"a\\u{200b}@\\u{202e}b"}')
     for (const line of [
-      'asks because of label: deployment: ask; a yes of owner counts',
-      'has read: stranger, public from http__get a.example (stranger)',
-      'it sends a message, destroys',
+      'It asks because the agent has read something before that this call must not pass on unasked. Whose session it is may allow it, or an operator.',
+      'It has read text of strangers from http__get a.example (text of strangers).',
+      'It sends a message, destroys.',
       'may cost up to $0.02 and 700 tokens',
       'the tool was changed since rul_1 was made, which holds no more',
     ])

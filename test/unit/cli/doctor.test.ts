@@ -196,13 +196,32 @@ describe('doctor: the server', () => {
 
   it('I12: passes on how it is: version, database, migrations, plugins, model, incidents', () => {
     expect(bad(readHealth(health as never, '1.0.0'))).toEqual([])
+    const seen = { count: 1, firstAtMs: 1_000, lastAtMs: 9_000 }
+    const newest = [
+      {
+        ...seen,
+        id: 'run_given_up:ses_1',
+        kind: 'run_given_up',
+        session: 'ses_1',
+        run: 'run_1',
+        message: 'It was interrupted.',
+        count: 3,
+      },
+      {
+        ...seen,
+        id: 'retention_failed',
+        kind: 'retention_failed',
+        session: '',
+        message: 'The database was away.',
+      },
+    ]
     const ill = {
       version: '0.9.0',
       database: 'unreachable',
       migrations: { state: 'not_migrated', message: 'migrate' },
       plugins: [{ plugin: 'kv', code: 'plugin_invalid', message: 'broken' }],
       models: { default: null },
-      incidents: { counts: { stuck: 2 } },
+      incidents: { counts: { run_given_up: 3, retention_failed: 1 }, newest },
     }
     expect(bad(readHealth(ill as never, '1.0.0'))).toEqual([
       'warn: Version 0.9.0 answers, this is 1.0.0.',
@@ -210,8 +229,19 @@ describe('doctor: the server', () => {
       'fail: Its database is not migrated.',
       'fail: The plugin kv is off: broken (plugin_invalid)',
       'fail: It has no model.',
-      'warn: Incidents: stuck in 2 places.',
+      'warn: a run was given up in ses_1 run_1, 3 times from 1970-01-01T00:00:01Z to 1970-01-01T00:00:09Z: It was interrupted.',
+      'warn: old records were not removed, at 1970-01-01T00:00:09Z: The database was away.',
+      'warn: 2 older incidents are behind these.',
     ])
+  })
+
+  it('N12: says how each incident is cleared, and of a run that was given up how it goes on', () => {
+    const one = { kind: 'run_given_up', session: 's', run: 'run_1', message: 'm', count: 1 }
+    const incidents = { counts: { run_given_up: 1 }, newest: [{ ...one, id: 'run_given_up:s' }] }
+    const found = readHealth({ ...health, incidents } as never, '1.0.0')
+    expect(found.find(({ check }) => check === 'incidents')?.fix).toBe(
+      'isola run retry run_1, or drop it; then isola doctor --clear run_given_up:s',
+    )
   })
 
   const down = async () => {

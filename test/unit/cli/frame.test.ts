@@ -59,9 +59,9 @@ describe('the isola command', () => {
     const { asked, fetch } = answering(200, { runs: [] })
     expect(await isola(['runs', 'list', '--state', 'open'], { env: server, fetch })).toMatchObject({
       code: 0,
-      stdout: 'No such runs.\n',
+      stdout: 'No runs.\n',
     })
-    expect(asked[0]?.url).toBe('https://isola.example/api/operator/runs?state=open')
+    expect(asked[0]?.url).toBe('https://isola.example/api/runs?state=open')
   })
 
   it('takes the plural of every noun, policies too', async () => {

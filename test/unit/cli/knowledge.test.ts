@@ -36,13 +36,13 @@ it('I21: adds a folder, finds passages with where they are, and leaves what is a
   file('pages/deep/coffee.txt', 'Grind it fresh.')
   file('pages/logo.png', 'x')
   file('pages/.git/hidden.md', 'hidden')
-  const first = await knowledge('add', join(folder, 'pages'), '--own')
+  const first = await knowledge('add', join(folder, 'pages'))
   expect(first.stdout).toContain('2 added, 0 changed, 0 as they were.')
   expect((await knowledge('search', 'how', 'long', 'steep')).stdout).toMatch(
     /tea\.md, “Tea › Green”, line 4\]\n {2}Steep for three minutes/,
   )
   file('pages/tea.md', '# Tea\n\nBoil it.\n')
-  const second = await knowledge('add', join(folder, 'pages'), '--own')
+  const second = await knowledge('add', join(folder, 'pages'))
   expect(second.stdout).toContain('0 added, 1 changed, 1 as they were.')
   expect((await knowledge('search', 'minutes')).stdout).toBe('Nothing was found.\n')
 })
@@ -68,7 +68,7 @@ it('goes on behind a file that cannot be read, says why, and ends with 1', async
 it('lists, shows and removes by name or id; an address is read too', async () => {
   await knowledge('add', 'https://tea.example.com/page', '--agent', 'scribe')
   const { stdout } = await knowledge('list')
-  expect(stdout).toMatch(/scribe .* stranger .* https:\/\/tea\.example\.com\/page/)
+  expect(stdout).toMatch(/scribe .* foreign .* https:\/\/tea\.example\.com\/page/)
   const id = /doc_\w+/.exec(stdout)![0]
   expect((await knowledge('show', id)).stdout).toContain('Tea of the web')
   const removed = await knowledge('remove', 'https://tea.example.com/page', '--yes')
@@ -85,4 +85,38 @@ it('what everybody’s agents look things up in is added to the deployment', asy
   expect((await knowledge('list', '--scope', 'deployment')).stdout).toContain('rules.md')
   const gone = await knowledge('remove', '--all', '--scope', 'deployment', '--yes')
   expect(gone.stdout).toBe('1 removed.\n')
+})
+
+it.each([
+  ['a file', ['tea.md'], 'data', 'mine'],
+  ['a file of somebody else', ['tea.md', '--foreign'], 'stranger', 'foreign'],
+  ['a file in Japanese', ['お茶.txt'], 'data', 'mine'],
+  ['a folder', ['.'], 'data', 'mine'],
+  ['an address', ['https://tea.example.com/page'], 'stranger', 'foreign'],
+  [
+    'an address that is said to be foreign',
+    ['https://tea.example.com/page', '--foreign'],
+    'stranger',
+    'foreign',
+  ],
+])('whose it is: %s', async (_, [what = '', ...more], integrity, whose) => {
+  file('tea.md', '# Tea\n\nSteep it.')
+  file('お茶.txt', '煎茶')
+  const path = what.startsWith('https:') ? what : join(folder, what)
+  const { stdout } = await knowledge('add', path, ...more, '--json')
+  for (const { document } of JSON.parse(stdout).documents)
+    expect(document.label).toMatchObject({ integrity })
+  expect((await knowledge('list')).stdout.split('\n')[1]).toContain(` ${whose} `)
+})
+
+it('what was mine is foreign once somebody says so, though its text is the same', async () => {
+  file('tea.md', '# Tea\n\nSteep it.')
+  await knowledge('add', join(folder, 'tea.md'))
+  expect((await knowledge('add', join(folder, 'tea.md'), '--foreign')).stdout).toContain(
+    '1 changed',
+  )
+  expect((await knowledge('list')).stdout).toContain(' foreign ')
+  expect((await knowledge('add', join(folder, 'tea.md'), '--foreign')).stdout).toContain(
+    '1 as they were',
+  )
 })

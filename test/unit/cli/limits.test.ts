@@ -39,7 +39,7 @@ describe('a run that waits at a limit', () => {
       children: [],
     }
     const { stdout } = await isola(['session', 'show', session], { env, ...answering(tree) })
-    expect(stdout).toContain(`parked  ${message.slice(0, 60)}`)
+    expect(stdout).toContain(`parked  ${message}\n`)
     expect(stdout).not.toContain('budget of  (')
   })
 
@@ -96,7 +96,7 @@ describe('a run that seems to go round in circles', () => {
     const words = ['approval', 'approve', session, 'limit_4_1']
     const { code, stderr } = await isola(words, { env, ...answering(waits) })
     expect(code).toBe(1)
-    expect(stderr).toContain(`isola run raise ${session} ${run}`)
+    expect(stderr).toContain(`isola run raise ${run} --turns 5`)
   })
 })
 

@@ -103,10 +103,11 @@ describe('isola mcp add --file', () => {
     }
     const { asked, add } = createDeployment({ second: 'headers.Authorization: must name a secret' })
     const { code, stdout, stderr } = await add(['--file', fileOf({ mcpServers })])
-    expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+    const why = 'second is refused: headers.Authorization: must name a secret\n'
+    expect({ code, stderr }).toEqual({ code: 1, stderr: why })
     expect(asked.map(({ id }) => id)).toEqual(['first', 'second', 'third'])
     expect(stdout).toContain('first is added and off.')
-    expect(stdout).toContain('second is refused: headers.Authorization: must name a secret\n')
+    expect(stdout).not.toContain('second')
     expect(stdout).toContain('third is added and off.')
     expect(stdout).toMatch(/^files: .*not runnable here$/m)
   })

@@ -81,6 +81,14 @@ describe('isola audit list', () => {
     expect(stdout).toContain('kv__set approved\n')
   })
 
+  it('C7: shows an operator the words of the server, whole, without --json', async () => {
+    const detail = `401 Incorrect API key provided. ${'Look it up. '.repeat(30)}End.`
+    const data = { state: 'failed', turns: 1, code: 'model_auth', message: 'Refused.', detail }
+    const { fetch } = answering({ records: [record(1_000, 'run_finished', data)], last: 1 })
+    const { stdout } = await isola(['audit', 'list'], { env, fetch })
+    expect(stdout).toContain(`failed 1 turn model_auth Refused. (${detail})\n`)
+  })
+
   it('asks for what is looked for, since when', async () => {
     const { fetch, queries } = answering({ records: [], last: 0, sinceMs: 5_000 })
     const words = ['--principal', 'ann', '--type', 'tool_*', '--plugin', 'kv', '--agent', 'a']

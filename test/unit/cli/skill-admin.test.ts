@@ -48,7 +48,7 @@ async function run(
   args: readonly string[],
   { values = {}, reply = () => ({}) }: { readonly values?: object; readonly reply?: Reply } = {},
 ) {
-  let [json, text]: [unknown, string] = [undefined, '']
+  let [json, text, stderr]: [unknown, string, string] = [undefined, '', '']
   const sent: Sent[] = []
   const print = (value: unknown, lines = '') => ([json, text] = [value, lines])
   const request = async (route: string, { body }: { readonly body?: Sent['body'] } = {}) => {
@@ -57,9 +57,16 @@ async function run(
     return reply(one)
   }
   const stdin = Object.assign(Readable.from([]), { isTTY: false })
-  const io = { args, values, print, request, stdin, stderr: { write: () => {} } }
+  const io = {
+    args,
+    values,
+    print,
+    request,
+    stdin,
+    stderr: { write: (said: string) => (stderr += said) },
+  }
   const code = await command.verbs[verb].run(io as never)
-  return { code, json, text, sent }
+  return { code, json, text, sent, stderr }
 }
 const adds: Reply = ({ body }) => {
   const name = String(Object(Object(body?.['bundle']).fields).name)
@@ -120,9 +127,9 @@ describe('isola skill add', () => {
     await expect(none).rejects.toThrow('It has "dyeing", "weaving"')
     const url = 'https://skills.example'
     const reply = () => ({ skills: [], refused: [{ name: 'a', code: 'b', message: 'no' }] })
-    const { sent, code, text } = await run('add', [url], { values: { skill: ['a'] }, reply })
+    const { sent, ...said } = await run('add', [url], { values: { skill: ['a'] }, reply })
     expect(sent).toEqual([{ route: 'POST /api/operator/skills', body: { url, skills: ['a'] } }])
-    expect([code, text]).toEqual([1, 'a is refused: no'])
+    expect(said).toMatchObject({ code: 1, text: '', stderr: 'a is refused: no\n' })
   })
 
   it('goes on where one of many is refused, and fails where the server does', async () => {

@@ -114,7 +114,9 @@ describe('I26: an auditor', () => {
     )
     expect(readable.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /api/openapi.json',
+      'GET /api/status',
       'GET /api/runs',
+      'GET /api/runs/:run',
       'GET /api/sessions',
       'GET /api/sessions/:id',
       'GET /api/sessions/:id/transcript',

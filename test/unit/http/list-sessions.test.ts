@@ -51,6 +51,7 @@ describe('GET /api/sessions', () => {
       deps: {
         sessionIndex: {
           idsOf: async () => [],
+          placeOf: async () => undefined,
           list: async () => ({ sessions: [listing], next: { sinceMs: 5, id: testSession } }),
         },
       },

@@ -267,7 +267,13 @@ describe('GET /api/operator/health', () => {
   const healthWith = async (deps: Parameters<typeof createFakeApp>[0]) =>
     getJson(createFakeApp(deps).send('/api/operator/health'))
   const principalsWith = (incidents: () => Promise<readonly IncidentRecord[]>) => ({
-    deps: { principals: { incidents, usage: () => Promise.reject(new Error('not asked')) } },
+    deps: {
+      principals: {
+        incidents,
+        usage: () => Promise.reject(new Error('not asked')),
+        clearIncident: async () => {},
+      },
+    },
   })
 
   it('is ok with version, database, migrations, models and no incident', async () => {
@@ -322,8 +328,46 @@ describe('GET /api/operator/health', () => {
     const [, body] = await healthWith(principalsWith(async () => list))
     expect(body).toMatchObject({
       status: 'degraded',
-      incidents: { counts: { model_failing: 10, audit_behind: 20 }, newest: list.slice(0, 20) },
+      incidents: {
+        counts: { model_failing: 10, audit_behind: 20 },
+        newest: list.slice(0, 20).map((one) => ({ id: `${one.kind}:${one.session}`, ...one })),
+      },
     })
+  })
+
+  it('N12: takes an incident off the list by the id that it shows, and no other', async () => {
+    const list = [
+      incident(),
+      incident({ kind: 'run_given_up' }),
+      incident({ session: '', kind: 'retention_failed' }),
+    ]
+    const cleared: unknown[] = []
+    const { deps } = principalsWith(async () => list)
+    const { send } = createFakeApp({
+      deps: {
+        principals: {
+          ...deps.principals,
+          clearIncident: async (one) => void cleared.push({ kind: one.kind, session: one.session }),
+        },
+      },
+    })
+    const clear = async (id: string) =>
+      (await send(`/api/operator/incidents/${id}`, { method: 'DELETE' })).status
+    const [, { incidents }] = (await getJson(send('/api/operator/health'))) as [
+      number,
+      { incidents: { newest: readonly { id: string }[] } },
+    ]
+    const ids = incidents.newest.map(({ id }) => id)
+    expect(ids).toEqual([
+      `audit_behind:${testSession}`,
+      `run_given_up:${testSession}`,
+      'retention_failed',
+    ])
+    for (const id of ids) expect(await clear(id)).toBe(200)
+    expect(cleared).toEqual(list.map(({ kind, session }) => ({ kind, session })))
+    for (const id of ['', 'model_failing', `model_failing:${testSession}`, 'audit_behind:', '%3A'])
+      expect(await clear(id)).toBe(404)
+    expect(cleared).toHaveLength(3)
   })
 
   it('is ok again an hour after anybody said that something is wrong', async () => {
@@ -462,7 +506,9 @@ describe('GET /api/operator/usage', () => {
       const nothing = { tokens: 0, costNanoUsd: 0 }
       return { day: 'd', limits: unlimitedDay, settled: nothing, reserved: nothing, openRuns: 0 }
     }
-    const { send } = createFakeApp({ deps: { principals: { usage, incidents: async () => [] } } })
+    const { send } = createFakeApp({
+      deps: { principals: { usage, incidents: async () => [], clearIncident: async () => {} } },
+    })
     expect((await send('/api/operator/usage?principal=key_1')).status).toBe(200)
     expect((await send('/api/operator/usage?principal=gone')).status).toBe(503)
     expect(asked).toEqual(['key_1', 'gone'])

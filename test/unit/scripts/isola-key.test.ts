@@ -51,6 +51,65 @@ describe('isola key', () => {
     expect((await run('list')).text).not.toContain(value['key'])
   })
 
+  it.each([
+    ['a user', ['--role', 'user'], 90, 1_000_000, ['ends after 90 days', '1000000 tokens a day']],
+    [
+      'a user that does not end',
+      ['--role', 'user', '--no-expiry'],
+      null,
+      1_000_000,
+      ['tokens a day'],
+    ],
+    ['a user without a limit', ['--role', 'user', '--no-limit'], 90, null, ['ends after 90 days']],
+    [
+      'a user with a limit of cost',
+      ['--role', 'user', '--daily-cost-usd', '2'],
+      90,
+      null,
+      ['90 days'],
+    ],
+    [
+      'a user with a limit of tokens',
+      ['--role', 'user', '--daily-tokens', '7'],
+      90,
+      7,
+      ['90 days'],
+    ],
+    [
+      'a user with an end',
+      ['--role', 'user', '--expires-in', '1d'],
+      1,
+      1_000_000,
+      ['tokens a day'],
+    ],
+    ['an author', ['--role', 'author'], null, null, []],
+    ['an auditor', ['--role', 'auditor'], null, null, []],
+    ['an operator', ['--role', 'operator'], null, null, []],
+  ] as const)(
+    'the defaults of %s are said where they are taken',
+    async (_, words, days, tokens, says) => {
+      const { run, said } = open()
+      const { value } = await run('add', 'ann', ...words)
+      expect(value['expiresAtMs']).toBe(days === null ? null : startMs + days * 86_400_000)
+      expect(value['limits']).toMatchObject({ dailyTokens: tokens })
+      const [, ...more] = said.join('').trim().split('\n')
+      expect(more).toHaveLength(says.length)
+      for (const [index, part] of says.entries()) expect(more[index]).toContain(part)
+    },
+  )
+
+  it('another key of a user ends, too, and changes nothing of what the user may', async () => {
+    const { run } = open()
+    await run('add', 'ann', '--role', 'user', '--daily-tokens', '7')
+    const { value } = await run('add', 'ann')
+    expect(value).toMatchObject({
+      limits: { dailyTokens: 7 },
+      expiresAtMs: startMs + 90 * 86_400_000,
+    })
+    await run('add', 'ops', '--role', 'author')
+    expect((await run('add', 'ops')).value['expiresAtMs']).toBeNull()
+  })
+
   it.each(['add bob --expires-in nope', 'change bob'])('exits with 2: %s', async (line) => {
     const said: string[] = []
     const stream = { write: (text: string) => said.push(text) }
@@ -110,7 +169,9 @@ describe('isola key', () => {
     expect(next['key']).not.toBe(old['key'])
     expect(text).toBe(next['key'])
     const { keys } = (await run('list')).value as { keys: Json[] }
-    expect(keys.map(({ expiresAtMs }) => expiresAtMs)).toEqual([null, startMs + 3_600_000])
+    // The new one ends when the old one would have.
+    const endMs = startMs + 90 * 86_400_000
+    expect(keys.map(({ expiresAtMs }) => expiresAtMs)).toEqual([endMs, startMs + 3_600_000])
   })
 
   it('passes on what the server says', async () => {
@@ -126,6 +187,8 @@ describe('isola key', () => {
     ['add', ['a', '--expires-at', 'soon'], '--expires-at must be a date'],
     ['add', ['a', '--expires-at', '7d'], '--expires-at must be a date'],
     ['add', ['a', '--daily-tokens', 'many'], '--daily-tokens: must be a number'],
+    ['add', ['a', '--no-expiry', '--expires-in', '1d'], '--no-expiry and --expires-in exclude'],
+    ['add', ['a', '--no-limit', '--daily-tokens', '1'], '--no-limit and --daily-tokens exclude'],
     ['list', ['alice'], 'use --principal'],
     ['change', ['a'], 'Nothing to change'],
     ['change', ['a', '--daily-tokens', 'no'], '--daily-tokens: must be a number'],

@@ -53,7 +53,9 @@ export const putDocumentRequest = z.strictObject({
     .exactOptional(),
   integrity: z
     .enum(['data', 'stranger'])
-    .default('stranger')
-    .describe('`data`: you, or somebody you trust, wrote it. Else it is a stranger’s text.'),
+    .exactOptional()
+    .describe(
+      '`data`: the caller’s own, or of somebody the caller trusts; `stranger`: somebody else’s text. Absent: `data` with a key; `stranger` with a token, whose program acts for somebody, and of a document that is named by an address.',
+    ),
   dryRun: z.boolean().describe('Says what would become of it.').exactOptional(),
 })

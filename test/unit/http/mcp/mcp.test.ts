@@ -180,6 +180,7 @@ describe('resources', () => {
     const asked: unknown[] = []
     const sessionIndex = {
       idsOf: async () => [],
+      placeOf: async () => undefined,
       list: async (query: unknown) => {
         asked.push(query)
         return { sessions: [listing], next: { sinceMs: 5, id: testSession } }

@@ -313,6 +313,33 @@ describe('loopback', () => {
       ),
     ).rejects.toThrow('not granted')
   })
+  const granted = (host: string) =>
+    setUp({ isDevelopment: true, tier: 'community', grants: [{ host, methods: ['GET'] }] })
+  test.each([
+    ['127.0.0.1:3000', 'http://127.0.0.1:3000/x'],
+    ['localhost:8080', 'http://localhost:8080/'],
+    ['LOCALHOST:8080', 'http://localhost:8080/'],
+    ['[::1]:9', 'http://[::1]:9/'],
+    ['localhost', 'http://localhost/'],
+    ['localhost', 'http://localhost:80/'],
+    ['localhost', 'https://localhost:443/'],
+    ['example.com', 'https://example.com:443/'],
+  ])('P5: a grant of %s is one of %s', async (host, url) => {
+    expect((await granted(host).fetch(url)).ok).toBe(true)
+  })
+  test.each([
+    ['127.0.0.1:3000', 'http://127.0.0.1:3001/'],
+    ['127.0.0.1:3000', 'http://127.0.0.1/'],
+    ['127.0.0.1:3000', 'http://localhost:3000/'],
+    ['localhost', 'http://localhost:6379/'],
+    ['127.0.0.1', 'http://127.0.0.1:22/'],
+    ['[::1]', 'http://[::1]:9/'],
+    ['localhost:80', 'http://localhost:8080/'],
+  ])('P5: a grant of %s is none of %s: another port is another program', async (host, url) => {
+    const { fetch, requests } = granted(host)
+    await expect(fetch(url)).rejects.toThrow(`not granted: network GET ${new URL(url).host}`)
+    expect(requests).toEqual([])
+  })
   test('a page outside cannot redirect there', async () => {
     const { fetch, requests } = setUp({
       isDevelopment: true,

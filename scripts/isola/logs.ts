@@ -1,0 +1,116 @@
+// isola logs: what the local server said; of a deployment, its record.
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createFaultReader } from '../start/readable-fault.mjs'
+import { logPath } from '../start/server-log.mjs'
+import { isClone } from '../toolchain.mjs'
+import audit, { line } from './audit.ts'
+import { defineVerb, type Context, type Options, type ValuesOf } from './command.ts'
+import { findServer } from './connection.ts'
+import { shown } from './text.ts'
+import { UsageError } from './usage.ts'
+
+const options = {
+  follow: { type: 'boolean', short: 'f', about: 'go on with what comes, until Ctrl-C' },
+  tail: { type: 'string', value: 'n', about: 'so many lines, 1 to 500; 100 unless set' },
+} as const satisfies Options
+type Logging = Context<ValuesOf<typeof options>>
+
+const everyMs = 500
+
+const linesOf = (text: string) => text.split('\n').filter(Boolean)
+const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '')
+
+/** A line of the file is when, and what was said: for a person a fault is one line, for a program all of it. */
+function createTeller({ isJson, stdout }: Pick<Logging, 'isJson' | 'stdout'>) {
+  const read = createFaultReader()
+  return (kept: string) => {
+    const [at = '', ...words] = kept.split(' ')
+    const said = words.join(' ')
+    if (isJson) return stdout.write(`${JSON.stringify({ at, text: said })}\n`)
+    const text = read(said)
+    if (text === undefined) return undefined
+    return stdout.write(`${shown(text === said ? kept : `${at.slice(0, 10)} ${text}`)}\n`)
+  }
+}
+
+async function ofThisMachine(context: Logging, path: string, tail: number) {
+  const tell = createTeller(context)
+  const sizeOf = () => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  let readTo = sizeOf()
+  for (const kept of linesOf(textOf(`${path}.1`) + textOf(path)).slice(-tail)) tell(kept)
+  if (!context.values.follow) return
+  await untilStopped(context, async (signal, sleep) => {
+    while (!signal.aborted) {
+      await sleep(everyMs, signal)
+      const size = sizeOf()
+      // A new file has begun: what the old one had last is in the one beside it.
+      const from = size < readTo ? 0 : readTo
+      if (size < readTo) linesOf(readFrom(`${path}.1`, readTo)).forEach(tell)
+      const text = readFrom(path, from)
+      // Half a line is read when it is whole.
+      const whole = text.slice(0, text.lastIndexOf('\n') + 1)
+      readTo = from + Buffer.byteLength(whole)
+      linesOf(whole).forEach(tell)
+    }
+  })
+}
+
+const readFrom = (path: string, from: number) =>
+  existsSync(path) ? readFileSync(path).subarray(from).toString('utf8') : ''
+
+const sleepUntil = (ms: number, signal: AbortSignal) =>
+  pause(ms, undefined, { signal }).catch(() => {})
+
+async function untilStopped(
+  context: Logging,
+  work: (signal: AbortSignal, sleep: typeof sleepUntil) => Promise<void>,
+) {
+  const stop = new AbortController()
+  const end = () => stop.abort()
+  process.on('SIGINT', end)
+  try {
+    await work(context.signal ?? stop.signal, context.sleep ?? sleepUntil)
+  } finally {
+    process.removeListener('SIGINT', end)
+  }
+}
+
+/** The record, oldest first as a log is. */
+async function ofDeployment(context: Logging, tail: string) {
+  const { request, isJson, stdout, values } = context
+  if (values.follow)
+    return audit.verbs.list.run({ ...context, values: { follow: true, tail } } as never)
+  const { records } = await request('GET /api/operator/audit', {
+    query: { order: 'desc', limit: tail },
+  })
+  for (const record of records.toReversed())
+    stdout.write(`${isJson ? JSON.stringify(record) : shown(line(record))}\n`)
+  return undefined
+}
+
+async function run(context: Logging) {
+  const { env, values } = context
+  const { tail = '100' } = values
+  const count = Number(tail)
+  if (!/^\d{1,3}$/.test(tail) || count < 1 || count > 500)
+    throw new UsageError('--tail must be 1 to 500.')
+  if (!isClone || !findServer(env).isLocal) return ofDeployment(context, tail)
+  const path = logPath(env)
+  if (!existsSync(path) && !values.follow)
+    throw new Error(
+      `No server has said anything in ${path}: start one with \`npm start\`, or name its ISOLA_STATE.`,
+    )
+  return ofThisMachine(context, path, count)
+}
+
+export default {
+  noun: 'logs',
+  ...defineVerb({
+    usage: 'isola logs [--follow] [--tail <n>]',
+    about:
+      'What the local server said, oldest first (server.log in ISOLA_STATE); of a deployment its record, which operators and auditors may read.',
+    options,
+    run,
+  }),
+}

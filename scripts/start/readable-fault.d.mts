@@ -1,0 +1,1 @@
+export declare function createFaultReader(): (line: string) => string | undefined

@@ -1,0 +1,29 @@
+import type { HttpContext, HttpDeps } from './deps.ts'
+import { selectedModel } from './operator/health.ts'
+import { shown } from './operator/usage.ts'
+import { jsonResponse } from './responses.ts'
+import type { AddRoute } from './routes.ts'
+
+/** `GET /api/status`: for whoever has a key, and nothing of others. */
+export function addStatusRoute(addRoute: AddRoute, deps: HttpDeps): void {
+  addRoute('/api/status', { GET: (context) => readStatus(deps, context) })
+}
+
+async function readStatus(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const { id: principal, role } = context.get('principal')
+  // A day that cannot be asked for is no reason to say nothing of the rest.
+  const usage = await deps.principals.usage(principal).catch(() => undefined)
+  return jsonResponse({
+    version: deps.version,
+    principal,
+    role,
+    model: selectedModel(deps) ?? null,
+    day: usage
+      ? {
+          limits: shown(usage.limits),
+          settled: shown(usage.settled),
+          reserved: shown(usage.reserved),
+        }
+      : null,
+  })
+}
