@@ -238,6 +238,8 @@ export const trimmed = [
     file: 'dist/index.js',
     room: 'src/memory',
     without: { Template: ['format'], '': ['setupGlobals'] },
-    bodies: { preprocess: 'return template.endsWith("\\n") ? template.slice(0, -1) : template;' },
+    bodies: {
+      preprocess: String.raw`return (template.endsWith("\n") ? template.slice(0, -1) : template).replace(/^[ \t]*({[#%-])/gm, "$1").replace(/([#%-]})\n/g, "$1");`,
+    },
   },
 ]

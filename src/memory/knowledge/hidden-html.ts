@@ -1,3 +1,5 @@
+import { headOf } from '#contracts/cut.ts'
+
 /** Attributes of an element, their names in small letters. */
 export type Attributes = Readonly<Record<string, string>>
 
@@ -18,7 +20,7 @@ export function isHidden(name: string, attributes: Attributes): boolean {
   if (name === 'dialog' && !Object.hasOwn(attributes, 'open')) return true
   if (attributes['aria-hidden']?.trim().toLowerCase() === 'true') return true
   const { style } = attributes
-  return style !== undefined && hides(declarationsOf(style.slice(0, maxStyleChars)))
+  return style !== undefined && hides(declarationsOf(headOf(style, maxStyleChars)))
 }
 
 type Declarations = ReadonlyMap<string, string>

@@ -317,3 +317,52 @@ describe('B 1, B 6: what a document is made of is counted', () => {
     if (/\n/.test(text) || type === 'html') expect(pauses).toBeGreaterThan(0)
   })
 })
+
+describe('B 1: runs of every mark that a reader knows', () => {
+  const marks = [
+    '#',
+    ' ',
+    '\n',
+    '`',
+    '~',
+    '>',
+    '- ',
+    '1. ',
+    '|',
+    '=',
+    '-',
+    ':',
+    '<',
+    '&',
+    '!--',
+    '"',
+    '.',
+    '水',
+    '😀',
+    'a',
+  ]
+  const fastest = async (type: 'markdown' | 'html' | 'text', text: string) => {
+    let least = Infinity
+    for (let tries = 0; tries < 3; tries += 1) {
+      const startedAt = performance.now()
+      await readDocument({ type, text }).catch(() => {})
+      least = Math.min(least, performance.now() - startedAt)
+    }
+    return least
+  }
+  const of = (mark: string, chars: number) => `# ${mark.repeat(Math.floor(chars / mark.length))}x`
+  test.each(['markdown', 'html', 'text'] as const)(
+    '%s: 200,000 and 2,000,000 characters take at most 15 times as long',
+    async (type) => {
+      const slow: string[] = []
+      for (const mark of marks) {
+        const shortMs = await fastest(type, of(mark, 199_000))
+        const longMs = await fastest(type, of(mark, 1_990_000))
+        // A square of them would be minutes.
+        if (longMs > Math.max(3_000, 15 * shortMs))
+          slow.push(`${mark}: ${shortMs} ms, ${longMs} ms`)
+      }
+      expect(slow).toEqual([])
+    },
+  )
+})
