@@ -14,7 +14,7 @@ const countedText = (
   head: string,
   { added, removed, moved, lines }: NonNullable<Changes['fields']>,
 ) => [
-  `  ${head}: ${added - moved} lines new, ${removed - moved} gone, ${moved} moved${moved > 0 ? ' (< from here, > to here)' : ''}`,
+  `  ${head}: ${added - moved} lines new, ${removed - moved} gone${moved > 0 ? `, ${moved} moved (< from here, > to here)` : ''}`,
   ...lines.map((line) => `    ${shown(line)}`),
 ]
 
