@@ -7,7 +7,7 @@ import { root, runNode, tools } from './toolchain.mjs'
 import { partsOf } from './upload-parts.mjs'
 
 /** KiB of the upload, compressed by this Node. What is bigger fails, and what is smaller: then this is lowered. */
-const uploadGzipKib = 591
+const uploadGzipKib = 615
 /** How far from it the upload may be. */
 const tolerance = 0.01
 

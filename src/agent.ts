@@ -17,6 +17,7 @@ import type { SchemaValidator, Tool, ToolEntry } from '#contracts/tool.ts'
 import { createConversation, type Conversation } from './agent-context.ts'
 import { checkAgentOptions } from './agent-options.ts'
 import { reportingTool } from './agent-tools.ts'
+import { createInputValidator } from './catalog/input-validator.ts'
 import { createSchemaValidator } from './catalog/schema-validator.ts'
 import { openPolicy } from './governance/open-policy.ts'
 import { parallelExecutor } from './kernel/executor.ts'
@@ -197,7 +198,7 @@ export class Agent {
       ...(context && { context }),
       gates: {
         ...openPolicy,
-        validator,
+        validator: createInputValidator(validator),
         outputs: {
           maxChars: maxOutputChars,
           keep: async (_subject, json) => ({

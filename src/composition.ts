@@ -74,8 +74,7 @@ export function composeRuntime(
       sessions: gateway,
       agents: agents.directory,
       principals: governance.principals,
-      mayBegin: governance.mayBegin,
-      whyNotOn: governance.whyNotOn,
+      ...governance.ofRuns,
       held: governance.principals,
       events: rooms.schedules.events,
       onSessionEnded: inTurn(rooms.hooks.sessionEnded, rooms.mcp.sessionEnded),
@@ -287,7 +286,7 @@ function composeWork(parts: WorkParts) {
   const [{ answers }, { aroundSummary }] = [governance, hooks]
   const { around, ...told } = createToldAnswers(plugins.scopedStorage.ofPrincipal, sources.sha256)
   const thinking = composeThinking((one) => answers.around(around(hooks.around(one))), validator)
-  const gates = { ...governance.policy, validator, outputs, hooks: words.around(hooks.tools) }
+  const gates = { ...governance.policy, ...catalog.ofGates, hooks: words.around(hooks.tools) }
   const builder = createContextBuilder({ count, readTool: readOutputName })
   const fitting = { outputs, aroundSummary, askProvider }
   const context = createContextFitter({ ...sources, ...fitting, builder, models })

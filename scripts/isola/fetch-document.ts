@@ -1,7 +1,8 @@
 // Documents from an address, as `isola knowledge add` fetches them: whoever wrote the address, or the page behind it, must
 // not be able to have this machine or its network read.
 import { lookup } from 'node:dns/promises'
-import { isOfThisMachine, isReachable, unreachableText } from '../../src/contracts/network-rule.ts'
+import { isReachable, unreachableText } from '../../src/contracts/network-rule.ts'
+import { isOfThisMachine } from '../../src/contracts/public-host.ts'
 import { isPublicHost } from '../../src/contracts/public-host.ts'
 
 /** What fetching takes. */

@@ -30,6 +30,7 @@ import { withResultsAside } from './keep-aside.ts'
 import { createNarrowReader, readValuesName } from './narrow-reader.ts'
 import { withOutsideTools } from './outside-tools.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
+import { createInputValidator } from './input-validator.ts'
 import { createSchemaValidator } from './schema-validator.ts'
 import { createPresence } from './presence.ts'
 import { createSearchIndex } from './search/search-index.ts'
@@ -65,6 +66,7 @@ const readTools = { narrow: readValuesName, whole: readOutputName }
 export function composeCatalog({ bundles, store, skills, trust, config, ...parts }: CatalogParts) {
   const more = [createOutputTool(parts.sessions)]
   const outputs = createOutputStore(parts.sessions)
+  const validator = createSchemaValidator()
   const unseenWords = createUnseenWords(parts.sessions)
   const loadBody = async (hash: string) =>
     toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
@@ -73,8 +75,10 @@ export function composeCatalog({ bundles, store, skills, trust, config, ...parts
   return {
     installed: createCatalogGateway({ ...parts, loadBody }),
     initial: emptySnapshot,
-    validator: createSchemaValidator(),
+    validator,
     outputs,
+    /** What the gates of a call take of it. */
+    ofGates: { validator: createInputValidator(validator), outputs },
     unseenWords,
     buildIndex: createSearchIndex,
     words: { termsOf, queryTerms, buildIndex: createSearchIndex },

@@ -16,22 +16,3 @@ function sorted(value: unknown): unknown {
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
   return Object.fromEntries(entries.map(([key, member]) => [key, sorted(member)]))
 }
-
-/**
- * Where a value has a number that is not the one that was sent: a whole one beyond 2^53 is rounded by whoever reads it,
- * and one beyond all numbers is none. As in `items[2].id`; `undefined` if there is none.
- */
-export function inexactNumber(value: unknown, place = ''): string | undefined {
-  if (typeof value === 'number')
-    return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
-      ? undefined
-      : place
-  if (typeof value !== 'object' || value === null) return undefined
-  const isList = Array.isArray(value)
-  return Object.entries(value).reduce<string | undefined>(
-    (found, [name, part]) =>
-      found ??
-      inexactNumber(part, isList ? `${place}[${name}]` : place === '' ? name : `${place}.${name}`),
-    undefined,
-  )
-}

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isPublicHost } from './public-host.ts'
+import { isOfThisMachine, isPublicHost } from './public-host.ts'
 import { capped } from './visible-text.ts'
 
 /** Where a call goes that reads whatever address it is given. */
@@ -90,10 +90,6 @@ export type NetworkRule = z.infer<typeof networkRuleSchema>
 /** Those that are there by name, or a name above theirs: that every host is open names none. */
 export const namedHosts = ({ hosts }: Pick<NetworkRule, 'hosts'>): readonly string[] =>
   hosts.filter((host) => host !== '*')
-
-/** Of the host of a URL, or one that is opened. */
-export const isOfThisMachine = (host: string): boolean =>
-  /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(host)
 
 /**
  * Whether an address may be asked that a caller named, or a text that was fetched: it is at a public host, or at one of

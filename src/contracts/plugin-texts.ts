@@ -1,7 +1,6 @@
-import type { Json } from './json.ts'
+import { toCanonicalJson, type Json } from './json.ts'
 import { labelFrom, type Label } from './label.ts'
 import type { Manifest, TrustTier } from './manifest.ts'
-import { toCanonicalJson } from './plugin-bundle.ts'
 
 /** A text of a plugin that models read before they call anything of it, and where it stands. */
 interface PluginText {

@@ -1,4 +1,6 @@
-import { isOfThisMachine } from './network-rule.ts'
+/** Of the host of a URL, or one that is opened. */
+export const isOfThisMachine = (host: string): boolean =>
+  /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(host)
 
 /**
  * Which hosts are nobody's business: everything that is not a public name or a public address.

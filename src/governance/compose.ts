@@ -107,14 +107,17 @@ export function composeGovernance(parts: GovernanceParts) {
     createJob: createPlannedJob,
     credentialState: createCredentialState({ keys, grants, clock }),
     telemetry: composeTelemetry({ version, send, otlp: config.otlp, redact }),
-    whyNotOn: createMayGoOn({ keys, fullNameOf }),
-    mayBegin: createMayBegin({
-      keys,
-      grants,
-      people: config.oidc?.people ?? [],
-      clock,
-      fullNameOf,
-    }),
+    /** What a run asks before it begins, and before it goes on. */
+    ofRuns: {
+      whyNotOn: createMayGoOn({ keys, fullNameOf }),
+      mayBegin: createMayBegin({
+        keys,
+        grants,
+        people: config.oidc?.people ?? [],
+        clock,
+        fullNameOf,
+      }),
+    },
     administration: {
       keys: createKeyAdministration({ ...parts, keys }),
       trust: createTrustAdministration({ clock, sha256, store: stores.trust }),

@@ -98,11 +98,9 @@ export interface Gate {
   ) => GateVerdict | Promise<GateVerdict>
 }
 
-export function failure(
-  code: ToolErrorCode | LeaseErrorCode,
-  message: string,
-  transient?: boolean,
-): ToolResult {
+type FailureCode = ToolErrorCode | LeaseErrorCode
+
+export function failure(code: FailureCode, message: string, transient?: boolean): ToolResult {
   return { ok: false, error: { code, message, ...(transient && { transient }) } }
 }
 

@@ -1,6 +1,5 @@
 import { finishedEvent } from './call-events.ts'
 import type { LeaseErrorCode } from '#contracts/errors.ts'
-import { inexactNumber } from '#contracts/json.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
@@ -40,20 +39,10 @@ const unchanged: Gate = {
   },
 }
 
-const noObject = 'No JSON object: send arguments by their names, as in {"name": "value"}.'
-
 const validInput: Gate = {
   name: 'input',
   when: 'before',
   pass(call, { parts }) {
-    const [only, ...others] = Object.keys(call.input)
-    if (only === '' && others.length === 0) return { deny: failure('tool_invalid_input', noObject) }
-    // Else a person approves, and the tool is given, another number than the one that was sent.
-    const inexact = inexactNumber(call.input)
-    if (inexact !== undefined) {
-      const message = `"${inexact}" is a number that cannot be kept exactly: send it as text, in quotes, if the tool takes that, or one of at most 9007199254740991.`
-      return { deny: failure('tool_invalid_input', message) }
-    }
     const verdict = parts.validator.validate(call.entry!.tool.inputSchema, call.input)
     if (verdict.ok) return
     const where = verdict.path === '' ? 'The input' : `"${verdict.path}"`

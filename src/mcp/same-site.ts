@@ -1,4 +1,4 @@
-import { isOfThisMachine } from '#contracts/network-rule.ts'
+import { isOfThisMachine } from '#contracts/public-host.ts'
 
 /**
  * Whether a host other than the server's may be asked while somebody signs in: one the operator named, one that is part

@@ -1,4 +1,4 @@
-import { isOfThisMachine } from '#contracts/network-rule.ts'
+import { isOfThisMachine } from '#contracts/public-host.ts'
 import { OutboundError } from '#contracts/outbound.ts'
 import { isPublicHost } from '#contracts/public-host.ts'
 

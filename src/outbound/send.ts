@@ -1,4 +1,5 @@
-import { isOfThisMachine, isReachable, unreachableText } from '#contracts/network-rule.ts'
+import { isReachable, unreachableText } from '#contracts/network-rule.ts'
+import { isOfThisMachine } from '#contracts/public-host.ts'
 import {
   OutboundError,
   type Carrier,

@@ -25,7 +25,8 @@ export interface ScheduleParts
     readonly gateway: HostDeps['sessions']
     readonly entry: Pick<HostDeps, 'submitAs'>
   }
-  readonly governance: Pick<HostDeps, 'mayBegin' | 'createJob'> & {
+  readonly governance: Pick<HostDeps, 'createJob'> & {
+    readonly ofRuns: Pick<HostDeps, 'mayBegin'>
     readonly principals: Pick<HostDeps, 'report'>
   }
   readonly installed: Pick<DeliverDeps, 'snapshot'> & Pick<PluginAdministration, 'show'>
@@ -49,7 +50,7 @@ export function composeSchedules({ sessions, governance, installed, ...parts }: 
       sessions: sessions.gateway,
       submitAs,
       publish: createMissedEvents(events, parts.sha256),
-      mayBegin: governance.mayBegin,
+      mayBegin: governance.ofRuns.mayBegin,
       createJob: governance.createJob,
       report: governance.principals.report,
     }),

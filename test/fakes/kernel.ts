@@ -10,6 +10,7 @@ import type { ModelProvider, ModelReply, ModelRequest } from '#contracts/model.t
 import type { GateParts } from '#contracts/runtime.ts'
 import type { Clock, Sources } from '#contracts/sources.ts'
 import type { Tool, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
+import { createInputValidator } from '../../src/catalog/input-validator.ts'
 import { parallelExecutor } from '../../src/kernel/executor.ts'
 import { directPlanner, directReflector } from '../../src/agents/direct-call.ts'
 import { createFinishReflector, modelPlanner } from '../../src/agents/model-planner.ts'
@@ -120,7 +121,7 @@ export function createFakeModel(
 }
 
 export const openGates: GateParts = {
-  validator: { validate: () => ({ ok: true }) },
+  validator: createInputValidator({ validate: () => ({ ok: true }) }),
   policy: { decide: () => ({ allow: true }) },
   rates: { take: () => ({ allow: true }) },
   hooks: { before: async () => ({ veto: false }), after: async (_subject, result) => result },

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { fromParts, imageDetails, type MessagePart } from '#contracts/message.ts'
+import { fromParts, imageDetails, type MessagePart } from '#contracts/message-parts.ts'
 import { invalid, type Said, type SaidImage } from './history.ts'
 
 /** Where an image may be: a model server reads it, so no scheme of that machine's own. */

@@ -1,6 +1,6 @@
+import { notAnObject, toCallInput } from '#contracts/call-input.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { toWellFormedJson } from '#contracts/well-formed.ts'
 import type { ModelToolCall } from '#contracts/model.ts'
 import {
   createOpaqueDraft,
@@ -8,14 +8,7 @@ import {
   type OpaqueBudget,
   type OpaqueDraft,
 } from './opaque-fields.ts'
-import {
-  isDeeperThan,
-  maxArgumentsChars,
-  maxArgumentsDepth,
-  maxCalls,
-  maxNameChars,
-  tooLarge,
-} from './reply-limits.ts'
+import { maxArgumentsChars, maxCalls, maxNameChars, tooLarge } from './reply-limits.ts'
 import { typeName, unreadable } from './said-content.ts'
 import { isObject } from './said-json.ts'
 
@@ -238,45 +231,7 @@ function finished(drafts: readonly Draft[], isCut: boolean): readonly DraftedCal
     const isHalf = isCut && index === drafts.length - 1 && !scan.isWhole()
     // Without a name it is a tool that nobody has: the model is told so and goes on.
     const called = name === '' ? 'unnamed' : name
-    const input = isHalf ? notAnObject(text) : toInput(text)
+    const input = isHalf ? notAnObject(text) : toCallInput(text)
     return { id: unique, name: called, input, opaque: opaque.finish() }
   })
 }
-
-/**
- * Arguments as the model wrote them; what is not a sensible JSON object is kept as `{ "": raw }`, which is refused. It
- * goes back to the model with every turn, so that only the start of a long one is kept.
- */
-function toInput(json: string): JsonObject {
-  const text = unwrapped(json)
-  // Nothing at all is how several servers spell a call without arguments.
-  if (text === '' || text === 'null') return {}
-  if (isDeeperThan(maxArgumentsDepth, text)) return notAnObject(json)
-  try {
-    const value: unknown = JSON.parse(text)
-    // JSON.parse makes JSON only.
-    if (isObject(value) && !Array.isArray(value)) return toWellFormedJson(value as JsonObject)
-    // Some services write the text of the JSON as JSON once more.
-    if (typeof value === 'string' && value.trim().startsWith('{')) return toInput(value)
-  } catch {
-    // Falls through: the raw text says more to the model than our parser's complaint.
-  }
-  return notAnObject(json)
-}
-
-/** Without the code fence that some models put around it. */
-const unwrapped = (json: string): string =>
-  json
-    .trim()
-    .replace(/^```[a-z]*\s/i, '')
-    .replace(/```$/, '')
-    .trim()
-
-const maxRawChars = 8_000
-
-const notAnObject = (json: string): JsonObject => ({
-  '': (json.length <= maxRawChars
-    ? json
-    : `${headOf(json, maxRawChars)}… (${json.length} characters in all)`
-  ).toWellFormed(),
-})

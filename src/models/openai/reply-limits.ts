@@ -9,8 +9,6 @@ export const maxCalls = 1_000
 export const maxParts = 10_000
 /** Characters of what a service wants back of one reply, as JSON: kept in the row of its turn. */
 export const maxOpaqueChars = 300_000
-/** Levels of a call's arguments: code that walks them calls itself, and its stack is finite. */
-export const maxArgumentsDepth = 100
 /** Of ids and names a server makes up. */
 export const maxNameChars = 256
 const MiB = 1024 * 1024
@@ -48,24 +46,4 @@ export function createByteMeter(maxPieceBytes: number): ByteMeter {
       piece = 0
     },
   }
-}
-
-/** True for JSON text with more than `maxDepth` levels; looks at it without building it. */
-export function isDeeperThan(maxDepth: number, json: string): boolean {
-  // Every level opens and closes.
-  if (json.length <= 2 * maxDepth) return false
-  let depth = 0
-  let isText = false
-  for (let at = 0; at < json.length; at += 1) {
-    const char = json[at]
-    if (isText) {
-      if (char === '\\') at += 1
-      else if (char === '"') isText = false
-    } else if (char === '"') isText = true
-    else if (char === '{' || char === '[') {
-      depth += 1
-      if (depth > maxDepth) return true
-    } else if (char === '}' || char === ']') depth -= 1
-  }
-  return false
 }

@@ -1,4 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
+import { isFields } from '#contracts/foreign-json.ts'
 import type { OpenAI } from 'openai'
 import type { Json } from '#contracts/json.ts'
 import type { Message, ToolCall } from '#contracts/message.ts'
@@ -164,7 +165,7 @@ function toBodyCall({ id, name, input, opaque }: ToolCall, service: string | und
     ...fields,
     id,
     type: 'function' as const,
-    function: typeof inside === 'object' ? { ...inside, ...own } : own,
+    function: isFields(inside) ? { ...inside, ...own } : own,
   }
 }
 

@@ -54,7 +54,7 @@ describe.each(['streamed', 'whole'])('A07: a reason that is no end was one, %s',
     'ERROR_LIMIT',
     'max-tokens',
   ])('%s is a length', async (reason) => {
-    const { reply, error } = await say(reason)
+    const { reply } = await say(reason)
     expect(reply).toMatchObject({ text: 'Once upon', finishReason: 'length' })
   })
 

@@ -39,7 +39,7 @@ async function sentAfter(
     const kept = JSON.parse(JSON.stringify(reply.toolCalls)) as readonly ModelToolCall[]
     const messages = transcript(kept, reply.text)
     const { bodies } = await ask(fine, { call, request: { model, messages }, baseUrl })
-    sent.push((bodies[0]?.messages as readonly JsonObject[])[1]!)
+    sent.push((bodies[0]!.messages as readonly JsonObject[])[1]!)
   }
   return sent
 }
