@@ -265,7 +265,8 @@ describe('the isola command against a running server, with the offline model', (
     expect(times).toEqual(times.toSorted((one, other) => other - one))
     expect(times).toHaveLength(5)
     expect((await isola(['usage', 'show', '--by', 'principal'])).stdout).toMatch(/\noperator +\d/)
-    expect((await isola(['usage', 'show'])).stdout).toMatch(/^operator, /)
+    expect((await isola(['usage', 'show'])).stdout).toMatch(/^operator +\d+ /m)
+    expect((await isola(['usage', 'show', '--mine'])).stdout).toMatch(/^operator, /)
     expect((await isola(['run', 'list', '--given-up'])).stdout).toBe('No run was given up.\n')
     expect((await isola(['audit', 'list', '--trace', 'x'])).stderr).toContain(
       'trace: must be a trace id',

@@ -198,7 +198,7 @@ describe('a server that is killed while runs wait', { timeout: 900_000 }, () => 
         code: `export default () => ({ tools: { async say() { return 'said by ${version}' } } })`,
         files: { 'p.md': `You are version ${version}.` },
       }
-      await api('/api/operator/plugins', { bundle })
+      await api('/api/operator/plugins', { bundle, now: true })
       const { hash, asks } = await api('/api/operator/plugins/pinner')
       await api('/api/operator/plugins/pinner/grant', { hash, permit: asks })
       await api('/api/operator/plugins/pinner/enable', {})

@@ -1,3 +1,4 @@
+import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import { errorMessage } from '#contracts/errors.ts'
 import { fieldsOf, isFields, withoutNulls } from '#contracts/foreign-json.ts'
@@ -43,6 +44,16 @@ const paramsOf: Readonly<Record<string, z.ZodType>> = {
     argument: z.looseObject({ name: text, value: text }),
   }),
 }
+const ofOlderClients: ReadonlySet<string> = new Set([
+  'initialize',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+])
+/** A request of 2026-07-28 names its protocol itself. */
+const isModern = ({ params }: JsonObject): boolean =>
+  PROTOCOL_VERSION_META_KEY in Object(Object(params)['_meta'])
+
 const meta = z.looseObject({ progressToken: id.optional() }).optional()
 const message = z.looseObject({
   jsonrpc: z.literal('2.0', 'must be "2.0"'),
@@ -92,7 +103,10 @@ export function whyUnread(body: JsonObject): Response | undefined {
   } catch (error) {
     return told(-32_600, error, 400)
   }
-  const params = paramsOf[String(body['method'])]
+  const method = String(body['method'])
+  // Unknown to the protocol of 2026-07-28: the library answers 404, whatever the parameters are.
+  if (ofOlderClients.has(method) && isModern(body)) return undefined
+  const params = paramsOf[method]
   // A notification is not answered.
   if (!params || body['id'] === undefined) return undefined
   try {

@@ -52,7 +52,7 @@ async function answerAtOnce(deps: HttpDeps, { context, request, work }: Asked): 
   const { id: run, trace } = result
   const place = { session, run, turn }
   const headers = headersFor({ session, run, trace })
-  if (result.state === 'parked' || turn > 0 || isAnsweredByOther(deps, request, result))
+  if (result.state === 'parked' || turn > 0 || isAnsweredByOther(deps, work.namedModel, result))
     return answerFromLog(deps, { context, request, place, headers })
   const fault = faultOf(result)
   if (fault) return errorResponse(context, fault, { deps, headers, run })
@@ -63,10 +63,11 @@ async function answerAtOnce(deps: HttpDeps, { context, request, work }: Asked): 
 /** A model was named, and the last call was not of that provider and name: who answered for it is in the log. */
 function isAnsweredByOther(
   { models }: HttpDeps,
-  { model }: ChatRequest,
+  model: string | undefined,
   { modelCalls }: AgentResult,
 ): boolean {
-  const [named, last] = [fullName(models, model), modelCalls.at(-1)]
+  const named = model === undefined ? undefined : fullName(models, model)
+  const last = modelCalls.at(-1)
   return named !== undefined && last !== undefined && `${last.provider}/${last.model}` !== named
 }
 

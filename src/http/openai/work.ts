@@ -60,6 +60,8 @@ export interface Work {
   readonly trace: string
   readonly echo: JsonObject
   readonly isBackground: boolean
+  /** The model that the request names; absent where it names an agent. */
+  readonly namedModel: string | undefined
   readonly submit: () => Promise<Done<SubmitReceipt>>
   readonly run: () => Promise<Done<RunOutcome>>
   readonly runStream: () => Promise<Done<StartedStream>>
@@ -130,6 +132,7 @@ export async function toWork(
     trace: trace.trace,
     echo: echo ?? {},
     isBackground,
+    namedModel: target.model,
     submit: () => carried((work) => work.submit()),
     run: () => carried((work) => work.run()),
     runStream: () => carried((work) => work.runStream()),

@@ -1,4 +1,5 @@
 // A plugin whose tools differ only in what they declare, and an agent that uses them within a tight budget.
+import { env as bindings } from 'cloudflare:workers'
 import type { BundledPlugin } from '../../../src/contracts/manifest.ts'
 import type { Plugin } from '../../../src/contracts/plugin.ts'
 
@@ -21,7 +22,8 @@ const tool = (name: string, annotations: object, timeoutMs = 15_000) => ({
 })
 
 const methods = ['GET', 'POST']
-const network = ['127.0.0.1'].map((host) => ({ host, methods }))
+const { FAULTS_EFFECTS_HOST: effectsHost } = bindings as unknown as Record<string, unknown>
+const network = [{ host: String(effectsHost), methods }]
 
 type Work = NonNullable<ReturnType<Plugin>['tools']>[string]
 

@@ -107,6 +107,8 @@ function bindingsOf(settings, { upstream, collector, memory, recoverEveryMs }) {
     ISOLA_PROVIDERS: text(JSON.stringify([providerAt(upstream)])),
     OTEL_EXPORTER_OTLP_ENDPOINT: text(collector),
     OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: text('true'),
+    // A grant of this machine is of one port.
+    FAULTS_EFFECTS_HOST: text(new URL(collector).host),
     FAULTS_RECOVER_EVERY_MS: text(String(recoverEveryMs)),
     FAULTS_MEMORY: text(JSON.stringify(memory)),
     ...Object.fromEntries(named('d1', settings.d1_databases)),
