@@ -22,8 +22,10 @@ export interface AttemptsOptions {
 
 /** Whose request it is: a turn's n-th, or that of a tool's code. */
 type ModelRequestOf = ToolOwner & Pick<EventData<'model_called'>, 'turn' | 'request'>
-type Failed = Pick<EventData<'model_failed'>, 'code' | 'partialChars' | 'durationMs'> &
-  Readonly<Record<'isSent' | 'isBilled', boolean>>
+type Failed = Pick<EventData<'model_failed'>, 'code' | 'partialChars' | 'durationMs'> & {
+  readonly isSent: boolean
+  readonly isBilled: boolean
+}
 
 /** The model that an attempt goes to, and what is reserved for it. */
 export interface Aim {
@@ -55,8 +57,9 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
     /** The number of the attempt that is open, 0 if none is. */
     request: () => open?.request ?? 0,
     /** What is known of the open attempt by now; one that did not reach the provider after all is not sent. */
-    note: (known: Partial<Pick<Attempt, 'isSent' | 'hasBegun'>>) =>
-      void (open && Object.assign(open, known)),
+    note(known: Partial<Pick<Attempt, 'isSent' | 'hasBegun'>>) {
+      if (open) Object.assign(open, known)
+    },
     text(chars: number) {
       if (!open) return
       open.partialChars += chars
