@@ -100,7 +100,8 @@ export const deploymentEvent = <Type extends DeploymentEventType>(
 
 /** Where the deployment's own events go. Throws `request_unavailable`. */
 export interface DeploymentLog {
-  readonly append: (event: DeploymentEvent) => Promise<void>
+  /** @param onceBy A field of its data: nothing is written if an event of this type has the same value there. */
+  readonly append: (event: DeploymentEvent, onceBy?: string) => Promise<void>
 }
 
 /** Several at once, all or none. Throws `request_unavailable`. */

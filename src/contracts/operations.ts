@@ -65,6 +65,8 @@ export interface AuditQuery {
   /** One type, or with a `*` at its end all that begin so. */
   readonly type?: string
   readonly plugin?: string
+  /** Only failed requests to models that may have been billed and that no operator has settled. */
+  readonly isUnconfirmed?: true
   /** From this moment on. */
   readonly sinceMs?: number
   /** Before this one. */

@@ -2,6 +2,7 @@ import type { AgentDescriptor, AgentSpec } from './agent.ts'
 import type { AgentPin, PinnedAgent } from './agent-pin.ts'
 import type { ApprovalRules } from './approval-rules.ts'
 import type { ContextReader } from './context-reader.ts'
+import type { ErrorCode } from './errors.ts'
 import type { EventBus } from './event-bus.ts'
 import type { HeldWork } from './held-work.ts'
 import type { RunMemory } from './run-memory.ts'
@@ -120,12 +121,12 @@ export interface SessionRuntime extends Sources {
     },
   ) => Promise<boolean>
   /**
-   * What of a run that was asked for a while ago its principal may not do any more, in words; `undefined` if it may all
+   * What of a run that was asked for a while ago its principal may not do any more: what was lost, in words; `undefined` if it may all
    * of it, or nobody can be asked. Absent where nobody has a key.
    */
   readonly whyNotOn?: (
     asked: Pick<Submission, 'principal' | 'agent' | 'model'>,
-  ) => Promise<string | undefined>
+  ) => Promise<{ readonly code: ErrorCode; readonly message: string } | undefined>
   /** Absent where nobody has a key. */
   readonly held?: HeldWork
   readonly timing: SessionTiming

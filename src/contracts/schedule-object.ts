@@ -1,3 +1,4 @@
+import type { ForgottenText } from './forgotten-text.ts'
 import type { ScheduledAgent } from './agent-schedules.ts'
 import type { Emitted, SubscriptionOwner } from './event-bus.ts'
 import type { PlatformCount } from './platform.ts'
@@ -27,7 +28,7 @@ export interface HeardOfPerson {
   readonly isShared?: boolean
   readonly deliveredTo?: string
   /** What was heard and said. */
-  readonly texts: readonly string[]
+  readonly texts: readonly ForgottenText[]
 }
 
 interface OfOne {

@@ -1,3 +1,4 @@
+import type { ForgottenText } from './forgotten-text.ts'
 import type { Decider } from './approval.ts'
 import type { CompactionOutcome } from './compaction-outcome.ts'
 import type { ContextView } from './context-view.ts'
@@ -78,7 +79,7 @@ export interface SessionApi {
   readonly forgetTexts: (
     principal: string,
     /** Or, of a session whose agent's maker is erased, what its runs were begun with of that. */
-    texts: readonly string[] | 'agent',
+    texts: readonly ForgottenText[] | 'agent',
   ) => Promise<Reply<{ readonly changed: number }>>
   /** `recall` says so from now on; the transcript keeps the run, since others may go on from it. */
   readonly hide: (principal: string, run: string) => Promise<Reply<RunMemo>>

@@ -11,6 +11,8 @@ export type ConfirmRequest = {
   readonly run: string
   /** Names the attempt in every run that it is booked with. */
   readonly id: string
+  /** Only looks whether this can be done: nothing is written. */
+  readonly isLook?: true
 } & (
   | {
       readonly seq: number

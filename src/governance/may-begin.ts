@@ -70,18 +70,21 @@ export function createMayGoOn({
   }
 }
 
-/** What of a request its principal may not do or name any more, in words. */
+type Lost = NonNullable<Awaited<ReturnType<NonNullable<SessionRuntime['whyNotOn']>>>>
+
+/** What of a request its principal may not do or name any more. */
 function whyNot(
   { role, agents, models }: Rights,
   { agent, model }: { readonly agent: string; readonly model?: string | undefined },
   fullNameOf: MayBeginOptions['fullNameOf'],
-): string | undefined {
+): Lost | undefined {
   if (!talking.some((scope) => scopesOfRole(role).includes(scope)))
-    return `role: ${role} talks to no agent.`
+    return { code: 'request_forbidden', message: `role: ${role} talks to no agent.` }
+  const code = 'request_model_not_found'
   if (agents?.includes(agent) === false)
-    return `There is no agent "${agent}" here for you any more.`
+    return { code, message: `There is no agent "${agent}" here for you any more.` }
   if (model === undefined || mayNameModel(models, model, fullNameOf)) return undefined
-  return `There is no model "${model}" here for you any more.`
+  return { code, message: `There is no model "${model}" here for you any more.` }
 }
 
 const holds = (grant: OAuthGrant, principal: string, nowMs: number): boolean =>

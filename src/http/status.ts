@@ -1,6 +1,6 @@
 import type { HttpContext, HttpDeps } from './deps.ts'
 import { selectedModel } from './operator/health.ts'
-import { shown } from './operator/usage.ts'
+import { dayOf, shown } from './operator/usage.ts'
 import { jsonResponse } from './responses.ts'
 import type { AddRoute } from './routes.ts'
 
@@ -12,7 +12,7 @@ export function addStatusRoute(addRoute: AddRoute, deps: HttpDeps): void {
 async function readStatus(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const { id: principal, role } = context.get('principal')
   // A day that cannot be asked for is no reason to say nothing of the rest.
-  const usage = await deps.principals.usage(principal).catch(() => undefined)
+  const usage = await dayOf(deps, principal).catch(() => undefined)
   return jsonResponse({
     version: deps.version,
     principal,

@@ -1,11 +1,11 @@
 import type { ModelCallSummary } from '#contracts/agent.ts'
 import { errorCode } from '#contracts/errors.ts'
-import type { EventData, EventDraft } from '#contracts/event.ts'
+import type { EventDraft } from '#contracts/event.ts'
 import { zeroUsage, type Lease, type LeaseRefusal, type Usage } from '#contracts/lease.ts'
 import type { Ledger } from '#contracts/ledger.ts'
 import type { ModelEstimate, ModelReply, ModelSelection } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { ToolOwner } from '#contracts/tool.ts'
+import type { FailedAttempt, ModelRequestOf } from '#contracts/model-attempt.ts'
 import { billable, isRefusal } from './bill.ts'
 
 /** Where attempts are reserved, booked and told. */
@@ -19,11 +19,6 @@ export interface AttemptsOptions {
   /** What the record says of the n-th attempt besides. */
   readonly about: (request: number) => ModelRequestOf
 }
-
-/** Whose request it is: a turn's n-th, or that of a tool's code. */
-type ModelRequestOf = ToolOwner & Pick<EventData<'model_called'>, 'turn' | 'request'>
-type Failed = Pick<EventData<'model_failed'>, 'code' | 'partialChars' | 'durationMs'> &
-  Readonly<Record<'isSent' | 'isBilled', boolean>>
 
 /** The model that an attempt goes to, and what is reserved for it. */
 export interface Aim {
@@ -45,6 +40,7 @@ interface Attempt {
 }
 
 type Asked = Pick<Attempt, 'request' | 'aim'>
+type Known = Partial<Pick<Attempt, 'isSent' | 'hasBegun'>>
 
 /** The attempts of one request, one at a time: each is reserved, then booked with what it spent and told, once. */
 export function createAttempts(options: AttemptsOptions, nextRequest: () => number) {
@@ -55,8 +51,7 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
     /** The number of the attempt that is open, 0 if none is. */
     request: () => open?.request ?? 0,
     /** What is known of the open attempt by now; one that did not reach the provider after all is not sent. */
-    note: (known: Partial<Pick<Attempt, 'isSent' | 'hasBegun'>>) =>
-      void (open && Object.assign(open, known)),
+    note: (known: Known) => Object.assign(open ?? {}, known),
     text(chars: number) {
       if (!open) return
       open.partialChars += chars
@@ -124,7 +119,7 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
   }
 
   /** What may have been billed stays booked, as unconfirmed, until a provider or an operator says otherwise. */
-  function failed({ request, aim }: Asked, { isSent, isBilled, ...told }: Failed) {
+  function failed({ request, aim }: Asked, { isSent, isBilled, ...told }: FailedAttempt) {
     const { tokens, costNanoUsd } = isBilled ? aim.estimate : zeroUsage
     const spent = { tokens, costNanoUsd, ...(isBilled && { unconfirmed: { tokens, costNanoUsd } }) }
     options.onSpent({ ...zeroUsage, ...spent, modelCalls: isSent ? 1 : 0 })

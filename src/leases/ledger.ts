@@ -42,7 +42,8 @@ export function createLedger(limits: Limits, alreadySettled: Amount = zeroAmount
         if (!Number.isSafeInteger(asked) || asked < 0 || asked > left)
           return { ok: false, refusal: { code: one[2], asked, left } }
       }
-      const lease: Lease = { id: `lease_${(count += 1)}`, amount }
+      count += 1
+      const lease: Lease = { id: `lease_${count}`, amount }
       open.set(lease.id, amount)
       reserved = plus(reserved, amount)
       return { ok: true, lease }

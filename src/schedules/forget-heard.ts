@@ -1,6 +1,6 @@
+import type { ForgottenText } from '#contracts/forgotten-text.ts'
 import type { ForgottenSlot, HeardOfPerson } from '#contracts/schedule-object.ts'
 import type { Schedule, Slot } from '#contracts/schedule.ts'
-import { textsIn } from '#contracts/visible-text.ts'
 import type { ScheduleRows } from './rows.ts'
 import type { Verbs } from './verbs.ts'
 
@@ -27,10 +27,23 @@ function toHeard(slot: Slot, schedule: Schedule | undefined): HeardOfPerson {
     slot: place,
     // One without its schedule is of nobody who could be asked; such rows are not left, since they go with it.
     asker: schedule?.asker.principal ?? '',
-    texts: [JSON.stringify(payload), ...textsIn(payload), text, checked].filter(
-      (one) => one.trim() !== '',
-    ),
+    texts: [...valuesIn(payload), text, checked]
+      .filter((one) => one.trim() !== '')
+      .map(toForgotten),
     ...(session !== undefined && { session, isShared }),
     ...(deliver?.to === 'session' && { deliveredTo: deliver.session }),
   }
 }
+
+/** The texts of a JSON value without the names of its fields. */
+function valuesIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.values(value).flatMap(valuesIn)
+}
+
+const leastWords = 3
+
+/** A word or two, such as a state, are in what others said as well. */
+const toForgotten = (text: string): ForgottenText =>
+  (text.match(/[\p{L}\p{N}_]+/gu) ?? []).length < leastWords ? { whole: text } : text

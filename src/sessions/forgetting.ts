@@ -1,4 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
+import type { ForgottenText } from '#contracts/forgotten-text.ts'
 import { createWithoutWords } from './log/without-words.ts'
 import { refuseAtWork } from './runs/refusals.ts'
 import type { Scope } from './scope.ts'
@@ -17,7 +18,7 @@ export interface Forgetting {
    */
   readonly forgetTexts: (
     principal: string,
-    texts: readonly string[] | 'agent',
+    texts: readonly ForgottenText[] | 'agent',
   ) => { readonly changed: number }
 }
 
@@ -59,9 +60,23 @@ function mapped(value: unknown, without: (text: string) => string): unknown {
   if (Array.isArray(value)) return value.map((one) => mapped(one, without))
   if (typeof value !== 'object' || value === null || isTyped(value as Fields)) return value
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [name, mapped(one, without)]),
+    Object.entries(value).map(([name, one]) => [
+      name,
+      isStructure(name, one, value as Fields) ? one : mapped(one, without),
+    ]),
   )
 }
+
+/** Fields whose value is one word of ours, an id or a moment: what reads the rows goes by them. */
+const structural =
+  /^(id|.*Id|state|type|role|code|kind|status|run|session|agent|principal|trace|call|tool|provider|model|finishReason|outcome|taint|.*Hash|echo|echoes)$/
+const isOneWord = (value: unknown): boolean =>
+  typeof value === 'string' && /^[\w.:/-]+$/.test(value)
+
+/** `name` is a tool's in a call, and a person's elsewhere. */
+const isStructure = (name: string, value: unknown, { input }: Fields): boolean =>
+  (structural.test(name) || (name === 'name' && input !== undefined)) &&
+  (isOneWord(value) || (Array.isArray(value) && value.every(isOneWord)))
 
 function withoutSummaries(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('compactions' in value)) return value

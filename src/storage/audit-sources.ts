@@ -46,6 +46,13 @@ function conditions(values: Values) {
   return { terms, bind, where }
 }
 
+/** Attempts that hold something, without those that are settled: an attempt is named by its session, run and place. */
+const unconfirmed = (
+  of: Readonly<Record<'session' | 'run' | 'seq' | 'type' | 'data', string>>,
+): string => `${of.type} = 'model_failed' AND ${of.data}->>'bookedTokens' > 0
+  AND ${of.session} || '.' || ${of.run} || '.' || (${of.seq}) NOT IN
+    (SELECT data->>'attempt' FROM audit WHERE session = '' AND type = 'attempt_confirmed' AND data->>'attempt' IS NOT NULL)`
+
 function singleEvents(query: AuditQuery, { access, last, values }: How): Source {
   const { terms, bind, where } = conditions(values)
   const { session, after, order = 'asc' } = query
@@ -62,6 +69,10 @@ function singleEvents(query: AuditQuery, { access, last, values }: How): Source 
   where('agent =', query.agent)
   where('type GLOB', query.type)
   where(`data->>'plugin' =`, query.plugin)
+  if (query.isUnconfirmed)
+    terms.push(
+      unconfirmed({ session: 'session', run: 'run', seq: 'seq', type: 'type', data: 'data' }),
+    )
   where(`${atMs} >=`, query.sinceMs)
   where(`${atMs} <`, query.untilMs)
   if (after && order === 'asc') where(`${id} >`, after.id)
@@ -82,6 +93,7 @@ function eventsOfRuns(query: AuditQuery, { access, last, values }: How): readonl
   where('r.agent =', query.agent)
   where(`${column.type} GLOB`, query.type)
   where(`${column.data}->>'plugin' =`, query.plugin)
+  if (query.isUnconfirmed) terms.push(unconfirmed(column))
   where(`${column.at_ms} >=`, sinceMs)
   where(`${column.at_ms} <`, untilMs)
   if (after && order === 'asc') where(`${column.id} >`, after.id)

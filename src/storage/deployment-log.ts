@@ -17,13 +17,21 @@ const insert = (condition: string, data: string) => `
 /** Writes events that are of no session. Throws `request_unavailable` while D1 is away. */
 export function createDeploymentLog(database: Database): DeploymentLogs {
   return {
-    append: async (event) => void (await reached(() => eventRow(database, event).run())),
+    async append(event, onceBy) {
+      const only = onceBy === undefined ? undefined : notYet(event, onceBy)
+      await reached(() => eventRow(database, event, only).run())
+    },
     appendAll: async (events) => {
       const rows = events.map((event) => eventRow(database, event))
       if (rows.length > 0) await reached(() => database.batch(rows))
     },
   }
 }
+
+const notYet = ({ type, data }: DeploymentEvent, field: string) => ({
+  condition: `NOT EXISTS (SELECT 1 FROM audit AS a WHERE a.session = '' AND a.type = ?6 AND a.data->>?7 = ?8)`,
+  values: [type, field, String(Object(data)[field])],
+})
 
 /**
  * The statement that writes an event, to land in one go with the change it tells of.

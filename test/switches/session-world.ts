@@ -108,6 +108,7 @@ export interface WorldOptions {
   readonly reserve?: PrincipalLedger['reserve']
   readonly telemetry?: Telemetry
   readonly mayBegin?: SessionRuntime['mayBegin']
+  readonly whyNotOn?: NonNullable<SessionRuntime['whyNotOn']>
   readonly onExpired?: () => Promise<void>
   /** Its timers have no rows yet; otherwise they have, as in an object that has had others besides. */
   readonly hasNoJobs?: boolean
@@ -211,6 +212,7 @@ export function createSessionWorld(options: WorldOptions) {
       report: (incident) => void told.push(incident),
     },
     mayBegin: options.mayBegin ?? (async () => true),
+    ...(options.whyNotOn && { whyNotOn: options.whyNotOn }),
     timing: { ...defaultTiming, pauseMs },
     ...(options.telemetry && { telemetry: options.telemetry }),
   }

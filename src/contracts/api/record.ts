@@ -232,7 +232,13 @@ export const recordContracts = {
     replies: {
       200: {
         is: 'Those of the last day, or since `since`, the newest first.',
-        json: z.object({ attempts: z.array(unconfirmedAttempt) }),
+        json: z.object({
+          attempts: z.array(unconfirmedAttempt),
+          next: z
+            .union([text, count])
+            .optional()
+            .describe('`after` of the next page; absent on the last one.'),
+        }),
       },
     },
   },

@@ -70,7 +70,9 @@ export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
     if (heard.length === 0) return 0
     for (const one of heard) await forgetFiring(one)
     // Of a plugin's subscription the notices are in the object of whoever is told.
-    const told = new Set(heard.map(({ asker }) => `principal:${asker}` as const))
+    // A firing without its schedule has no such object.
+    const askers = heard.flatMap(({ asker }) => (asker === '' ? [] : [asker]))
+    const told = new Set(askers.map((asker) => `principal:${asker}` as const))
     const slots = heard.map(({ slot }) => slot)
     for (const one of told) await schedules.ask(one, 'forgetHeard', { slots })
     await schedules.ask(keeper, 'forgetHeard', { slots })

@@ -52,14 +52,15 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
 
   const fail = (error: unknown, reference = options.requestId): string => {
     isComplete = true
+    fault = error instanceof Error ? error : brokenOff(error)
     const outgoing = toOutgoingError(error, reference)
     if (outgoing.status >= 500) options.onFault(error)
     return `data: ${JSON.stringify(outgoing.body)}\n\n`
   }
 
   const finish = (result: AgentResult): string => {
-    fault = faultOf(result)
-    if (fault) return fail(fault, run)
+    const failure = faultOf(result)
+    if (failure) return fail(failure, run)
     isComplete = true
     const note = noteOf(result)
     return (

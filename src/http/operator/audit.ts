@@ -17,7 +17,7 @@ export const readAudit =
     const { records, next, last } = await deps.audit.query(query)
     return jsonResponse({
       records,
-      ...(next && { next: next.atMs === undefined ? next.id : `${next.atMs}-${next.id}` }),
+      ...(next && { next: fromCursor(next) }),
       last,
       ...(query.sinceMs !== undefined && { sinceMs: query.sinceMs }),
     })
@@ -55,7 +55,8 @@ function checkWindow(since: number, until: number): void {
 }
 
 /** A place in one order is none in the other. */
-function toCursor(text: string, order: AuditQuery['order'] | undefined): AuditCursor {
+/** A place in the record as its pages name it. */
+export function toCursor(text: string, order: AuditQuery['order'] | undefined): AuditCursor {
   const [id, atMs] = text.split('-').map(Number).toReversed()
   if ((atMs !== undefined) !== (order === 'desc')) {
     const message = 'after: must be the `next` or `last` of a page in the same order.'
@@ -63,3 +64,6 @@ function toCursor(text: string, order: AuditQuery['order'] | undefined): AuditCu
   }
   return { id: id ?? 0, ...(atMs !== undefined && { atMs }) }
 }
+
+export const fromCursor = ({ id, atMs }: AuditCursor): number | string =>
+  atMs === undefined ? id : `${atMs}-${id}`

@@ -3,13 +3,13 @@ import { dayQuery, ownUsageQuery, usageQuery } from '#contracts/api/requests/rec
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { UsageSum } from '#contracts/operations.ts'
-import type { DayAmount } from '#contracts/principal.ts'
+import type { DayAmount, DayUsage } from '#contracts/principal.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { dayMs, defaultListLimit, maxWindowMs } from '../list-queries.ts'
 import { jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
-import { unconfirmedSince } from './unconfirmed.ts'
+import { unconfirmedSum } from './unconfirmed.ts'
 
 /** `GET /api/operator/usage`: a principal's day as it stands or, with `by`, what was spent, as the record has it. */
 export const readUsage =
@@ -36,18 +36,14 @@ const isReport = ({ by, since, until }: Readonly<Record<string, unknown>>): bool
   [by, since, until].some((one) => one !== undefined)
 
 async function readDay(deps: HttpDeps, principal: string): Promise<Response> {
-  const { day, limits, settled, reserved, openRuns } = await deps.principals.usage(principal)
-  const sinceMs = Date.parse(`${day}T00:00:00Z`)
-  const attempts = await unconfirmedSince(deps, { principal, sinceMs }).catch(() => [])
-  const unconfirmed = {
-    tokens: attempts.reduce((sum, { tokens }) => sum + tokens, 0),
-    costUsd: attempts.reduce((sum, { costUsd }) => sum + costUsd, 0),
-  }
+  const { day, limits, settled, reserved, openRuns } = await dayOf(deps, principal)
+  const sinceMs = startOf(day)
+  const unconfirmed = await unconfirmedSum(deps, { principal, sinceMs })
   return jsonResponse({
     principal,
     day,
     limits: shown(limits),
-    settled: shown(isLimited(limits) ? settled : await recorded(deps, principal, sinceMs)),
+    settled: shown(settled),
     reserved: shown(reserved),
     ...(unconfirmed.tokens > 0 && { unconfirmed }),
     openRuns,
@@ -56,6 +52,15 @@ async function readDay(deps: HttpDeps, principal: string): Promise<Response> {
 
 const isLimited = ({ tokens, costNanoUsd }: DayAmount): boolean =>
   tokens < unlimited || costNanoUsd < unlimited
+
+const startOf = (day: string): number => Date.parse(`${day}T00:00:00Z`)
+
+/** The day of a principal as it stands; what a day without a limit has settled is read from the record. */
+export async function dayOf(deps: HttpDeps, principal: string): Promise<DayUsage> {
+  const usage = await deps.principals.usage(principal)
+  if (isLimited(usage.limits)) return usage
+  return { ...usage, settled: await recorded(deps, principal, startOf(usage.day)) }
+}
 
 /** The ledger counts no day that is not limited: the record does. */
 async function recorded(deps: HttpDeps, principal: string, sinceMs: number): Promise<DayAmount> {

@@ -1,5 +1,5 @@
 import { heldBy, type TurnRecord } from '#contracts/journal.ts'
-import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
+import { addUsage, zeroUsage, type ModelAmount, type Usage } from '#contracts/lease.ts'
 import { minusPlatform, usageBeyond } from '#contracts/platform-usage.ts'
 import { everyRun } from '../storage/run-order.ts'
 import type { SessionStore } from '../storage/store.ts'
@@ -9,14 +9,27 @@ import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
 export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {
   const spent = turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
   const late = Object.entries(row.settledLate ?? {}).map(([call, usage]) => ({ call, usage }))
-  return [...(row.inbox ?? []), ...late].reduce(
+  const settled = [...(row.inbox ?? []), ...late].reduce(
     (sum, item) => addUsage(sum, correctionOf(item, turns)),
-    addUsage(spent, confirmedOf(row)),
+    spent,
   )
+  return asConfirmed(settled, row)
 }
 
-/** What became of attempts that may have reached a provider, beside what they were booked with. */
-export function confirmedOf({ confirmed = {} }: RunRow): Usage {
+/** A usage with what is known by now of attempts that may have reached a provider. Never below nothing. */
+export function asConfirmed(booked: Usage, row: RunRow): Usage {
+  if (!row.confirmed) return booked
+  const usage = addUsage(booked, confirmedOf(row))
+  return { ...usage, ...notBelowZero(usage), unconfirmed: notBelowZero(usage.unconfirmed) }
+}
+
+const notBelowZero = ({ tokens, costNanoUsd }: ModelAmount = zeroUsage): ModelAmount => ({
+  tokens: Math.max(0, tokens),
+  costNanoUsd: Math.max(0, costNanoUsd),
+})
+
+/** What became of such attempts, beside what they were booked with. */
+function confirmedOf({ confirmed = {} }: RunRow): Usage {
   const corrections = Object.values(confirmed).map(({ held, spent }) => ({
     ...zeroUsage,
     tokens: spent.tokens - held.tokens,
@@ -93,6 +106,9 @@ function correctionOf(
     toolCalls: usage.toolCalls + 1 - toolCalls,
     children: usage.children + 1 - children,
     timeMs: 0,
+    ...((usage.unconfirmed ?? said?.unconfirmed) && {
+      unconfirmed: usageBeyond(usage, said ?? zeroUsage).unconfirmed!,
+    }),
     ...(usage.platform && { platform: minusPlatform(usage.platform, said?.platform) }),
     platformNanoUsd: (usage.platformNanoUsd ?? 0) - (booked.platformNanoUsd ?? 0),
   }

@@ -1,11 +1,11 @@
 import type { AgentResult } from '#contracts/agent.ts'
-import { addUsage, zeroUsage } from '#contracts/lease.ts'
+import { zeroUsage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunSpending } from '#contracts/lineage.ts'
 import type { RunMemo, RunOutcome, RunView } from '#contracts/run-view.ts'
 import { reachedNow } from './limit-text.ts'
 import { pausesOf, toView } from '../storage/open-pauses.ts'
-import { confirmedOf, heldByRun, spentByRun, stepOf } from './spending.ts'
+import { asConfirmed, heldByRun, spentByRun, stepOf } from './spending.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 
@@ -23,7 +23,7 @@ export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptio
   const { agent, begunBy } = submission
   const base = { id, session, agent, createdAtMs, ...(begunBy && { begunBy }) }
   const result = store.final(order)
-  if (result) return { ...base, state: result.state, result: asConfirmed(result, row) }
+  if (result) return { ...base, state: result.state, result: resultNow(result, row) }
   const pauses = runs.live(id) ? [] : pausesOf(row, store.turns(order).at(-1))
   if (pauses.length > 0) {
     const { pauseMs } = runtime.timing
@@ -42,9 +42,9 @@ export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptio
 }
 
 /** A result says what is known by now of attempts that may have been billed. */
-function asConfirmed(result: AgentResult, row: RunRow): AgentResult {
+function resultNow(result: AgentResult, row: RunRow): AgentResult {
   if (!row.confirmed) return result
-  const usage = addUsage(result.usage, confirmedOf(row))
+  const usage = asConfirmed(result.usage, row)
   return { ...result, usage, costEstimateUsd: usage.costNanoUsd / 1e9 }
 }
 

@@ -1,3 +1,5 @@
+import type { ForgottenText } from '#contracts/forgotten-text.ts'
+
 /** What stands in the place of what was forgotten. */
 const gone = '[forgotten]'
 /** So many words in a row are somebody's sentence. */
@@ -19,10 +21,15 @@ const wordsIn = (text: string) =>
  * Takes some texts out of others: also where they are cut, or their lines are broken otherwise. Of a longer one every
  * five words in a row go, of a shorter one all of its words together.
  */
-export function createWithoutWords(texts: readonly string[]): (text: string) => string {
+export function createWithoutWords(texts: readonly ForgottenText[]): (text: string) => string {
   const rows = new Map<string, number>()
   const short: string[] = []
+  const whole = new Set<string>()
   for (const text of texts) {
+    if (typeof text === 'object') {
+      whole.add(text.whole.trim())
+      continue
+    }
     const words = wordsIn(text).map(({ word }) => word)
     const most = Math.min(inARow, words.length)
     if (most < 3) short.push(text.trim())
@@ -32,6 +39,7 @@ export function createWithoutWords(texts: readonly string[]): (text: string) => 
   }
   const lengths = [...new Set(rows.values())]
   return (text) => {
+    if (whole.has(text.trim())) return gone
     let left = text
     for (const one of short)
       if (one !== '' && (one.length >= leastChars || text.trim() === one))

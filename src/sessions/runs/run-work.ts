@@ -3,6 +3,7 @@ import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ReadyAgent } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
+import type { Submission } from '#contracts/submission.ts'
 import { addressed, lookFor, withinFloor } from '../floor/floors.ts'
 import { runStarted } from '../log/log-view.ts'
 import { pinnedIn } from '../storage/run-pin.ts'
@@ -105,6 +106,7 @@ export function createRunWork(options: RunWorkOptions): RunWork {
     if (options.isBehind()) throw new Error('A run before it could not be written.')
     try {
       const [ready] = await Promise.all([agent ?? load(row, options), refuseTaken(row, options)])
+      await refuseTakenModel(row, ready, options)
       const lowered =
         ready.limitsNow &&
         loweredSince(row, ready.pin?.agent.spec.limits ?? ready.spec.limits, ready.limitsNow)
@@ -185,18 +187,45 @@ export function createRunWork(options: RunWorkOptions): RunWork {
 /** So long after it was asked for a run is held to what was read with the key of its request. */
 const freshMs = 5_000
 
+type Looking = Pick<RunWorkOptions, 'runtime' | 'agent'>
+
 /**
- * An agent or a model may have been taken from whoever asked, since it waited for its turn, for a yes or for this object
- * to live again. A fresh request asks nobody. What an agent called is the agent's, whose own rights its directory knows.
+ * Whether a run has waited: for its turn, for a decision, or for this object to live again. Only a run that works in the
+ * request that asked for it was checked just now. What an agent called is the agent's, whose rights its directory knows.
  */
-async function refuseTaken(
+const hasWaited = (
   { submission, createdAtMs }: RunRow,
-  { runtime }: Pick<RunWorkOptions, 'runtime'>,
+  { runtime: { clock }, agent }: Looking,
+): boolean => !submission.lineage && (!agent || clock.nowMs() - createdAtMs >= freshMs)
+
+/** The role, an agent or a model may have been taken from the principal of a run that waited. One read. */
+async function refuseTaken(row: RunRow, looking: Looking): Promise<void> {
+  if (hasWaited(row, looking)) await refuseLost(row.submission, looking)
+}
+
+/**
+ * A run goes on with the text that its agent had at its start, so with the model of that text. Of an agent that was
+ * stored by a principal the model of the text in force is checked where it is loaded; here that of the run.
+ */
+async function refuseTakenModel(
+  row: RunRow,
+  { spec }: ReadyAgent,
+  looking: Looking,
 ): Promise<void> {
-  const isFresh = runtime.clock.nowMs() - createdAtMs < freshMs
-  if (isFresh || submission.lineage) return
-  const why = await runtime.whyNotOn?.(submission)
-  if (why !== undefined) throw new IsolaError('request_model_not_found', why)
+  const { principal, agent } = row.submission
+  const { model } = spec
+  if (model === undefined || model === row.submission.model || !hasWaited(row, looking)) return
+  const now = await looking.runtime.agents.runnable?.(principal, agent)
+  if (!now || now.definition.agent.model === model) return
+  await refuseLost({ principal, agent, model }, looking)
+}
+
+async function refuseLost(
+  asked: Pick<Submission, 'principal' | 'agent' | 'model'>,
+  { runtime }: Looking,
+): Promise<void> {
+  const lost = await runtime.whyNotOn?.(asked)
+  if (lost) throw new IsolaError(lost.code, lost.message)
 }
 
 /** With what it was begun with, as far as that is known. */

@@ -14,8 +14,9 @@ interface ConfirmParts {
 
 /**
  * Settles an attempt that may have reached a provider: what it did not cost goes back to its run, to its session and, as
- * soon as that can be told, to the day. The same again changes nothing. Throws `request_not_found`, `request_conflict` or
- * `request_invalid`.
+ * soon as that can be told, to the day. The same again changes nothing. Refused while the run is not
+ * over: what it books at its end would be counted beside the correction. Throws `request_not_found`,
+ * `request_conflict` or `request_invalid`.
  */
 export function confirmAttempt(
   row: RunRow,
@@ -28,7 +29,15 @@ export function confirmAttempt(
   const settlement = 'settlement' in request ? request.settlement : settle(row, request, store)
   if (known && !isSame(known, settlement))
     throw new IsolaError('request_conflict', 'This attempt was settled otherwise already.')
-  if (!known)
+  if (!store.final(row.order)) {
+    const what =
+      'settlement' in request ? 'A run above that of this attempt' : 'The run of this attempt'
+    throw new IsolaError(
+      'request_conflict',
+      `${what} is not over (${row.id} in ${session}). Wait for it, or cancel it first.`,
+    )
+  }
+  if (!known && !request.isLook)
     store.together(() => {
       runs.change(row, { confirmed: { ...row.confirmed, [id]: settlement } })
       if (!lineage) todo.add({ kind: 'settle', session, run: row.id })
@@ -51,10 +60,6 @@ function settle(
   const event = events.find((one) => one.seq === seq)
   if (event?.type !== 'model_failed' || event.data.bookedTokens === 0)
     throw new IsolaError('request_not_found', 'There is no such attempt.', { param: 'id' })
-  if (!store.final(order)) {
-    const message = 'The run of this attempt is not over. Raise its limits, or cancel it first.'
-    throw new IsolaError('request_conflict', message)
-  }
   const held = { tokens: event.data.bookedTokens, costNanoUsd: event.data.bookedCostNanoUsd }
   const settled = { ...held, ...spent }
   for (const [param, most] of [

@@ -20,12 +20,13 @@ describe('I26: a run that waited is held to what its principal may do when it go
     expect(await open(rights)(asked)).toBeUndefined(),
   )
 
-  it.each<[string, Rights, RegExp]>([
-    ['its model', { role: 'user', models: ['small'] }, /no model "large"/],
-    ['its agent', { role: 'user', agents: ['other'] }, /no agent "reviewer"/],
-    ['the role that talks to agents', { role: 'auditor' }, /role: auditor/],
-  ])('it ends where %s was taken', async (_what, rights, why) =>
-    expect(await open(rights)(asked)).toMatch(why),
+  const noModel = 'request_model_not_found'
+  it.each<[string, Rights, string, RegExp]>([
+    ['its model', { role: 'user', models: ['small'] }, noModel, /no model "large"/],
+    ['its agent', { role: 'user', agents: ['other'] }, noModel, /no agent "reviewer"/],
+    ['the role that talks to agents', { role: 'auditor' }, 'request_forbidden', /role: auditor/],
+  ])('it ends where %s was taken, and says so', async (_what, rights, code, why) =>
+    expect(await open(rights)(asked)).toEqual({ code, message: expect.stringMatching(why) }),
   )
 
   it('asks nobody of the operator, and goes on where nobody can be asked', async () => {

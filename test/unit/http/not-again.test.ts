@@ -120,7 +120,7 @@ describe('M6: a day that cannot pay for the next call is 429 insufficient_quota'
 
   it('one that has said something ends with that', async () => {
     const response = await createFakeApp({
-      result: { ...usedUp, result: 'Half of it', error: { code: 'lease_tokens', message: 'Why.' } },
+      result: { ...usedUp, result: 'Half of it' },
     }).send('/v1/chat/completions', { json: chat })
     expect(response.status).toBe(200)
     expect(await response.text()).toContain('Half of it')

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
+import { unlimited } from '../../../src/contracts/lease.ts'
 import { roles } from '../../../src/contracts/role.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 
@@ -22,6 +23,21 @@ describe('GET /api/status', () => {
         },
       },
     ])
+  })
+
+  it('a day without a limit says what the record has, not nothing', async () => {
+    const none = { tokens: unlimited, costNanoUsd: unlimited }
+    const zero = { tokens: 0, costNanoUsd: 0 }
+    const day = { day: '2026-09-21', limits: none, settled: zero, reserved: zero, openRuns: 0 }
+    const amounts = { runs: 1, modelCalls: 1, toolCalls: 0, inputTokens: 70, outputTokens: 7 }
+    const total = { ...amounts, tokens: 77, costNanoUsd: 5e8, platform: {}, platformNanoUsd: 0 }
+    const sum = async () => ({ rows: [], total })
+    const incidents = { incidents: async () => [], clearIncident: async () => {} }
+    const principals = { ...incidents, usage: async () => day }
+    const response = await createFakeApp({ deps: { principals, usage: { sum } } }).send(
+      '/api/status',
+    )
+    expect(await response.json()).toMatchObject({ day: { settled: { tokens: 77, costUsd: 0.5 } } })
   })
 
   it('says the rest where the day cannot be asked for', async () => {

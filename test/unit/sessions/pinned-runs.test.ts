@@ -105,6 +105,23 @@ describe('I19: a run that waits while its agent is changed', () => {
     expect(asked(world)[2]).toEqual(['m/2', 'Prompt 2.'])
   })
 
+  it('does not go on after a yes where its model was taken meanwhile, and says so', async () => {
+    const message = 'There is no model "m/1" here for you any more.'
+    const lost = { code: 'request_model_not_found' as const, message }
+    let isTaken = false
+    const world = setUp([calls('ask'), { text: 'done' }], {
+      whyNotOn: async () => (isTaken ? lost : undefined),
+    })
+    const parked = await park(world.wake())
+    isTaken = true
+    expect(await approve(world, world.wake(), parked)).toMatchObject({
+      state: 'failed',
+      error: lost,
+    })
+    expect(world.model.requests).toHaveLength(1)
+    expect(world.ran).toEqual([])
+  })
+
   it('is refused a changed tool, until it has looked at it again', async () => {
     const find = calls('isola__find', { queries: ['notes'] })
     const script = [calls('ask'), calls('notes'), calls('notes'), find, calls('notes')]

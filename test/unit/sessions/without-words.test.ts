@@ -24,3 +24,11 @@ it('a short text goes where all its words are together; one that is anybody’s 
   expect(short('yes')).toBe('[forgotten]')
   expect(short('is vegetarian')).toBe('is [forgotten]')
 })
+
+it('a text that is named as a whole goes only where it is all of a text', () => {
+  const some = createWithoutWords([{ whole: 'completed' }, { whole: 'not found' }])
+  expect(some('completed')).toBe('[forgotten]')
+  expect(some('The run completed; the page was not found.')).toBe(
+    'The run completed; the page was not found.',
+  )
+})

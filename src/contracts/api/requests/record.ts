@@ -2,6 +2,10 @@ import * as z from 'zod'
 import { usageKeys } from '../../operations.ts'
 import { digits, listLimit, moment, wantedName } from './lists.ts'
 
+const recordPlace = z
+  .string()
+  .regex(/^(\d{1,15}-)?\d{1,15}$/, 'must be the `next` or `last` of another page')
+
 /** `GET /api/operator/audit`. */
 export const auditQuery = z.strictObject({
   trace: z
@@ -23,10 +27,7 @@ export const auditQuery = z.strictObject({
   until: moment.optional(),
   order: z.enum(['asc', 'desc'], 'must be asc or desc').optional(),
   limit: listLimit.optional(),
-  after: z
-    .string()
-    .regex(/^(\d{1,15}-)?\d{1,15}$/, 'must be the `next` or `last` of another page')
-    .optional(),
+  after: recordPlace.optional(),
 })
 
 /** `GET /api/operator/models`. */
@@ -68,6 +69,7 @@ export const unconfirmedQuery = z.strictObject({
   principal: wantedName.optional(),
   since: moment.optional(),
   limit: listLimit.optional(),
+  after: recordPlace.optional(),
 })
 
 /** What an attempt came to: nothing, or what the provider's bill says. */
