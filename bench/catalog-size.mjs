@@ -71,7 +71,7 @@ async function enableOne(url, id) {
   const plugins = `${url}/api/operator/plugins`
   const added = await callJson(plugins, { bundle })
   const { hash, asks: permit } = added.value.plugin
-  const granted = await callJson(`${plugins}/${id}/grant`, { hash, permit })
+  const granted = await callJson(`${plugins}/${id}/grant`, { hash, permit, texts: true })
   const enabled = await callJson(`${plugins}/${id}/enable`, {})
   return [added, granted, enabled].map(({ tookMs }) => tookMs)
 }

@@ -120,6 +120,7 @@ async function measure(): Promise<ReadonlyMap<string, Counted>> {
       await post(`${plugins}/${bundle.manifest.id}/grant`, {
         hash: plugin.hash,
         permit: plugin.asks,
+        texts: true,
       })
       await post(`${plugins}/${bundle.manifest.id}/enable`, {})
     }

@@ -2,7 +2,7 @@
 import { ApiError, type Client, type Reply } from '../../src/client/client.ts'
 import { short } from './text.ts'
 import { waitingOf, waitingOfRun, type Named } from './waiting.ts'
-import { wholeTree } from './whole-tree.ts'
+import { childrenOf, wholeTree, type Tree } from './whole-tree.ts'
 
 export type Entry = Reply<'GET /api/operator/approvals/:id'>
 /** A call of the inbox, as those see it who have one; or a call that waits in a session. */
@@ -44,13 +44,22 @@ async function inRun(request: Client['request'], id: string): Promise<Named> {
   if (one)
     throw new Error(`Several calls wait in ${run}: ${found.map((each) => each.id).join(', ')}.`)
   // What it waits for may wait below it.
-  const below = view.state === 'parked' ? waitingOf(await wholeTree(request, view.session)) : []
+  const below =
+    view.state === 'parked' ? waitingUnder(await wholeTree(request, view.session), run) : []
   const [first, ...more] = below
   if (first && more.length === 0 && call === '') return first
   const named =
     below.length > 0 ? ` Below it wait: ${below.map((each) => each.id).join(', ')}.` : ''
   throw new Error(`${noCall(id)} The run is ${view.state}.${named || ` ${idsAre}`}`)
 }
+
+/** What waits in one run and below it. */
+const waitingUnder = (tree: Tree, run: string) =>
+  waitingOf({
+    ...tree,
+    runs: tree.runs.filter(({ id }) => id === run),
+    children: childrenOf(tree, run),
+  })
 
 async function inOwnSessions(request: Client['request'], id: string): Promise<Named | undefined> {
   const { sessions } = await request('GET /api/sessions', {

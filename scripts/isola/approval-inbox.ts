@@ -67,18 +67,29 @@ function alsoOf({ for: scope = 'once', free, days }: AllowValues): Also {
 }
 
 export async function allow(context: Allowing) {
-  const { args, values, request, print, stdin, stderr } = context
-  const also = alsoOf(values)
-  if (also.also !== undefined && args.length > 1)
+  const { args, values, request } = context
+  if (alsoOf(values).also !== undefined && args.length > 1)
     throw new UsageError('A rule is made of one call: name one id.')
   const found: Found[] = []
   for (const id of args) found.push(await findCall(request, id))
+  return allowFound(context, found)
+}
+
+const argsHashOf = ({ entry, waiting }: Found) => (entry ?? waiting.pause).argsHash
+
+/** @param hash Of the arguments that the caller looked at: it stands for the question, and no other arguments run. */
+export async function allowFound(context: Allowing, found: readonly Found[], hash?: string) {
+  const { values, stdin, stderr, print } = context
+  const also = alsoOf(values)
   for (const { id, waiting, entry } of found) {
     if (waiting) checkMayAllow(waiting, values)
     else if (limitsOf(values))
       throw new UsageError(`${id} waits at no limit: leave out --${limitNames.join(', --')}.`)
     else if (entry.state !== 'open') throw new Error(`${id} waits no more: it is ${entry.state}.`)
   }
+  const other = found.find((one) => hash !== undefined && argsHashOf(one) !== hash)
+  if (other)
+    throw new Error(`${short(other.id)} would run with other arguments: ${argsHashOf(other)}.`)
   const text = found.map(describedFound).join('\n\n')
   if (values['dry-run'])
     return print(
@@ -86,8 +97,10 @@ export async function allow(context: Allowing) {
       `${text}\n\nNothing was decided.`,
     )
   // A limit that was named is the yes.
-  if (!values.yes && found.some(({ waiting }) => !waiting || asksFirst(waiting, values))) {
-    if (!stdin.isTTY) throw new UsageError('Without a terminal to ask on, --yes is needed.')
+  const asks = found.some(({ waiting }) => !waiting || asksFirst(waiting, values))
+  if (asks && !values.yes && hash === undefined) {
+    if (!stdin.isTTY)
+      throw new UsageError('Without a terminal to ask on, --yes is needed, or --hash of approve.')
     if (!(await confirm(`${text}\nLet it run?`, { stdin, stderr }))) return 1
   }
   const entries = found.flatMap(({ entry }) => entry ?? [])

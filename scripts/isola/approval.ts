@@ -1,12 +1,9 @@
-// isola approval …: calls that wait for somebody, in one's own sessions or, for operators, in anybody's.
+// isola approval …: calls that wait for a decision, in the caller's own sessions or, for operators, in every session.
 import { listVerbs } from './approval-list.ts'
-import { allowCall, checkMayAllow, denyCall } from './approval-decide.ts'
+import { denyCall } from './approval-decide.ts'
 import { findCall, findInSession } from './approval-find.ts'
-import { describedWaiting } from './waiting.ts'
-import { allow, allowOptions, denyIds, inboxVerbs } from './approval-inbox.ts'
+import { allowFound, allowOptions, denyIds, inboxVerbs } from './approval-inbox.ts'
 import { defineVerbs, type Context, type ValuesOf } from './command.ts'
-import { confirm } from './confirm.ts'
-import { short } from './text.ts'
 import { UsageError } from './usage.ts'
 
 const approveOptions = {
@@ -19,38 +16,16 @@ const approveOptions = {
 } as const
 type ApproveValues = ValuesOf<typeof approveOptions>
 
+/** `allow` of one call, which may also be named by its session, and by the arguments that were looked at. */
 async function approve(context: Context<ApproveValues, [string, string?]>) {
-  const { args, values, request, print, stdin, stderr } = context
-  const [session, call] = args
-  const { hash, yes } = values
-  if (call === undefined && hash === undefined) return allow({ ...context, args: [session] })
-  const waiting =
+  const { args, values, request } = context
+  const [id, call] = args
+  const { hash } = values
+  const found =
     call === undefined
-      ? await waitingUnder(request, session)
-      : await findInSession(request, session, call)
-  checkMayAllow(waiting, values)
-  const { pause } = waiting
-  if (pause.kind === 'approval') {
-    if (hash !== undefined && hash !== pause.argsHash)
-      throw new Error(
-        `${short(pause.call)} would run with other arguments by now: ${pause.argsHash}.`,
-      )
-    if (hash === undefined && !yes) {
-      if (!stdin.isTTY)
-        throw new UsageError(
-          'Without a terminal to ask on, --hash is needed, as `list --json` has it.',
-        )
-      const question = `${describedWaiting(waiting)}\nLet it run?`
-      if (!(await confirm(question, { stdin, stderr }))) return 1
-    }
-  }
-  const { view, text } = await allowCall(request, waiting, { limits: values })
-  print(view, text)
-}
-
-async function waitingUnder(request: Context['request'], id: string) {
-  const { entry, waiting } = await findCall(request, id)
-  return waiting ?? findInSession(request, entry.session, entry.call)
+      ? await findCall(request, id)
+      : { id: call, waiting: await findInSession(request, id, call) }
+  return allowFound({ ...context, args: [id] }, [found], hash)
 }
 
 async function deny(context: Context<{ readonly message?: string | undefined }>) {
@@ -75,7 +50,7 @@ export default {
     ...inboxVerbs,
     approve: {
       usage:
-        'isola approval approve <session> <call> [--hash <hash>]\n       isola approval approve <id> [options of allow]',
+        'isola approval approve <session> <call> [--hash <hash>] [options of allow]\n       isola approval approve <id> [--hash <hash>] [options of allow]',
       about:
         'Lets the call run with exactly the arguments that are shown. On the record with who did it.',
       options: approveOptions,

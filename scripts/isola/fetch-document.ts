@@ -1,9 +1,8 @@
-// Documents from an address, as `isola knowledge add` fetches them: whoever wrote the address, or the page behind it, must
-// not be able to have this machine or its network read.
+// Documents from an address, as `isola knowledge add` fetches them. Neither the author of the address nor the page behind
+// it may have this machine or its network read.
 import { lookup } from 'node:dns/promises'
 import { isReachable, unreachableText } from '../../src/contracts/network-rule.ts'
-import { isOfThisMachine } from '../../src/contracts/public-host.ts'
-import { isPublicHost } from '../../src/contracts/public-host.ts'
+import { isOfThisMachine, isPublicHost } from '../../src/contracts/public-host.ts'
 
 /** What fetching takes. */
 interface Fetching {

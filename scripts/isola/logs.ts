@@ -7,7 +7,7 @@ import { isClone } from '../toolchain.mjs'
 import audit, { line } from './audit.ts'
 import { defineVerb, type Context, type Options, type ValuesOf } from './command.ts'
 import { findServer } from './connection.ts'
-import { shown } from './text.ts'
+import { jsonText, shown } from './text.ts'
 import { UsageError } from './usage.ts'
 
 const options = {
@@ -19,6 +19,8 @@ type Logging = Context<ValuesOf<typeof options>>
 const everyMs = 500
 
 const linesOf = (text: string) => text.split('\n').filter(Boolean)
+/** Half a line is read when it is whole. */
+const wholeLinesOf = (text: string) => text.slice(0, text.lastIndexOf('\n') + 1)
 const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '')
 
 /** A line of the file is when, and what was said: for a person a fault is one line, for a program all of it. */
@@ -27,7 +29,7 @@ function createTeller({ isJson, stdout }: Pick<Logging, 'isJson' | 'stdout'>) {
   return (kept: string) => {
     const [at = '', ...words] = kept.split(' ')
     const said = words.join(' ')
-    if (isJson) return stdout.write(`${JSON.stringify({ at, text: said })}\n`)
+    if (isJson) return stdout.write(`${jsonText({ at, text: said })}\n`)
     const text = read(said)
     if (text === undefined) return undefined
     return stdout.write(`${shown(text === said ? kept : `${at.slice(0, 10)} ${text}`)}\n`)
@@ -37,8 +39,12 @@ function createTeller({ isJson, stdout }: Pick<Logging, 'isJson' | 'stdout'>) {
 async function ofThisMachine(context: Logging, path: string, tail: number) {
   const tell = createTeller(context)
   const sizeOf = () => statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  let readTo = sizeOf()
-  for (const kept of linesOf(textOf(`${path}.1`) + textOf(path)).slice(-tail)) tell(kept)
+  const before = textOf(`${path}.1`)
+  const text = readFrom(path, 0)
+  const now = context.values.follow ? wholeLinesOf(text) : text
+  // Up to what was read, not to a size that was looked up at another moment: the server writes meanwhile.
+  let readTo = Buffer.byteLength(now)
+  for (const kept of linesOf(before + now).slice(-tail)) tell(kept)
   if (!context.values.follow) return
   await untilStopped(context, async (signal, sleep) => {
     while (!signal.aborted) {
@@ -48,8 +54,7 @@ async function ofThisMachine(context: Logging, path: string, tail: number) {
       const from = size < readTo ? 0 : readTo
       if (size < readTo) linesOf(readFrom(`${path}.1`, readTo)).forEach(tell)
       const text = readFrom(path, from)
-      // Half a line is read when it is whole.
-      const whole = text.slice(0, text.lastIndexOf('\n') + 1)
+      const whole = wholeLinesOf(text)
       readTo = from + Buffer.byteLength(whole)
       linesOf(whole).forEach(tell)
     }
@@ -85,7 +90,7 @@ async function ofDeployment(context: Logging, tail: string) {
     query: { order: 'desc', limit: tail },
   })
   for (const record of records.toReversed())
-    stdout.write(`${isJson ? JSON.stringify(record) : shown(line(record))}\n`)
+    stdout.write(`${isJson ? jsonText(record) : shown(line(record))}\n`)
   return undefined
 }
 

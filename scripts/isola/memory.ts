@@ -187,13 +187,13 @@ async function importNotes({
 }
 
 function toNew(line: string, at: string) {
-  let note: Partial<Note>
+  let note: Partial<Note> & { readonly replaces?: string }
   try {
-    note = JSON.parse(line) as Partial<Note>
+    note = JSON.parse(line) as typeof note
   } catch {
     throw new UsageError(`${at}: not JSON.`)
   }
-  const { text, kind, speaker, caption, date, conversation, label } = note
+  const { text, kind, speaker, caption, date, conversation, label, replaces } = note
   if (typeof text !== 'string') throw new UsageError(`${at}: has no text.`)
   return {
     text,
@@ -203,6 +203,7 @@ function toNew(line: string, at: string) {
     ...(date !== undefined && { date }),
     ...(conversation !== undefined && { conversation }),
     ...(label && { label }),
+    ...(replaces !== undefined && { replaces }),
   }
 }
 
@@ -255,7 +256,8 @@ export default {
     },
     import: {
       usage: 'isola memory import <file> [--scope <scope>] [--agent <id>] [--dry-run]',
-      about: 'Notes as JSON lines, such as export writes them. What is there already is merged.',
+      about:
+        'Notes as JSON lines, such as export writes them. A note that is there already is merged; with `replaces` a note takes the place of that one.',
       options: adding,
       run: importNotes,
     },

@@ -12,7 +12,7 @@ import { dollars, short, shown, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 import { toldWaiting, waitingOf, waitingOfRun } from './waiting.ts'
 import { describe } from './session.ts'
-import { wholeTree, type Tree } from './whole-tree.ts'
+import { childrenOf, wholeTree, type Tree } from './whole-tree.ts'
 
 type RunsQuery = NonNullable<Request<'GET /api/runs'>['query']>
 type State = NonNullable<Request<'GET /api/operator/runs'>['query']>['state']
@@ -105,10 +105,6 @@ const spentText = ({ result }: View) => {
   const { inputTokens, outputTokens } = result.usage
   return `${dollars(result.costEstimateUsd)}, ${inputTokens + outputTokens} tokens (${inputTokens} in, ${outputTokens} out), ${result.steps} turns`
 }
-
-/** The sub-agents that a run called, with what hangs below them. */
-const childrenOf = (tree: Tree | undefined, run: string) =>
-  (tree?.children ?? []).filter(({ parent }) => parent === undefined || parent.run === run)
 
 function described(view: View, tree: Tree | undefined) {
   const { id, session, agent, state, createdAtMs, result } = view

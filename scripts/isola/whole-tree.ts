@@ -38,5 +38,9 @@ async function completed(request: Client['request'], child: Tree): Promise<Tree>
   return { ...child, children }
 }
 
+/** The sub-agents that a run called, with what hangs below them. */
+export const childrenOf = (tree: Tree | undefined, run: string) =>
+  (tree?.children ?? []).filter(({ parent }) => parent === undefined || parent.run === run)
+
 /** Every session of a tree, the root first. */
 export const flatten = (tree: Tree): Tree[] => [tree, ...tree.children.flatMap(flatten)]

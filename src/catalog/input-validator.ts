@@ -2,8 +2,12 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 
 /**
- * Validates the input of a call. Besides its schema: it is an object of its own, and each number in it is the one that was
- * sent; else a person approves, and the tool is given, another one.
+ * Validates the input of a call. Besides its schema: it is an object of its own, and no whole number in it may be another
+ * one than the model sent; else a person would approve, and the tool be given, another one.
+ *
+ * A value does not tell the text that it was read from. So every whole number beyond 2^53 is refused, also one that a
+ * double holds exactly, such as 1700000000000000000: 1700000000000000001 is read as the same. Fractions are taken as they
+ * are read, with some 16 digits.
  */
 export const createInputValidator = (validator: SchemaValidator): SchemaValidator => ({
   validate(schema, input) {
@@ -17,7 +21,7 @@ export const createInputValidator = (validator: SchemaValidator): SchemaValidato
 
 const noObject = 'is no JSON object: send arguments by their names, as in {"name": "value"}'
 const inexact =
-  'is a number that cannot be kept exactly: send it as text, in quotes, if the tool takes that, or one of at most 9007199254740991'
+  'is a whole number beyond 9007199254740991, which may have been rounded when it was read: send it as text, in quotes, if the tool takes that'
 
 /** What is no object arrives as `{ "": raw }` (`ToolCall`). */
 function isNoObject(input: unknown): boolean {
@@ -26,8 +30,8 @@ function isNoObject(input: unknown): boolean {
 }
 
 /**
- * Where a value has a number that is not the one that was sent: a whole one beyond 2^53 is rounded by whoever reads it,
- * and one beyond all numbers is none. As in `items[2].id`; `undefined` if there is none.
+ * Where a value has a number that may not be the one that was sent: a whole one beyond 2^53, which readers of JSON round,
+ * or one beyond all doubles. As in `items[2].id`; `undefined` if there is none.
  */
 function inexactNumber(value: unknown, place = ''): string | undefined {
   if (typeof value === 'number')

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isOfThisMachine, isPublicHost } from './public-host.ts'
+import { isOfThisMachine, isOutside, isPublicHost } from './public-host.ts'
 import { capped } from './visible-text.ts'
 
 /** Where a call goes that reads whatever address it is given. */
@@ -101,9 +101,7 @@ export const namedHosts = ({ hosts }: Pick<NetworkRule, 'hosts'>): readonly stri
 export const isReachable = (
   { host, hostname }: URL,
   { hosts, from }: { readonly hosts: readonly string[]; readonly from?: URL | undefined },
-): boolean =>
-  isPublicHost(hostname) ||
-  (hosts.includes(host) && (from === undefined || isOfThisMachine(from.host)))
+): boolean => isPublicHost(hostname) || (hosts.includes(host) && !isOutside(from))
 
 /** Why such an address is refused, the same whether something answers there or not. */
 export const unreachableText = (url: URL): string =>

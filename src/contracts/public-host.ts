@@ -2,8 +2,12 @@
 export const isOfThisMachine = (host: string): boolean =>
   /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(host)
 
+/** Whether an address that this one leads to comes from outside: nothing outside may lead to this machine. */
+export const isOutside = (from: URL | undefined): boolean =>
+  from !== undefined && !isOfThisMachine(from.host)
+
 /**
- * Which hosts are nobody's business: everything that is not a public name or a public address.
+ * Which hosts a request from outside may not reach: everything that is not a public name or a public address.
  *
  * Works on a hostname as the URL parser writes it: IPv4 in dotted form whatever it was typed as (decimal, octal,
  * hex, short), IPv6 compressed in brackets, names in lower-case punycode. Names are not resolved: a Worker has no
@@ -18,7 +22,7 @@ export function isPublicHost(hostname: string): boolean {
 }
 
 /**
- * Whether a host that somebody writes down could ever be reached: every one (`*`), this machine in development by one of
+ * Whether a host in a manifest or a setting could ever be reached: every one (`*`), this machine in development by one of
  * its three names, or a public one, however its address is written.
  */
 export function isReachableHost(host: string): boolean {

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import { headOf } from './cut.ts'
 import { first } from './definition-rules.ts'
 
-/** Characters that nobody sees, or that move what stands beside them: controls, bidi, tags, zero width, fillers, blanks but one. */
+/** Characters that a reader does not see, or that move what stands beside them: controls, bidi, tags, zero width, fillers, blanks but one. */
 const hidden =
   '[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Variation_Selector}\\p{Default_Ignorable_Code_Point}\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000\\u2800]'
 // Shown as codes too: letters that no alphabet has.
@@ -17,15 +17,16 @@ const joiningLetter = `[${joiningScripts.replace(/\w+/g, '\\p{Script=$&}').repla
 const joined = [
   `(?<=${joiningLetter}\\p{M}*)[\\u200c\\u200d]`,
   '(?<=[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\ufe0f])\\u200d(?=\\p{Extended_Pictographic})',
-  '(?<=[\\p{S}\\p{P}\\p{Extended_Pictographic}])\\ufe0f',
-  '(?<=[0-9])\\ufe0f(?=\\u20e3)',
+  '(?<=\\p{Extended_Pictographic})\\ufe0f',
+  // Keycaps.
+  '(?<=[0-9#*])\\ufe0f(?=\\u20e3)',
   // The blank of these scripts: as wide as a letter.
   '(?<=[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}])\\u3000',
 ].join('|')
 /** Breaks, tabs and blanks: a text may have these, a name may not. */
 const ofTexts = '[\\n\\r\\t\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000]'
 
-// Half of a character is none that anybody sees.
+// Half of a character is not shown.
 const inLines = new RegExp(`(?!${joined})${hidden}|\\p{Cs}`, 'u')
 const inTexts = new RegExp(`(?!${joined}|${ofTexts})${hidden}|\\p{Cs}`, 'u')
 const eachInTexts = new RegExp(`(?!${joined}|${ofTexts})${hidden}`, 'gu')
@@ -33,7 +34,7 @@ const eachInTexts = new RegExp(`(?!${joined}|${ofTexts})${hidden}`, 'gu')
 /** `line`: a name, a host. `text`: may have several lines. */
 export type TextForm = 'line' | 'text'
 
-/** The first character of a text that nobody sees, or half of one, as words for an error; `undefined` if there is none. */
+/** The first hidden character of a text, or half of one, as words for an error; `undefined` if there is none. */
 export function hiddenProblem(text: string, form: TextForm): string | undefined {
   const at = firstHidden(text, form)
   if (at === undefined) return undefined

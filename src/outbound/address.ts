@@ -1,6 +1,5 @@
-import { isOfThisMachine } from '#contracts/public-host.ts'
 import { OutboundError } from '#contracts/outbound.ts'
-import { isPublicHost } from '#contracts/public-host.ts'
+import { isOfThisMachine, isOutside, isPublicHost } from '#contracts/public-host.ts'
 
 /** What an address is judged by. */
 export interface AddressRules {
@@ -22,7 +21,7 @@ export function checkAddress(text: string, rules: AddressRules): URL {
     throw refused('a URL with a user name or password')
   if (rules.isDevelopment && isLoopbackAsWritten(text, url)) {
     // A page out there must not be able to send us to a local server, not even in development.
-    if (leadsInside(rules)) throw refused('a redirect from outside to this machine')
+    if (isLedFromOutside(rules)) throw refused('a redirect from outside to this machine')
     return url
   }
   if (url.protocol !== 'https:') throw refused(`${url.protocol} (only https is)`)
@@ -44,7 +43,7 @@ function parseUrl(text: string, from: URL | undefined): URL {
 
 /**
  * Whether the operator vouches for an address: it is the one that was set, on another port of that host, or beside it in
- * a network of the operator's own. Whoever is outside leads nobody into that.
+ * a network of the operator's own. Another address outside leads to none of these.
  */
 function isOfOperator(url: URL, operator: string): boolean {
   const set = new URL(operator)
@@ -54,11 +53,9 @@ function isOfOperator(url: URL, operator: string): boolean {
   return url.hostname === set.hostname || !isPublicHost(set.hostname)
 }
 
-function leadsInside({ from, operator }: AddressRules): boolean {
-  return [from, operator === undefined ? undefined : new URL(operator)].some(
-    (led) => led !== undefined && !isLoopbackUrl(led),
-  )
-}
+/** Whether what led here, or what the operator set, is outside. */
+const isLedFromOutside = ({ from, operator }: AddressRules): boolean =>
+  isOutside(from) || (operator !== undefined && isOutside(new URL(operator)))
 
 const loopbackSpelling =
   /^(?:https?:)?\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:[/?#]|$)/i

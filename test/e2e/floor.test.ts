@@ -95,7 +95,7 @@ it('Y9, Y24, Y27, X1, E8: ten messages with two handoffs, one returned and one t
   ] as const) {
     await ask('/api/operator/plugins', { bundle: supportBundle(desk, handoff) })
     const { hash, asks } = await ask(`/api/operator/plugins/${desk}`)
-    await ask(`/api/operator/plugins/${desk}/grant`, { hash, permit: asks })
+    await ask(`/api/operator/plugins/${desk}/grant`, { hash, permit: asks, texts: true })
     await ask(`/api/operator/plugins/${desk}/enable`, {})
   }
   expect(await say('my order is lost')).toBe('orders: my order is lost')

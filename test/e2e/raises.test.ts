@@ -200,7 +200,7 @@ describe('a server that is killed while runs wait', { timeout: 900_000 }, () => 
       }
       await api('/api/operator/plugins', { bundle, now: true })
       const { hash, asks } = await api('/api/operator/plugins/pinner')
-      await api('/api/operator/plugins/pinner/grant', { hash, permit: asks })
+      await api('/api/operator/plugins/pinner/grant', { hash, permit: asks, texts: true })
       await api('/api/operator/plugins/pinner/enable', {})
     }
     await enable('1.0.0')

@@ -32,10 +32,10 @@ export const tryChange = (id: string, what: string, json: object = {}): Promise<
 
 export const showPlugin = (id: string): Promise<Answer> => callJson(`${path}/${id}`)
 
-/** Allows what it asks for, and switches it on. */
+/** Allows what it asks for, with what it tells models of itself, and switches it on. */
 export async function enablePlugin(id: string): Promise<Answer> {
   const { hash, asks } = await showPlugin(id)
-  await changePlugin(id, 'grant', { hash, permit: asks })
+  await changePlugin(id, 'grant', { hash, permit: asks, texts: true })
   return changePlugin(id, 'enable')
 }
 

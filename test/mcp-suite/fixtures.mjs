@@ -22,7 +22,7 @@ export async function installFixtures({ url, key }) {
   const { bundle } = await buildFolder(folder)
   const { plugin } = await post('/api/operator/plugins', { bundle })
   const { id, hash, asks: permit } = plugin
-  await post(`/api/operator/plugins/${id}/grant`, { hash, permit })
+  await post(`/api/operator/plugins/${id}/grant`, { hash, permit, texts: true })
   await post(`/api/operator/plugins/${id}/enable`, {})
   const all = [`${id}__*`]
   // The first of them has a folder, which the suite wants to read.

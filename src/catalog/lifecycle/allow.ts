@@ -6,8 +6,8 @@ import type { PluginRow } from '#contracts/plugin-catalog.ts'
 import { switched, withRow, without, type Outcome, type Situation } from './changes.ts'
 
 /**
- * The operator allows exactly what was shown, for exactly the version it was shown for. What it tells models is shown with
- * what it asks for; of one that asks for nothing only whoever says so (`texts`) has read it.
+ * The operator allows exactly what was shown, for exactly the version it was shown for. What it tells models counts as read
+ * only where the operator says so (`texts`): a program that compares grants shows it to no person.
  */
 export function grant(
   {
@@ -26,7 +26,7 @@ export function grant(
     permit: asks,
     permitHash: hash,
     grantEpoch: row.grantEpoch + 1,
-    ...((texts ?? permitLines(asks).length > 0) && { toldHash: hash }),
+    ...(texts && { toldHash: hash }),
   }
   const data = { plugin: row.id, hash, lines: permitLines(asks).map(toText) }
   const pins = row.state === 'enabled' ? withRow(situation.generation, granted) : undefined

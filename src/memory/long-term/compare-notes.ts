@@ -9,8 +9,9 @@ const endOfSentence =
 export type Comparison = 'same' | 'differs' | 'other'
 
 /**
- * `same`: the same words in the same order, but for case, blanks and the end of the sentence. In no language do other
- * words, signs or an other order say the same for sure. `differs`: much the same words and yet not the same, which may
+ * `same`: the same words in the same order, but for blanks, the end of the sentence and the case of its first letter. In
+ * no language do other words, signs or another order say the same for sure, nor do other capitals: "the US team" and "the
+ * us team" are two teams. `differs`: much the same words and yet not the same, which may
  * be a change or a contradiction.
  */
 export function compareTexts(one: string, other: string, reader: WordReader): Comparison {
@@ -24,6 +25,7 @@ const tellingOf = (text: string, { queryTerms }: WordReader): ReadonlySet<string
   new Set(queryTerms(text).keys())
 
 function plain(text: string): string {
-  const said = text.toLowerCase().normalize('NFC').replace(/\s+/gu, ' ').trim()
-  return said.replace(endOfSentence, '').trimEnd() || said
+  const said = text.normalize('NFC').replace(/\s+/gu, ' ').trim()
+  const ended = said.replace(endOfSentence, '').trimEnd() || said
+  return ended.replace(/^\p{L}/u, (first) => first.toLowerCase())
 }

@@ -145,6 +145,46 @@ describe('isola approval', () => {
     expect(decided(asked)).toEqual([])
   })
 
+  it.each([
+    ['by its session', ['ses_1', 'call_9']],
+    ['by its session and hash', ['ses_1', 'call_9', '--hash', 'h1']],
+    ['by its session, with --yes', ['ses_1', 'call_9', '--yes']],
+  ])('--dry-run decides nothing of a call named %s', async (_how, named) => {
+    const { asked, fetch } = fakeServer()
+    const argv = ['approval', 'approve', ...named, '--dry-run']
+    const { code, stdout } = await isola(argv, { env, fetch })
+    expect(code).toBe(0)
+    expect(stdout).toContain('Nothing was decided.')
+    expect(decided(asked)).toEqual([])
+  })
+
+  it.each([
+    [['--for', 'session'], { also: 'session' }],
+    [['--for', 'always', '--free', 'key'], { also: 'always', free: ['key'] }],
+    [['--for', 'always', '--days', '7'], { also: 'always', days: 7 }],
+    [['--for', 'once'], {}],
+  ])('approve <session> <call> --hash heeds %j', async (more, also) => {
+    const { asked, fetch } = fakeServer()
+    const argv = ['approval', 'approve', 'ses_1', 'call_9', '--hash', 'h1', ...more]
+    expect((await isola(argv, { env, fetch })).code).toBe(0)
+    expect(decided(asked)[0]?.body).toEqual({
+      call: 'call_9',
+      decision: 'approve',
+      argsHash: 'h1',
+      ...also,
+    })
+  })
+
+  it.each([[['--for', 'ever']], [['--free', 'key']], [['--days', '7']], [['--cost', '1']]])(
+    'approve <session> <call> --hash refuses %j, and decides nothing',
+    async (more) => {
+      const { asked, fetch } = fakeServer()
+      const argv = ['approval', 'approve', 'ses_1', 'call_9', '--hash', 'h1', ...more]
+      expect((await isola(argv, { env, fetch })).code).toBe(2)
+      expect(decided(asked)).toEqual([])
+    },
+  )
+
   it('denies with what the model is to read', async () => {
     const { asked, fetch } = fakeServer()
     await isola(['approval', 'deny', 'ses_1', 'call_9', '--message', 'not today'], { env, fetch })

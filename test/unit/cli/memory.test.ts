@@ -80,6 +80,18 @@ it('exports what it imports, in the order in which it was written, and merges it
   expect((await memory('forget', '--all', '-y')).stdout).toBe('3 forgotten.\n')
 })
 
+it('imports a note that takes the place of another, as add --replaces does', async () => {
+  const file = join(folder, 'replacing.jsonl')
+  writeFileSync(file, JSON.stringify({ text: 'Ben lives in Ghent' }))
+  await memory('import', file)
+  const [note] = JSON.parse((await memory('list', '--json')).stdout).notes
+  writeFileSync(file, JSON.stringify({ text: 'Ben lives in Bruges', replaces: note.id }))
+  expect((await memory('import', file)).stdout).toContain('1 in the place of another')
+  const { notes } = JSON.parse((await memory('list', '--json')).stdout)
+  expect(notes).toMatchObject([{ id: note.id, text: 'Ben lives in Bruges' }])
+  await memory('forget', '--all', '-y')
+})
+
 it('says what is wrong with a command line or a file', async () => {
   expect(await memory('list', '--scope', 'mine')).toMatchObject({ code: 2 })
   expect(await memory('forget', '-y')).toMatchObject({ code: 2 })

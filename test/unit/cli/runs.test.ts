@@ -100,7 +100,7 @@ describe('isola agent run and once, which do not complete', () => {
     [
       'failed',
       { error: { code: 'agent_failed', message: '\u001b[2Jкод 7' } },
-      'agent_failed: [2Jкод 7',
+      'agent_failed: \\u{1b}[2Jкод 7',
     ],
   ])(
     '%s: nothing is printed, the reason and the next command are said (%#)',
@@ -451,6 +451,27 @@ describe('the id that isola approval list prints', () => {
       path: `POST /api/sessions/${session}/runs/${run}/limits`,
       body,
     })
+  })
+
+  it.each([
+    ['another run of the session', [], `run_${'O'.repeat(22)}`],
+    ['the sub-agent of another run', [{ session, run: 'run_other', call: 'c' }], undefined],
+  ])('a run’s id names no call of %s', async (_what, parents, other) => {
+    const waits = call('c9')
+    const own = parked([{ ...limitPause({}), kind: 'session' }])
+    const inner = parents.map((parent) => ({
+      ...treeOf([parked([waits], below, child)]),
+      id: child,
+      parent,
+    }))
+    const runs = other === undefined ? [own] : [own, parked([waits], other)]
+    const server = answering({
+      [`GET /api/runs/${run}`]: own,
+      [`GET /api/sessions/${session}`]: treeOf(runs, inner),
+    })
+    const { code, stdout } = await isola(['approval', 'allow', run, '--yes'], server)
+    expect([code, stdout]).toEqual([1, ''])
+    expect(server.asked.filter(({ path }) => path.startsWith('POST'))).toEqual([])
   })
 
   it('a limit is named for what waits at one, and for nothing else', async () => {

@@ -141,10 +141,10 @@ describe('isola logs', () => {
       `${at} zero`,
       `${at} one`,
       '2026-11-28 03:17:02 ERROR model_network: Not reached.',
-      `${at} tw[2Jo`,
+      `${at} tw\\u{1b}[2Jo`,
       '',
     ])
-    expect((await isola(['logs', '--tail', '1'], { env })).stdout).toBe(`${at} tw[2Jo\n`)
+    expect((await isola(['logs', '--tail', '1'], { env })).stdout).toBe(`${at} tw\\u{1b}[2Jo\n`)
     const json = (await isola(['logs', '--json'], { env })).stdout.trim().split('\n')
     expect(json.map((line) => JSON.parse(line))[2]).toEqual({ at, text: fault })
   })
@@ -172,6 +172,28 @@ describe('isola logs', () => {
       ['first', 'second', 'third', '4'].map((word) => `${at} ${word}`),
     )
   })
+
+  it('follows it from where it was read to: half a line at the start comes once, whole', async () => {
+    writeFileSync(path, `${at} first\n${at} sec`)
+    rmSync(`${path}.1`, { force: true })
+    const stop = new AbortController()
+    const steps = [() => appendFileSync(path, 'ond\n'), () => {}, () => stop.abort()]
+    const sleep = async () => {
+      steps.shift()?.()
+    }
+    const { stdout } = await isola(['logs', '--follow'], { env, sleep, signal: stop.signal })
+    expect(stdout).toBe(`${at} first\n${at} second\n`)
+  })
+
+  it.each(['\u009b2J', '\u202e', '\u{e0041}', '\u200b', '\ufeff'])(
+    'T3: --json writes no raw %j, and a program reads it all the same',
+    async (hidden) => {
+      writeFileSync(path, `${at} a${hidden}b\n`)
+      const { stdout } = await isola(['logs', '--json', '--tail', '1'], { env })
+      expect(stdout).not.toContain(hidden)
+      expect(JSON.parse(stdout)).toEqual({ at, text: `a${hidden}b` })
+    },
+  )
 
   it('of a deployment is its record, the newest last', async () => {
     const record = (atMs: number) => ({

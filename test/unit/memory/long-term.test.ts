@@ -160,10 +160,17 @@ const differing: Readonly<Record<string, readonly [string, string]>> = {
   'an accent': ['El papa vive en Roma', 'El papá vive en Roma'],
   'tone, Vietnamese': ['Tôi mua ma', 'Tôi mua má'],
   'only signs': ['+1', '-1'],
+  'a name in capitals': ['Call the US team', 'Call the us team'],
+  'a name in capitals, German': ['Ich habe Sie gesehen', 'Ich habe sie gesehen'],
+  'a name in capitals, French': ['Il aime Rose', 'Il aime rose'],
+  'a name in capitals at the start': ['IT pays for it', 'It pays for it'],
+  'a unit': ['The limit is 5 Mb', 'The limit is 5 mb'],
+  'a name in capitals, Russian': ['Он любит Надежду', 'Он любит надежду'],
 }
 /** The same words in the same order, written in two ways. */
 const same: Readonly<Record<string, readonly [string, string]>> = {
-  case: ['Anna works at the LIBRARY', 'anna works at the library'],
+  'the case of the first letter': ['Anna works at the library', 'anna works at the library'],
+  'the case of the first letter, Greek': ['Η Άννα μένει εδώ', 'η Άννα μένει εδώ'],
   blanks: ['Anna  works\tat the\u00a0library ', 'Anna works at\nthe library'],
   'a full stop': ['Anna works at the library', 'Anna works at the library.'],
   'an exclamation mark': ['Anna works at the library!', 'Anna works at the library'],

@@ -13,7 +13,7 @@ export default [
     what: 'T5: an address that a caller names asks no port of this machine that no operator opened',
     test: 'image-reader.test.ts',
     file: 'src/contracts/network-rule.ts',
-    find: '(hosts.includes(host) && (from === undefined || isOfThisMachine(from.host)))',
+    find: '(hosts.includes(host) && !isOutside(from))',
     replace: 'isOfThisMachine(host)',
   },
 ]

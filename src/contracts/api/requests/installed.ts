@@ -40,10 +40,8 @@ export const grantPluginRequest = z.strictObject({
   ),
   texts: z
     .boolean()
-    .describe(
-      'Whether what it tells models of itself (`texts`) was read, and counts as approved: if absent, where it asks for something, which that is shown with.',
-    )
-    .exactOptional(),
+    .default(false)
+    .describe('Whether what it tells models of itself (`texts`) was read, and counts as approved.'),
 })
 /** `POST …/plugins/:plugin/accept`: a version that waits. */
 export const acceptPluginRequest = z.strictObject({ hash })
