@@ -25,7 +25,7 @@ export function toCallInput(given: Json | undefined): JsonObject {
   } catch {
     // Falls through: the raw text says more to the model than our parser's complaint.
   }
-  return notAnObject(text)
+  return notAnObject(given)
 }
 
 const isObject = (value: Json): value is JsonObject =>

@@ -7,6 +7,7 @@ import type { Ledger } from '#contracts/ledger.ts'
 import type { Carrier } from '#contracts/outbound.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
+import { createInputValidator } from '../../src/catalog/input-validator.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import * as ledgers from '../../src/leases/ledger.ts'
 import { createKernel } from '../../src/kernel/run.ts'
@@ -142,7 +143,7 @@ export interface WorldOptions {
 export async function play(options: WorldOptions): Promise<Outcome> {
   const clock = createVirtualClock()
   const sources = createFakeSources(clock)
-  const gates = { ...openGates, validator: createSchemaValidator() }
+  const gates = { ...openGates, validator: createInputValidator(createSchemaValidator()) }
   const startedAtMs = clock.nowMs()
   const noted: unknown[] = []
   const bodies: { messages: { role: string; content: string }[] }[] = []

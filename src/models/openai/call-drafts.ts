@@ -10,7 +10,7 @@ import {
 } from './opaque-fields.ts'
 import { maxArgumentsChars, maxCalls, maxNameChars, tooLarge } from './reply-limits.ts'
 import { typeName, unreadable } from './said-content.ts'
-import { isObject } from './said-json.ts'
+import { isObject, parsed } from './said-json.ts'
 
 /** Puts tool calls together from their pieces. */
 export interface CallDrafts {
@@ -38,6 +38,8 @@ interface Draft {
   chars: number
   readonly scan: Scan
   readonly opaque: OpaqueDraft
+  /** Its empty object gave way to another one: if that is empty too, they are two calls. */
+  mayBeTwo: boolean
 }
 
 /** @param options.weigh Told how many characters each piece has. */
@@ -56,6 +58,7 @@ export function createCallDrafts(options: {
       chars: 0,
       scan: createScan(),
       opaque: createOpaqueDraft(budget),
+      mayBeTwo: false,
       ...from,
     }
     drafts.push(draft)
@@ -84,19 +87,34 @@ export function createCallDrafts(options: {
     for (let rest = text; rest !== '';) {
       if (into.scan.isWhole()) {
         rest = rest.replace(/^[\s,]+/, '')
-        if (isFilledIn(into, '') && rest.startsWith('{')) reset(into)
-        else if (rest.startsWith('{')) into = open({ key: into.key, name: into.name })
+        if (isFilledIn(into, '') && rest.startsWith('{')) {
+          reset(into)
+          // A service that gives ids gives one to each call: behind an id, an empty object of another piece is the same.
+          into.mayBeTwo = into.id === '' || rest.length < text.length
+        } else if (rest.startsWith('{')) into = open({ key: into.key, name: into.name })
       }
       const taken = into.scan.isWhole() ? rest.length : into.scan.take(rest)
       into.json.push(rest.slice(0, taken))
       into.chars += taken
       if (into.chars > maxArgumentsChars) throw tooLarge('1 MiB of arguments for one call')
       rest = rest.slice(taken)
+      if (into.mayBeTwo && into.scan.isWhole()) into = asTwo(into)
     }
+  }
+
+  /** An empty object in front of another empty one was a call of its own. */
+  function asTwo(draft: Draft): Draft {
+    draft.mayBeTwo = false
+    if (!isFilledIn(draft, '')) return draft
+    const second = open({ key: draft.key, name: draft.name })
+    second.json.push(emptyJson)
+    second.chars = second.scan.take(emptyJson)
+    return second
   }
 
   function addPiece(piece: Piece): void {
     weigh(piece.json.length)
+    if (drafts.some((draft) => isAgain(draft, piece))) return
     const draft = draftFor(piece)
     if (piece.id !== '') draft.id = piece.id
     // A name comes once, or again with every piece, or in pieces before the arguments.
@@ -166,8 +184,17 @@ function jsonOf(given: unknown): string {
 
 /** Services that translate begin a call with an empty object, and send its arguments after it. */
 const isFilledIn = (draft: Draft, name: string): boolean =>
-  name === '' && draft.chars <= maxEmptyChars && draft.json.join('').trim() === '{}'
+  name === '' && draft.chars <= maxEmptyChars && draft.json.join('').trim() === emptyJson
 const maxEmptyChars = 16
+const emptyJson = '{}'
+
+/** Some services end a stream with each call once more, whole: the same id, name and arguments are the same call. */
+function isAgain(draft: Draft, { id, name, json }: Piece): boolean {
+  const isOfCall = id !== '' && draft.id === id && (name === '' || draft.name === name)
+  if (!isOfCall || !draft.scan.isWhole() || !opensNext.test(json)) return false
+  const [before, again] = [parsed(draft.json.join('')), parsed(json)]
+  return again !== undefined && JSON.stringify(before) === JSON.stringify(again)
+}
 
 function reset(draft: Draft): void {
   draft.json.length = 0

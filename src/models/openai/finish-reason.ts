@@ -5,16 +5,12 @@ import { toVisible } from '#contracts/visible-text.ts'
 
 type Meaning = ModelReply['finishReason'] | 'failed'
 
-/** What services call the end of a reply, in lower case and with `_` for any mark between words. */
-const reasonsOf: Readonly<Record<Meaning, string>> = {
+/** What services call the end of a reply, in lower case and with `_` for any mark between words; each word once. */
+export const reasonsOf: Readonly<Record<Meaning, string>> = {
   stop:
     'stop stopped eos eos_token end_turn stop_sequence stop_sequence_hit stop_token complete ' +
     'completed finished finish_reason_stop',
-  tool_calls:
-    'tool_calls tool_call function_call function_calls tool_use length max_tokens ' +
-    'max_output_tokens max_completion_tokens max_new_tokens max_length model_length ' +
-    'context_length model_context_window_exceeded context_length_exceeded token_limit ' +
-    'error_limit finish_reason_max_tokens',
+  tool_calls: 'tool_calls tool_call function_call function_calls tool_use',
   length:
     'length max_tokens max_output_tokens max_completion_tokens max_new_tokens max_length ' +
     'model_length context_length model_context_window_exceeded context_length_exceeded ' +
@@ -77,8 +73,8 @@ export const worseReason = (before: string | undefined, next: string): string =>
   before !== undefined && rankOf(before) > rankOf(next) ? before : next
 
 /**
- * What a reason means. Throws `model_unavailable` for a failure, and `model_invalid_reply` for one that is not known: it
- * is a limit, a filter or a failure, and never a normal end.
+ * What a reason means. Throws `model_unavailable` for a failure, and `model_invalid_reply` for one that is not known (it
+ * is a limit, a filter or a failure, and never a normal end) and for one that announces a call which is missing.
  *
  * @param text What came with it; an operator reads its beginning.
  */
@@ -87,13 +83,18 @@ export function finishReasonOf(
   { text, hasCalls }: { readonly text: string; readonly hasCalls: boolean },
 ): ModelReply['finishReason'] {
   const meaning = meaningOf(reason)
-  if (meaning === 'stop' || meaning === 'tool_calls') return hasCalls ? 'tool_calls' : 'stop'
+  if (meaning === 'stop' || (meaning === 'tool_calls' && hasCalls))
+    return hasCalls ? 'tool_calls' : 'stop'
   if (meaning === 'length' || meaning === 'content_filter') return meaning
   const shown = toVisible(headOf(reason, 60))
   const detail = headOf(`finish_reason ${shown}, after: ${text}`, maxDetailChars)
   if (meaning === 'failed') {
     const message = `The model service broke its reply off (finish_reason "${shown}").`
     throw new IsolaError('model_unavailable', message, { detail, transient: true })
+  }
+  if (meaning === 'tool_calls') {
+    const message = `The model service ended its reply for a call (finish_reason "${shown}") and sent none: it is not taken for a complete one.`
+    throw new IsolaError('model_invalid_reply', message, { detail })
   }
   const message = `The model service ended its reply with a reason that is not known here (finish_reason "${shown}"): it is not taken for a complete one.`
   throw new IsolaError('model_invalid_reply', message, { detail })

@@ -79,12 +79,15 @@ export function createReplyAssembly(): ReplyAssembly {
       throw unreadable(`a message as ${typeName(message)}`)
     const said = message as Record<string, unknown>
     // Some services end a stream with the whole message.
-    const { tool_calls: made } = said
+    const { tool_calls: listed } = said
+    const content = readContent(said.content ?? said.text)
+    // What is in both places is the same calls twice.
+    const isListed = isObject(listed) && Object.keys(listed).length > 0
+    const made = isListed || content.calls.length === 0 ? listed : content.calls
     if (!isPiece && hasPieces && Array.isArray(made) && made.length > 0) calls.clear()
     calls.add(made)
     calls.addFunctionCall(said.function_call)
     opaque.add(opaqueOfMessage(message))
-    const content = readContent(said.content ?? said.text)
     if (content.thoughts.length > 0) opaque.add({ content: content.thoughts })
     const refusal = content.text ? undefined : readContent(said.refusal, 'refusal').text
     const added = refusal ?? content.text

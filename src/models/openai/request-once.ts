@@ -118,12 +118,14 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
     const said = parsed(text)
     throwFailure(failureIn(said) ?? (type === 'error' ? { message: text } : undefined))
     if (!isObject(said)) {
-      const isBroken = said === undefined && !assembly.isWhole() && !isKeepAlive({ type, text })
-      if (isBroken)
-        throw new SyntaxError(`An event of the stream is not JSON: ${headOf(text, maxStartBytes)}`)
+      if (!assembly.isWhole() && !isKeepAlive({ type, text, said }))
+        throw new SyntaxError(
+          `An event of the stream is no piece of a reply: ${headOf(text, maxStartBytes)}`,
+        )
       return true
     }
-    const added = assembly.add(translate(said))
+    const pieces: readonly unknown[] = Array.isArray(said) ? said : [said]
+    const added = pieces.map((piece) => assembly.add(translate(piece))).join('')
     // Nobody saw a piece that nobody watches for: such a request may be sent again.
     if (isUnwatched) return true
     watch.beat()
@@ -138,9 +140,17 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
 
 const asItIs: Translate = (said) => said
 
-/** Events by other names than a chunk may have carry none; by its name some servers send a comment, or a word. */
-const isKeepAlive = ({ type, text }: { readonly type: string; readonly text: string }): boolean =>
-  !/^(?:|message|data|chunk|completion|delta)$/i.test(type) || keepsAlive.test(text)
+/** An event that carries nothing, or a word that keeps the line alive; the word may be its name, with a note beside it. */
+function isKeepAlive({ type, text, said }: StreamNote): boolean {
+  const word = typeof said === 'string' ? said.trim() : text
+  const isNamedSo = type !== '' && keepsAlive.test(type) && !/^[{["]/.test(text)
+  return said === null || keepsAlive.test(word) || isNamedSo
+}
+interface StreamNote {
+  readonly type: string
+  readonly text: string
+  readonly said: unknown
+}
 const keepsAlive =
   /^(?:|:.*|(?:keep[-_ ]?)?alive|ping|pong|heartbeat|noop|connected|waiting|queued|processing)[.!]*$/is
 

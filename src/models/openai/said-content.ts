@@ -1,5 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { isFields } from '#contracts/foreign-json.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { toVisible } from '#contracts/visible-text.ts'
 import { maxParts, tooLarge } from './reply-limits.ts'
@@ -10,11 +11,15 @@ export interface SaidContent {
   readonly text?: string
   /** Parts with what the model thought: no part of its answer, and wanted back by services that sign them. */
   readonly thoughts: readonly JsonObject[]
+  /** Calls that stand among its parts, as a list of `tool_calls` has them. */
+  readonly calls: readonly JsonObject[]
 }
 
 const textTypes = new Set(['text', 'output_text', 'input_text', 'summary_text', 'markdown'])
 /** `thinking`, `redacted_thinking`, `reasoning`, `reasoning.text`, `thought`, … */
 const isThought = /think|reason|thought/i
+
+const nothing: SaidContent = { thoughts: [], calls: [] }
 
 /**
  * Reads the content of a reply or of a piece of it: a text, a list of parts, or one part. A part of a kind that is not
@@ -23,10 +28,10 @@ const isThought = /think|reason|thought/i
  * @param field As the service calls it.
  */
 export function readContent(said: unknown, field = 'content'): SaidContent {
-  if (said === undefined || said === null) return { thoughts: [] }
-  if (typeof said === 'string') return { text: said, thoughts: [] }
+  if (said === undefined || said === null) return nothing
+  if (typeof said === 'string') return { ...nothing, text: said }
   if (typeof said === 'number' || typeof said === 'boolean')
-    return { text: String(said), thoughts: [] }
+    return { ...nothing, text: String(said) }
   const parts = partsOf(said)
   if (!parts) {
     const keys = headOf(Object.keys(said).join(', '), 100)
@@ -35,13 +40,16 @@ export function readContent(said: unknown, field = 'content'): SaidContent {
   if (parts.length > maxParts) throw tooLarge(`${maxParts} parts at once`)
   const texts: string[] = []
   const thoughts: JsonObject[] = []
+  const calls: JsonObject[] = []
   for (const part of parts) {
-    const text = textOf(part)
-    if (text !== undefined) texts.push(text)
+    const call = callIn(part)
+    const text = call ? undefined : textOf(part)
+    if (call) calls.push(call)
+    else if (text !== undefined) texts.push(text)
     else if (isThoughtPart(part)) thoughts.push(part)
     else texts.push(notRead(part))
   }
-  return { ...(texts.length > 0 && { text: texts.join('') }), thoughts }
+  return { ...(texts.length > 0 && { text: texts.join('') }), thoughts, calls }
 }
 
 /** The error for a reply that is written in a way which is not read. */
@@ -61,7 +69,33 @@ function partsOf(said: object): readonly unknown[] | undefined {
   if (Array.isArray(said)) return said
   const { parts, type, text, content } = said as JsonObject
   if (Array.isArray(parts)) return parts
-  return typeof type === 'string' || isText(text) || isText(content) ? [said] : undefined
+  const isPart = typeof type === 'string' || isText(text) || isText(content) || callIn(said)
+  return isPart ? [said] : undefined
+}
+
+/** `tool_use` as Anthropic writes it, `tool-call`, `function_call` of the Responses API, … */
+const callTypes = /^(?:tool[-_]?use|tool[-_]?call|function[-_]?call|function)$/i
+/** The call inside a part: of Google, of Bedrock. */
+const callKeys = ['functionCall', 'function_call', 'toolUse', 'tool_use', 'toolCall', 'tool_call']
+
+/** A part that is a call, in the words of `tool_calls`. A tool that the service itself ran has another type. */
+function callIn(part: unknown): JsonObject | undefined {
+  if (!isFields(part) || part.thought === true) return undefined
+  // What came was JSON.
+  const said = part as JsonObject
+  const key = callKeys.find((name) => isFields(said[name]))
+  if (key !== undefined) {
+    const { [key]: inner, type: _type, ...more } = said
+    const { id, ...call } = callOf(inner as JsonObject)
+    return { ...more, ...(id !== undefined && { id }), function: call }
+  }
+  return typeof said.type === 'string' && callTypes.test(said.type) ? callOf(said) : undefined
+}
+
+function callOf(said: JsonObject): JsonObject {
+  const { id: own, call_id, toolCallId, toolUseId, toolName, name = toolName, ...more } = said
+  const id = call_id ?? toolCallId ?? toolUseId ?? own
+  return { ...more, ...(id !== undefined && { id }), ...(name !== undefined && { name }) }
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string'

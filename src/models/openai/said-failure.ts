@@ -25,11 +25,20 @@ function withoutChoices(said: Record<string, unknown>): object | undefined {
   if (isObject(base) && 'status_code' in base && base.status_code !== 0)
     return { ...base, code: base.status_code, message: 'status_msg' in base ? base.status_msg : '' }
   const text = message ?? msg
-  const isOne = [code, status].some((one) => one !== undefined && !isFine.test(String(one)))
+  const isOne = saysFailure(status) || (code !== undefined && !isFine.test(String(code)))
   return typeof text === 'string' && isOne ? { ...said, message: text } : undefined
 }
 
-const isFine = /^(?:null|0|200|ok|success)$/i
+/** What has a code has failed, but for codes of HTTP below 400 and the words of a reply that is still to come. */
+const isFine =
+  /^(?:null|0|[123]\d\d|ok|success|queued|pending|waiting|processing|in[-_ ]?progress|running|started|accepted)?$/i
+
+/** A status tells how far a reply is; it fails from 400 on, or by its word. */
+const saysFailure = (status: unknown): boolean =>
+  Number(status) >= 400 ||
+  (typeof status === 'string' &&
+    (/error|fail|denied|rejected|abort|cancel/i.test(status) ||
+      statusByWord.some(([word]) => word.test(status))))
 
 /** `null`, an empty text and an empty object are no error. */
 const isSaid = (error: unknown): boolean =>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { reasonsOf } from '../../../src/models/openai/finish-reason.ts'
 import { ask, bothWays, chunk, done, ended, event, resets, text, whole } from './replies.ts'
 
 const empty = (content: string) => chunk({ content }, '')
@@ -184,4 +185,9 @@ describe('A09: a call whose arguments were cut off before they began', () => {
 it('an error behind the last piece is no end', async () => {
   const body = text('a') + event({ error: { message: 'upstream died' } }) + ended
   expect((await ask({ body })).error).toMatchObject({ code: 'model_unavailable' })
+})
+
+it('no reason stands in two lists', () => {
+  const all = Object.values(reasonsOf).flatMap((reasons) => reasons.split(' '))
+  expect(all.filter((reason, index) => all.indexOf(reason) !== index)).toEqual([])
 })

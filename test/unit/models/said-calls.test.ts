@@ -239,3 +239,57 @@ it('A7: objects without end are at most 1,000 calls', async () => {
     '1000 tool calls',
   )
 })
+
+describe('a call among the parts of the content was a text, and the run was over', () => {
+  const say = { type: 'text', text: 'I look.' }
+  it.each<[string, object]>([
+    ['tool_use', { type: 'tool_use', id: '1', name: 'look', input: { at: 1 } }],
+    ['functionCall', { functionCall: { name: 'look', args: { at: 1 } } }],
+    ['toolUse', { toolUse: { toolUseId: '1', name: 'look', input: { at: 1 } } }],
+    ['tool-call', { type: 'tool-call', toolCallId: '1', toolName: 'look', input: { at: 1 } }],
+    ['function_call', { type: 'function_call', call_id: '1', name: 'look', arguments: '{"at":1}' }],
+  ])('%s', async (_what, part) => {
+    for (const calls of await madeBy({ content: [say, part] }))
+      expect(calls).toMatchObject([{ name: 'look', input: { at: 1 } }])
+  })
+
+  it('is one call where tool_calls has it too', async () => {
+    const part = { type: 'tool_use', id: 'a', name: 'look', input: {} }
+    for (const calls of await madeBy({ content: [say, part], tool_calls: [call('look', '{}')] }))
+      expect(calls).toEqual([{ id: 'a', name: 'look', input: {} }])
+  })
+
+  it('one that is announced and missing is no end', async () => {
+    for (const said of await madeBy({ content: 'I look.' })) expect(said).toContain('sent none')
+  })
+})
+
+describe('a call that was told twice was made twice', () => {
+  it.each<[string, readonly unknown[]]>([
+    ['whole', [call('look', '{"at":1}'), call('look', '{"at":1}')]],
+    [
+      'whole after pieces',
+      [call('look', '{"at"'), noId(undefined, ':1}'), call('look', '{"at":1}')],
+    ],
+    ['with other blanks', [call('look', '{"at":1}'), call('look', '{ "at": 1 }')]],
+    ['without a number', [call('look', '{"at":1}'), call('look', '{"at":1}', { index: null })]],
+    ['as an object', [call('look', '{"at":1}'), call('look', { at: 1 })]],
+  ])('%s', async (_what, pieces) => {
+    expect(await streamed(...pieces)).toEqual([['look', { at: 1 }]])
+  })
+})
+
+describe('two calls without arguments on one number were one', () => {
+  it.each<[string, readonly unknown[]]>([
+    ['in one text', [noId('look', '{}{}')]],
+    ['without a second name', [noId('look', '{}'), noId(undefined, '{}')]],
+    ['in pieces', [noId('look', '{}'), noId(undefined, '{'), noId(undefined, '}')]],
+    ['with two names', [noId('look', '{}'), noId('look', '{}')]],
+    ['with blanks', [noId('look', '{}'), noId(undefined, '\n{}')]],
+  ])('%s', async (_what, pieces) => {
+    expect(await streamed(...pieces)).toEqual([
+      ['look', {}],
+      ['look', {}],
+    ])
+  })
+})

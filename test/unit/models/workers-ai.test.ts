@@ -189,7 +189,7 @@ describe('Workers AI', () => {
     [
       'answers with nonsense',
       () => events('x', 1, null, { response: { a: 1 } }),
-      'model_network',
+      'model_invalid_reply',
       1,
     ],
     [
