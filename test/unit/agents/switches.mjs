@@ -5,7 +5,7 @@ export default [
     what: 'T11: the text of a persona does not end its section of the prompt',
     test: 'personas.test.ts',
     file: 'src/agents/personas.ts',
-    find: ".replaceAll(/<(?=\\s*\\/?\\s*voice)/gi, '(')",
+    find: ".replaceAll(/<(?=\\s*(?:\\/\\s*)?voice)/gi, '(')",
     replace: '',
   },
   {

@@ -52,6 +52,7 @@ const words: Readonly<Record<string, readonly string[]>> = {
   'agent once': [agentFolder, 'go'],
   'agent promote': ['ses_1', 'run_1', '--id', 'a', '--name', 'A', '--description', 'An agent.'],
   'run raise': ['run_1', '--cost', '1'],
+  'usage confirm': ['att_1', '--released'],
   'approval show': ['apr_1'],
   'approval allow': ['apr_1'],
   'approval deny': ['apr_1'],

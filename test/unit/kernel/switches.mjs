@@ -62,8 +62,8 @@ export default [
     what: 'E1: a model call is reserved before it is made',
     test: 'run.test.ts',
     file: 'src/leases/attempts.ts',
-    find: 'const reservation = ledger.reserve(aim.estimate)',
-    replace: 'const reservation = ledger.reserve({})',
+    find: 'const given = ledger.reserve(aim.estimate)',
+    replace: 'const given = ledger.reserve({})',
   },
   {
     name: 'sync-before-effect',

@@ -5,7 +5,7 @@ export default [
     what: "T11: a run that speaks as a stranger's persona has read what a stranger wrote",
     test: 'personas.test.ts',
     file: 'src/sessions/runs/run-execution.ts',
-    find: 'spec.persona?.label ?? ownLabel',
-    replace: 'ownLabel',
+    find: '  persona?.label ?? ownLabel,',
+    replace: '  ownLabel,',
   },
 ]
