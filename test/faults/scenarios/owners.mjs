@@ -149,6 +149,30 @@ export const scenarios = [
     },
   },
   {
+    name: 'agent-changed-meanwhile',
+    rests: true,
+    /** A run waits while its agent gets another model: it goes on with its own, which its principal may still name. */
+    async story(trial) {
+      const id = `a${trial.session.slice(4, 24).toLowerCase()}`
+      const write = (model) =>
+        trial.asOperator('/api/agents', {
+          json: {
+            id,
+            name: id,
+            description: 'Works.',
+            agent: { instructions: 'You work.', model, uses_tools: ['effects', 'http'] },
+          },
+        })
+      await write('openai/scripted')
+      await trial.create(id)
+      const plan = { delayMs: 10, turns: [[once(trial, 'o')]] }
+      const run = await trial.submit('work', plan, { requireApproval })
+      await trial.parked(run)
+      await write('offline/offline')
+      await trial.settle(run, () => ({ decision: 'approve' }))
+    },
+  },
+  {
     name: 'only-made',
     /** A session is on the record before its first run. */
     async story(trial) {
