@@ -107,6 +107,9 @@ function requestOf({ incoming, body }, { target, triggers }) {
   return { ...target, method, path, headers }
 }
 
+/** An app that still waits for the body by then has not refused it. */
+const maxRefusalMs = 2_000
+
 function handOn({ incoming, body, outgoing }, behind) {
   const sent = requestOf({ incoming, body }, behind)
   if (!sent)
@@ -122,16 +125,29 @@ function handOn({ incoming, body, outgoing }, behind) {
     if (outgoing.headersSent) outgoing.destroy()
     else refuse(outgoing, 503, 'unavailable', 'The server is starting: try again in a moment.')
   }
-  try {
+  const ask = (text, onError) => {
     // A connection each: one that is kept may be closed behind our back, and a POST is not sent twice.
     const asked = request({ ...sent, agent: false })
     outgoing.once('close', () => asked.destroy())
-    asked.once('error', unreachable)
+    asked.once('error', onError)
     asked.once('response', (answer) => {
       onReached()
       hand(answer, outgoing)
     })
-    asked.end(sent.method === undefined ? undefined : body)
+    return text === undefined ? asked.flushHeaders() : asked.end(text)
+  }
+  /** The app refused a body by its length and closed, and its answer went with the connection: the length is enough. */
+  const askForRefusal = (error) => {
+    // An answer that breaks off says so itself; a whole one is handed on.
+    if (outgoing.headersSent || outgoing.destroyed) return
+    const isUnread = ['EPIPE', 'ECONNRESET'].includes(error?.code) && body.length > 0
+    if (!isUnread) return unreachable(error)
+    ask(undefined, unreachable)
+    const late = setTimeout(() => !outgoing.headersSent && unreachable(error), maxRefusalMs)
+    outgoing.once('close', () => clearTimeout(late))
+  }
+  try {
+    ask(sent.method === undefined ? '' : body, askForRefusal)
   } catch {
     // Of a path or a header that cannot be sent.
     refuse(outgoing, 400, 'invalid_request', 'The request cannot be handed on as it is.')

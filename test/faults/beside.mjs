@@ -2,7 +2,7 @@
 //
 // Whether one input holds all others: the real local server is sent texts, files and templates in shapes that readers have
 // stumbled over, each with its last byte held back until /healthz can be asked in the same moment. /healthz has to be
-// answered before the input is; how long it waited at most is printed beside how long it takes alone. Before that so many
+// answered before the input is, unless that is answered as soon as /healthz alone; how long it waited at most is printed beside how long it takes alone. Before that so many
 // zips are refused, and the memory of workerd is looked at. Last line: `shapes N held 0 zips 200 cost 24 MiB`.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import http from 'node:http'
@@ -287,8 +287,9 @@ try {
   const idle = []
   for (let at = 0; at < 20; at += 1) idle.push(await healthz())
   const idleMs = idle.toSorted((one, other) => one - other)[10]
+  const longestIdleMs = Math.max(...idle)
   console.log(
-    `/healthz alone takes ${idleMs.toFixed(1)} ms, at most ${Math.max(...idle).toFixed(1)} ms`,
+    `/healthz alone takes ${idleMs.toFixed(1)} ms, at most ${longestIdleMs.toFixed(1)} ms`,
   )
   if (options.zips > 0) {
     const refuse = async (at) =>
@@ -307,11 +308,13 @@ try {
     .slice(0, options.shapes)
   for (const [, name] of order) {
     let seen
-    for (let tries = 0; tries < maxTries && !(seen?.before > 0); tries += 1)
+    // An input that is answered as soon as /healthz alone holds nothing up.
+    const isHeld = () => seen.before === 0 && seen.ms > longestIdleMs
+    for (let tries = 0; tries < maxTries && (!seen || isHeld()); tries += 1)
       seen = await beside(shapes[name]())
-    if (seen.before === 0) held += 1
+    if (isHeld()) held += 1
     console.log(
-      `${seen.before > 0 ? 'ok  ' : 'HELD'} ${name}: ${seen.status} in ${seen.ms.toFixed(0)} ms, /healthz answered ${seen.before} times before, at most ${seen.longestMs.toFixed(0)} ms`,
+      `${isHeld() ? 'HELD' : 'ok  '} ${name}: ${seen.status} in ${seen.ms.toFixed(0)} ms, /healthz answered ${seen.before} times before, at most ${seen.longestMs.toFixed(0)} ms`,
     )
   }
 } finally {
