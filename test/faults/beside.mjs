@@ -2,8 +2,9 @@
 //
 // Whether one input holds all others: the real local server is sent texts, files and templates in shapes that readers have
 // stumbled over, each with its last byte held back until /healthz can be asked in the same moment. /healthz has to be
-// answered before the input is, unless that is answered as soon as /healthz alone; how long it waited at most is printed beside how long it takes alone. Before that so many
-// zips are refused, and the memory of workerd is looked at. Last line: `shapes N held 0 zips 200 cost 24 MiB`.
+// answered before the input is, unless that is answered as soon as /healthz alone; how long it waited at most is printed
+// beside how long it takes alone. Before that so many zips are refused, and the memory of workerd is looked at. Last line:
+// `shapes N held 0 zips 200 cost 24 MiB`.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
