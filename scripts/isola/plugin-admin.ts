@@ -105,11 +105,11 @@ async function grant({
   const permit = (asked.asks ?? {}) as unknown as Permit
   const body = { hash: asked.hash, permit, texts: true }
   const done = await request('POST /api/operator/plugins/:plugin/grant', { params, body })
-  const isLive = done.plugin?.state === 'enabled'
+  const { plugin: now } = done
   print(
     done,
-    isLive
-      ? `Allowed. ${id} ${done.plugin.version} is live: every run that begins from now on has it.`
+    now?.state === 'enabled'
+      ? `Allowed. ${id} ${now.version} is live: every run that begins from now on has it.`
       : `Allowed. Next: isola plugin enable ${id}`,
   )
 }
