@@ -166,7 +166,13 @@ const typesOf: { readonly [part: string]: string } = {
   model: '--type model_failed',
   lease: '--type run_finished',
 }
-const typesToo = ['tool_started', 'tool_finished', 'model_called', 'model_failed', 'model_substituted']
+const typesToo = [
+  'tool_started',
+  'tool_finished',
+  'model_called',
+  'model_failed',
+  'model_substituted',
+]
 
 /** A code such as `tool_denied` says how a call ended: no event has it as its type. */
 function outcomeHint(type = ''): string {

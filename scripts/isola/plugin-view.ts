@@ -90,7 +90,10 @@ function updateOf({ id, version: current, update, waiting }: Plugin): readonly s
   ]
 }
 
-export const nextOfUpdate = (id: string, { hash, missing }: NonNullable<Plugin['update']>): string =>
+export const nextOfUpdate = (
+  id: string,
+  { hash, missing }: NonNullable<Plugin['update']>,
+): string =>
   missing.length > 0
     ? `Allow it: isola plugin grant ${id}`
     : `Take it into use: isola plugin accept ${id} ${hash.slice(0, 12)}`

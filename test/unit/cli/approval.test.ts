@@ -227,7 +227,10 @@ describe('the arguments of a call that waits', () => {
   })
 
   it('says of one that was denied what the model was told', async () => {
-    const told = { type: 'tool_finished', data: { call: 'call_9', error: { message: 'Not today.' } } }
+    const told = {
+      type: 'tool_finished',
+      data: { call: 'call_9', error: { message: 'Not today.' } },
+    }
     const line = `event: tool_finished\ndata: ${JSON.stringify({ seq: 1, run: 'run_1', ...told })}\n\n`
     const fetch = (async (url: unknown) =>
       String(url).includes('/events')
