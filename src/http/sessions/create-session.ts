@@ -43,7 +43,7 @@ async function whyItRests(deps: HttpDeps, context: HttpContext, agent: string) {
   const found = await deps.storedAgents.show(agent, askerOf(deps, context)).catch(() => undefined)
   if (!found) return undefined
   if (found.state === 'archived')
-    return `agent: ${agent} is put aside. Take it back: isola agent restore ${agent}`
+    return `agent: ${agent} is put aside, and nobody runs it: isola agent show ${agent}`
   return found.inForce
     ? undefined
     : `agent: ${agent} waits for an operator: isola agent show ${agent}`

@@ -38,7 +38,7 @@ describe('POST /api/sessions', () => {
 
   it.each([
     ['waits for an operator: isola agent show helper', { state: 'active' }],
-    ['isola agent restore helper', { state: 'archived' }],
+    ['is put aside, and nobody runs it: isola agent show helper', { state: 'archived' }],
     ['there is no such agent', undefined],
   ])('of an agent that does not run says to whoever may see it: %s', async (text, found) => {
     // As much as is read of one.
