@@ -1,5 +1,5 @@
 // isola approval show|allow|rules|revoke, and deny by id.
-import { ApiError, type Reply } from '../../src/client/client.ts'
+import { ApiError, type Client, type Reply } from '../../src/client/client.ts'
 import { allowCall, asksFirst, checkMayAllow, denyCall, type Also } from './approval-decide.ts'
 import { findCall, findInSession, type Entry, type Found } from './approval-find.ts'
 import { confirm } from './confirm.ts'
@@ -12,9 +12,27 @@ import { toNumber } from './to-number.ts'
 import { UsageError } from './usage.ts'
 import { describedWaiting } from './waiting.ts'
 
-async function show({ args, request, print }: Context) {
+async function show({ args, request, connect, print }: Context) {
   const found = await findCall(request, only(args, '<id>'))
-  print(found.entry ?? found.waiting, describedFound(found))
+  const said = found.entry && (await saidTo(found.entry, connect()))
+  const text = describedFound(found)
+  print(
+    found.entry ? { ...found.entry, ...(said !== undefined && { message: said }) } : found.waiting,
+    said === undefined ? text : `${text}\nThe model was told: ${short(said, 2_000)}`,
+  )
+}
+
+/** What the model was told of a call that was not let run, as its run's events have it. */
+async function saidTo({ state, session, run, call }: Entry, { events }: Client) {
+  if (state !== 'denied' && state !== 'expired') return undefined
+  try {
+    for await (const item of events(session, { run, follow: false }))
+      if (item.type === 'tool_finished' && item.data.call === call) return item.data.error?.message
+  } catch (error) {
+    // It is another's, or gone: the list is what is left of it.
+    if (!(error instanceof ApiError && [403, 404].includes(error.status))) throw error
+  }
+  return undefined
 }
 
 const describedFound = ({ entry, waiting }: Found) =>

@@ -160,6 +160,28 @@ async function* arrived(
   }
 }
 
+/** Which types have an outcome that was looked for as a type. */
+const typesOf: { readonly [part: string]: string } = {
+  tool: '--type tool_finished',
+  model: '--type model_failed',
+  lease: '--type run_finished',
+}
+const typesToo = [
+  'tool_started',
+  'tool_finished',
+  'model_called',
+  'model_failed',
+  'model_substituted',
+]
+
+/** A code such as `tool_denied` says how a call ended: no event has it as its type. */
+function outcomeHint(type = ''): string {
+  const where = typesOf[type.split('_')[0] ?? '']
+  if (where === undefined || typesToo.includes(type) || type.includes('*')) return ''
+  const more = type === 'tool_denied' ? ', and --type call_denied why it was refused' : ''
+  return `${short(type)} is how something ended, not a type: ${where} shows it${more}.\n`
+}
+
 const sleepUntil = (ms: number, signal: AbortSignal) =>
   pause(ms, undefined, { signal }).catch(() => {})
 
@@ -193,7 +215,7 @@ async function list(context: Context<ValuesOf<typeof options>>) {
     if (isJson) return
     const looked =
       sinceMs === undefined ? '' : ` since ${time(sinceMs)} (--since looks further back)`
-    if (records.length === 0) stdout.write(`No records${looked}.\n`)
+    if (records.length === 0) stdout.write(`No records${looked}.\n${outcomeHint(given.type)}`)
     if (next !== undefined) stdout.write(`More: --after ${next}\n`)
     return
   }

@@ -77,7 +77,7 @@ export interface Verb<All = Options> {
   readonly about?: string
   readonly options?: All
   /** The question before something is taken away. It gets --yes with it, and is refused where nobody can be asked. */
-  asks?(context: Context<ValuesOf<All>, never>): string
+  asks?(context: Context<ValuesOf<All>, never>): string | Promise<string>
   run(context: Context<ValuesOf<All>, never>): Outcome | Promise<Outcome>
 }
 

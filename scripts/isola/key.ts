@@ -74,12 +74,14 @@ function tell(
   )
 }
 
+const asDeployed = 'as set for the deployment'
+
 function rightsOf({ principal, role, agents, models, limits }: Rights) {
   const list = (names: readonly string[] | null) => names?.join(', ') ?? 'all'
   return [
     `${principal} is ${role}.`,
     `agents: ${list(agents)}; models: ${list(models)}`,
-    `a day: ${limits.dailyTokens ?? 'as deployed'} tokens, ${limits.dailyCostUsd ?? 'as deployed'} US dollars`,
+    `tokens a day: ${limits.dailyTokens ?? asDeployed}; US dollars a day: ${limits.dailyCostUsd ?? asDeployed}`,
   ].join('\n')
 }
 

@@ -54,7 +54,7 @@ export function findDocuments(
 }
 
 /** The same wherever the command is run from inside of it. */
-const nameOf = (path: string): string => normalize(path).split(sep).join('/')
+export const nameOf = (path: string): string => normalize(path).split(sep).join('/')
 
 /** Links are not followed; hidden folders are left out. */
 function filesIn(folder: string, depth: number): readonly string[] {

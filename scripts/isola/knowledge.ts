@@ -2,7 +2,7 @@
 import type { Reply } from '../../src/client/client.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
 import { fetchDocument } from './fetch-document.ts'
-import { findDocuments } from './knowledge-files.ts'
+import { findDocuments, nameOf } from './knowledge-files.ts'
 import { isDeployment, ofOne, where, whereOf } from './memory-options.ts'
 import { short, shown, shownName, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
@@ -131,21 +131,41 @@ const searching = {
   limit: { type: 'string', value: 'count', about: 'how many passages; 5 if absent' },
 } as const satisfies Options
 
-async function remove({ args, values, request, print }: Context<ValuesOf<typeof removing>>) {
+type Removing = Context<ValuesOf<typeof removing>>
+
+/**
+ * The documents that are meant: by id, by name, all from under a folder, or by the file name that one of them has. Throws
+ * before anything is removed, if one is not there.
+ */
+async function namedBy({ args, ...context }: Pick<Removing, 'args' | 'values' | 'request'>) {
+  const known = await allOf(context)
+  return [...new Set(args.flatMap((wanted) => fitting(known, wanted)))]
+}
+
+function fitting(known: readonly Document[], wanted: string): readonly Document[] {
+  const path = nameOf(wanted).replace(/\/$/, '')
+  const exact = known.filter(({ id, name }) => id === wanted || name === wanted || name === path)
+  const under = exact.length > 0 ? exact : known.filter(({ name }) => name.startsWith(`${path}/`))
+  if (under.length > 0) return under
+  const called = known.filter(({ name }) => name.endsWith(`/${path}`))
+  if (called.length === 1) return called
+  const which = called.length > 1 ? `: ${called.map(({ name }) => name).join(', ')}` : ''
+  throw new Error(
+    called.length > 1
+      ? `${wanted} is the name of several${which}. Name one of them whole.`
+      : `${wanted}: there is no such document (isola knowledge list).`,
+  )
+}
+
+async function remove({ args, values, request, print }: Removing) {
   const { all = false } = values
   if (args.length > 0 === all) throw new UsageError('Name documents, or --all.')
   let forgotten = 0
   if (all) ({ forgotten } = await request('DELETE /api/knowledge', { query: whereOf(values) }))
-  // By name or by id: nobody knows a document by its id.
-  const known = all ? [] : await allOf({ request, values })
-  for (const wanted of args) {
-    const fitting = known.filter(({ id, name }) => id === wanted || name === wanted)
-    if (fitting.length === 0) throw new UsageError(`${wanted}: there is no such document.`)
-    for (const { id, scope } of fitting) {
-      const query = ofOne({ deployment: scope === 'deployment' })
-      await request('DELETE /api/knowledge/:document', { params: { document: id }, query })
-      forgotten += 1
-    }
+  for (const { id, scope } of all ? [] : await namedBy({ args, values, request })) {
+    const query = ofOne({ deployment: scope === 'deployment' })
+    await request('DELETE /api/knowledge/:document', { params: { document: id }, query })
+    forgotten += 1
   }
   print({ forgotten }, `${forgotten} removed.`)
 }
@@ -187,9 +207,15 @@ export default {
     remove: {
       usage:
         'isola knowledge remove [<document>] … [--all] [--scope <scope>] [--agent <id>] [--yes]',
-      about: 'For good, with all that was made of it; by name or id.',
-      asks: ({ args }: Context<ValuesOf<typeof removing>>) =>
-        `Remove ${args.length > 0 ? args.join(', ') : 'all of them'}, for good?`,
+      about:
+        'For good, with all that was made of it; by name, file name or id. A folder: what was added from under it.',
+      asks: async ({ args, values, request }: Removing) => {
+        if (args.length === 0) return 'Remove all of them, for good?'
+        const names = (await namedBy({ args, values, request })).map(({ name }) => name)
+        return names.length === 1
+          ? `Remove ${names[0]}, for good?`
+          : `${names.join('\n')}\nRemove these ${names.length}, for good?`
+      },
       options: removing,
       run: remove,
     },

@@ -114,7 +114,7 @@ async function runCommand(command: Verb, { values, args, io }: Parsed): Promise<
   // What only says what it would do takes nothing away.
   if (command.asks && values['yes'] !== true && values['dry-run'] !== true) {
     if (!io.stdin.isTTY) throw new UsageError('Without a terminal to ask on, --yes is needed.')
-    if (!(await confirm(shown(command.asks(given)), io))) return 1
+    if (!(await confirm(shown(await command.asks(given)), io))) return 1
   }
   return (await command.run(given)) ?? 0
 }
@@ -143,9 +143,18 @@ function isLocalServer(env: Env) {
   }
 }
 
+/** The server names a route where a person at a terminal has a command. */
+const inCommands = (message: string) =>
+  message.replace(
+    'GET /v1/models lists them',
+    message.startsWith('agent:')
+      ? 'isola agent list shows them'
+      : 'isola agent list and isola model list show them',
+  )
+
 /** What went wrong, and the exit code for it. */
 function explain(error: unknown, { usage, env }: { readonly usage: string; readonly env: Env }) {
-  const message = messageOf(error)
+  const message = inCommands(messageOf(error))
   if (error instanceof UsageError)
     return { text: `${message}\nusage: ${usage} (--help tells more)`, code: 2 }
   const { code, param }: Partial<ApiError> = error instanceof ApiError ? error : {}

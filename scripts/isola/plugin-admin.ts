@@ -105,9 +105,12 @@ async function grant({
   const permit = (asked.asks ?? {}) as unknown as Permit
   const body = { hash: asked.hash, permit, texts: true }
   const done = await request('POST /api/operator/plugins/:plugin/grant', { params, body })
+  const { plugin: now } = done
   print(
     done,
-    `Allowed.${done.plugin?.state === 'enabled' ? '' : ` Next: isola plugin enable ${id}`}`,
+    now?.state === 'enabled'
+      ? `Allowed. ${id} ${now.version} is live: every run that begins from now on has it.`
+      : `Allowed. Next: isola plugin enable ${id}`,
   )
 }
 
@@ -208,7 +211,14 @@ export const adminVerbs = defineVerbs({
     about: 'What is installed, and what is wrong with it.',
     async run({ request, print }) {
       const all = await request('GET /api/operator/plugins')
-      print(all, listed(all))
+      const waiting = all.plugins.filter((plugin) => plugin.waiting > 0)
+      const versions = await Promise.all(
+        waiting.map(async ({ id }) => {
+          const { update } = await load(request, id)
+          return update ? [[id, update.version] as const] : []
+        }),
+      )
+      print(all, listed(all, Object.fromEntries(versions.flat())))
     },
   },
   show: {

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Request } from '../../src/client/client.ts'
 import type { PluginBundle } from '../../src/contracts/plugin-bundle.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
-import { lineOf, toolsOf, type Plugin } from './plugin-view.ts'
+import { lineOf, nextOfUpdate, toolsOf, type Plugin } from './plugin-view.ts'
 import { signText } from './plugin-keys.ts'
 import { scaffold } from './plugin-new.ts'
 import { short } from './text.ts'
@@ -156,7 +156,22 @@ async function add({
   }
   const answer = await request('POST /api/operator/plugins', { body: { ...sent, ...more } })
   const { plugin, notes } = answer
-  print(answer, plugin ? told(plugin, notes) : notes.join('\n'))
+  print(answer, plugin ? (waits(plugin, notes) ?? told(plugin, notes)) : notes.join('\n'))
+}
+
+/** Of a version that waits beside the one in use: both, by their versions. */
+function waits({ id, version: current, state, update }: Plugin, notes: readonly string[]) {
+  if (!update || state !== 'enabled') return undefined
+  const { version, hash, missing } = update
+  const asks = missing.map(({ text }) => short(text, 400)).join('; ')
+  return [
+    `${id} ${current} goes on. ${version} (hash ${hash}) waits${asks ? `: it asks for ${asks}` : ' for you to take it into use'}.`,
+    // That it waits, and why, was just said.
+    ...notes
+      .filter((note) => !/, so it waits| goes on: isola /.test(note))
+      .map((note) => `note: ${short(note, 1_000)}`),
+    nextOfUpdate(id, update),
+  ].join('\n')
 }
 
 function told(plugin: Plugin, notes: readonly string[]) {

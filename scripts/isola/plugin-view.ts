@@ -19,23 +19,34 @@ const signed = ({ signer, isSignerAccepted }: Version) =>
     ? `, signed by ${short(signer, 80)}${isSignerAccepted ? '' : ' (a key that is not accepted any more)'}`
     : ''
 
-function remarkOn({ missing, problem, waiting, isTold }: Listing['plugins'][number]) {
+/** The newest version of each plugin that waits, by the plugin's id. */
+export type Waiting = Readonly<Record<string, string>>
+
+function remarkOn(
+  { id, missing, problem, waiting, isTold }: Listing['plugins'][number],
+  versions: Waiting,
+) {
   const remarks = [
     ...(problem ? [short(problem.message)] : []),
     ...(missing.length > 0 ? [`asks for ${missing.length} more`] : []),
-    ...(waiting > 0 ? [`${waiting} newer version${waiting > 1 ? 's' : ''} waiting`] : []),
+    ...(waiting > 0 ? [waitingText(waiting, versions[id])] : []),
     ...(isTold === false ? ['its descriptions were not read'] : []),
   ]
   return remarks.join('; ')
 }
 
-export function listed({ generation, plugins }: Listing): string {
+const waitingText = (count: number, version: string | undefined) =>
+  version === undefined
+    ? `${count} newer version${count > 1 ? 's' : ''} waiting`
+    : `${version} waits${count > 1 ? `, and ${count - 1} more` : ''}`
+
+export function listed({ generation, plugins }: Listing, versions: Waiting = {}): string {
   const rows = plugins.map((plugin) => [
     plugin.id,
     plugin.version,
     plugin.tier,
     plugin.state,
-    remarkOn(plugin),
+    remarkOn(plugin, versions),
   ])
   return `${table([['id', 'version', 'tier', 'state', ''], ...rows])}\n\nGeneration ${generation}.`
 }
@@ -71,17 +82,21 @@ export function shown(plugin: Plugin): string {
 /** The newest that waits, and what is to be done about it. */
 function updateOf({ id, version: current, update, waiting }: Plugin): readonly string[] {
   if (!update) return []
-  const { version, hash, missing } = update
-  const next =
-    missing.length > 0
-      ? `isola plugin grant ${id}`
-      : `isola plugin accept ${id} ${hash.slice(0, 12)}`
+  const { version, missing } = update
   return [
-    `Version ${version} waits, and ${current} goes on. Next: ${next}`,
+    `Version ${version} waits, and ${current} goes on. ${nextOfUpdate(id, update)}`,
     ...missing.map((line) => `${lineOf(line)}   (more than ${current} has)`),
     ...(waiting.length > 1 ? [`${waiting.length - 1} older ones wait, too.`] : []),
   ]
 }
+
+export const nextOfUpdate = (
+  id: string,
+  { hash, missing }: NonNullable<Plugin['update']>,
+): string =>
+  missing.length > 0
+    ? `Allow it: isola plugin grant ${id}`
+    : `Take it into use: isola plugin accept ${id} ${hash.slice(0, 12)}`
 
 interface Told {
   readonly contributes?: {

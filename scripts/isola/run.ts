@@ -8,6 +8,7 @@ import {
   limitUsage,
   type LimitValues,
 } from './limit-options.ts'
+import { waitsCode } from './outcome.ts'
 import { dollars, short, shown, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 import { toldWaiting, waitingOf, waitingOfRun } from './waiting.ts'
@@ -229,6 +230,7 @@ async function raise({ args, values, request, print }: Context<LimitValues, [str
   const still = view.pauses?.find(({ kind }) => kind === 'budget')
   const waits = still ? `${short(run)} still waits: ${still.reached?.message}` : ''
   print(view, waits || `${run} has its new limits; it is ${view.state}.`)
+  return still ? waitsCode : 0
 }
 
 export default {

@@ -22,7 +22,7 @@ function dayText({ day }: Status): string {
   const { limits, settled, reserved } = day
   const isOpen = limits.tokens === null && limits.costUsd === null
   if (isOpen)
-    return 'no limit a day, so nothing is counted here; isola usage show --by principal has it'
+    return `${usd(settled.costUsd)} and ${settled.tokens ?? 0} tokens spent, no limit a day`
   const held = (reserved.costUsd ?? 0) > 0 || (reserved.tokens ?? 0) > 0
   return [
     limits.costUsd !== null && `${usd(settled.costUsd)} of ${usd(limits.costUsd)} spent`,

@@ -24,7 +24,7 @@ export function checkAddress(text: string, rules: AddressRules): URL {
     if (isLedFromOutside(rules)) throw refused('a redirect from outside to this machine')
     return url
   }
-  if (url.protocol !== 'https:') throw refused(`${url.protocol} (only https is)`)
+  if (url.protocol !== 'https:') throw notHttps(url)
   if (url.port !== '') throw refused(`port ${url.port} (only 443 is)`)
   if (!isPublicHost(url.hostname)) throw refused('a host that is not public')
   return url
@@ -33,12 +33,18 @@ export function checkAddress(text: string, rules: AddressRules): URL {
 const refused = (what: string) =>
   new OutboundError('refused', `The request was refused: ${what} is not allowed.`)
 
+const notHttps = ({ protocol }: URL) =>
+  new OutboundError(
+    'refused',
+    `The request was refused: the address begins with ${protocol}, and only https is allowed.`,
+  )
+
 function parseUrl(text: string, from: URL | undefined): URL {
   if (typeof text !== 'string' || text.length > 8_192 || !URL.canParse(text, from?.href))
     throw refused('what is not a URL')
   const url = new URL(text, from?.href)
   if (url.protocol === 'https:' || url.protocol === 'http:') return url
-  throw refused(`${url.protocol} (only https is)`)
+  throw notHttps(url)
 }
 
 /**

@@ -80,6 +80,9 @@ const isola = (...args: readonly string[]): Promise<string> =>
 
 /** The model server of this test takes any name for a model, so that an agent is asked for by a session. */
 const absent = /no such agent/
+/** What is said to whoever may see it. */
+const waiting = /waits for an operator: isola agent show/
+const aside = /is put aside/
 
 async function api(who: string, route: string, body?: object): Promise<Answer> {
   const [method = 'GET', path = ''] = route.split(' ')
@@ -154,7 +157,7 @@ it('I8, I27: what destroys, goes out, takes longer or is shared waits for an ope
     state: 'waiting',
     needs: ['limit max_turns 40', 'share role user: run', 'tool http__get'],
   })
-  await expect(say('carl', 'fetcher')).rejects.toThrow(absent)
+  await expect(say('carl', 'fetcher')).rejects.toThrow(waiting)
   const { version, hash } = made['applied']
   expect((await api('carl', 'POST /api/agents/fetcher/approve', { version, hash })).status).toBe(
     403,
@@ -199,14 +202,14 @@ it('I9, I10: one that works in the background is proposed to be kept, reviewed a
   expect((await api('anna', 'POST /api/agents/promote', of)).status).toBe(404)
   const proposed = await api('ben', 'POST /api/agents/promote', of)
   expect(proposed).toMatchObject({ status: 201, state: 'waiting', applied: { from: session } })
-  await expect(say('ben', 'stayer')).rejects.toThrow(absent)
+  await expect(say('ben', 'stayer')).rejects.toThrow(waiting)
   await isola('agent', 'approve', 'stayer', '--yes')
   expect(await say('ben', 'stayer')).toContain('You are to stay.')
 })
 
 it('I8: archived it runs for nobody, deleted it is gone, and the record stays', async () => {
   expect(await isola('agent', 'archive', 'release-notes')).toContain('archived')
-  await expect(say('operator', 'release-notes')).rejects.toThrow(absent)
+  await expect(say('operator', 'release-notes')).rejects.toThrow(aside)
   await isola('agent', 'restore', 'release-notes')
   expect(await say('operator', 'release-notes')).toContain('first.')
   expect(await isola('agent', 'delete', 'release-notes', '--yes')).toContain('is gone')

@@ -187,6 +187,8 @@ function echoIn(calls: readonly Call[]): JsonObject {
 }
 
 export interface FakeOptions {
+  /** What differs from a deployment without agents of their own. */
+  readonly storedAgents?: Partial<HttpDeps['storedAgents']>
   readonly result?: AgentResult
   /** What a run that is waited for comes to, if not to `result`. */
   readonly outcome?: RunOutcome
@@ -448,7 +450,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     tryPolicy: createTryPolicy([]),
     skills: shelfOf([]),
     skillDrafts: noDrafts,
-    storedAgents: noAgents,
+    storedAgents: { ...noAgents, ...options.storedAgents },
     skillAdmission: {
       read: async () => ({ skills: [], refused: [] }),
       changes: async () => undefined,

@@ -31,6 +31,9 @@ export function waitingIn({ id, runs, children }: Sessions): Waiting[] {
 
 const isNo = (text: string | undefined) => /^no?$/i.test(text?.trim() ?? '')
 
+/** Why nothing was answered, where the input is a pipe. */
+const ended = 'The input of the chat had ended, so no person answered.'
+
 /** What a person's words say about a waiting call; `undefined` is that nobody is there. */
 export function decisionFor(
   { call, kind, argsHash }: Pick<Pause, 'call' | 'kind' | 'argsHash'>,
@@ -43,6 +46,7 @@ export function decisionFor(
       : { call, decision: 'result', output: text ?? '' }
   }
   // What goes in circles goes on with a yes.
+  if (kind === 'budget' && text === undefined) return { call, decision: 'deny', message: ended }
   if (kind === 'budget' && !/^y(es)?$/i.test(text ?? '')) return { call, decision: 'deny' }
   if (kind === 'budget') return { call, decision: 'approve' }
   if (kind !== 'approval') return { call, decision: 'error', message: 'This client runs no tools.' }
@@ -85,7 +89,10 @@ async function decideLimit(
     const words = await ask('a new limit, or no> ')
     if (signal.aborted) return { isUnanswered: false }
     if (words === undefined || /^no?$/i.test(words.trim()))
-      return { decision: { call, decision: 'deny' }, isUnanswered: words === undefined }
+      return {
+        decision: { call, decision: 'deny', ...(words === undefined && { message: ended }) },
+        isUnanswered: words === undefined,
+      }
     const amount = amountOf(words)
     if (amount !== undefined)
       return { limit: { [limit.replace('NanoUsd', 'Usd')]: amount }, isUnanswered: false }

@@ -4,10 +4,28 @@ import { join, resolve } from 'node:path'
 import { root, runNode, tools } from '../../toolchain.mjs'
 import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
 import type { Env } from '../command.ts'
+import { findServer } from '../connection.ts'
 
 const migrate = join(root, 'scripts', 'start', 'migrate.mjs')
 
-export async function checkDatabase({ env }: { readonly env: Env }): Promise<Finding[]> {
+interface Looked {
+  readonly env: Env
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/** The local server, if one answers: its database is in another folder then. */
+async function runningAt({ env, fetch = globalThis.fetch }: Looked): Promise<string | undefined> {
+  try {
+    const { url, isLocal } = findServer(env)
+    if (!isLocal) return undefined
+    await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) })
+    return url
+  } catch {
+    return undefined
+  }
+}
+
+export async function checkDatabase({ env, ...more }: Looked): Promise<Finding[]> {
   const state = resolve(root, env['ISOLA_STATE'] || '.wrangler/state')
   const repair = async () => {
     // As `npm start` does: wrangler's own command would start a workerd for each migration.
@@ -16,6 +34,12 @@ export async function checkDatabase({ env }: { readonly env: Env }): Promise<Fin
   }
   const fix = 'Run `isola doctor --fix`, or `npm start`.'
   // Asking wrangler would make the folder.
+  const url = existsSync(state) ? undefined : await runningAt({ env, ...more })
+  if (url !== undefined) {
+    const what = `A server answers at ${url}, and its database is not in ${state}, where this shell looks.`
+    const name = 'Name the folder of that server: ISOLA_STATE=<folder> isola doctor'
+    return [warn('database', what, { fix: name })]
+  }
   if (!existsSync(state))
     return [warn('database', 'There is no local database yet.', { fix, repair })]
   const list = ['d1', 'migrations', 'list', 'DB', '--local', '--persist-to', state]

@@ -6,6 +6,7 @@ import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readIdempotencyKey } from '../headers.ts'
 import { jsonResponse } from '../responses.ts'
+import { askerOf } from '../agents/asker.ts'
 import { lookForAgent, orchestrator } from '../targets.ts'
 import { toLimits } from './limits.ts'
 import { parseCreateRequest } from './requests.ts'
@@ -18,11 +19,9 @@ export async function createSession(deps: HttpDeps, context: HttpContext): Promi
   const asking = context.get('principal')
   const { id: principal } = asking
   if (!(await lookForAgent(deps, asking, agent))) {
-    throw new IsolaError(
-      'request_not_found',
-      'agent: there is no such agent. GET /v1/models lists them.',
-      { param: 'agent' },
-    )
+    const why = await whyItRests(deps, context, agent)
+    const message = why ?? 'agent: there is no such agent. GET /v1/models lists them.'
+    throw new IsolaError('request_not_found', message, { param: 'agent' })
   }
   const limits = toLimits(request.limits)
   // Three parts: no name that a client can choose for a session gives the same id.
@@ -36,6 +35,18 @@ export async function createSession(deps: HttpDeps, context: HttpContext): Promi
   const made = unwrap(await deps.sessions.at(session).create(about))
   const headers = { location: `/api/sessions/${session}` }
   return jsonResponse(asMade({ ...made, ...spoken }), { status: 201, headers })
+}
+
+/** Of an agent that the caller may see and that does not run: why. To others it is not there. */
+async function whyItRests(deps: HttpDeps, context: HttpContext, agent: string) {
+  // Where that cannot be read, it is said as before.
+  const found = await deps.storedAgents.show(agent, askerOf(deps, context)).catch(() => undefined)
+  if (!found) return undefined
+  if (found.state === 'archived')
+    return `agent: ${agent} is put aside, and nobody runs it: isola agent show ${agent}`
+  return found.inForce
+    ? undefined
+    : `agent: ${agent} waits for an operator: isola agent show ${agent}`
 }
 
 /** The session as it was on its first day, whatever has happened since: a repeated request is answered alike. */

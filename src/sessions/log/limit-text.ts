@@ -37,7 +37,7 @@ const whose: Readonly<Record<LimitOwner, string>> = {
   request: ' of the request',
   session: ' of the session',
   run: ' that was set for the run',
-  day: ' that the day of its principal had left',
+  day: ' of the day',
   caller: ' that its caller gave it',
 }
 
@@ -51,16 +51,24 @@ interface Said extends Dimension {
 /** A limit that was reached, in words for a person. */
 export function textOf({ code, unit, ...amounts }: Said, owned: OwnedLimit | undefined): string {
   const { session, of } = owned ?? {}
+  if (of === 'day') return textOfDay({ code, unit, ...amounts })
   const say = (amount: number) => shown(code, amount)
   const limit = `The limit of ${say(session?.allowed ?? amounts.allowed)} ${unit}${of ? whose[of] : ''}`
   const used = say(amounts.spent)
   const spent = session
     ? `${say(session.spent)} spent by its other runs, ${used} by this one`
     : `${used} spent`
-  const run = session || of === 'day' ? ' of its own' : ''
-  const beyond = of === 'day' ? ' An operator may give it that.' : ''
-  return `${limit} is reached: ${spent}, the next step needs a limit${run} of at least ${say(amounts.needed)}.${beyond}`
+  const run = session ? ' of its own' : ''
+  return `${limit} is reached: ${spent}, the next step needs a limit${run} of at least ${say(amounts.needed)}.`
 }
+
+/** Of the day: when it comes back, and who may raise it. */
+const textOfDay = ({ code, unit, allowed, spent, needed }: Said): string =>
+  [
+    `The limit of today is used up: ${shown(code, allowed)} ${unit} were left for this run.`,
+    `It has spent ${shown(code, spent)}, and needs ${shown(code, needed)} in all for its next step.`,
+    'A new day begins at 00:00 UTC. An operator can raise the limit of this run before that.',
+  ].join(' ')
 
 const shown = (code: string, amount: number): string =>
   code === 'lease_cost' || code === 'lease_platform'

@@ -88,7 +88,7 @@ export function adviceFor({ lineage, mayRaise }: Submission, reached: LimitReach
   if (lineage) return reached.limit ? ofCaller : ''
   if (mayRaise) return ''
   const more = reached.limit ? orMore[reached.of ?? 'agent'] : ', or raise the agent’s max_repeats'
-  return ` Nobody could be asked: name a session, or run it through /api/sessions, where somebody can${more}.`
+  return ` No person could be asked here. To be asked, name a session or use /api/sessions${more}.`
 }
 
 const ofCaller =
@@ -99,7 +99,7 @@ const orMore: Readonly<Record<LimitOwner, string>> = {
   request: ', or ask for more',
   session: ', or begin another session',
   run: '',
-  day: ', or have the limits of the day raised',
+  day: ', or have an operator raise the limit of the day',
   caller: '',
 }
 

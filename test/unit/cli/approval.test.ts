@@ -226,6 +226,20 @@ describe('the arguments of a call that waits', () => {
     expect(shown.stdout).not.toContain('letters that pass')
   })
 
+  it('says of one that was denied what the model was told', async () => {
+    const told = {
+      type: 'tool_finished',
+      data: { call: 'call_9', error: { message: 'Not today.' } },
+    }
+    const line = `event: tool_finished\ndata: ${JSON.stringify({ seq: 1, run: 'run_1', ...told })}\n\n`
+    const fetch = (async (url: unknown) =>
+      String(url).includes('/events')
+        ? new Response(line, { headers: { 'content-type': 'text/event-stream' } })
+        : Response.json({ ...entry, state: 'denied' })) as typeof globalThis.fetch
+    const { stdout } = await isola(['approval', 'show', 'apr_1'], { env, fetch })
+    expect(stdout).toContain('The model was told: Not today.')
+  })
+
   it('T21: hide nothing in the list either', async () => {
     const { fetch } = fakeServer({ ...pause, input: { to: 'a\u200b@\u202eb' } })
     const { stdout } = await isola(['approval', 'list', '--mine'], { env, fetch })

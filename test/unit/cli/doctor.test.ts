@@ -9,6 +9,7 @@ import {
 } from '../../fakes/model-server.mjs'
 import type { Finding } from '../../../scripts/start/finding.mjs'
 import { checkModel } from '../../../scripts/start/check-model.mjs'
+import { checkDatabase } from '../../../scripts/isola/doctor/database.ts'
 import { checkServer, readHealth } from '../../../scripts/isola/doctor/server.ts'
 import { checkSettings } from '../../../scripts/isola/doctor/settings.ts'
 import { checkVariables, weakness } from '../../../scripts/isola/doctor/variables.ts'
@@ -17,6 +18,20 @@ import { bindingsIn, checkConfig, checkWorker } from '../../../scripts/isola/doc
 const bad = (findings: readonly Finding[]) =>
   findings.filter(({ state }) => state !== 'ok').map(({ state, what }) => `${state}: ${what}`)
 const states = (findings: readonly Finding[]) => findings.map(({ state }) => state)
+
+describe('doctor: the local database', () => {
+  it('of a server in another folder is not missing, and is not made here', async () => {
+    const state = join(tmpdir(), `isola-none-${process.pid}`)
+    const env = { ISOLA_STATE: state, ISOLA_KEY: 'isk_test' }
+    const [there] = await checkDatabase({ env, fetch: async () => new Response('ok') })
+    expect(there?.what).toContain(`its database is not in ${state}`)
+    expect(there).toMatchObject({ state: 'warn', fix: expect.stringContaining('ISOLA_STATE=') })
+    expect(there?.repair).toBeUndefined()
+    const fetch = async () => Promise.reject(new TypeError('fetch failed'))
+    const [none] = await checkDatabase({ env, fetch })
+    expect(none?.what).toBe('There is no local database yet.')
+  })
+})
 
 describe('doctor: .dev.vars', () => {
   let folder: string

@@ -78,6 +78,19 @@ it('lists, shows and removes by name or id; an address is read too', async () =>
   expect((await knowledge('remove', '--yes')).stderr).toContain('Name documents, or --all.')
 })
 
+it('removes what was added from under a folder, and one by its file name', async () => {
+  file('pages/tea.md', '# Tea\n\nSteep it.')
+  file('pages/deep/coffee.txt', 'Grind it.')
+  file('more/tea.md', '# More tea\n\nBoil it.')
+  await knowledge('add', join(folder, 'pages'), join(folder, 'more'))
+  const several = await knowledge('remove', 'tea.md', '--yes')
+  expect([several.code, several.stderr]).toEqual([1, expect.stringContaining('name of several')])
+  expect((await knowledge('remove', 'coffee.txt', 'none.md', '--yes')).code).toBe(1)
+  expect((await knowledge('remove', 'coffee.txt', '--yes')).stdout).toBe('1 removed.\n')
+  expect((await knowledge('remove', `${folder}/pages/`, '--yes')).stdout).toBe('1 removed.\n')
+  expect((await knowledge('list')).stdout).toContain('more/tea.md')
+})
+
 it('what everybody’s agents look things up in is added to the deployment', async () => {
   file('rules.md', 'No smoking.')
   await knowledge('add', join(folder, 'rules.md'), '--scope', 'deployment')

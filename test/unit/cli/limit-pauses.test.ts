@@ -65,7 +65,8 @@ describe('a limit that a run waits at, in isola chat', () => {
 
   it('ends the run where nobody is there', async () => {
     const { sent, settled } = await answering([])
-    expect(sent).toEqual([['decisions', { call: 'limit_1_1', decision: 'deny' }]])
+    const message = 'The input of the chat had ended, so no person answered.'
+    expect(sent).toEqual([['decisions', { call: 'limit_1_1', decision: 'deny', message }]])
     expect(settled.isUnanswered).toBe(true)
   })
 

@@ -63,6 +63,13 @@ describe('a run that waits at a limit', () => {
     expect(asked).toEqual([{ path: `/api/sessions/${session}/runs/${run}/limits`, body }])
   })
 
+  it('ends with 3 where it still waits with the new limit', async () => {
+    const { fetch } = answering(parked)
+    const words = ['run', 'raise', session, run, '--turns', '5']
+    const { code, stdout } = await isola(words, { env, fetch })
+    expect([code, stdout]).toEqual([3, expect.stringContaining('still waits')])
+  })
+
   it.each(['', ' ', 'lots', '1,5', 'Infinity'])(
     'N6: is not raised to %j, which is refused by the name of the option',
     async (value) => {

@@ -56,3 +56,24 @@ it.each([
     expect(text).not.toContain('\u001b')
   },
 )
+
+it('names the version that waits, and which one is live once it is allowed', async () => {
+  const update = {
+    ...plugin,
+    version: '2.0.0',
+    hash: 'b'.repeat(64),
+    lines: [{ text: 'network: GET example.com' }],
+    missing: [{ text: 'network: GET example.com' }],
+    texts: [],
+    isTold: true,
+    asks: {},
+  }
+  const live = { ...plugin, state: 'enabled', problem: undefined, waiting: 1, update }
+  // The detail is asked for by the same command; both have what it reads.
+  const list = { generation: 1, plugins: [live], ...live }
+  expect(await said(['plugin', 'list'], list)).toContain('2.0.0 waits')
+  const granted = { ...live, generation: 2, plugin: { ...live, version: '2.0.0' }, notes: [] }
+  expect(await said(['plugin', 'grant', 'nice', '--yes'], granted)).toContain(
+    'Allowed. nice 2.0.0 is live',
+  )
+})

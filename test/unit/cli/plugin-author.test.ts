@@ -342,6 +342,24 @@ describe('isola plugin add', () => {
     expect(out).toMatch(/Next: isola plugin grant parts, then isola plugin enable parts/)
   })
 
+  it('of a version that waits names both, and what allows it', async () => {
+    const update = {
+      version: '1.3.0',
+      hash: 'cd',
+      lines: plugin.lines,
+      missing: [{ text: 'network: GET example.com' }],
+    }
+    const notes = [
+      'It asks for more than was allowed, so it waits: network: GET example.com.',
+      'Version 1.2.3 goes on: isola plugin grant parts',
+    ]
+    const waits = { plugin: { ...plugin, state: 'enabled', lines: [], update }, notes }
+    const url = 'https://plugins.example/parts.zip'
+    expect((await isola(['plugin', 'add', url], waits)).out).toBe(
+      'parts 1.2.3 goes on. 1.3.0 (hash cd) waits: it asks for network: GET example.com.\nAllow it: isola plugin grant parts\n',
+    )
+  })
+
   it('reads a zip itself, and names a URL', async () => {
     const zip = join(base, 'parts.zip')
     const manifest = yaml().replace('main.ts', 'main.js')

@@ -39,6 +39,17 @@ describe('isola audit list', () => {
     expect(stdout).toContain(`run_1 of ann ${session} {"maxTurns":40}`)
   })
 
+  it.each([
+    ['tool_denied', '--type tool_finished shows it, and --type call_denied'],
+    ['tool_started', undefined],
+  ])('says of %s, of which there is no record, where else to look', async (type, hint) => {
+    const { fetch } = answering({ records: [], last: 1 })
+    const { stdout } = await isola(['audit', 'list', '--type', type], { env, fetch })
+    expect(stdout).toContain('No records')
+    if (hint) expect(stdout).toContain(hint)
+    else expect(stdout).not.toContain('not a type')
+  })
+
   it('C7: shows who did what, when and at what cost, a line each, the newest first', async () => {
     const records = [
       record(

@@ -67,7 +67,7 @@ describe('isola status', () => {
       'a day without a limit',
       { ...status, day: { ...day, limits: none } },
       undefined,
-      ['no limit a day'],
+      ['today   $0.0203 and 1200 tokens spent, no limit a day'],
     ],
     ['a day that is not known', { ...status, day: null }, undefined, ['today   not known now']],
     ['no model', { ...status, model: null }, undefined, ['model   none: set OPENAI_API_KEY']],

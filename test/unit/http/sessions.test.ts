@@ -36,6 +36,19 @@ describe('POST /api/sessions', () => {
     ])
   })
 
+  it.each([
+    ['waits for an operator: isola agent show helper', { state: 'active' }],
+    ['is put aside, and nobody runs it: isola agent show helper', { state: 'archived' }],
+    ['there is no such agent', undefined],
+  ])('of an agent that does not run says to whoever may see it: %s', async (text, found) => {
+    // As much as is read of one.
+    const show = async () => found as never
+    const { send } = createFakeApp({ ...(found && { storedAgents: { show } }) })
+    const response = await send('/api/sessions', { json: { agent: 'helper' } })
+    expect(response.status).toBe(404)
+    expect(await response.text()).toContain(text)
+  })
+
   it('I12: limits what all its runs together may spend; dollars become billionths', async () => {
     const { send, calls } = createFakeApp()
     const limits = { maxTokens: 5_000, maxCostUsd: 0.25, maxTurns: 9, maxToolCalls: 0 }

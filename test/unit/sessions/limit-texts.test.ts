@@ -34,7 +34,7 @@ describe('E1: a limit that is reached', () => {
     ['agent', 'The limit of 2 turns of the agent is reached: 0 spent'],
     ['request', 'The limit of 2 turns of the request is reached: 0 spent'],
     ['run', 'The limit of 2 turns that was set for the run is reached: 0 spent'],
-    ['day', 'The limit of 2 turns that the day of its principal had left is reached: 0 spent'],
+    ['day', 'The limit of today is used up: 2 turns were left for this run. It has spent 0,'],
     ['caller', 'The limit of 2 turns that its caller gave it is reached: 0 spent'],
   ])('says whose it is: %s', (of, text) => {
     const reached = reachedBy({ of }, 2)
@@ -65,7 +65,7 @@ describe('E1: a limit that is reached', () => {
     const lineage = {} as NonNullable<Submission['lineage']>
     const advice = adviceFor(submission({ lineage }), reachedBy({ of: 'caller' }))
     expect(advice).toContain('called again, alone, it gets what is left then')
-    expect(advice).not.toContain('Nobody could be asked')
+    expect(advice).not.toContain('No person could be asked')
   })
 })
 
