@@ -132,7 +132,6 @@ export const garbage: readonly Fault[] = [
       raw(
         event(null),
         event(5),
-        event('"x"'),
         event([]),
         event({ choices: [{}] }),
         text('all well'),
