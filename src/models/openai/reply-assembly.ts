@@ -142,8 +142,7 @@ export function createReplyAssembly(): ReplyAssembly {
         )
       }
       const told = text + half.toWellFormed()
-      const hasCalls = calls.count() > 0
-      const isEmpty = !hasText && !hasCalls
+      const [hasCalls, isEmpty] = [calls.count() > 0, !hasText && calls.count() === 0]
       const reason = finishReasonOf(finishReason, { text: told, isEmpty, hasCalls })
       // Cut off while it still thought, or held back, it says why there is nothing.
       if (isEmpty && reason === 'stop')
