@@ -119,15 +119,10 @@ function toSaid(item: InputItem, at: string, { resolve, tools }: Around): readon
     case 'function_call':
       return [toCall(item, at)]
     case 'custom_tool_call':
-      if (typeof item.input !== 'string') throw invalid(`${at}.input`, 'is required')
-      return [toCall({ ...item, arguments: JSON.stringify({ input: item.input }) }, at)]
+      return [toCustomCall(item, at)]
     case 'custom_tool_call_output':
-    case 'function_call_output': {
-      if (!item.call_id) throw invalid(`${at}.call_id`, 'is required')
-      if (item.output === undefined) throw invalid(`${at}.output`, 'is required')
-      const parts = toParts(item.output ?? '', `${at}.output`)
-      return toSaidOutput(item.call_id, tools.get(item.call_id), parts, { at, partsAt: at })
-    }
+    case 'function_call_output':
+      return toOutput(item, at, tools)
     case 'item_reference': {
       const said = resolve(item.id ?? '')
       if (said) return [said]
@@ -145,6 +140,21 @@ function toSaid(item: InputItem, at: string, { resolve, tools }: Around): readon
       if (type && ignored.test(type)) return []
       throw invalid(`${at}.type`, `${type ?? 'nothing'} is not a kind of item that is taken here`)
   }
+}
+
+/** What a custom tool takes is a text: it is an argument here. */
+function toCustomCall(item: InputItem, at: string): Said {
+  const { input } = item
+  if (typeof input !== 'string') throw invalid(`${at}.input`, 'is required')
+  return toCall({ ...item, arguments: JSON.stringify({ input }) }, at)
+}
+
+function toOutput(item: InputItem, at: string, tools: Around['tools']): readonly Said[] {
+  const { call_id: callId, output } = item
+  if (!callId) throw invalid(`${at}.call_id`, 'is required')
+  if (output === undefined) throw invalid(`${at}.output`, 'is required')
+  const parts = toParts(output ?? '', `${at}.output`)
+  return toSaidOutput(callId, tools.get(callId), parts, { at, partsAt: at })
 }
 
 function toCall(item: InputItem, at: string): Said {
