@@ -138,7 +138,7 @@ const options = {
     type: 'string',
     multiple: true,
     value: 'incident',
-    about: 'take an incident off the list, by the id that is shown; looks at nothing',
+    about: 'take an incident off the list, by the id that is shown, or all; looks at nothing',
   },
   tenant: {
     type: 'string',

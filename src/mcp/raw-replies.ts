@@ -67,12 +67,26 @@ function askedIn(init: RequestInit | undefined): (Asked & { readonly id: string 
 }
 
 function parsed(text: string): Fields | undefined {
+  const value = valueIn(text)
+  return isFields(value) ? value : undefined
+}
+
+function valueIn(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return isFields(value) ? value : undefined
+    return JSON.parse(text)
   } catch {
     return undefined
   }
+}
+
+/** The messages of an event: one, or a list of them. What is no message is left out. */
+function messagesIn(text: string, asked: Map<string, Asked>): readonly Fields[] {
+  const value = valueIn(wellFormedJson(text))
+  const all: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return all.flatMap((one) => {
+    const message = toMessage(one, asked)
+    return message ? [message] : []
+  })
 }
 
 async function readWhole(
@@ -143,12 +157,18 @@ function readEvents(
     const [kept, said] = [fields, data]
     fields = []
     data = []
-    const message = said.length > 0 && toMessage(parsed(wellFormedJson(said.join('\n'))), asked)
-    // A message is one under whatever name its event goes.
-    const lines = message
-      ? [...kept.filter((one) => !one.startsWith('event:')), `data: ${written(message)}`]
-      : [...kept, ...said.map((one) => `data: ${one}`)]
-    return [...lines, '', ''].join('\n')
+    const messages = said.length > 0 ? messagesIn(said.join('\n'), asked) : []
+    if (messages.length === 0)
+      return [...kept, ...said.map((one) => `data: ${one}`), '', ''].join('\n')
+    // A message is one under whatever name its event goes. Each gets an event of its own, and the last one the id: who goes
+    // on behind it has all of them.
+    const named = kept.filter((one) => !one.startsWith('event:'))
+    return messages
+      .map((message, index) => {
+        const fieldsOfIt = index === messages.length - 1 ? named : []
+        return [...fieldsOfIt, `data: ${written(message)}`, '', ''].join('\n')
+      })
+      .join('')
   }
   const readLine = (line: string): string => {
     if (line === '') return finishEvent()
@@ -171,7 +191,7 @@ function readEvents(
     flush(controller) {
       readLine(rest.replace(/\r$/, '') || ':')
       // A last event without its empty line is whole if its JSON is.
-      if (parsed(data.join('\n'))) controller.enqueue(finishEvent())
+      if (valueIn(data.join('\n')) !== undefined) controller.enqueue(finishEvent())
     },
   })
   return body

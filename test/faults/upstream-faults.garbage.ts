@@ -129,15 +129,7 @@ export const garbage: readonly Fault[] = [
   {
     name: 'chunks that are no objects',
     answers: [
-      raw(
-        event(null),
-        event(5),
-        event('"x"'),
-        event([]),
-        event({ choices: [{}] }),
-        text('all well'),
-        rest,
-      ),
+      raw(event(null), event(5), event([]), event({ choices: [{}] }), text('all well'), rest),
     ],
     requests: 1,
     counted: 110,

@@ -50,18 +50,21 @@ export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
   })
 }
 
-/** `DELETE /api/operator/incidents/:incident`: one that somebody has looked after. If it goes on, it is reported anew. */
+/** `DELETE /api/operator/incidents/:incident`: one that somebody has looked after, or all. What goes on is reported anew. */
 export const clearIncident =
   (deps: HttpDeps) =>
   async (context: HttpContext): Promise<Response> => {
     const id = context.req.param('incident') ?? ''
     const incidents = await deps.principals.incidents(maxCounted)
-    const found = incidents.find((one) => incidentId(one) === id)
-    if (!found) throw new IsolaError('request_not_found', 'There is no such incident.')
-    const { kind, session } = found
-    await deps.principals.clearIncident({ kind, session })
+    const found = incidents.filter((one) => id === everyIncident || incidentId(one) === id)
+    if (found.length === 0 && id !== everyIncident)
+      throw new IsolaError('request_not_found', 'There is no such incident.')
+    for (const { kind, session } of found) await deps.principals.clearIncident({ kind, session })
     return jsonResponse({ id, cleared: true })
   }
+
+/** In the place of an id. */
+const everyIncident = 'all'
 
 /** A kind in one place is one incident. */
 const incidentId = ({ kind, session }: Pick<IncidentRecord, 'kind' | 'session'>) =>

@@ -76,14 +76,14 @@ export const worseReason = (before: string | undefined, next: string): string =>
  * What a reason means. Throws `model_unavailable` for a failure, and `model_invalid_reply` for one that is not known (it
  * is a limit, a filter or a failure, and never a normal end) and for one that announces a call which is missing.
  *
- * @param text What came with it; an operator reads its beginning.
+ * @param came What came with it. Nothing at all ends as nothing does, whatever was announced.
  */
 export function finishReasonOf(
   reason: string,
-  { text, hasCalls }: { readonly text: string; readonly hasCalls: boolean },
+  { text, isEmpty, hasCalls }: Came,
 ): ModelReply['finishReason'] {
   const meaning = meaningOf(reason)
-  if (meaning === 'stop' || (meaning === 'tool_calls' && hasCalls))
+  if (meaning === 'stop' || (meaning === 'tool_calls' && (hasCalls || isEmpty)))
     return hasCalls ? 'tool_calls' : 'stop'
   if (meaning === 'length' || meaning === 'content_filter') return meaning
   const shown = toVisible(headOf(reason, 60))
@@ -98,4 +98,12 @@ export function finishReasonOf(
   }
   const message = `The model service ended its reply with a reason that is not known here (finish_reason "${shown}"): it is not taken for a complete one.`
   throw new IsolaError('model_invalid_reply', message, { detail })
+}
+
+interface Came {
+  /** An operator reads its beginning. */
+  readonly text: string
+  /** There is neither a text nor a call, be it an empty one. */
+  readonly isEmpty: boolean
+  readonly hasCalls: boolean
 }

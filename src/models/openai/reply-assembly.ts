@@ -142,9 +142,10 @@ export function createReplyAssembly(): ReplyAssembly {
         )
       }
       const told = text + half.toWellFormed()
-      const reason = finishReasonOf(finishReason, { text: told, hasCalls: calls.count() > 0 })
+      const [hasCalls, isEmpty] = [calls.count() > 0, !hasText && calls.count() === 0]
+      const reason = finishReasonOf(finishReason, { text: told, isEmpty, hasCalls })
       // Cut off while it still thought, or held back, it says why there is nothing.
-      if (!hasText && reason === 'stop')
+      if (isEmpty && reason === 'stop')
         throw new IsolaError(
           'model_empty_reply',
           'The model service answered with neither text nor a call.',

@@ -140,11 +140,12 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
 
 const asItIs: Translate = (said) => said
 
-/** An event that carries nothing, or a word that keeps the line alive; the word may be its name, with a note beside it. */
+/** An event that carries nothing, as a number does, or a word that keeps the line alive; the word may be its name, with a note beside it. */
 function isKeepAlive({ type, text, said }: StreamNote): boolean {
   const word = typeof said === 'string' ? said.trim() : text
   const isNamedSo = type !== '' && keepsAlive.test(type) && !/^[{["]/.test(text)
-  return said === null || keepsAlive.test(word) || isNamedSo
+  const isMark = said === null || typeof said === 'number' || typeof said === 'boolean'
+  return isMark || keepsAlive.test(word) || isNamedSo
 }
 interface StreamNote {
   readonly type: string

@@ -176,7 +176,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
       else if (outcome) {
         const { error } = outcome
         if (error?.code === 'run_given_up') report('run_given_up', error.message, row.id)
-        if (error?.code.startsWith('model_')) report('model_failing', error.message, row.id)
+        if (error && isOfModel(error.code, row)) report('model_failing', error.message, row.id)
         else if (outcome.state === 'completed') report('model_failing', undefined)
       }
       void watchFloor()
@@ -197,6 +197,10 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     },
   }
 }
+
+/** Whether an operator is to look at a model. A name that nobody serves is the affair of the caller who gave it. */
+const isOfModel = (code: string, { submission }: RunRow): boolean =>
+  code.startsWith('model_') && (code !== 'model_not_found' || submission.model === undefined)
 
 /** Sets the timer of whoever has the conversation. One that is left of a floor before may be due much later. */
 async function watchFloorOf(floor: Floor | undefined, jobs: Jobs): Promise<void> {

@@ -441,3 +441,113 @@ describe('A 12: half of a surrogate pair in a body', () => {
     expect(said).toContain('😀 C:\\\\ud83d')
   })
 })
+
+describe('19: an item of `input` that is not read', () => {
+  const custom = { type: 'custom_tool_call', call_id: 'a', name: 'patch', input: '*** Begin' }
+  const output = { type: 'custom_tool_call_output', call_id: 'a', output: 'done' }
+
+  it('is none of a custom tool: its call and its output are read', async () => {
+    expect(await responses(hi, custom, output)).toMatchObject({
+      messages: [
+        { role: 'user' },
+        { role: 'assistant', toolCalls: [{ name: 'patch', input: { input: '*** Begin' } }] },
+        { role: 'tool', callId: 'a', output: 'done' },
+      ],
+    })
+    expect(await responses(hi, { ...custom, input: null }, output)).toMatchObject({
+      status: 400,
+      error: { param: 'input[1].input' },
+    })
+  })
+
+  it.each([
+    'local_shell_call',
+    'local_shell_call_output',
+    'shell_call_output',
+    'apply_patch_call_output',
+    'computer_call',
+    'computer_call_output',
+    'some_call',
+  ])('is refused by its name where a model must read it: %s', async (type) => {
+    const { status, error } = (await responses({ type, call_id: 'a', output: 'x' }, hi)) as Failed
+    expect([status, error.param]).toEqual([400, 'input[0].type'])
+    expect(error.message).toContain(type)
+  })
+
+  it.each([
+    'reasoning',
+    'web_search_call',
+    'file_search_call',
+    'code_interpreter_call',
+    'image_generation_call',
+    'mcp_call',
+    'mcp_list_tools',
+  ])('is passed over where the answer behind it says it all: %s', async (type) => {
+    const { status, messages } = (await responses({ type, id: 'x' }, hi)) as Taken
+    expect([status, messages.length]).toEqual([200, 1])
+  })
+})
+
+interface Failed {
+  readonly status: number
+  readonly error: { readonly param: string; readonly message: string }
+}
+interface Taken {
+  readonly status: number
+  readonly messages: readonly unknown[]
+}
+
+describe('20: null is absent', () => {
+  const nulls = (...names: readonly string[]) => Object.fromEntries(names.map((one) => [one, null]))
+  const ofItem = 'type id call_id name namespace arguments input encrypted_content output status'
+  const ofPart = 'text refusal image_url detail annotations file_id'
+  const without = (names: string, ...own: readonly string[]) =>
+    nulls(...names.split(' ').filter((one) => !own.includes(one)))
+
+  it('in each field of an item, and of its parts', async () => {
+    const call = { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' }
+    const output = { type: 'function_call_output', call_id: 'a', output: 'x' }
+    const items = [
+      { ...hi, ...without(ofItem) },
+      { ...call, ...without(`${ofItem} role content`, ...Object.keys(call)) },
+      { ...output, ...without(`${ofItem} role content`, ...Object.keys(output)) },
+      {
+        role: 'user',
+        content: [
+          { ...without(ofPart), type: 'input_text', text: 'see' },
+          { ...without(ofPart), type: 'input_image', image_url: png },
+        ],
+      },
+    ]
+    expect(await responses(...items)).toMatchObject({
+      status: 200,
+      messages: [
+        { text: 'Hi' },
+        { toolCalls: [{ name: 'f' }] },
+        { output: 'x' },
+        { text: 'see', images: [{ url: png }] },
+      ],
+    })
+  })
+
+  it('in each field of a message, and of its parts', async () => {
+    const ofMessage = 'name tool_calls tool_call_id function_call refusal audio annotations'
+    const messages = [
+      { ...hi, ...without(ofMessage) },
+      { ...without(ofMessage), ...calls('a') },
+      { ...without(ofMessage), role: 'tool', tool_call_id: 'a', content: 'x' },
+      {
+        ...without(ofMessage),
+        role: 'user',
+        content: [
+          { ...without(ofPart), type: 'text', text: 'see' },
+          { ...without(ofPart), type: 'image_url', image_url: { url: png, detail: null } },
+        ],
+      },
+    ]
+    expect(await chat(...messages)).toMatchObject({
+      status: 200,
+      messages: [{ text: 'Hi' }, {}, { output: 'x' }, { text: 'see', images: [{ url: png }] }],
+    })
+  })
+})

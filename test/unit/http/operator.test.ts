@@ -368,6 +368,9 @@ describe('GET /api/operator/health', () => {
     for (const id of ['', 'model_failing', `model_failing:${testSession}`, 'audit_behind:', '%3A'])
       expect(await clear(id)).toBe(404)
     expect(cleared).toHaveLength(3)
+    cleared.length = 0
+    expect(await clear('all')).toBe(200)
+    expect(cleared).toEqual(list.map(({ kind, session }) => ({ kind, session })))
   })
 
   it('is ok again an hour after anybody said that something is wrong', async () => {

@@ -105,6 +105,18 @@ describe.each(eras)(
         ).toMatchObject(done)
     })
 
+    it('a list of messages in an event is as many messages', async () => {
+      const note = { jsonrpc: '2.0', method: 'notifications/message', params: null }
+      const list = (id: unknown) =>
+        `[${JSON.stringify(note)}, ${envelope(id, { result: { ...whole, _meta: null }, error: null })}]`
+      for (const end of ['', '\n\n'])
+        expect(
+          await answered(era, (id) =>
+            json(`id: 7\ndata: ${list(id)}${end}`, 200, 'text/event-stream'),
+          ),
+        ).toMatchObject(done)
+    })
+
     it('an answer in two lines of data, in pieces of one byte, is whole', async () => {
       const stream = (id: unknown) => {
         const [one, two] = envelope(id, { result: whole, error: null }).split(',"result"')

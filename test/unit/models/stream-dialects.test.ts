@@ -21,6 +21,9 @@ describe('A10: what keeps a stream alive made the whole answer unreadable', () =
     ['an id and a time to wait', 'id: 7\nretry: 3000\n\n'],
     ['null', 'data: null\n\n'],
     ['a number', 'data: 1732755600\n\n'],
+    ['a truth', 'data: true\n\n'],
+    ['a word in quotes', 'data: "ping"\n\n'],
+    ['an object that says that it waits', 'data: {"message":"queued","status":"queued"}\n\n'],
     ['an empty object', 'data: {}\n\n'],
     ['no choices', event({ choices: [] })],
     ['choices of null', event({ choices: null })],
@@ -59,10 +62,18 @@ describe('A10: what keeps a stream alive made the whole answer unreadable', () =
   it.each([
     ['broken JSON', 'data: {"choices": [{"delta": {"content": "lost\n\n'],
     ['words of a name that is none of ours', 'data: nonsense\n\n'],
+    ['broken JSON under another name', 'event: piece\ndata: {"choices": [{"delta": \n\n'],
+    ['broken JSON under the name of a ping', 'event: ping\ndata: {"choices": [{"delta": \n\n'],
+    ['a text in quotes', 'data: "text"\n\n'],
   ])('but %s in the middle may have been a part of it', async (_what, said) => {
     const { error } = await ask({ body: between(said) })
     expect(error).toMatchObject({ code: 'model_invalid_reply' })
   })
+})
+
+it('A23: an event with a status of a failure and a message is one', async () => {
+  const { error } = await ask({ body: between('data: {"status":500,"message":"x"}\n\n') })
+  expect(error).toMatchObject({ code: 'model_unavailable' })
 })
 
 describe('A10: however the lines of a stream are written', () => {
@@ -287,12 +298,14 @@ describe('A7: a stream cannot keep us busy', () => {
     '\n\r',
   ])('with runs of %j: ten times as much takes at most fifteen times as long', (piece) => {
     // Ten small ones take about as long as a large one: what else the machine does slows both down alike.
-    const small = () => msFor(piece, 200_000 / piece.length)
+    const small = () => msFor(piece, 20_000 / piece.length)
     small()
-    const ratios = Array.from({ length: 4 }, () => {
+    const ratio = () => {
       const ten = Array.from({ length: 10 }, small).reduce((sum, ms) => sum + ms)
-      return msFor(piece, 2_000_000 / piece.length) / Math.max(5, ten / 10)
-    })
-    expect(Math.min(...ratios)).toBeLessThan(15)
+      return msFor(piece, 200_000 / piece.length) / Math.max(5, ten / 10)
+    }
+    let least = ratio()
+    for (let tries = 1; least >= 15 && tries < 8; tries += 1) least = Math.min(least, ratio())
+    expect(least).toBeLessThan(15)
   })
 })

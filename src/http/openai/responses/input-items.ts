@@ -14,24 +14,29 @@ import { type RunPlace, parseItemId } from '../wire-ids.ts'
 
 const contentPart = z.looseObject({
   type: z.string(),
-  text: z.string().optional(),
-  refusal: z.string().optional(),
+  text: z.string().nullish(),
+  refusal: z.string().nullish(),
   image_url: imageUrl.nullish(),
   detail: imageDetail.nullish(),
 })
 const content = z.union([z.string(), z.array(contentPart)])
 
-/** Clients leave `type` out of a message. What is no message, call or output is known by its `type`. */
+/**
+ * Null is absent, in each field. Clients leave `type` out of a message. What is no message, call or output is known by its
+ * `type`.
+ */
 export const inputItem = z.looseObject({
   type: z.string().nullish(),
   id: z.string().nullish(),
-  role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
+  role: z.enum(['user', 'assistant', 'system', 'developer']).nullish(),
   content: content.nullish(),
-  call_id: z.string().min(1).max(200).optional(),
+  call_id: z.string().min(1).max(200).nullish(),
   /** Of a function, or of who says it. */
   name: speakerName.nullish(),
   namespace: z.string().max(64).nullish(),
-  arguments: z.string().optional(),
+  arguments: z.string().nullish(),
+  /** Of a custom tool. */
+  input: z.string().nullish(),
   encrypted_content: z.string().nullish(),
   output: content.nullish(),
 })
@@ -39,8 +44,10 @@ export const inputItem = z.looseObject({
 /** One item of `input`, of a kind that we read or that is passed over. */
 export type InputItem = z.infer<typeof inputItem>
 
-/** Of other providers' tools and of reasoning: of no use to another model, and no error either. */
-const ignored = /^(reasoning|[a-z_]+_call|[a-z_]+_call_output|mcp_[a-z_]+)$/
+/** Of tools that a provider ran itself, and of reasoning: of no use to another model, and no error either. */
+const ignored =
+  /^(reasoning|(web_search|file_search|code_interpreter|image_generation)_call|mcp_[a-z_]+)$/
+const callTypes = new Set(['function_call', 'custom_tool_call'])
 
 /** An item behind the others that asks for a compaction of them instead of an answer. */
 export const compactionTrigger = 'compaction_trigger'
@@ -58,7 +65,7 @@ export function toSaidItems(
 ): readonly Said[] {
   const tools = new Map(
     items.flatMap(({ type, call_id: id, name }) =>
-      type === 'function_call' && id && name ? [[id, name] as const] : [],
+      callTypes.has(type ?? '') && id && name ? [[id, name] as const] : [],
     ),
   )
   return items.flatMap((item, index) => toSaid(item, `${field}[${index}]`, { resolve, tools }))
@@ -107,16 +114,15 @@ interface Around {
 
 function toSaid(item: InputItem, at: string, { resolve, tools }: Around): readonly Said[] {
   const { type, role } = item
-  if (role !== undefined && (type ?? 'message') === 'message') return [toMessage(item, role, at)]
+  if (role && (type ?? 'message') === 'message') return [toMessage(item, role, at)]
   switch (type) {
     case 'function_call':
       return [toCall(item, at)]
-    case 'function_call_output': {
-      if (item.call_id === undefined) throw invalid(`${at}.call_id`, 'is required')
-      if (item.output === undefined) throw invalid(`${at}.output`, 'is required')
-      const parts = toParts(item.output ?? '', `${at}.output`)
-      return toSaidOutput(item.call_id, tools.get(item.call_id), parts, { at, partsAt: at })
-    }
+    case 'custom_tool_call':
+      return [toCustomCall(item, at)]
+    case 'custom_tool_call_output':
+    case 'function_call_output':
+      return toOutput(item, at, tools)
     case 'item_reference': {
       const said = resolve(item.id ?? '')
       if (said) return [said]
@@ -136,12 +142,27 @@ function toSaid(item: InputItem, at: string, { resolve, tools }: Around): readon
   }
 }
 
+/** What a custom tool takes is a text: it is an argument here. */
+function toCustomCall(item: InputItem, at: string): Said {
+  const { input } = item
+  if (typeof input !== 'string') throw invalid(`${at}.input`, 'is required')
+  return toCall({ ...item, arguments: JSON.stringify({ input }) }, at)
+}
+
+function toOutput(item: InputItem, at: string, tools: Around['tools']): readonly Said[] {
+  const { call_id: callId, output } = item
+  if (!callId) throw invalid(`${at}.call_id`, 'is required')
+  if (output === undefined) throw invalid(`${at}.output`, 'is required')
+  const parts = toParts(output ?? '', `${at}.output`)
+  return toSaidOutput(callId, tools.get(callId), parts, { at, partsAt: at })
+}
+
 function toCall(item: InputItem, at: string): Said {
   const { call_id: callId, name, namespace, arguments: given } = item
-  if (callId === undefined) throw invalid(`${at}.call_id`, 'is required')
+  if (!callId) throw invalid(`${at}.call_id`, 'is required')
   if (!name) throw invalid(`${at}.name`, 'is required')
   if (name.length > 64) throw invalid(`${at}.name`, 'must be at most 64 characters')
-  if (given === undefined) throw invalid(`${at}.arguments`, 'is required')
+  if (typeof given !== 'string') throw invalid(`${at}.arguments`, 'is required')
   const full = namespace ? `${namespace}__${name}` : name
   return { kind: 'call', callId, name: full, arguments: given, at }
 }
@@ -169,7 +190,7 @@ function toParts(given: NonNullable<InputItem['content']>, at: string): readonly
   return given.map(({ type, text, refusal, image_url: url, detail }, index) => {
     const place = `${at}[${index}]`
     const said = textTypes.has(type) ? text : type === 'refusal' ? refusal : undefined
-    if (said !== undefined) return { part: { type: 'text', text: said }, at: place }
+    if (typeof said === 'string') return { part: { type: 'text', text: said }, at: place }
     if (type === 'input_image' && url) {
       const part = { type: 'image', url, ...(detail && { detail }) } as const
       return { part, at: `${place}.image_url` }
