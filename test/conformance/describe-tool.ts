@@ -3,6 +3,7 @@ import type { AgentResult } from '#contracts/agent.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { CallRecord } from '#contracts/journal.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Planner } from '#contracts/plan.ts'
@@ -285,7 +286,7 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
           call: calls[index]?.id,
           tool: tool.name,
           definitionHash,
-          argsHash: systemSources.sha256(JSON.stringify(given[index])),
+          argsHash: systemSources.sha256(toCanonicalJson(given[index])),
           inputChars: JSON.stringify(given[index]).length,
         }),
       )

@@ -313,7 +313,7 @@ describe('T3: what an operator is shown of a manifest is all that there is', () 
 
   it('T3: refuses another blank in what is one line', async () => {
     const sent = readUpload({ json: { bundle: bundleOf({ name: 'Nice\u00a0x' }) } }, uploadDeps())
-    await expect(sent).rejects.toThrow(/^plugin\.yaml: name: .*Nice\\u\{a0\}x/)
+    await expect(sent).rejects.toThrow(/^plugin\.yaml: name: .*U\+00A0, at character 5$/)
   })
 
   const agent = { integration_mode: 'tool', model: 'openai/x', instructions: 'a.md' }
