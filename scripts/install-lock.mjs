@@ -25,7 +25,7 @@ export async function withLock(file, work, { everyMs = 500, onWait } = {}) {
 
 /**
  * Takes a lock for this process. One whose process is gone is taken over, also where its number is another process's by now.
- * Whoever takes it removes the file at the end.
+ * The process that takes it removes the file at the end.
  * @param {string} file Where it is kept; its folder is made.
  * @param {object} [about] What others are told of this process.
  * @returns {object | undefined} What the process that has it said of itself, with its `pid`; nothing if it is ours now.
@@ -101,7 +101,7 @@ function startOf(pid) {
   }
 }
 
-/** Moves a lock away that was found to be nobody's. Another process may have done so meanwhile, and taken it. */
+/** Moves the lock of a process that has ended away. Another process may have done so meanwhile, and taken it. */
 function takeAway(file, text) {
   const aside = `${file}.${process.pid}`
   try {

@@ -35,7 +35,7 @@ const installLine = (...names) => {
   return `npm install --save-dev ${names.map((name) => `${name}@${peerDependencies[name]}`).join(' ')}`
 }
 
-/** A file of a package that comes with a clone, and that a project of somebody's installs where it builds plugins. */
+/** A file of a package that a clone has, and that an author's project installs where it builds plugins. */
 export function largeToolFile(name, ...parts) {
   const file = toolFile(name, ...parts)
   if (existsSync(file)) return file

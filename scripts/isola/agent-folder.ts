@@ -41,7 +41,7 @@ export function readAgentFolder(given: string): Record<string, unknown> {
   }
 }
 
-/** A text of a folder that a stranger may have made: no link leads out of it, to a key of whoever sends it. */
+/** A text of a folder that a stranger may have made: no link leads out of it, to a key of its sender. */
 function readIn(folder: string, path: string, name: string): string {
   const real = realpathSync(path)
   if (!real.startsWith(`${folder}${sep}`))

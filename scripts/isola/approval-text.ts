@@ -65,7 +65,7 @@ export const readText = ({
 }: Pick<Label, 'integrity' | 'confidentiality'>) =>
   `${writers[integrity]}${readers[confidentiality]}`
 
-/** Why somebody is asked, by the reason on the record. */
+/** Why a call waits, by the reason on the record. */
 const reasons: Readonly<Record<string, string>> = {
   destructive: 'it may destroy something',
   label: 'the agent has read something before that this call must not pass on unasked',

@@ -80,7 +80,7 @@ async function mend(check: Check, context: Looked, findings: Finding[]): Promise
   })
 }
 
-/** Takes incidents off the list that somebody has looked after. */
+/** Takes incidents off the list. */
 async function clearIncidents(
   ids: readonly string[],
   { request, print }: Pick<Context, 'request' | 'print'>,

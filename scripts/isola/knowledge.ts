@@ -34,7 +34,7 @@ async function add({
   }
   const done: (Reply<'POST /api/knowledge'> | { readonly name: string; readonly error: string })[] =
     []
-  /** Whoever may not read them has none: its key opens nothing. */
+  /** A key that may not read the open hosts has none. */
   const openHosts = () =>
     request('GET /api/operator/http').then(
       ({ hosts }) => hosts,

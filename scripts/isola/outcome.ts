@@ -2,7 +2,7 @@
 import type { Context } from './command.ts'
 import { shown } from './text.ts'
 
-/** Exit code of a run that waits for somebody: neither done nor failed. */
+/** Exit code of a run that waits for a decision: neither done nor failed. */
 export const waitsCode = 3
 
 interface Ended {

@@ -68,7 +68,7 @@ const grantOptions = {
 /** The version that would be allowed: the newest that waits, else the one that is there. */
 type Asked = Plugin | NonNullable<Plugin['update']>
 
-/** What it asks for, and what models will read of it, said before anybody allows it. */
+/** What it asks for, and what models will read of it, said before an operator allows it. */
 const asking = (id: string, { version, tier, hash, lines, texts, isTold }: Asked) =>
   [
     `${id} ${version} (${tier}, ${hash.slice(0, 12)}) asks for${lines.length === 0 ? ' nothing.' : ':'}`,

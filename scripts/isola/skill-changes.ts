@@ -9,7 +9,7 @@ export const isUrl = (given: string) => /^https?:\/\//.test(given)
 export const takeVersion = (request: Client['request'], skill: string, hash: string) =>
   request('POST /api/operator/skills/:skill/update', { params: { skill }, body: { hash } })
 
-/** Nothing of them is cut: what is not shown nobody takes. */
+/** Nothing of them is cut: a person takes only what is shown. */
 const countedText = (
   head: string,
   { added, removed, moved, lines }: NonNullable<Changes['fields']>,

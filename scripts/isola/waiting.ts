@@ -64,7 +64,7 @@ export function nextOf({ id, session, run, pause }: Named): string {
 export const toldWaiting = (waiting: readonly Named[]): string =>
   waiting.map((one) => `It waits: ${reasonOf(one.pause)}\n  ${nextOf(one)}`).join('\n')
 
-/** All that somebody should know who decides about a call of a session: nothing of the arguments is cut. */
+/** All that a person needs to decide about a call of a session: nothing of the arguments is cut. */
 export function describedWaiting({ id, session, run, pause }: Named): string {
   const { kind, tool, input, reached, argsHash } = pause
   const needs = reached && neededText(reached)

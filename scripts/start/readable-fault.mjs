@@ -4,7 +4,7 @@ const sameMs = 5_000
 function faultIn(line) {
   const at = line.indexOf('{"level":"error","event":"fault"')
   if (at < 0) return undefined
-  // In front of it there is no more than a mark of whoever passes it on.
+  // In front of it stands at most a mark of the program that passes it on.
   if (!/^(\S{1,3} \[ERROR\] )?$/.test(line.slice(0, at))) return undefined
   try {
     return JSON.parse(line.slice(at))

@@ -7,7 +7,7 @@ const maxDepth = 100
 const maxRawChars = 8_000
 
 /**
- * The arguments of a call, whoever wrote them: a model, or a client that tells what was called. They are an object, or its
+ * The arguments of a call, written by a model or by a client that tells what was called. They are an object, or its
  * JSON. Nothing at all is how many spell a call without arguments. What is no object is kept as `{ "": raw }`, which every
  * tool refuses: it goes back to the model with each turn, so that only the start of a long one is kept.
  */

@@ -16,7 +16,7 @@ export interface Rights {
 }
 
 /**
- * Whether whoever has these rights may name a model, however it is written: with its provider or without, or several
+ * Whether these rights allow naming a model, however it is written: with its provider or without, or several
  * with commas between. `default` is the deployment's own.
  *
  * @param fullNameOf `<provider>/<model>`; `undefined` for one that is not served.

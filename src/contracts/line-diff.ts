@@ -8,7 +8,7 @@ export interface LineDiff {
   /** Lines that both have, and not at the same place: each is in `added` and in `removed` as well. */
   readonly moved: readonly string[]
   /**
-   * What somebody reads, in order: `- ` gone, `+ ` new, `< ` moved from here, `> ` moved to here, `  ` as it was, and
+   * The lines to show, in order: `- ` gone, `+ ` new, `< ` moved from here, `> ` moved to here, `  ` as it was, and
    * `…` for lines left out that are as they were.
    */
   readonly lines: readonly string[]
@@ -54,7 +54,7 @@ export const diffCounts = ({ added, removed, moved }: Omit<LineDiff, 'lines'>): 
   ].join(', ')
 
 /**
- * A text as lines to compare, with all in them that nobody sees: their ends where they are not a plain break, and
+ * A text as lines to compare, with their invisible characters: their ends where they are not a plain break, and
  * blanks before them. Two texts that are different never have the same lines.
  */
 export function textLines(text: string): readonly string[] {

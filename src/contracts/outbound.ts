@@ -63,7 +63,7 @@ export interface OutboundRules {
   readonly from?: URL | undefined
   /**
    * Given where a caller named the address, or a text that was fetched: on no hop is another host of this machine asked.
-   * What is refused is refused before anything is sent: which ports of this machine answer is nobody's to learn.
+   * What is refused is refused before anything is sent: a caller must not learn which ports of this machine answer.
    */
   readonly openHosts?: OpenHosts
   /** Asked of each hop; throws what is refused besides. `from` is where a redirect came from. */

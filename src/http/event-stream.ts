@@ -46,7 +46,7 @@ export interface OpenedStream {
   readonly first: Promise<Step>
   /** The first, then what follows. */
   readonly next: () => Promise<Step>
-  /** What comes from here on is nobody's. */
+  /** The rest of the stream has no reader. */
   readonly cancel: () => void
 }
 
@@ -66,7 +66,7 @@ export function openStream(source: ReadableStream<Uint8Array>, view: StreamView)
     }
   }
   const first = read()
-  // Whoever awaits it is told; until then it is nobody's.
+  // Its failure is told where it is awaited; without a reader it is no unhandled rejection.
   first.catch(() => {})
   let isFirst = true
   return {

@@ -4,7 +4,7 @@ import { dayOf, shown } from './operator/usage.ts'
 import { jsonResponse } from './responses.ts'
 import type { AddRoute } from './routes.ts'
 
-/** `GET /api/status`: for whoever has a key, and nothing of others. */
+/** `GET /api/status`: the caller's own, with any key. */
 export function addStatusRoute(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/status', { GET: (context) => readStatus(deps, context) })
 }

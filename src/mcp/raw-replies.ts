@@ -15,7 +15,7 @@ interface Asked {
 /** Where a result is, as its server wrote it. */
 const rawKey = 'isola/raw'
 
-/** What a server answered, before anybody checked it. */
+/** An answer of a server, unchecked. */
 export const rawOf = (result: unknown): unknown => {
   const { _meta } = fieldsOf(result)
   return isFields(_meta) && rawKey in _meta ? _meta[rawKey] : result

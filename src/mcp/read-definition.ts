@@ -2,7 +2,7 @@ import { fieldsOf, isFields } from '#contracts/foreign-json.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { McpItemKind } from '#contracts/mcp.ts'
 
-/** The fields that are pinned, each kind's own: whatever else a server says nobody here reads. */
+/** The fields that are pinned, each kind's own; other fields of a server are not read. */
 const fields: Readonly<Record<McpItemKind, readonly string[]>> = {
   tool: ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'],
   resource: ['uri', 'name', 'title', 'description', 'mimeType'],

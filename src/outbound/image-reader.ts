@@ -15,7 +15,7 @@ const kinds: readonly (readonly [type: string, begins: RegExp])[] = [
 
 /**
  * Pictures come in over the one way out: from public hosts, on every redirect, and in development from those hosts of
- * this machine that an operator opened. What is refused is refused before anything is asked, so that nobody learns which
+ * this machine that an operator opened. What is refused is refused before anything is asked, so that a caller does not learn which
  * ports of the machine answer.
  *
  * @param openHosts What the operator opened.

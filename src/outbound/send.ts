@@ -25,7 +25,7 @@ export interface SendDeps {
   readonly sleep: Clock['sleep']
   /** Only then is loopback reachable. */
   readonly isDevelopment: boolean
-  /** Makes the body of a request whose sender wants to know what became of it. Without it nobody can tell. */
+  /** Makes the body of a request whose sender wants to know what became of it. Without it that is unknown. */
   readonly watchedBody?: (text: string) => WatchedBody
 }
 

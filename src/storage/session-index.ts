@@ -28,7 +28,7 @@ const upsert = `
         sessions.used_month)`
 
 // No index names a run: each would cost every run a row. The newest are looked through until it is met, and no more of them
-// than this, whatever somebody asks for.
+// than this, whatever the request asks for.
 const maxSearched = 50_000
 const findPlace = `
   SELECT session, principal

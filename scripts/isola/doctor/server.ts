@@ -80,7 +80,7 @@ const kinds: Readonly<Record<string, string>> = {
   wake_loop: 'a session is woken again and again',
 }
 
-/** What, where, when and how often; it stays until it is over, or somebody clears it. */
+/** What, where, when and how often; it stays until it is over or cleared. */
 function incidentFinding({ id, kind, message, session, run, ...when }: Incident): Finding {
   const { count, firstAtMs, lastAtMs } = when
   const where = [session && `in ${session}`, run].filter(Boolean).join(' ')

@@ -79,7 +79,7 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
         behind: (found?.behind ?? 0) + 1,
         ...(isApproved && { inForce: version }),
       }
-      // What is to be approved is looked at as if it were, so that nobody approves what cannot be.
+      // What is to be approved is looked at as if it were, so that an impossible version is refused before its approval.
       await first?.({ ...made, inForce: version })
       if (isDryRun) return { agent: made, version, isNew: true }
       if (!found) await refuseMany(id, by, deps)

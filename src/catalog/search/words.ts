@@ -129,7 +129,7 @@ const lettersOf = (run: string): readonly string[] =>
 const pairsOf = (letters: readonly string[]): readonly string[] =>
   letters.slice(1).map((letter, at) => letters[at]! + letter)
 
-// Accents and points may be left out by whoever asks; vowel signs, and what makes パ of ハ, are letters of their own.
+// A query may leave accents and points out; vowel signs, and what makes パ of ハ, are letters of their own.
 const accents =
   /[[\p{M}&&[\p{Script=Inherited}\p{Script=Hebrew}\p{Script=Arabic}]]--[\u3099\u309a]]+/gv
 

@@ -28,7 +28,7 @@ export const emptied = (storage: PrincipalStorage): Reply<number> => ({
   value: emptyTables(storage),
 })
 
-/** Whoever asked has its answer by then. */
+/** The answer to the erasure has left by then. */
 const leaveMs = 50
 
 /**

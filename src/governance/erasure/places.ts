@@ -49,7 +49,7 @@ export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
       await sessionRows.remove(id)
     }
   }
-  /** What is not there any more, nobody has. */
+  /** A session that was deleted has nothing to forget. */
   const ifThere = async <T>(asked: Promise<Reply<T>>): Promise<T | undefined> => {
     try {
       return unwrap(await asked)
@@ -69,7 +69,7 @@ export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
     const heard = await schedules.ask(keeper, 'heardOf', { principal, limit: firingsAtOnce })
     if (heard.length === 0) return 0
     for (const one of heard) await forgetFiring(one)
-    // Of a plugin's subscription the notices are in the object of whoever is told.
+    // Notices of a plugin's subscription are in the object of the principal that is told.
     // A firing without its schedule has no such object.
     const askers = heard.flatMap(({ asker }) => (asker === '' ? [] : [asker]))
     const told = new Set(askers.map((asker) => `principal:${asker}` as const))

@@ -61,7 +61,7 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
         onDemand: { ...agent, keepMs },
         // Its maker may have it kept: what it was is looked up then.
         echo: { onDemand: definition as unknown as JsonObject },
-        // Nobody is asked, so that nothing of it waits for days.
+        // No approval is asked for: an agent on demand does not wait for days.
         pauses: 'refuse',
         ...trace,
       },

@@ -67,7 +67,7 @@ export async function streamRun(
   return errorResponse(context, fault, { deps, headers, run })
 }
 
-/** Why there is no answer, if that is known before its first piece, in time, and while somebody waits for it. */
+/** Why there is no answer, if that is known before its first piece, in time, and while the client waits. */
 async function faultBefore(
   { first, view }: OpenedStream,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },

@@ -20,7 +20,7 @@ export interface SaidPart {
 /** Who says it: only what a user says, and what a tool gave, may have pictures. */
 type Speaker = 'user' | 'assistant' | 'system' | 'developer'
 
-/** Absent, and not null or empty: a client writes all three for nobody. */
+/** A speaker's name; clients write null or an empty text for none. */
 const named = (name: string | null | undefined) => (name ? { name } : {})
 
 /** What one message says, in its order. Throws `request_invalid` for a picture where no model service takes one. */

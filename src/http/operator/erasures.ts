@@ -45,7 +45,7 @@ export function addOwnErasureRoute(addRoute: AddRoute, deps: HttpDeps): void {
           'An access token was given to a program for work: erase yourself with a key.'
         throw new IsolaError('request_forbidden', message)
       }
-      // One that may talk to a few agents is given to a program as well: it ends nobody's memory, agents and conversations.
+      // One that may talk to a few agents is given to a program as well: it may not end a person's memory, agents and conversations.
       if (agents) {
         const message = `This key may talk to ${agents.join(', ')} alone, and erases nobody: ask an operator (POST /api/operator/erasures).`
         throw new IsolaError('request_forbidden', message)

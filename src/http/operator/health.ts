@@ -50,7 +50,7 @@ export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
   })
 }
 
-/** `DELETE /api/operator/incidents/:incident`: one that somebody has looked after, or all. What goes on is reported anew. */
+/** `DELETE /api/operator/incidents/:incident`: one incident, or all. What goes on is reported anew. */
 export const clearIncident =
   (deps: HttpDeps) =>
   async (context: HttpContext): Promise<Response> => {

@@ -108,6 +108,6 @@ export function shown({ tokens, costNanoUsd }: DayAmount) {
   }
 }
 
-/** What somebody has spent, for itself: of every role. */
+/** What the caller has spent, for every role. */
 export const addOwnUsageRoute = (addRoute: AddRoute, deps: HttpDeps): void =>
   addRoute('/api/usage', { GET: readOwnUsage(deps) })

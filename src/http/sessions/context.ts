@@ -63,7 +63,7 @@ async function compact(
   const work = notingBegun(
     context,
     deps.entry.submitAs(
-      // What an operator asks for in somebody else's session is paid by that one's day, not by the operator's key.
+      // A compaction that an operator asks for is paid by the day of the session's owner, not by the operator's key.
       by === undefined ? context.get('principal') : { id: principal },
       { session, ...options, messages: [], mustExist: true, compact: 'session' },
       { origin: 'api' },

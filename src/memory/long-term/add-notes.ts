@@ -81,7 +81,7 @@ async function plan(
     await checkReplaced(replaces, note, place, book)
     return { ...written(replaces, {}), told: { id: replaces, state: 'replaced' } }
   }
-  // What somebody said is not what somebody said again.
+  // Two speakers make two notes.
   const alike = kind === 'turn' ? [] : book.index().mostAlike(wordsOf(note, hash, deps), place)
   const there = (await book.readAll(alike)).filter(
     (one) => one.kind !== 'turn' && one.speaker === note.speaker,

@@ -2,7 +2,7 @@ import type { LongTermMemory, MemoryGateway, MemoryRequest, NewNote } from '#con
 
 type Redact = (text: string) => string
 
-/** Memory that keeps no secret which this deployment knows, whoever writes it down (C5). */
+/** Memory that keeps no secret which this deployment knows, for every writer (C5). */
 export const redacted = (gateway: MemoryGateway, redact: Redact): MemoryGateway => ({
   ofPrincipal: (principal) => toRedacted(gateway.ofPrincipal(principal), redact),
   ofDeployment: () => toRedacted(gateway.ofDeployment(), redact),

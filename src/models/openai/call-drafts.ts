@@ -155,7 +155,7 @@ interface Piece {
 }
 
 function pieceOf(call: unknown, place: string | undefined): Piece {
-  // What is no call is a call of a tool that nobody has: the model is told so.
+  // A value that is no call becomes a call of an unknown tool: the model is told so.
   if (!isObject(call)) return { key: 'none', id: '', name: '', json: '', opaque: undefined }
   const { index, id, function: wrapped, custom } = call as Record<string, unknown>
   const inner = isObject(wrapped) ? wrapped : isObject(custom) ? custom : call
@@ -256,7 +256,7 @@ function finished(drafts: readonly Draft[], isCut: boolean): readonly DraftedCal
     seen.add(unique)
     const text = json.join('')
     const isHalf = isCut && index === drafts.length - 1 && !scan.isWhole()
-    // Without a name it is a tool that nobody has: the model is told so and goes on.
+    // A call without a name is one of an unknown tool: the model is told so and goes on.
     const called = name === '' ? 'unnamed' : name
     const input = isHalf ? notAnObject(text) : toCallInput(text)
     return { id: unique, name: called, input, opaque: opaque.finish() }

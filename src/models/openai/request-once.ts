@@ -126,7 +126,7 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
     }
     const pieces: readonly unknown[] = Array.isArray(said) ? said : [said]
     const added = pieces.map((piece) => assembly.add(translate(piece))).join('')
-    // Nobody saw a piece that nobody watches for: such a request may be sent again.
+    // Without a reader no piece was shown: such a request may be sent again.
     if (isUnwatched) return true
     watch.beat()
     if (added !== '') onDelta(added)

@@ -17,9 +17,9 @@ export interface OrderOptions {
   readonly needs: ModelNeeds
   readonly score: ScoreModel
   readonly isCooling: (candidate: ModelCandidate) => boolean
-  /** The first was named, and nobody has listed others for that name: without a price no other is asked in its place. */
+  /** The first was named, and no list has others for that name: without a price no other is asked in its place. */
   readonly isNamed?: boolean
-  /** Somebody has listed the model; of any other nothing says that it exists. */
+  /** The model is listed; of any other nothing says that it exists. */
   readonly isKnown?: (candidate: ModelCandidate) => boolean
 }
 

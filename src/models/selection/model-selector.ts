@@ -44,7 +44,7 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
     }
   }
 
-  /** Listed by somebody, or asked for with its provider: a bare name may be that of an agent which is not there. */
+  /** Listed, or asked for with its provider: a bare name may be that of an agent which is not there. */
   const isKnownIn =
     ({ model: asked = '' }: ModelRequest) =>
     ({ provider, model }: Target): boolean =>

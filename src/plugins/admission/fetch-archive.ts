@@ -18,7 +18,7 @@ export interface FetchArchiveDeps {
 }
 
 /**
- * Fetches an archive that somebody named: https from a public host, or from one of this machine that an operator opened;
+ * Fetches a named archive: https from a public host, or from one of this machine that an operator opened;
  * redirects checked again, no credentials, size counted while it is read, all of it within 30 seconds.
  *
  * @throws `request_invalid` (`url`) for an address that is refused, `plugin_source_unavailable` for what did not come,

@@ -180,7 +180,7 @@ export async function executeRun(
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
 }
 
-/** Nobody is asked: the run ends with why, and how somebody else would get further. */
+/** No person can be asked: the run ends with the reason, and with the way to get further. */
 function stoppedAt(reached: LimitReached, turns: readonly TurnRecord[], row: RunRow) {
   const { submission } = row
   const message = `${reached.message}${adviceFor(submission, reached)}${whyRefused(row)}`
@@ -190,7 +190,7 @@ function stoppedAt(reached: LimitReached, turns: readonly TurnRecord[], row: Run
   return { message, ...(isUsedUp && { code: 'request_insufficient_quota' }) }
 }
 
-/** Of what an agent reads before anybody has said anything: how it is to speak, and what its tools are. */
+/** The labels of an agent's own texts: its persona, and its tools. */
 const labelsOfAgent = ({ persona }: ReadyAgent['spec'], { label }: ReadyAgent['toolset']) => [
   persona?.label ?? ownLabel,
   label ?? ownLabel,

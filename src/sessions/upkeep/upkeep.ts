@@ -198,7 +198,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
   }
 }
 
-/** Whether an operator is to look at a model. A name that nobody serves is the affair of the caller who gave it. */
+/** Whether an operator is to look at a model. A name that no provider serves concerns the caller who gave it. */
 const isOfModel = (code: string, { submission }: RunRow): boolean =>
   code.startsWith('model_') && (code !== 'model_not_found' || submission.model === undefined)
 

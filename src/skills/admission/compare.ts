@@ -12,7 +12,7 @@ export interface Compared {
   readonly bundle: SkillBundle
 }
 
-/** What is different in another version: all of it, since what is not shown here nobody approves. */
+/** What is different in another version: all of it: a person approves only what is shown. */
 export function compareSkills(before: Compared, after: Compared): SkillChanges {
   const [was, is] = [before.version, after.version]
   const [old, now] = [before.bundle.files, after.bundle.files]
