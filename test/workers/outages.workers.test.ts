@@ -422,6 +422,8 @@ describe('an alarm', () => {
     const { requests } = withModel(() => ({ text: 'done', ...(isCut && { wait: never }) }))
     const session = await newSession()
     const run = await submit(session)
+    // Its body goes out in pieces: the cut comes once the server has all of it.
+    await vi.waitFor(() => expect(requests).toHaveLength(1))
     isCut = false
     return { session, run, requests }
   }
