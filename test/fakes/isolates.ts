@@ -14,13 +14,13 @@ export interface Folder {
   readonly hash: string
 }
 
-/** A folder as it would be installed: code for an isolate, trusted as far as its source is. */
+/** A folder as it would be installed: code for an isolate, trusted as far as its source is, whose texts an operator has read. */
 export function isolate(
   { manifest, code, hash }: Folder,
   tier: TrustTier,
   grantEpoch = 0,
 ): BundledPlugin {
-  return { manifest, files: {}, hash, isolated: { code, tier, grantEpoch } }
+  return { manifest, files: {}, hash, isolated: { code, tier, grantEpoch, isTold: true } }
 }
 
 /** The host of isolates over the real Runner of the Worker under test. */
