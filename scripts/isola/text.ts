@@ -2,7 +2,7 @@
 import { jsonWithCodes, linesWithCodes } from '../../src/contracts/visible-text.ts'
 
 /**
- * Text as a terminal may show it: control characters and all that nobody would see are written as their codes (line
+ * Text as a terminal may show it: control characters and hidden characters are written as their codes (line
  * breaks and tabs stay). What a model, a tool or a web page says must not move the cursor, set the title or write to the
  * clipboard, and a name in a list is the name that it looks like.
  */

@@ -122,7 +122,7 @@ export interface SessionRuntime extends Sources {
   ) => Promise<boolean>
   /**
    * What of a run that was asked for a while ago its principal may not do any more: what was lost, in words; `undefined` if it may all
-   * of it, or nobody can be asked. Absent where nobody has a key.
+   * of it, or the record cannot be read. Absent where there are no keys.
    */
   readonly whyNotOn?: (
     asked: Pick<Submission, 'principal' | 'agent' | 'model'>,

@@ -53,7 +53,7 @@ export function createMayBegin(options: MayBeginOptions): SessionRuntime['mayBeg
 
 /**
  * Why a run that was asked for earlier may not go on, by what its principal may do now; `undefined` if it may. Whether
- * the key or the sign-in still holds is another question (`credential-state.ts`). Where nobody can be asked what was let
+ * the key or the sign-in still holds is another question (`credential-state.ts`). Where the record cannot be read, what was let
  * begin goes on.
  */
 export function createMayGoOn({

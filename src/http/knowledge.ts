@@ -127,8 +127,8 @@ export function addKnowledgeRoutes(addRoute: AddRoute, deps: HttpDeps): void {
 }
 
 /**
- * Who may have written a document where nobody says: a person who adds a file with a key of their own is trusted with it;
- * a program with a token may pass on what it read, and what comes from an address is whoever's that is.
+ * The label of a document that names none: a person who adds a file with a key of their own is trusted with it;
+ * a program with a token may pass on what it read, and a page belongs to the owner of its address.
  */
 const writerOf = (context: HttpContext, name: string): 'data' | 'stranger' =>
   context.get('principal').token !== undefined || /^\s*[a-z][a-z\d+.-]*:\/\//i.test(name)

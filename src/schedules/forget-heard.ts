@@ -25,7 +25,7 @@ function toHeard(slot: Slot, schedule: Schedule | undefined): HeardOfPerson {
   const place: ForgottenSlot = { schedule: slot.schedule, slotMs }
   return {
     slot: place,
-    // One without its schedule is of nobody who could be asked; such rows are not left, since they go with it.
+    // A slot without its schedule has no owner to look up; such rows go with their schedule.
     asker: schedule?.asker.principal ?? '',
     texts: [...valuesIn(payload), text, checked]
       .filter((one) => one.trim() !== '')

@@ -22,7 +22,7 @@ const isHeld = `(owner = 'operator' OR EXISTS (SELECT 1 FROM keys WHERE principa
 
 const ownerModels = '(SELECT models FROM principals WHERE principals.id = owner)'
 
-/** An agent with its version in force, the role of whoever asks, and whether its owner still has a key and which models: one look. */
+/** An agent with its version in force, the role of the caller, and whether its owner still has a key and which models: one look. */
 const select = `
   SELECT id, owner, state, newest, created_at_ms, behind, body, approved_by, approved_at_ms,
     (SELECT role FROM principals WHERE principals.id = ?1) AS role,

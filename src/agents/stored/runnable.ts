@@ -46,7 +46,7 @@ const nothing: Found = { isSeen: false }
 
 /**
  * Whether a principal may run an agent, and in which text: an agent that is active and has a version in force, whose
- * owner can still come in and may name its model, and to whoever it lets.
+ * owner can still come in and may name its model, and to those that its list allows.
  */
 export function createRunnable({ store, clock, people, fullNameOf }: RunnableDeps) {
   const texts = createRecent<Found>(clock)

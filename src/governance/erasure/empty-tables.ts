@@ -33,7 +33,7 @@ const leaveMs = 50
 
 /**
  * The rows of an object, and then its database: pages that rows leave behind still have what was in them. What the
- * object remembers of its tables holds no more, so it leaves, and whoever comes next is sent to a new one.
+ * object remembers of its tables holds no more, so it leaves, and the next caller is sent to a new one.
  */
 export async function emptyObject<T>(
   state: Pick<DurableObjectState, 'storage' | 'waitUntil' | 'abort'>,

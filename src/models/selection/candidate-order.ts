@@ -29,7 +29,7 @@ export interface OrderOptions {
  * a cost ceiling one without a known price is out in any case: it may cost anything; and one that was named is answered
  * by no other for that.
  * Throws `model_not_capable`, with what is missing, `model_price_unknown`, or `model_not_found` for a name without a price
- * that nobody has listed.
+ * that is not listed.
  */
 export function orderCandidates(options: OrderOptions): CandidateOrder {
   const { candidates, needs, score, isCooling, isNamed = false, isKnown = () => true } = options
