@@ -9,11 +9,11 @@ export const emitSkillName = 'isola__emit_skill'
 const inputSchema = {
   type: 'object',
   properties: {
-    name: { type: 'string', description: 'Such as csv-import.' },
-    description: { type: 'string', description: 'What it does and when, in one line.' },
+    name: { type: 'string', description: 'csv-import' },
+    description: { type: 'string', description: 'One line: what and when.' },
     instructions: {
       type: 'string',
-      description: 'Markdown, in steps, with full names of tools; no secrets.',
+      description: 'Markdown steps, full names of tools; no secrets.',
     },
     files: {
       type: 'object',
@@ -29,7 +29,7 @@ export const createEmitSkillTool = (emitSkill: EmitSkill): ToolEntry => ({
   tool: {
     name: emitSkillName,
     description:
-      'Keep a way of doing a task that worked and will be needed again, as a draft of a skill for an operator to promote.',
+      'Keep a way of doing a task that worked, as a draft of a skill for an operator to promote.',
     inputSchema,
     async execute(input, context): Promise<ToolResult> {
       const kept = await emitSkill(input, context).catch(() => unreachable)

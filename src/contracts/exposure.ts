@@ -79,7 +79,7 @@ export function exposureLines(exposure: Exposure): readonly string[] {
 
 /** What is different in a new choice. */
 export const exposureDiff = (before: Exposure, after: Exposure): LineDiff =>
-  diffLines(exposureLines(before), exposureLines(after), 1)
+  diffLines(exposureLines(before), exposureLines(after), 0)
 
 /** A choice without what it offers of one plugin or server: what goes is offered no more. */
 export function withoutOwner(exposure: Exposure, id: string): Exposure {

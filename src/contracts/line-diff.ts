@@ -17,7 +17,7 @@ export interface LineDiff {
 /** Beyond so many edits what lies between the first and the last of them is shown as gone and new: work grows by the square. */
 const maxEdits = 300
 
-/** @param contextLines How many lines that are as they were stand around each difference. */
+/** @param contextLines How many lines that are as they were stand around each difference; 0: differences alone. */
 export function diffLines(
   before: readonly string[],
   after: readonly string[],
@@ -190,6 +190,7 @@ function around(
   const isNear = new Uint8Array(steps.length)
   for (const [index, { is }] of steps.entries())
     if (is !== 'same') isNear.fill(1, Math.max(0, index - contextLines), index + contextLines + 1)
+  if (contextLines === 0) return marked.filter((_line, index) => isNear[index])
   return marked.flatMap((line, index) =>
     isNear[index] ? [line] : isNear[index - 1] || (index === 0 && isNear.includes(1)) ? ['…'] : [],
   )

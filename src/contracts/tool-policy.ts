@@ -261,4 +261,4 @@ const approverLine = ({ tools, sink: of, approver }: z.infer<typeof approverRule
 
 /** What is different in a new policy. Order counts: the first rule that fits decides. */
 export const policyDiff = (before: ToolPolicy, after: ToolPolicy): LineDiff =>
-  diffLines(policyLines(before), policyLines(after), 1)
+  diffLines(policyLines(before), policyLines(after), 0)

@@ -80,7 +80,7 @@ describe('what the orchestrator sees from the start', () => {
   })
 
   it('Y18: names no agent of ours where there is no room, and what is pinned stays', async () => {
-    await install('big-e', long(12))
+    await install('big-e', long(66))
     await setPolicy({ pinned: [...defaultPinned, 'big-e__say'] })
     const { system, names } = await firstRequest()
     expect(names).toEqual(expect.arrayContaining([...defaultPinned, 'big-e__say']))
