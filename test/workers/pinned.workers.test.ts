@@ -22,7 +22,7 @@ const versionOf = (version: string) => ({
 })
 
 async function enable(version: string): Promise<void> {
-  await addPlugin(versionOf(version))
+  await addPlugin(versionOf(version), { now: true })
   await enablePlugin('pinner')
 }
 
