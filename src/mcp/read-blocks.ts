@@ -94,7 +94,7 @@ function toBase64(said: string): string | undefined {
     .replace(/\s+/g, '')
     .replaceAll('-', '+')
     .replaceAll('_', '/')
-    .replace(/=+$/, '')
+    .replace(/(?<!=)=+$/, '')
   if (!/^[A-Za-z0-9+/]*$/.test(plain) || plain.length % 4 === 1) return undefined
   return plain.padEnd(Math.ceil(plain.length / 4) * 4, '=')
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SearchDocument } from '#contracts/search.ts'
+import { cpuMs } from '../../fakes/cpu-ms.ts'
 import { namedFiles } from '../../../src/catalog/search/named-files.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
 import { clausesOf } from '../../../src/catalog/search/words.ts'
@@ -81,10 +82,10 @@ describe('a query', () => {
 
   it('takes time linear in its text, whatever it is made of', () => {
     const find = finder(document('a__x', 'word file write'))
-    const startedAt = performance.now()
+    const startedAt = cpuMs()
     for (const one of ['a-', 'a,', '/a', 'and ', 'word, ', '~', 'save a.md ', '.', 'a.', '{', '1 '])
       find(one.repeat(500_000))
-    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    expect(cpuMs() - startedAt).toBeLessThan(2_000)
   })
 
   it('raises no error, whatever its text: odd pieces, at random', () => {
