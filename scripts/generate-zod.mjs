@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { createGenerated } from './generated.mjs'
 import { root, toolFile } from './toolchain.mjs'
 
-/** What our own code and the packages of MCP ask of it. `toJSONSchema` says that it is not there (src/zod-shims.ts). */
+/** What our own code and the packages of MCP ask of it. `toJSONSchema` says that it is not there (src/platform/shims/zod.ts). */
 export const names = [
   'NEVER',
   'ZodError',

@@ -51,7 +51,7 @@ await build({
 // The agent for a host's own process: one file, with the packages that it needs.
 await build({
   ...common,
-  entryPoints: ['src/agent.ts'],
+  entryPoints: ['src/embedded/agent.ts'],
   outfile: 'packed/agent.js',
   platform: 'node',
   // As the Worker has it (wrangler.toml): what the package does before it parses takes the square of a text.

@@ -136,12 +136,12 @@ describe('isolates', () => {
       sources,
       /\bLOADER\b|\bWorkerLoader\w*|\bworker_loaders\b|\bglobalOutbound\b|\bloader\s*\.\s*(?:get|load)\b|\bcompatibilityFlags\b/g,
     )
-    const factory = 'src/plugins/sandbox/worker-code.ts'
+    const factory = 'src/features/plugins/sandbox/worker-code.ts'
     // The composition hands the binding on; the loader's message to the operator names it.
     expect(uses.filter((use) => !use.startsWith(factory))).toEqual([
-      'src/composition.ts: LOADER',
-      'src/plugins/loading/in-process-host.ts: worker_loaders',
-      'src/plugins/loading/in-process-host.ts: LOADER',
+      'src/compose/composition.ts: LOADER',
+      'src/features/plugins/loading/in-process-host.ts: worker_loaders',
+      'src/features/plugins/loading/in-process-host.ts: LOADER',
     ])
     const calls = uses.filter((use) => /loader\s*\.\s*(?:get|load)$/.test(use))
     // By id: plugins. Freed after one use: our own code that reads archives, and code that a model wrote.
@@ -154,7 +154,7 @@ describe('isolates', () => {
   })
 
   it('T5, T6: what it builds has no binding, no network, no other flag, and limits', () => {
-    const { code } = sources.find(({ path }) => path === 'src/plugins/sandbox/worker-code.ts')!
+    const { code } = sources.find(({ path }) => path === 'src/features/plugins/sandbox/worker-code.ts')!
     expect(code).toMatch(/\n {4}env: \{\},\n {4}globalOutbound: null,\n/)
     expect(code).toMatch(/compatibilityFlags: \['nodejs_als'\],/)
     expect(code).toMatch(/compatibilityDate: '\d{4}-\d{2}-\d{2}',/)
@@ -163,7 +163,7 @@ describe('isolates', () => {
   })
 
   it('T8: the Runner has one method, since each of its methods is public', () => {
-    const { code } = sources.find(({ path }) => path === 'src/plugins/sandbox/plugin-runner.ts')!
+    const { code } = sources.find(({ path }) => path === 'src/features/plugins/sandbox/plugin-runner.ts')!
     expect([...code.matchAll(/^ {4}(?:async )?(\w+)\(/gm)].map(([, name]) => name)).toEqual(['run'])
   })
 })

@@ -7,21 +7,21 @@ const checker = '../../../test/setup/check-events.ts'
 /** Where all events and replies come by, and what is done to each there. */
 export const places = [
   {
-    file: 'src/sessions/storage/event-version.ts',
+    file: 'src/runtime/session/storage/event-version.ts',
     find: 'export const toStoredTurn = ',
     name: 'toStoredTurn',
     check: 'import { checkStored as check }',
     wrap: '(turn) => { turn.events.forEach(check); return unchecked(turn) }',
   },
   {
-    file: 'src/sessions/log/log-view.ts',
+    file: 'src/runtime/session/log/log-view.ts',
     find: 'export function fullEvents(',
     name: 'fullEvents',
     check: 'import { checkTold as check }',
     wrap: '(turn) => { const told = unchecked(turn); told.forEach(check); return told }',
   },
   {
-    file: 'src/http/app.ts',
+    file: 'src/surfaces/http/app.ts',
     find: 'export function createHttpApp(',
     name: 'createHttpApp',
     check: 'import { checkReplies as check }',
@@ -32,7 +32,7 @@ export const places = [
 
 /** What is of no session. Unit tests of the table write what they like into it. */
 export const deploymentPlace = {
-  file: 'src/storage/deployment-log.ts',
+  file: 'src/platform/d1/deployment-log.ts',
   find: 'export function eventRow(',
   name: 'eventRow',
   check: 'import { checkDeployment as check }',

@@ -24,17 +24,17 @@ const fixtures: Record<string, string> = {
   // What the good cases import.
   'src/contracts/clock.ts': `import { z } from 'zod'\nexport type Clock = { readonly nowMs: () => number }\nexport const clockSchema = z.unknown()\n`,
   'src/kernel/loop.ts': `export const loop = 1\n`,
-  'src/leases/ledger.ts': `export const ledger = 1\n`,
+  'src/runtime/kernel/leases/ledger.ts': `export const ledger = 1\n`,
   'src/models/retry.ts': `export const retry = 1\n`,
   'plugins/kv/words.ts': `export const words = ['a']\n`,
 
   // Rooms: good.
   'src/kernel/good.ts': `import type { Clock } from '#contracts/clock.ts'\nimport { loop } from './loop.ts'\nexport const at = (clock: Clock) => clock.nowMs() + loop\n`,
-  'src/kernel/good-leases.ts': `import { ledger } from '#leases/ledger.ts'\nexport const a = ledger\n`,
+  'src/kernel/good-leases.ts': `import { ledger } from '#runtime/kernel/leases/ledger.ts'\nexport const a = ledger\n`,
   'src/http/openai/deep/good.ts': `import { Hono } from 'hono'\nimport { cors } from 'hono/cors'\nimport { top } from '../../top.ts'\nexport const parts = [Hono, cors, top]\n`,
   'src/http/top.ts': `export const top = 1\n`,
   'src/sessions/good.ts': `import { DurableObject } from 'cloudflare:workers'\nimport { Lifecycle } from 'agents/lifecycle'\nexport const parts = [DurableObject, Lifecycle]\n`,
-  'src/composition.ts': `import OpenAI from 'openai'\nimport { loop } from './kernel/loop.ts'\nimport { retry } from '#models/retry.ts'\nexport const parts = [OpenAI, loop, retry, Date.now()]\n`,
+  'src/compose/composition.ts': `import OpenAI from 'openai'\nimport { loop } from './kernel/loop.ts'\nimport { retry } from '#models/retry.ts'\nexport const parts = [OpenAI, loop, retry, Date.now()]\n`,
   'plugins/kv/main.ts': `import { ToolError } from 'isola/plugin'\nimport { words } from './words.ts'\nexport default ({ fetch }: { fetch: (url: string) => unknown }) => [ToolError, words, fetch('https://a')]\n`,
 
   // Folders of a room, in their order.
@@ -67,7 +67,7 @@ const fixtures: Record<string, string> = {
   'src/http/crosses-dynamically.ts': `export const a = () => import('../kernel/loop.ts')\n`,
   'src/http/crosses-computed.ts': `export const a = (name: string) => import(name)\n`,
   'src/http/crosses-upward.ts': `import { parts } from '../composition.ts'\nexport const a = parts\n`,
-  'src/sessions/crosses-to-leases.ts': `import { ledger } from '#leases/ledger.ts'\nexport const a = ledger\n`,
+  'src/sessions/crosses-to-leases.ts': `import { ledger } from '#runtime/kernel/leases/ledger.ts'\nexport const a = ledger\n`,
   'src/kernel/crosses-to-leases-by-path.ts': `import { ledger } from '../leases/ledger.ts'\nexport const a = ledger\n`,
   'src/leases/crosses-to-kernel.ts': `import { loop } from '#kernel/loop.ts'\nexport const a = loop\n`,
   'src/kernel/uses-openai.ts': `import OpenAI from 'openai'\nexport const a = OpenAI\n`,
@@ -128,19 +128,19 @@ const fixtures: Record<string, string> = {
   'src/sessions/ambient-imported-env.ts': `import { env } from 'cloudflare:workers'\nexport const a = env\n`,
 
   // Submissions.
-  'src/contracts/submission.ts': `export const sessionProtocol = 1\nexport interface SubmitRequest {\n  readonly principal: string\n}\nexport type Receipt = string\n`,
-  'src/sessions/entry/good-submission.ts': `import { sessionProtocol, type SubmitRequest } from '#contracts/submission.ts'\nexport const toSubmission = (principal: string): SubmitRequest & object => ({ principal, messages: [], protocol: sessionProtocol })\n`,
-  'src/sessions/good-submission.ts': `import type { SubmitRequest } from '#contracts/submission.ts'\nexport const whose = ({ principal }: SubmitRequest) => ({ principal })\n`,
-  'src/http/good-submission.ts': `import type { Receipt } from '#contracts/submission.ts'\nexport const a = (work: { submit: () => Receipt }, session: string) => [{ session, messages: [] }, work.submit()]\n`,
-  'src/http/submission-typed.ts': `import type { SubmitRequest } from '#contracts/submission.ts'\nexport type A = SubmitRequest\n`,
-  'src/http/submission-renamed.ts': `import type { SubmitRequest as Other } from '#contracts/submission.ts'\nexport type A = Other\n`,
-  'src/http/submission-imported-whole.ts': `import * as all from '#contracts/submission.ts'\nexport const a = all\n`,
-  'src/http/submission-exported.ts': `export { sessionProtocol } from '#contracts/submission.ts'\n`,
-  'src/http/submission-by-type-query.ts': `export type A = import('#contracts/submission.ts').SubmitRequest\n`,
+  'src/runtime/session/types/submission.ts': `export const sessionProtocol = 1\nexport interface SubmitRequest {\n  readonly principal: string\n}\nexport type Receipt = string\n`,
+  'src/sessions/entry/good-submission.ts': `import { sessionProtocol, type SubmitRequest } from '#runtime/session/types/submission.ts'\nexport const toSubmission = (principal: string): SubmitRequest & object => ({ principal, messages: [], protocol: sessionProtocol })\n`,
+  'src/sessions/good-submission.ts': `import type { SubmitRequest } from '#runtime/session/types/submission.ts'\nexport const whose = ({ principal }: SubmitRequest) => ({ principal })\n`,
+  'src/http/good-submission.ts': `import type { Receipt } from '#runtime/session/types/submission.ts'\nexport const a = (work: { submit: () => Receipt }, session: string) => [{ session, messages: [] }, work.submit()]\n`,
+  'src/http/submission-typed.ts': `import type { SubmitRequest } from '#runtime/session/types/submission.ts'\nexport type A = SubmitRequest\n`,
+  'src/http/submission-renamed.ts': `import type { SubmitRequest as Other } from '#runtime/session/types/submission.ts'\nexport type A = Other\n`,
+  'src/http/submission-imported-whole.ts': `import * as all from '#runtime/session/types/submission.ts'\nexport const a = all\n`,
+  'src/http/submission-exported.ts': `export { sessionProtocol } from '#runtime/session/types/submission.ts'\n`,
+  'src/http/submission-by-type-query.ts': `export type A = import('#runtime/session/types/submission.ts').SubmitRequest\n`,
   'src/http/submission-literal.ts': `export const a = (principal: string) => ({ principal, messages: [] })\n`,
   'src/agents/submission-of-a-call.ts': `export const a = (key: string) => ({ 'idempotencyKey': key, messages: [] })\n`,
   'src/sessions/waiting/submission-again.ts': `export const a = (principal: string) => ({ principal, messages: ['a'] })\n`,
-  'src/sessions/submission-protocol.ts': `import { sessionProtocol } from '#contracts/submission.ts'\nexport const a = sessionProtocol\n`,
+  'src/sessions/submission-protocol.ts': `import { sessionProtocol } from '#runtime/session/types/submission.ts'\nexport const a = sessionProtocol\n`,
   'src/http/submission-sent.ts': `export const a = (api: { run: (a: string, b: object) => void }, b: object) => api.run('ses', b)\n`,
   'src/http/submission-streamed.ts': `export const a = (api: { runStream: (a: string, b: object) => void }, b: object) => api['runStream']('ses', b)\n`,
   // The way out.
@@ -167,7 +167,7 @@ const fixtures: Record<string, string> = {
   'src/catalog/long-enough.ts': `${functionOf(120)}${'// one line\n'.repeat(180)}`,
   'src/catalog/long-function.ts': functionOf(121),
   'src/catalog/long-file.ts': fileOf(301),
-  'src/models/price-data.ts': fileOf(301),
+  'src/platform/models/price-data.ts': fileOf(301),
   'src/bundled.gen.ts': fileOf(301),
 }
 
@@ -229,7 +229,7 @@ describe('lint rules', () => {
       'src/kernel/good-leases.ts',
       'src/http/openai/deep/good.ts',
       'src/sessions/good.ts',
-      'src/composition.ts',
+      'src/compose/composition.ts',
       'plugins/kv/main.ts',
     ]
     expect(good.filter((path) => refusals(path).length > 0)).toEqual([])
@@ -368,7 +368,7 @@ describe('lint rules', () => {
   it('refuses a function over 120 lines and a file over 300, but not of data and generated files', () => {
     expect(refusals('src/catalog/long-function.ts')).toEqual(['eslint(max-lines-per-function)'])
     expect(refusals('src/catalog/long-file.ts')).toEqual(['eslint(max-lines)'])
-    for (const path of ['catalog/long-enough.ts', 'models/price-data.ts', 'bundled.gen.ts'])
+    for (const path of ['catalog/long-enough.ts', 'platform/models/price-data.ts', 'bundled.gen.ts'])
       expect(refusals(`src/${path}`)).toEqual([])
   })
 })

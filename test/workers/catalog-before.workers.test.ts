@@ -2,7 +2,7 @@ import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { lengthPrefixed } from '../../src/contracts/naming.ts'
-import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
+import { defaultToolPolicy } from '../../src/runtime/kernel/types/tool-policy.ts'
 import { callJson, type Answer } from '../fakes/client.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import {

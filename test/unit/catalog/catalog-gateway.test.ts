@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { policyOf, type StoredPart } from '#contracts/generation.ts'
-import type { CatalogApi } from '#contracts/plugin-catalog.ts'
-import type { SessionGateway } from '#contracts/session-api.ts'
-import type { SubmitRequest } from '#contracts/submission.ts'
-import { createCatalogGateway } from '../../../src/catalog/catalog-gateway.ts'
-import { createSubmitAs } from '../../../src/sessions/entry/submit-as.ts'
-import { systemSources } from '../../../src/sources.ts'
+import { policyOf, type StoredPart } from '#runtime/catalog/types/generation.ts'
+import type { CatalogApi } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
+import type { SubmitRequest } from '#runtime/session/types/submission.ts'
+import { createCatalogGateway } from '../../../src/runtime/catalog/catalog-gateway.ts'
+import { createSubmitAs } from '../../../src/runtime/session/entry/submit-as.ts'
+import { systemSources } from '../../../src/compose/sources.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonSchema } from '#contracts/json.ts'
 import { cpuMs } from '../../fakes/cpu-ms.ts'
-import { createSchemaValidator } from '../../../src/catalog/schema-validator.ts'
+import { createSchemaValidator } from '../../../src/runtime/catalog/schema-validator.ts'
 
 const { validate } = createSchemaValidator()
 const fetchText: JsonSchema = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { SearchDocument } from '#contracts/search.ts'
 import { cpuMs } from '../../fakes/cpu-ms.ts'
-import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
-import { createTermReader, termsOf } from '../../../src/catalog/search/words.ts'
+import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
+import { createTermReader, termsOf } from '../../../src/runtime/catalog/search/words.ts'
 
 const document = (id: string, description = '', parameters = ''): SearchDocument => {
   const [owner = '', name = ''] = id.split('__')

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { SearchDocument } from '#contracts/search.ts'
 import { cpuMs } from '../../fakes/cpu-ms.ts'
-import { namedFiles } from '../../../src/catalog/search/named-files.ts'
-import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
-import { clausesOf } from '../../../src/catalog/search/words.ts'
+import { namedFiles } from '../../../src/runtime/catalog/search/named-files.ts'
+import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
+import { clausesOf } from '../../../src/runtime/catalog/search/words.ts'
 
 const document = (id: string, description: string, about?: string): SearchDocument => {
   const [owner = '', name = ''] = id.split('__')

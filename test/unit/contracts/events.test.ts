@@ -8,12 +8,12 @@ import type {
   EventType,
   SessionEvent,
 } from '../../../src/contracts/event.ts'
-import { deploymentEventSchemas } from '../../../src/contracts/deployment-event-schemas.ts'
+import { deploymentEventSchemas } from '../../../src/contracts/events/deployment-event-schemas.ts'
 import { eventVersion } from '../../../src/contracts/event.ts'
 import { eventSchemas } from '../../../src/contracts/event-schemas.ts'
-import type { TurnRecord } from '../../../src/contracts/journal.ts'
-import { fullEvents } from '../../../src/sessions/log/log-view.ts'
-import { fromStoredTurn, toStoredTurn } from '../../../src/sessions/storage/event-version.ts'
+import type { TurnRecord } from '../../../src/runtime/kernel/types/journal.ts'
+import { fullEvents } from '../../../src/runtime/session/log/log-view.ts'
+import { fromStoredTurn, toStoredTurn } from '../../../src/runtime/session/storage/event-version.ts'
 import { eventPage } from '../../../scripts/event-docs.mjs'
 import first from '../../fixtures/events/first-version.json' with { type: 'json' }
 import older from '../../fixtures/sessions/n-1.json' with { type: 'json' }

@@ -6,8 +6,8 @@ import {
   exposureSchema,
   offeredSkills,
   type Exposure,
-} from '../../../src/contracts/exposure.ts'
-import { exposureOf } from '../../../src/contracts/generation.ts'
+} from '../../../src/runtime/catalog/types/exposure.ts'
+import { exposureOf } from '../../../src/runtime/catalog/types/generation.ts'
 
 describe('what MCP clients are offered', () => {
   it('is the orchestrator alone before an operator says anything', () => {

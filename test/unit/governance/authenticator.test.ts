@@ -4,7 +4,7 @@ import type { KeyView } from '../../../src/contracts/keys.ts'
 import {
   createAuthenticator,
   type AuthenticatorOptions,
-} from '../../../src/governance/authenticator.ts'
+} from '../../../src/features/access/authenticator.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { noOtherKeys } from '../../fakes/keys.ts'
 

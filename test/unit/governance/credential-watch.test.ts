@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import type { CredentialState } from '#contracts/held-work.ts'
+import type { CredentialState } from '#runtime/session/types/held-work.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { createCredentialWatch } from '../../../src/governance/credential-watch.ts'
-import { createHeldRows } from '../../../src/governance/held-rows.ts'
+import { createCredentialWatch } from '../../../src/features/access/credential-watch.ts'
+import { createHeldRows } from '../../../src/features/access/held-rows.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
 import { createFakeGateway } from '../../fakes/session-gateway.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { unlimited } from '../../../src/contracts/lease.ts'
-import { composeRuntime } from '../../../src/composition.ts'
-import { dailyCostUsd, dailyTokens } from '../../../src/governance/daily-limits.ts'
+import { composeRuntime } from '../../../src/compose/composition.ts'
+import { dailyCostUsd, dailyTokens } from '../../../src/features/access/daily-limits.ts'
 import { createFakeSources } from '../../fakes/kernel.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 

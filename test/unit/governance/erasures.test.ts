@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Erasure, ErasurePlace, ErasureStore } from '#contracts/erasure.ts'
-import { createErasures } from '../../../src/governance/erasure/erasures.ts'
+import type { Erasure, ErasurePlace, ErasureStore } from '#features/record/types/erasure.ts'
+import { createErasures } from '../../../src/features/record/erasure/erasures.ts'
 
 const by = { principal: 'operator', trace: '', requestId: 'req_1' }
 

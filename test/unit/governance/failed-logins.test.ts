@@ -3,7 +3,7 @@ import {
   createFailedLoginLog,
   failureWindowMs,
   maxFailures,
-} from '../../../src/governance/failed-logins.ts'
+} from '../../../src/features/access/failed-logins.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
 
 const startMs = 1_790_000_000_000

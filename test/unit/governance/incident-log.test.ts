@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Incident } from '../../../src/contracts/principal.ts'
-import { createIncidentLog } from '../../../src/governance/incident-log.ts'
+import type { Incident } from '../../../src/runtime/session/types/principal.ts'
+import { createIncidentLog } from '../../../src/features/access/incident-log.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
 
 const incident = (session: string, more: Partial<Incident> = {}): Incident => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { stateOf, type Rights } from '../../../src/contracts/keys.ts'
-import { createKeyAdministration } from '../../../src/governance/key-administration.ts'
+import { createKeyAdministration } from '../../../src/features/access/key-administration.ts'
 import { createCountedSources } from '../../fakes/http-deps.ts'
 import { createMemoryKeys } from '../../fakes/keys.ts'
 import { sha256 } from '../../fakes/kernel.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
 import { unlimited } from '../../../src/contracts/lease.ts'
 import type { Rights } from '../../../src/contracts/keys.ts'
-import { createLimitsOf } from '../../../src/governance/limits-of.ts'
+import { createLimitsOf } from '../../../src/features/access/limits-of.ts'
 
 const nowMs = 1_790_000_000_000
 const defaults = { tokens: 1_000, costNanoUsd: unlimited }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { KeyView, Rights } from '../../../src/contracts/keys.ts'
-import type { OAuthGrant } from '../../../src/contracts/oauth.ts'
-import { createMayBegin } from '../../../src/governance/may-begin.ts'
+import type { OAuthGrant } from '../../../src/features/access/types/oauth.ts'
+import { createMayBegin } from '../../../src/features/access/may-begin.ts'
 
 const nowMs = 1_790_000_000_000
 const key = (more: Partial<KeyView>): KeyView => ({

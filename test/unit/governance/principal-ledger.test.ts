@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited } from '../../../src/contracts/lease.ts'
-import type { DayAmount, Incident, PrincipalApi } from '../../../src/contracts/principal.ts'
+import type { DayAmount, Incident, PrincipalApi } from '../../../src/runtime/session/types/principal.ts'
 import type { PlatformAmounts } from '../../../src/contracts/platform.ts'
-import { createPrincipalLedger } from '../../../src/governance/principal-ledger.ts'
+import { createPrincipalLedger } from '../../../src/features/access/principal-ledger.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 
 const asked: DayAmount = { tokens: 100, costNanoUsd: unlimited }

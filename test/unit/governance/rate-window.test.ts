@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createRateWindow, rateWindowMs } from '../../../src/governance/rate-window.ts'
+import { createRateWindow, rateWindowMs } from '../../../src/features/access/rate-window.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
 
 const startMs = 1_790_000_000_000

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createRedactor } from '../../../src/governance/redactor.ts'
+import { createRedactor } from '../../../src/features/record/redactor.ts'
 
 const secret = 'sk-a/b+c "quoted" é'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createRequestLimits } from '../../../src/governance/request-limits.ts'
+import { createRequestLimits } from '../../../src/features/access/request-limits.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 
 /** Counts as the platform does: by key, so many in all. */

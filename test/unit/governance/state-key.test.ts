@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createSealing } from '../../../src/governance/secrets/sealing.ts'
-import { createStateKey } from '../../../src/governance/secrets/state-key.ts'
+import { createSealing } from '../../../src/features/access/secrets/sealing.ts'
+import { createStateKey } from '../../../src/features/access/secrets/state-key.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { masterKeyOf, sealingSources } from '../../fakes/secrets.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Rights } from '#contracts/keys.ts'
-import { createMayGoOn } from '../../../src/governance/may-begin.ts'
+import { createMayGoOn } from '../../../src/features/access/may-begin.ts'
 
 const served: Readonly<Record<string, string>> = { large: 'openai/large', small: 'openai/small' }
 const open = (rights: Rights | undefined) =>

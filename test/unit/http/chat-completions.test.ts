@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sessionProtocol } from '../../../src/contracts/submission.ts'
+import { sessionProtocol } from '../../../src/runtime/session/types/submission.ts'
 import {
   createFakeApp,
   delta,

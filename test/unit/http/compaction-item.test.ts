@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { saidLabel } from '#contracts/label.ts'
 import { labelOfAll } from '#contracts/message-label.ts'
 import type { Message } from '#contracts/message.ts'
-import { toHistory } from '../../../src/http/openai/history.ts'
-import { fromContent, toContent } from '../../../src/http/openai/responses/compaction-item.ts'
+import { toHistory } from '../../../src/surfaces/openai/history.ts'
+import { fromContent, toContent } from '../../../src/surfaces/openai/responses/compaction-item.ts'
 import {
   inputItem,
   sinceCompaction,
   toSaidItems,
-} from '../../../src/http/openai/responses/input-items.ts'
+} from '../../../src/surfaces/openai/responses/input-items.ts'
 import { answer, calls, says, user } from '../../fakes/context.ts'
 
 const summary: Message = { role: 'user', text: 'Notes: ü → 7', taint: ['context', 'model'] }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFold } from '../../../src/http/openai/fold.ts'
+import { createFold } from '../../../src/surfaces/openai/fold.ts'
 import { toldEvent } from '../../fakes/events.ts'
 
 const run = 'run_1'

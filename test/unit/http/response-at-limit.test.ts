@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '#contracts/json.ts'
 import type { ToldEvent } from '#contracts/event.ts'
-import { createResponseView } from '../../../src/http/openai/responses/response-view.ts'
+import { createResponseView } from '../../../src/surfaces/openai/responses/response-view.ts'
 import { toldEvent } from '../../fakes/events.ts'
 import { delta, finished, resultOf, testRun } from '../../fakes/http-deps.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { StreamItem, ToldEvent } from '#contracts/event.ts'
-import { createChatStream } from '../../../src/http/openai/chat-stream.ts'
-import { createFold } from '../../../src/http/openai/fold.ts'
-import { createResponseView } from '../../../src/http/openai/responses/response-view.ts'
+import { createChatStream } from '../../../src/surfaces/openai/chat-stream.ts'
+import { createFold } from '../../../src/surfaces/openai/fold.ts'
+import { createResponseView } from '../../../src/surfaces/openai/responses/response-view.ts'
 import { toldEvent } from '../../fakes/events.ts'
 import { delta, finished, resultOf, testRun } from '../../fakes/http-deps.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamItem } from '#contracts/event.ts'
-import { createChatStream } from '../../../src/http/openai/chat-stream.ts'
-import { createResponseView } from '../../../src/http/openai/responses/response-view.ts'
+import { createChatStream } from '../../../src/surfaces/openai/chat-stream.ts'
+import { createResponseView } from '../../../src/surfaces/openai/responses/response-view.ts'
 import { toldEvent } from '../../fakes/events.ts'
 import { finished, resultOf, testRun } from '../../fakes/http-deps.ts'
 

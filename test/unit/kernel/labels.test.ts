@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
-import type { PluginSnapshot } from '#contracts/generation.ts'
+import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import {
   joinLabels,
@@ -12,10 +12,10 @@ import {
   type Sink,
 } from '#contracts/label.ts'
 import type { ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
-import { emptySnapshot } from '../../../src/catalog/catalog-gateway.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
-import { createLivePolicy } from '../../../src/governance/policy/live-policy.ts'
-import { toolPolicySchema } from '../../../src/contracts/tool-policy.ts'
+import { emptySnapshot } from '../../../src/runtime/catalog/catalog-gateway.ts'
+import { createKernel } from '../../../src/runtime/kernel/run.ts'
+import { createLivePolicy } from '../../../src/features/policy/live-policy.ts'
+import { toolPolicySchema } from '../../../src/runtime/kernel/types/tool-policy.ts'
 import {
   createEndingKernel,
   createFakeModel,

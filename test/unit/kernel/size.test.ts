@@ -38,8 +38,8 @@ describe('Y30: the size of the kernel', () => {
     expect(lines).toBe(files.reduce((sum, file) => sum + file.lines, 0))
     expect(files.map(({ path }) => path)).toEqual(
       expect.arrayContaining([
-        'src/kernel/run.ts',
-        'src/leases/ledger.ts',
+        'src/runtime/kernel/run.ts',
+        'src/runtime/kernel/leases/ledger.ts',
         'src/contracts/lease.ts',
       ]),
     )
@@ -57,9 +57,9 @@ describe('Y30: the size of the kernel', () => {
 
   it('Y30: what the kernel reaches by import counts wherever it lies, at any distance; types do not', () => {
     const { lines, files } = measure({
-      'kernel/run.ts':
+      'runtime/kernel/run.ts':
         "import { a } from '#contracts/a.ts'\nimport type { Far } from '#contracts/far.ts'\n",
-      'leases/ledger.ts': linesOf(10),
+      'runtime/kernel/leases/ledger.ts': linesOf(10),
       'contracts/a.ts': `export { b } from '../elsewhere/b.ts'\n${linesOf(4)}`,
       'elsewhere/b.ts': linesOf(20),
       'contracts/far.ts': linesOf(100),
@@ -67,8 +67,8 @@ describe('Y30: the size of the kernel', () => {
     expect(files.map(({ path }) => path).toSorted()).toEqual([
       'src/contracts/a.ts',
       'src/elsewhere/b.ts',
-      'src/kernel/run.ts',
-      'src/leases/ledger.ts',
+      'src/runtime/kernel/run.ts',
+      'src/runtime/kernel/leases/ledger.ts',
     ])
     expect(lines).toBe(1 + 10 + 5 + 20)
   })

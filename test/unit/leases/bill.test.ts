@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { amountText, billable } from '../../../src/leases/bill.ts'
+import { amountText, billable } from '../../../src/runtime/kernel/leases/bill.ts'
 
 describe('an amount that was refused', () => {
   it.each([

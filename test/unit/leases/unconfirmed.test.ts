@@ -4,9 +4,9 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import { addUsage, unlimited, zeroUsage } from '#contracts/lease.ts'
 import type { ModelCallOptions, ModelEstimate, ModelRequest } from '#contracts/model.ts'
-import { createGenerate } from '../../../src/leases/generate.ts'
-import { createLedger } from '../../../src/leases/ledger.ts'
-import { fittedRequest } from '../../../src/models/fitted-request.ts'
+import { createGenerate } from '../../../src/runtime/kernel/leases/generate.ts'
+import { createLedger } from '../../../src/runtime/kernel/leases/ledger.ts'
+import { fittedRequest } from '../../../src/platform/models/fitted-request.ts'
 import { createFakeClock } from '../../fakes/kernel.ts'
 
 const estimate = { tokens: 5_000, costNanoUsd: 900 }

@@ -6,10 +6,10 @@ import {
   type McpItem,
   type McpListing,
   type McpServerRow,
-} from '../../../src/contracts/mcp.ts'
-import { noGeneration, pinsOf, type Generation } from '../../../src/contracts/generation.ts'
-import { createMcpAdministration } from '../../../src/mcp/administration.ts'
-import { createMcpDecisions } from '../../../src/mcp/change-server.ts'
+} from '../../../src/runtime/catalog/types/mcp.ts'
+import { noGeneration, pinsOf, type Generation } from '../../../src/runtime/catalog/types/generation.ts'
+import { createMcpAdministration } from '../../../src/features/mcp-servers/administration.ts'
+import { createMcpDecisions } from '../../../src/features/mcp-servers/change-server.ts'
 import { sha256 } from '../../fakes/mcp-link.ts'
 
 const by = { principal: 'operator', requestId: 'req_1', trace: 'trace', mayEnable: true }

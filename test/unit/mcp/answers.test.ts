@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
-import { mcpServerSchema, type McpAsked, type McpPin } from '../../../src/contracts/mcp.ts'
+import { mcpServerSchema, type McpAsked, type McpPin } from '../../../src/runtime/catalog/types/mcp.ts'
 import type { ModelReply, ModelRequest } from '../../../src/contracts/model.ts'
 import type { Answers, Asks, InnerCalls } from '../../../src/contracts/tool.ts'
-import { createSchemaValidator } from '../../../src/catalog/schema-validator.ts'
-import { createAnswers } from '../../../src/mcp/answers.ts'
-import { spendingOf } from '../../../src/mcp/server-entries.ts'
+import { createSchemaValidator } from '../../../src/runtime/catalog/schema-validator.ts'
+import { createAnswers } from '../../../src/features/mcp-servers/answers.ts'
+import { spendingOf } from '../../../src/features/mcp-servers/server-entries.ts'
 import { sha256 } from '../../fakes/mcp-link.ts'
 
 const schema = { type: 'object' as const, properties: { name: { type: 'string' } } }

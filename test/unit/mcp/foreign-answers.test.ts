@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { McpCall, McpItem } from '../../../src/contracts/mcp.ts'
+import type { McpCall, McpItem } from '../../../src/runtime/catalog/types/mcp.ts'
 import { createLinkWorld } from '../../fakes/mcp-link.ts'
 import { createFakeMcp, type FakeTool } from '../../fakes/mcp-server.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { McpAsked, McpCaller } from '../../../src/contracts/mcp.ts'
+import type { McpAsked, McpCaller } from '../../../src/runtime/catalog/types/mcp.ts'
 import {
   elicit,
   form,
@@ -9,7 +9,7 @@ import {
   overSession,
   sample,
 } from '../../fakes/mcp-asking.ts'
-import { createInCall } from '../../../src/mcp/in-call.ts'
+import { createInCall } from '../../../src/features/mcp-servers/in-call.ts'
 import { createLinkWorld } from '../../fakes/mcp-link.ts'
 import { createFakeMcp } from '../../fakes/mcp-server.ts'
 

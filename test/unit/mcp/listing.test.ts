@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { lookAlikeNotes } from '../../../src/mcp/listing.ts'
+import { lookAlikeNotes } from '../../../src/features/mcp-servers/listing.ts'
 
 const items = ['get', 'ɡet', 'sеt', 'delete_it', 'se7'].map((key) => ({
   kind: 'tool' as const,

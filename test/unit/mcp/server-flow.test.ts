@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { labelFrom } from '#contracts/label.ts'
-import { mcpServerSchema } from '#contracts/mcp.ts'
-import { confirmedTools } from '../../../src/mcp/approve-items.ts'
-import { flowOf } from '../../../src/mcp/server-flow.ts'
+import { mcpServerSchema } from '#runtime/catalog/types/mcp.ts'
+import { confirmedTools } from '../../../src/features/mcp-servers/approve-items.ts'
+import { flowOf } from '../../../src/features/mcp-servers/server-flow.ts'
 
 const pin = (more: object = {}, confirmed: readonly string[] = []) => ({
   config: mcpServerSchema.parse({ id: 'crm', url: 'https://crm.example/mcp', ...more }),

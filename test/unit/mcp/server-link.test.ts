@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
-import { replied } from '../../../src/mcp/replied.ts'
-import { createSentSecrets } from '../../../src/mcp/sent-secrets.ts'
-import { createReplyRedactor } from '../../../src/plugins/secrets/reply-redactor.ts'
+import { replied } from '../../../src/features/mcp-servers/replied.ts'
+import { createSentSecrets } from '../../../src/features/mcp-servers/sent-secrets.ts'
+import { createReplyRedactor } from '../../../src/features/plugins/secrets/reply-redactor.ts'
 import { createLinkWorld } from '../../fakes/mcp-link.ts'
 import { createFakeMcp, RpcError } from '../../fakes/mcp-server.ts'
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createSchemaValidator } from '../../../src/catalog/schema-validator.ts'
+import { createSchemaValidator } from '../../../src/runtime/catalog/schema-validator.ts'
 import { errorMessage } from '../../../src/contracts/errors.ts'
-import { mcpServerSchema } from '../../../src/contracts/mcp.ts'
-import { createSignIn } from '../../../src/mcp/oauth/sign-in.ts'
+import { mcpServerSchema } from '../../../src/runtime/catalog/types/mcp.ts'
+import { createSignIn } from '../../../src/features/mcp-servers/oauth/sign-in.ts'
 
 const config = mcpServerSchema.parse({ id: 'srv', url: 'https://example.com/mcp', auth: 'oauth' })
 

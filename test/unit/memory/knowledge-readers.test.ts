@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { cpuMs } from '../../fakes/cpu-ms.ts'
 import { maxParts } from '../../../src/contracts/knowledge.ts'
-import { createDocumentReader } from '../../../src/memory/knowledge/read-document.ts'
+import { createDocumentReader } from '../../../src/features/memory/knowledge/read-document.ts'
 import { readDocument } from '../../fakes/long-term.ts'
 
 const markdown = (text: string) => readDocument({ type: 'markdown', text })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { PromptTemplate } from '#contracts/prompt.ts'
 import { cpuMs } from '../../fakes/cpu-ms.ts'
-import { createPromptStore } from '../../../src/memory/prompt-store.ts'
+import { createPromptStore } from '../../../src/features/memory/prompt-store.ts'
 
 const template = (text: string, overrides: Partial<PromptTemplate> = {}): PromptTemplate => ({
   id: 'p',

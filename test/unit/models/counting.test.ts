@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import { cpuMs } from '../../fakes/cpu-ms.ts'
-import { createTokenEstimator, reservationFor } from '../../../src/models/estimate.ts'
-import { costOf } from '../../../src/models/prices.ts'
-import { createScriptedModel } from '../../../src/models/scripted-model.ts'
+import { createTokenEstimator, reservationFor } from '../../../src/platform/models/estimate.ts'
+import { costOf } from '../../../src/platform/models/prices.ts'
+import { createScriptedModel } from '../../../src/platform/models/scripted-model.ts'
 import { callOptions } from './call-options.ts'
 
 const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Approver } from '../../../src/contracts/approval-words.ts'
 import type { Decider } from '../../../src/contracts/approval.ts'
-import { settles, type Decision, type Pause } from '../../../src/contracts/pause.ts'
+import { settles, type Decision, type Pause } from '../../../src/runtime/kernel/types/pause.ts'
 import {
   decidedAlready,
   digestible,
   refuseUnlessMay,
   ruleOf,
   tooLate,
-} from '../../../src/sessions/waiting/approvals.ts'
-import { decideCalls, expirePauses } from '../../../src/sessions/waiting/outside.ts'
+} from '../../../src/runtime/session/waiting/approvals.ts'
+import { decideCalls, expirePauses } from '../../../src/runtime/session/waiting/outside.ts'
 import { says, toolEntry } from '../../fakes/kernel.ts'
 import { createSessionWorld, settle } from '../../switches/session-world.ts'
 

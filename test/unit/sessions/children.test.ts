@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { createSessionWorld, never, session, settle } from '../../switches/session-world.ts'
 import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
-import { childIdOf } from '../../../src/sessions/storage/ids.ts'
-import { noteOlderChildren } from '../../../src/sessions/log/older-children.ts'
-import { deleteChildren } from '../../../src/sessions/upkeep/subtree.ts'
-import { errandsOf } from '../../../src/sessions/runs/errands.ts'
-import { steerRun, takeDelivery } from '../../../src/sessions/waiting/outside.ts'
+import { childIdOf } from '../../../src/runtime/session/storage/ids.ts'
+import { noteOlderChildren } from '../../../src/runtime/session/log/older-children.ts'
+import { deleteChildren } from '../../../src/runtime/session/upkeep/subtree.ts'
+import { errandsOf } from '../../../src/runtime/session/runs/errands.ts'
+import { steerRun, takeDelivery } from '../../../src/runtime/session/waiting/outside.ts'
 
 const spends = agentSpec().limits
 const callsChild = (_request: unknown, index: number) =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { SubmitRequest } from '#contracts/submission.ts'
-import type { SessionParts } from '../../../src/sessions/session-parts.ts'
-import { runToCome } from '../../../src/sessions/storage/run-order.ts'
-import { steerRun } from '../../../src/sessions/waiting/outside.ts'
+import type { SubmitRequest } from '#runtime/session/types/submission.ts'
+import type { SessionParts } from '../../../src/runtime/session/session-parts.ts'
+import { runToCome } from '../../../src/runtime/session/storage/run-order.ts'
+import { steerRun } from '../../../src/runtime/session/waiting/outside.ts'
 import { asksForSummary, prose, tokensOf, user } from '../../fakes/context.ts'
 import { createRandom } from '../../fakes/random.ts'
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { zeroUsage } from '#contracts/lease.ts'
-import { asConfirmed } from '../../../src/sessions/log/spending.ts'
-import { confirmAttempt } from '../../../src/sessions/waiting/confirm-attempt.ts'
+import { asConfirmed } from '../../../src/runtime/session/log/spending.ts'
+import { confirmAttempt } from '../../../src/runtime/session/waiting/confirm-attempt.ts'
 
 const settlement = {
   held: { tokens: 5_000, costNanoUsd: 900 },

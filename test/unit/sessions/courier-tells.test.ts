@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Emitted } from '#contracts/event-bus.ts'
-import type { Tell } from '../../../src/sessions/storage/tell-rows.ts'
-import { createTodo } from '../../../src/sessions/storage/todo.ts'
-import { createCourier } from '../../../src/sessions/waiting/courier.ts'
+import type { Tell } from '../../../src/runtime/session/storage/tell-rows.ts'
+import { createTodo } from '../../../src/runtime/session/storage/todo.ts'
+import { createCourier } from '../../../src/runtime/session/waiting/courier.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
 
 const tellsOf = (owners: readonly Tell['owner'][], seq: number) => ({

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { deleteSession, removeRows } from '../../../src/sessions/upkeep/deletion.ts'
-import { createRetention } from '../../../src/sessions/upkeep/retention.ts'
-import { createEnding } from '../../../src/sessions/upkeep/ending.ts'
+import { deleteSession, removeRows } from '../../../src/runtime/session/upkeep/deletion.ts'
+import { createRetention } from '../../../src/runtime/session/upkeep/retention.ts'
+import { createEnding } from '../../../src/runtime/session/upkeep/ending.ts'
 import { createSessionWorld, session } from '../../switches/session-world.ts'
 import type { WorldOptions } from '../../switches/session-world.ts'
 import { runAt, turnOf } from '../../fakes/stored-runs.ts'
 import { agentSpec } from '../../fakes/kernel.ts'
-import type { Lineage } from '#contracts/lineage.ts'
+import type { Lineage } from '#runtime/session/types/lineage.ts'
 
 const answers = { script: () => ({ text: 'hi' }) }
 const dayMs = 86_400_000

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { ownEvents, type Emitted, type SubscriptionOwner } from '#contracts/event-bus.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import { ownLabel } from '#contracts/label.ts'
-import { createEventNotes, forRecord } from '../../../src/sessions/upkeep/event-notes.ts'
-import type { Todo } from '../../../src/sessions/storage/todo.ts'
+import { createEventNotes, forRecord } from '../../../src/runtime/session/upkeep/event-notes.ts'
+import type { Todo } from '../../../src/runtime/session/storage/todo.ts'
 
 const place = { run: 'run_a', agent: 'clerk', trace: 't'.repeat(32), atMs: 5 }
 const emitted: SessionEvent = {

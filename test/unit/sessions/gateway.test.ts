@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { SessionApi } from '../../../src/contracts/session-api.ts'
-import type { SubmitRequest } from '../../../src/contracts/submission.ts'
-import { createSessionGateway } from '../../../src/sessions/gateway.ts'
-import { keyedRunId } from '../../../src/sessions/storage/ids.ts'
+import type { SessionApi } from '../../../src/runtime/session/types/session-api.ts'
+import type { SubmitRequest } from '../../../src/runtime/session/types/submission.ts'
+import { createSessionGateway } from '../../../src/runtime/session/gateway.ts'
+import { keyedRunId } from '../../../src/runtime/session/storage/ids.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')

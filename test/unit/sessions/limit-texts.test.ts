@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
-import type { TurnRecord } from '#contracts/journal.ts'
+import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { zeroUsage, type LimitOwner } from '#contracts/lease.ts'
-import type { Submission } from '#contracts/submission.ts'
-import { reachedNow, type OwnedLimit } from '../../../src/sessions/log/limit-text.ts'
-import { createLimitOwner } from '../../../src/sessions/runs/limit-owner.ts'
+import type { Submission } from '#runtime/session/types/submission.ts'
+import { reachedNow, type OwnedLimit } from '../../../src/runtime/session/log/limit-text.ts'
+import { createLimitOwner } from '../../../src/runtime/session/runs/limit-owner.ts'
 import {
   adviceFor,
   pauseAt,
   reachedOf,
   whyRefused,
-} from '../../../src/sessions/runs/limit-reached.ts'
-import { toView } from '../../../src/sessions/storage/open-pauses.ts'
-import type { SessionStore } from '../../../src/sessions/storage/store.ts'
-import type { RunRow } from '../../../src/sessions/storage/stored-rows.ts'
+} from '../../../src/runtime/session/runs/limit-reached.ts'
+import { toView } from '../../../src/runtime/session/storage/open-pauses.ts'
+import type { SessionStore } from '../../../src/runtime/session/storage/store.ts'
+import type { RunRow } from '../../../src/runtime/session/storage/stored-rows.ts'
 
 const turn: TurnRecord = {
   turn: 1,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { eventsPage, pagesAfter } from '../../../src/sessions/log/log-view.ts'
-import { createSessionStore } from '../../../src/sessions/storage/store.ts'
-import { createTodo } from '../../../src/sessions/storage/todo.ts'
+import { eventsPage, pagesAfter } from '../../../src/runtime/session/log/log-view.ts'
+import { createSessionStore } from '../../../src/runtime/session/storage/store.ts'
+import { createTodo } from '../../../src/runtime/session/storage/todo.ts'
 import { runAt, turnOf as finishedTurn } from '../../fakes/stored-runs.ts'
 import { createSessionWorld } from '../../switches/session-world.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { eventsPage, pagesAfter } from '../../../src/sessions/log/log-view.ts'
-import { decideCalls } from '../../../src/sessions/waiting/outside.ts'
+import { eventsPage, pagesAfter } from '../../../src/runtime/session/log/log-view.ts'
+import { decideCalls } from '../../../src/runtime/session/waiting/outside.ts'
 import { createSessionWorld, pauseMs } from '../../switches/session-world.ts'
 import { says, sha256, toolEntry } from '../../fakes/kernel.ts'
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { ItemPlace, SaidItem } from '#contracts/said-item.ts'
-import type { SessionTree, TreeQuery } from '#contracts/session-view.ts'
-import { treeOf } from '../../../src/sessions/log/tree.ts'
-import { viewOf } from '../../../src/sessions/log/views.ts'
-import { takeDelivery } from '../../../src/sessions/waiting/outside.ts'
-import { itemsPage } from '../../../src/sessions/responses/items.ts'
+import type { ItemPlace, SaidItem } from '#runtime/session/types/said-item.ts'
+import type { SessionTree, TreeQuery } from '#runtime/session/types/session-view.ts'
+import { treeOf } from '../../../src/runtime/session/log/tree.ts'
+import { viewOf } from '../../../src/runtime/session/log/views.ts'
+import { takeDelivery } from '../../../src/runtime/session/waiting/outside.ts'
+import { itemsPage } from '../../../src/runtime/session/responses/items.ts'
 import { createSessionWorld, session } from '../../switches/session-world.ts'
 
 const say = (text: string) => ({ role: 'user', text, taint: ['user'] }) as const

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited, type Limits } from '#contracts/lease.ts'
-import type { DayUsage } from '#contracts/principal.ts'
-import type { SessionGateway } from '#contracts/session-api.ts'
-import { createRunInput, type RunInputParts } from '../../../src/sessions/entry/run-input.ts'
+import type { DayUsage } from '#runtime/session/types/principal.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
+import { createRunInput, type RunInputParts } from '../../../src/runtime/session/entry/run-input.ts'
 
 const about = { id: 'run_1', session: 'ses_1', agent: 'orchestrator', createdAtMs: 1 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited, zeroUsage, type Limits } from '#contracts/lease.ts'
-import type { RunOutcome } from '#contracts/run-view.ts'
-import { changeLimits } from '../../../src/sessions/waiting/change-limits.ts'
-import { beginByOutcome } from '../../../src/sessions/waiting/outcome-runs.ts'
-import { decideCalls, takeDelivery } from '../../../src/sessions/waiting/outside.ts'
+import type { RunOutcome } from '#runtime/session/types/run-view.ts'
+import { changeLimits } from '../../../src/runtime/session/waiting/change-limits.ts'
+import { beginByOutcome } from '../../../src/runtime/session/waiting/outcome-runs.ts'
+import { decideCalls, takeDelivery } from '../../../src/runtime/session/waiting/outside.ts'
 import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import {
   createSessionWorld,

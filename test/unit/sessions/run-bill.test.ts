@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionEvent } from '../../../src/contracts/event.ts'
-import type { TurnRecord } from '../../../src/contracts/journal.ts'
-import { toAgentResult } from '../../../src/contracts/agent-result.ts'
+import type { TurnRecord } from '../../../src/runtime/kernel/types/journal.ts'
+import { toAgentResult } from '../../../src/runtime/kernel/types/agent-result.ts'
 import { zeroUsage } from '../../../src/contracts/lease.ts'
 import { plusPlatform } from '../../../src/contracts/platform-sum.ts'
 import type { PlatformAmounts } from '../../../src/contracts/platform.ts'
-import { createRunBill } from '../../../src/sessions/runs/run-bill.ts'
+import { createRunBill } from '../../../src/runtime/session/runs/run-bill.ts'
 import { storedEvent } from '../../fakes/events.ts'
 
 /** Counts by hand what an object's storage would. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defaultTiming } from '#contracts/runtime.ts'
+import { defaultTiming } from '#runtime/session/types/runtime.ts'
 import { createRestingWorld, createSessionWorld, settle } from '../../switches/session-world.ts'
 
 const { recoverEveryMs, keepNamedMs } = defaultTiming

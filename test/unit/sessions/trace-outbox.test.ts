@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { saidLabel } from '#contracts/label.ts'
-import type { ExportOutcome, RunRecord, Telemetry } from '#contracts/telemetry.ts'
+import type { ExportOutcome, RunRecord, Telemetry } from '#runtime/session/types/telemetry.ts'
 import { createSessionWorld, never, settle } from '../../switches/session-world.ts'
 
 const away: ExportOutcome = { ok: false, message: 'The collector is away.', isFinal: false }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { defaultTiming } from '#contracts/runtime.ts'
-import { createRings } from '../../../src/sessions/rings.ts'
-import { createMeter } from '../../../src/sessions/storage/meter.ts'
-import { createWakeWatch } from '../../../src/sessions/upkeep/wake-loop.ts'
+import { defaultTiming } from '#runtime/session/types/runtime.ts'
+import { createRings } from '../../../src/runtime/session/rings.ts'
+import { createMeter } from '../../../src/runtime/session/storage/meter.ts'
+import { createWakeWatch } from '../../../src/runtime/session/upkeep/wake-loop.ts'
 import { createSessionWorld, settle } from '../../switches/session-world.ts'
 
 const minuteMs = 60_000

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { ApprovalRequest, ApprovalRule, Decider } from '#contracts/approval.ts'
-import { createArrivals } from '../../../src/sessions/arrivals.ts'
-import { createScope } from '../../../src/sessions/scope.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
+import { createArrivals } from '../../../src/runtime/session/arrivals.ts'
+import { createScope } from '../../../src/runtime/session/scope.ts'
+import { createKernel } from '../../../src/runtime/kernel/run.ts'
 import { createKernelParts, openGates, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import { createSessionWorld, never, session, settle } from '../../switches/session-world.ts'
 

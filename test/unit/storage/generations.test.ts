@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
+import { defaultToolPolicy, type ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import {
   exposureOf,
   noGeneration,
@@ -8,8 +8,8 @@ import {
   policyOf,
   type Generation,
   type Pins,
-} from '../../../src/contracts/generation.ts'
-import { createPluginStore } from '../../../src/storage/plugins.ts'
+} from '../../../src/runtime/catalog/types/generation.ts'
+import { createPluginStore } from '../../../src/features/plugins/store/plugins.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 import before from '../../fixtures/stored/generations-n-1.json' with { type: 'json' }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createManifestStore } from '../../../src/storage/manifests.ts'
+import { createManifestStore } from '../../../src/features/plugins/store/manifests.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
 const kv = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { DeploymentEvent } from '../../../src/contracts/event.ts'
-import type { OAuthGrant } from '../../../src/contracts/oauth.ts'
-import { createAuditReader } from '../../../src/storage/audit-reader.ts'
-import { createGrantStore } from '../../../src/storage/oauth-grants.ts'
+import type { OAuthGrant } from '../../../src/features/access/types/oauth.ts'
+import { createAuditReader } from '../../../src/features/record/store/audit-reader.ts'
+import { createGrantStore } from '../../../src/features/access/store/oauth-grants.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 import { deploymentEventOf } from '../../fakes/events.ts'
 

@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Database } from '../../../src/storage/database.ts'
+import type { Database } from '../../../src/platform/d1/database.ts'
 import {
   neededMigration,
   readDatabaseState,
   readReadiness,
-} from '../../../src/storage/readiness.ts'
+} from '../../../src/platform/d1/readiness.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
 const table = 'CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE)'

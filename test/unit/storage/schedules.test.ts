@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createScheduleIndex } from '../../../src/storage/schedules.ts'
+import { createScheduleIndex } from '../../../src/features/schedules/store/schedules.ts'
 import { scheduleOf } from '../../fakes/schedules.ts'
 import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import type { SealedSecret } from '../../../src/contracts/secrets.ts'
+import type { SealedSecret } from '../../../src/features/access/types/secrets.ts'
 import type { DeploymentEventType } from '../../../src/contracts/event.ts'
-import { createAuditReader } from '../../../src/storage/audit-reader.ts'
-import { createSecretStore } from '../../../src/storage/secrets.ts'
+import { createAuditReader } from '../../../src/features/record/store/audit-reader.ts'
+import { createSecretStore } from '../../../src/features/access/store/secrets.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 import { deploymentEventOf } from '../../fakes/events.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { saidLabel } from '../../../src/contracts/label.ts'
-import { createRetention } from '../../../src/storage/retention.ts'
-import { createSkillDrafts } from '../../../src/storage/skill-drafts.ts'
+import { createRetention } from '../../../src/features/record/store/retention.ts'
+import { createSkillDrafts } from '../../../src/features/skills/store/skill-drafts.ts'
 import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
 
 const dayMs = 86_400_000

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { SkillRow, SkillVersion } from '#contracts/skill-catalog.ts'
-import { createSkillStore, skillRows } from '../../../src/storage/skills.ts'
+import type { SkillRow, SkillVersion } from '#runtime/catalog/types/skill-catalog.ts'
+import { createSkillStore, skillRows } from '../../../src/features/skills/store/skills.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
 const version = (name: string): SkillVersion => ({

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import type { DeploymentEvent } from '../../../src/contracts/event.ts'
-import type { TrustedKey } from '../../../src/contracts/trust.ts'
-import { createAuditReader } from '../../../src/storage/audit-reader.ts'
-import { createTrustStore } from '../../../src/storage/trusted-keys.ts'
+import type { TrustedKey } from '../../../src/runtime/catalog/types/trust.ts'
+import { createAuditReader } from '../../../src/features/record/store/audit-reader.ts'
+import { createTrustStore } from '../../../src/features/access/store/trusted-keys.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 import { deploymentEventOf } from '../../fakes/events.ts'
 

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
 import { zeroUsage } from '#contracts/lease.ts'
-import type { Delivery } from '#contracts/lineage.ts'
-import type { SubmitRequest } from '#contracts/submission.ts'
-import { deleteSession } from '../../../src/sessions/upkeep/deletion.ts'
-import { pagesAfter } from '../../../src/sessions/log/log-view.ts'
+import type { Delivery } from '#runtime/session/types/lineage.ts'
+import type { SubmitRequest } from '#runtime/session/types/submission.ts'
+import { deleteSession } from '../../../src/runtime/session/upkeep/deletion.ts'
+import { pagesAfter } from '../../../src/runtime/session/log/log-view.ts'
 import {
   beginByOutcome,
   dropBegun,
   maxOutcomeRuns,
-} from '../../../src/sessions/waiting/outcome-runs.ts'
-import { takeDelivery } from '../../../src/sessions/waiting/outside.ts'
-import { viewOf } from '../../../src/sessions/log/views.ts'
+} from '../../../src/runtime/session/waiting/outcome-runs.ts'
+import { takeDelivery } from '../../../src/runtime/session/waiting/outside.ts'
+import { viewOf } from '../../../src/runtime/session/log/views.ts'
 import { says } from '../../fakes/kernel.ts'
 import {
   createSessionWorld,

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { zeroUsage } from '#contracts/lease.ts'
-import type { Decision } from '#contracts/pause.ts'
-import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { Lineage } from '#contracts/lineage.ts'
-import type { RunOutcome } from '#contracts/run-view.ts'
-import { deleteSession } from '../../../src/sessions/upkeep/deletion.ts'
-import { pagesAfter } from '../../../src/sessions/log/log-view.ts'
+import type { Decision } from '#runtime/kernel/types/pause.ts'
+import type { SessionRuntime } from '#runtime/session/types/runtime.ts'
+import type { Lineage } from '#runtime/session/types/lineage.ts'
+import type { RunOutcome } from '#runtime/session/types/run-view.ts'
+import { deleteSession } from '../../../src/runtime/session/upkeep/deletion.ts'
+import { pagesAfter } from '../../../src/runtime/session/log/log-view.ts'
 import {
   decideCalls,
   expirePauses,
   steerRun,
   takeDelivery,
-} from '../../../src/sessions/waiting/outside.ts'
+} from '../../../src/runtime/session/waiting/outside.ts'
 import {
   createSessionWorld,
   never,
@@ -606,7 +606,7 @@ describe('the lease of a run', () => {
     const life = wake()
     const { id: parentRun } = await life.run()
     const spent = async () => {
-      const { spentByRun } = await import('../../../src/sessions/log/spending.ts')
+      const { spentByRun } = await import('../../../src/runtime/session/log/spending.ts')
       return spentByRun(life.row(parentRun), life.store.turns(1)).tokens
     }
     expect(await spent()).toBe(220 + 5_000)

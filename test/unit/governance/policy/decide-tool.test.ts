@@ -7,8 +7,8 @@ import {
   patternsIn,
   policyDiff,
   toolPolicySchema,
-} from '../../../../src/contracts/tool-policy.ts'
-import { decideTool, ratesOf } from '../../../../src/governance/policy/decide-tool.ts'
+} from '../../../../src/runtime/kernel/types/tool-policy.ts'
+import { decideTool, ratesOf } from '../../../../src/features/policy/decide-tool.ts'
 
 const policyOf = (given: object) => toolPolicySchema.parse(given)
 const verdictOf = (given: object, more: object = {}) =>

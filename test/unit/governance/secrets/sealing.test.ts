@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createSealing } from '../../../../src/governance/secrets/sealing.ts'
+import { createSealing } from '../../../../src/features/access/secrets/sealing.ts'
 import { masterKeyOf, sealingSources } from '../../../fakes/secrets.ts'
 
 const [key, otherKey] = [masterKeyOf(1), masterKeyOf(2)]

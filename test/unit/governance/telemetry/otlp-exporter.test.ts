@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { zeroUsage } from '#contracts/lease.ts'
-import type { RunRecord } from '#contracts/telemetry.ts'
-import { createRedactor } from '../../../../src/governance/redactor.ts'
-import { createContent } from '../../../../src/governance/telemetry/content.ts'
+import type { RunRecord } from '#runtime/session/types/telemetry.ts'
+import { createRedactor } from '../../../../src/features/record/redactor.ts'
+import { createContent } from '../../../../src/features/record/telemetry/content.ts'
 import {
   createOtlpExporter,
   type ExporterOptions,
-} from '../../../../src/governance/telemetry/otlp-exporter.ts'
+} from '../../../../src/features/record/telemetry/otlp-exporter.ts'
 import { spansIn } from '../../../fakes/collector.ts'
 import { resultOf } from '../../../fakes/http-deps.ts'
 import { createFakeClock } from '../../../fakes/kernel.ts'

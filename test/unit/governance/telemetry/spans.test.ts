@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { RunRecord } from '#contracts/telemetry.ts'
+import type { RunRecord } from '#runtime/session/types/telemetry.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { RunPorts } from '#contracts/kernel.ts'
-import { noContent } from '../../../../src/governance/telemetry/content.ts'
-import type { Span } from '../../../../src/governance/telemetry/span.ts'
-import { toSpans } from '../../../../src/governance/telemetry/spans.ts'
+import type { RunPorts } from '#runtime/kernel/types/kernel.ts'
+import { noContent } from '../../../../src/features/record/telemetry/content.ts'
+import type { Span } from '../../../../src/features/record/telemetry/span.ts'
+import { toSpans } from '../../../../src/features/record/telemetry/spans.ts'
 import {
   createEndingKernel,
   createFakeModel,

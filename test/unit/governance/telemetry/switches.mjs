@@ -4,7 +4,7 @@ export default [
     name: 'log-redacted',
     what: 'T4, I28: a known secret does not come out in the log',
     test: 'log-writer.test.ts',
-    file: 'src/governance/telemetry/log-writer.ts',
+    file: 'src/features/record/telemetry/log-writer.ts',
     find: 'redactShown(redact(text))',
     replace: 'redactShown(text)',
   },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Offers } from '../../../../src/contracts/offer.ts'
-import { maxBodyBytes } from '../../../../src/http/body.ts'
+import type { Offers } from '../../../../src/contracts/manifest/offer.ts'
+import { maxBodyBytes } from '../../../../src/platform/routes/body.ts'
 import { parked, resultOf, testKey, testRun, testSession } from '../../../fakes/http-deps.ts'
 import { createMcpApp, directResult } from '../../../fakes/mcp-app.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { mcpServerSchema, type McpServerRow } from '../../../../src/contracts/mcp.ts'
-import { createSealing } from '../../../../src/governance/secrets/sealing.ts'
-import { createSealedStore, resealAll } from '../../../../src/mcp/oauth/sealed-store.ts'
-import { rotateServers } from '../../../../src/mcp/rotate.ts'
-import { secureBytes } from '../../../../src/sources.ts'
+import { mcpServerSchema, type McpServerRow } from '../../../../src/runtime/catalog/types/mcp.ts'
+import { createSealing } from '../../../../src/features/access/secrets/sealing.ts'
+import { createSealedStore, resealAll } from '../../../../src/features/mcp-servers/oauth/sealed-store.ts'
+import { rotateServers } from '../../../../src/features/mcp-servers/rotate.ts'
+import { secureBytes } from '../../../../src/compose/sources.ts'
 import { sha256 } from '../../../fakes/mcp-link.ts'
 
 const [old, current] = ['A', 'B'].map((letter) => `${letter.repeat(42)}A=`) as [string, string]

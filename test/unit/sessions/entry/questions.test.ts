@@ -3,8 +3,8 @@ import {
   answersByCall,
   questionsOf,
   openQuestions,
-} from '../../../../src/sessions/entry/questions.ts'
-import type { RunView } from '../../../../src/contracts/run-view.ts'
+} from '../../../../src/runtime/session/entry/questions.ts'
+import type { RunView } from '../../../../src/runtime/session/types/run-view.ts'
 import { parked } from '../../../fakes/http-deps.ts'
 
 const pause = parked.pauses[0]!

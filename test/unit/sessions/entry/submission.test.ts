@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Submission } from '#contracts/submission.ts'
-import { bodyHashOf } from '../../../../src/sessions/runs/body-hash.ts'
-import { createSubmitAs } from '../../../../src/sessions/entry/submit-as.ts'
-import { toSubmission } from '../../../../src/sessions/entry/submission.ts'
+import type { Submission } from '#runtime/session/types/submission.ts'
+import { bodyHashOf } from '../../../../src/runtime/session/runs/body-hash.ts'
+import { createSubmitAs } from '../../../../src/runtime/session/entry/submit-as.ts'
+import { toSubmission } from '../../../../src/runtime/session/entry/submission.ts'
 import { sha256 } from '../../../fakes/kernel.ts'
 import { createFakeGateway } from '../../../fakes/session-gateway.ts'
 

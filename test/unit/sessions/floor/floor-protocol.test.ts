@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Floor, FloorEnding } from '#contracts/floor.ts'
-import type { CallRecord } from '#contracts/journal.ts'
+import type { CallRecord } from '#runtime/kernel/types/journal.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { ToolResult } from '#contracts/tool.ts'
-import { addresseeOf, leftOf } from '../../../../src/sessions/floor/message-router.ts'
-import { ended, settleFloor } from '../../../../src/sessions/floor/settle.ts'
+import { addresseeOf, leftOf } from '../../../../src/runtime/session/floor/message-router.ts'
+import { ended, settleFloor } from '../../../../src/runtime/session/floor/settle.ts'
 
 /**
  * A small model of who has a conversation: messages that come, an agent that may hand over, a holder that answers, gives
