@@ -7,7 +7,10 @@ import type { ToolEntry } from '#contracts/tool.ts'
 import { isolateModules, isolateVersion } from '../src/isolate.gen.ts'
 import { openCapabilities } from '../src/features/plugins/capabilities/capabilities.ts'
 import { loadPlugins, type LoadedPlugin } from '../src/features/plugins/loading/in-process-host.ts'
-import { createIsolateHost, type PluginRunnerStub } from '../src/features/plugins/sandbox/isolate-host.ts'
+import {
+  createIsolateHost,
+  type PluginRunnerStub,
+} from '../src/features/plugins/sandbox/isolate-host.ts'
 import { toIsolateId } from '../src/features/plugins/sandbox/isolate-id.ts'
 import { createPluginRunnerClass } from '../src/features/plugins/sandbox/plugin-runner.ts'
 import { createIsolates } from '../src/features/plugins/sandbox/worker-code.ts'

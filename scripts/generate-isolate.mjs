@@ -46,7 +46,7 @@ function generateIsolate() {
     .update(JSON.stringify([modules, modelModules]))
     .digest('hex')
   return [
-    '// Written by scripts/generate-isolate.mjs from src/plugins/sandbox/inside/: do not edit.',
+    '// Written by scripts/generate-isolate.mjs from src/features/plugins/sandbox/inside/: do not edit.',
     `export const isolateModules: Readonly<Record<string, string>> = ${JSON.stringify(modules, null, 2)}`,
     `export const modelModules: Readonly<Record<string, string>> = ${JSON.stringify(modelModules, null, 2)}`,
     `export const isolateVersion = ${JSON.stringify(version)}`,

@@ -118,7 +118,7 @@ const script = fileURLToPath(import.meta.url)
 const schemas = toolFile('zod', 'v4', 'classic', 'schemas.js')
 const errors = toolFile('zod', 'v4', 'classic', 'errors.js')
 const coerce = toolFile('zod', 'v4', 'classic', 'coerce.js')
-const shims = join(root, 'src', 'zod-shims.ts')
+const shims = join(root, 'src', 'platform', 'shims', 'zod.ts')
 
 /** Replaces what must be there just once. */
 function once(text, from, to) {

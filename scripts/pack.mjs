@@ -66,7 +66,7 @@ await build({
   platform: 'neutral',
   target: 'es2022',
 })
-writeTypes({ entries: ['agent.ts', 'client/client.ts'], folder: join(folder, 'types') })
+writeTypes({ entries: ['embedded/agent.ts', 'client/client.ts'], folder: join(folder, 'types') })
 const declarations = ['--declaration', '--emitDeclarationOnly', '--outDir', folder]
 const options = ['--ignoreConfig', '--target', 'es2024', '--types', '']
 const api = join(root, sources['isola/plugin'])

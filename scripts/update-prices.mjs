@@ -156,7 +156,7 @@ async function main() {
   const rows = rowsOf(await load(positionals[0]))
   const count = Object.keys(rows).length
   if (count === 0) throw new Error('The list has no model that we can price: nothing was written.')
-  const file = join(root, 'src', 'models', 'price-data.ts')
+  const file = join(root, 'src', 'platform', 'models', 'price-data.ts')
   writeFileSync(file, toSource(rows, { commit, date: date ? `of ${date}` : `read on ${readOn}` }))
   const { code, output } = await runNode(
     [join(root, 'node_modules', 'oxfmt', 'bin', 'oxfmt'), file],

@@ -4,7 +4,11 @@ import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node
 import { basename, join, relative, resolve, sep } from 'node:path'
 import { checkSkillName } from '../../src/runtime/catalog/lifecycle/skill-names.ts'
 import { errorMessage } from '../../src/contracts/errors.ts'
-import { skillCaps, toSignedSkillText, type SentSkill } from '../../src/runtime/catalog/types/skill-catalog.ts'
+import {
+  skillCaps,
+  toSignedSkillText,
+  type SentSkill,
+} from '../../src/runtime/catalog/types/skill-catalog.ts'
 import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
 import { checkDistinct, checkPath } from '../../src/features/plugins/admission/archive-paths.ts'
 import { collectSkills } from '../../src/features/plugins/admission/collect-skills.ts'

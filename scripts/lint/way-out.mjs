@@ -15,7 +15,8 @@ export const otherFetches = {
   'src/contracts/plugin.ts': "a call's own egress, as a plugin sees it",
   'src/features/plugins/capabilities/capabilities.ts': 'the same',
   'src/features/plugins/sandbox/host-stubs.ts': 'the same',
-  'src/features/plugins/sandbox/inside/capabilities.ts': 'the same, inside an isolate that has no network',
+  'src/features/plugins/sandbox/inside/capabilities.ts':
+    'the same, inside an isolate that has no network',
   'src/features/plugins/sandbox/inside/prelude.ts': 'the same',
   'src/features/plugins/sandbox/inside/entry.ts': 'the same',
 }
@@ -35,7 +36,7 @@ export const wayOut = {
   meta: { type: 'problem', docs: { description: 'requests leave through outbound/ alone' } },
   create(context) {
     const path = relative(context.cwd, context.filename).split(sep).join('/')
-    if (!path.startsWith('src/') || path.startsWith('src/outbound/') || otherFetches[path])
+    if (!path.startsWith('src/') || path.startsWith('src/platform/outbound/') || otherFetches[path])
       return {}
     const report = (node, name) =>
       context.report({

@@ -17,7 +17,10 @@ import type { openOAuth as OpenOAuth, OAuthParts } from './sign-in.ts'
 import { createTryPolicy } from '#features/policy/decide-tool.ts'
 import { createLivePolicy, type LivePolicyDeps } from '#features/policy/live-policy.ts'
 import { createPlannedJob } from '#platform/objects/planned-job.ts'
-import { createPrincipalLedger, type PrincipalNamespace } from '#features/access/principal-ledger.ts'
+import {
+  createPrincipalLedger,
+  type PrincipalNamespace,
+} from '#features/access/principal-ledger.ts'
 import { createLearnedSecrets, createRedactor } from '#features/record/redactor.ts'
 import { createSealing, type MasterKeys } from '#features/access/secrets/sealing.ts'
 import { createSecretAdministration } from '#features/access/secrets/secret-administration.ts'

@@ -38,7 +38,10 @@ import {
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { createCredentialWatch, type CredentialWatchOptions } from '#features/access/credential-watch.ts'
+import {
+  createCredentialWatch,
+  type CredentialWatchOptions,
+} from '#features/access/credential-watch.ts'
 import { createErasureJob, erasureJob } from '#features/record/erasure/erasure-job.ts'
 import { emptied, emptyObject } from '#features/record/erasure/empty-tables.ts'
 import { createDayLedger } from '#features/access/day-ledger.ts'

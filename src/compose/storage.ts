@@ -4,7 +4,11 @@ import { createApprovalRules } from '#features/approvals/store/approval-rules.ts
 import { createAuditSink } from '#features/record/store/audit-log.ts'
 import { createAuditReader } from '#features/record/store/audit-reader.ts'
 import { createBundleStore, type BundlesDeps } from '#features/plugins/store/bundles.ts'
-import { createDeploymentCount, watchDatabase, watchNamespace } from '#features/record/store/deployment-count.ts'
+import {
+  createDeploymentCount,
+  watchDatabase,
+  watchNamespace,
+} from '#features/record/store/deployment-count.ts'
 import { createDeploymentLog } from '#platform/d1/deployment-log.ts'
 import { createErasureStore } from '#features/record/store/erasure/erasures.ts'
 import { createRecordPlaces } from '#features/record/store/erasure/record.ts'

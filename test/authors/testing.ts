@@ -9,7 +9,10 @@ import { createSchemaValidator } from '../../src/runtime/catalog/schema-validato
 import { openCapabilities } from '../../src/features/plugins/capabilities/capabilities.ts'
 import type { CapabilityDeps } from '../../src/features/plugins/capabilities/capability-deps.ts'
 import type { HookOutcome } from '../../src/features/plugins/sandbox/hook-batch.ts'
-import { loadPlugins, type LoadedPlugin } from '../../src/features/plugins/loading/in-process-host.ts'
+import {
+  loadPlugins,
+  type LoadedPlugin,
+} from '../../src/features/plugins/loading/in-process-host.ts'
 import { toToolEntries } from '../../src/features/plugins/tools/tool-entries.ts'
 import { describeTool } from '../conformance/describe-tool.ts'
 import { countedSubject } from '../conformance/tool-subject.ts'

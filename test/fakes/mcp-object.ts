@@ -1,6 +1,9 @@
 import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
 import { createSealing } from '../../src/features/access/secrets/sealing.ts'
-import { createServerParts, type McpServerRuntime } from '../../src/features/mcp-servers/server-parts.ts'
+import {
+  createServerParts,
+  type McpServerRuntime,
+} from '../../src/features/mcp-servers/server-parts.ts'
 import { createReplyRedactor } from '../../src/features/plugins/secrets/reply-redactor.ts'
 import { secureBytes, systemSources } from '../../src/compose/sources.ts'
 import { sha256 } from './mcp-link.ts'

@@ -11,7 +11,10 @@ import { createSearchIndex } from '../../src/runtime/catalog/search/search-index
 import type { CapabilityDeps } from '../../src/features/plugins/capabilities/capability-deps.ts'
 import { createHooks, type HooksDeps } from '../../src/features/plugins/hooks/create-hooks.ts'
 import type { IsolateHost } from '../../src/features/plugins/sandbox/isolate-host.ts'
-import { loadPlugins, type LoadedPlugin } from '../../src/features/plugins/loading/in-process-host.ts'
+import {
+  loadPlugins,
+  type LoadedPlugin,
+} from '../../src/features/plugins/loading/in-process-host.ts'
 
 export const passAll: SchemaValidator = { validate: () => ({ ok: true }) }
 

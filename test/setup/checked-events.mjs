@@ -2,7 +2,7 @@
 // OpenAPI document. In tests only: `src/` knows nothing of this, and no bundle has it.
 import { sep } from 'node:path'
 
-const checker = '../../../test/setup/check-events.ts'
+const checker = '../../../../test/setup/check-events.ts'
 
 /** Where all events and replies come by, and what is done to each there. */
 export const places = [
@@ -26,7 +26,7 @@ export const places = [
     name: 'createHttpApp',
     check: 'import { checkReplies as check }',
     wrap: '(deps) => check(unchecked(deps))',
-    path: '../../test/setup/check-replies.ts',
+    path: '../../../test/setup/check-replies.ts',
   },
 ]
 
@@ -37,7 +37,7 @@ export const deploymentPlace = {
   name: 'eventRow',
   check: 'import { checkDeployment as check }',
   wrap: '(database, event, only) => { check(event); return unchecked(database, event, only) }',
-  path: '../../test/setup/check-events.ts',
+  path: '../../../test/setup/check-events.ts',
 }
 
 /** The text of a module with its function behind a check. Throws if it is not there exactly once. */

@@ -5,7 +5,11 @@ import { parseManifest } from '../../src/contracts/manifest/manifest.ts'
 import { lengthPrefixed } from '../../src/contracts/naming.ts'
 import { toPermit } from '../../src/contracts/manifest/permit.ts'
 import { toBundleText } from '../../src/runtime/catalog/types/plugin-bundle.ts'
-import type { CatalogApi, ChangeBy, PluginChange } from '../../src/runtime/catalog/types/plugin-catalog.ts'
+import type {
+  CatalogApi,
+  ChangeBy,
+  PluginChange,
+} from '../../src/runtime/catalog/types/plugin-catalog.ts'
 import { fromReply } from '../../src/contracts/reply.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import { pluginBundle } from '../fakes/plugin-admin.ts'

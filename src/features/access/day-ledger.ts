@@ -1,4 +1,9 @@
-import type { DayAmount, DayLeaseRequest, DayUsage, PrincipalTiming } from '#runtime/session/types/principal.ts'
+import type {
+  DayAmount,
+  DayLeaseRequest,
+  DayUsage,
+  PrincipalTiming,
+} from '#runtime/session/types/principal.ts'
 import type { Reply } from '#contracts/reply.ts'
 import {
   besides,

@@ -5,7 +5,11 @@ import { lengthPrefixed } from '#contracts/naming.ts'
 import type { Client } from '#contracts/operations.ts'
 import { plusPlatform } from '#contracts/platform-sum.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
-import type { FailedLogin, FailedLoginVerdict, PrincipalApi } from '#runtime/session/types/principal.ts'
+import type {
+  FailedLogin,
+  FailedLoginVerdict,
+  PrincipalApi,
+} from '#runtime/session/types/principal.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { networkOf } from './network.ts'

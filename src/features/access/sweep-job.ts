@@ -1,5 +1,9 @@
 import { errorMessage } from '#contracts/errors.ts'
-import type { Incident, PrincipalLedger, PrincipalTiming } from '#runtime/session/types/principal.ts'
+import type {
+  Incident,
+  PrincipalLedger,
+  PrincipalTiming,
+} from '#runtime/session/types/principal.ts'
 import type { PlannedJob } from '#platform/objects/planned-job.ts'
 import { sweep, type SweepOptions } from './sweep.ts'
 

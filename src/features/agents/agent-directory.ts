@@ -8,7 +8,11 @@ import type { SubAgentStopped } from '#runtime/kernel/types/policy.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { IsThere, Persona } from '#runtime/catalog/types/skill.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
-import type { AgentDirectory, ListedTool, OrchestratorPrompt } from '#runtime/session/types/runtime.ts'
+import type {
+  AgentDirectory,
+  ListedTool,
+  OrchestratorPrompt,
+} from '#runtime/session/types/runtime.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SubmitAs } from '#runtime/session/types/submit-as.ts'

@@ -1,7 +1,13 @@
 import { toDirectOutcome } from '#runtime/session/types/direct-call.ts'
 import { wordsOf } from '#runtime/session/types/holder-result.ts'
 import type { Message } from '#contracts/message.ts'
-import type { ActionResult, Planner, PlanStep, Reflection, Reflector } from '#runtime/kernel/types/plan.ts'
+import type {
+  ActionResult,
+  Planner,
+  PlanStep,
+  Reflection,
+  Reflector,
+} from '#runtime/kernel/types/plan.ts'
 import type { DirectCall } from '#contracts/run-options.ts'
 
 /** The planner of a run that makes one call, asks no model and is over with what came of it. */

@@ -2,7 +2,13 @@ import type { AgentSpec } from '#contracts/agent.ts'
 import { floorChangeOf, wordsOf } from '#runtime/session/types/holder-result.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { afterFirstCall, type ModelReply } from '#contracts/model.ts'
-import type { ActionResult, Planner, PlanStep, Reflection, Reflector } from '#runtime/kernel/types/plan.ts'
+import type {
+  ActionResult,
+  Planner,
+  PlanStep,
+  Reflection,
+  Reflector,
+} from '#runtime/kernel/types/plan.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 
 /** The default planner: asks the agent's model. */

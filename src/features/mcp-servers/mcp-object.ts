@@ -1,5 +1,10 @@
 import { DurableObject } from 'cloudflare:workers'
-import type { McpCall, McpCaller, McpServerApi, McpServerConfig } from '#runtime/catalog/types/mcp.ts'
+import type {
+  McpCall,
+  McpCaller,
+  McpServerApi,
+  McpServerConfig,
+} from '#runtime/catalog/types/mcp.ts'
 import type { McpSigner } from '#runtime/catalog/types/mcp-sign-in.ts'
 import type { McpServerRuntime } from './server-parts.ts'
 

@@ -6,7 +6,13 @@ import type { Json, JsonSchema } from '#contracts/json.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { joinLabels, saidLabel } from '#contracts/label.ts'
 import { unlimited } from '#contracts/lease.ts'
-import type { McpCall, McpItem, McpPin, McpProgress, McpServerConfig } from '#runtime/catalog/types/mcp.ts'
+import type {
+  McpCall,
+  McpItem,
+  McpPin,
+  McpProgress,
+  McpServerConfig,
+} from '#runtime/catalog/types/mcp.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceparent } from '#contracts/trace.ts'

@@ -1,6 +1,10 @@
 import type { ReadLog } from '#runtime/session/types/follow-run.ts'
 import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
-import type { SkillAdmission, SkillBundle, SkillStore } from '#runtime/catalog/types/skill-catalog.ts'
+import type {
+  SkillAdmission,
+  SkillBundle,
+  SkillStore,
+} from '#runtime/catalog/types/skill-catalog.ts'
 import type { SkillDraftStore } from '#runtime/catalog/types/skill-draft.ts'
 import { compareSkills } from './admission/compare.ts'
 import { createUploadReader, type UploadReaderDeps } from './admission/read-uploads.ts'

@@ -1,5 +1,10 @@
 import type { JsonObject } from '#contracts/json.ts'
-import type { ReadSkill, SkillDiagnostic, SkillKind, SkillText } from '#runtime/catalog/types/skill.ts'
+import type {
+  ReadSkill,
+  SkillDiagnostic,
+  SkillKind,
+  SkillText,
+} from '#runtime/catalog/types/skill.ts'
 import { cutFrontMatter, readFrontMatter, type ParseYaml } from '#contracts/front-matter.ts'
 import { checkFields, isMapping, textOf } from './skill-fields.ts'
 

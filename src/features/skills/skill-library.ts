@@ -1,7 +1,11 @@
 import { headOf } from '#contracts/cut.ts'
 import { labelFrom } from '#contracts/label.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
-import type { InstalledSkills, SearchedSkill, SkillCandidate } from '#runtime/catalog/types/skill-catalog.ts'
+import type {
+  InstalledSkills,
+  SearchedSkill,
+  SkillCandidate,
+} from '#runtime/catalog/types/skill-catalog.ts'
 import {
   labelOfSkill,
   type FoundSkill,

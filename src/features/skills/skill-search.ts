@@ -1,6 +1,10 @@
 import { pinOf } from '#runtime/catalog/types/generation.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
-import type { SearchSkills, SearchedSkill, SkillStore } from '#runtime/catalog/types/skill-catalog.ts'
+import type {
+  SearchSkills,
+  SearchedSkill,
+  SkillStore,
+} from '#runtime/catalog/types/skill-catalog.ts'
 import type { SkillSource } from '#runtime/catalog/types/skill.ts'
 import { createSkillIndex } from './skill-index.ts'
 import { toSearched } from './skill-text.ts'

@@ -65,15 +65,31 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addLater('/api/openapi.json', async () => (await import('./openapi/openapi.ts')).addOpenApiRoute)
   addLater(
     '/api/approval-rules',
-    async () => (await import('#features/approvals/routes/approval-rules.ts')).addApprovalRuleRoutes,
+    async () =>
+      (await import('#features/approvals/routes/approval-rules.ts')).addApprovalRuleRoutes,
   )
-  addLater('/api/agents', async () => (await import('#features/agents/routes/agents.ts')).addAgentRoutes)
-  addLater('/api/knowledge', async () => (await import('#features/memory/routes/knowledge.ts')).addKnowledgeRoutes)
-  addLater('/api/memory', async () => (await import('#features/memory/routes/memory.ts')).addMemoryRoutes)
+  addLater(
+    '/api/agents',
+    async () => (await import('#features/agents/routes/agents.ts')).addAgentRoutes,
+  )
+  addLater(
+    '/api/knowledge',
+    async () => (await import('#features/memory/routes/knowledge.ts')).addKnowledgeRoutes,
+  )
+  addLater(
+    '/api/memory',
+    async () => (await import('#features/memory/routes/memory.ts')).addMemoryRoutes,
+  )
   const erasures = () => import('#features/record/routes/erasures.ts')
   addLater('/api/erasure', async () => (await erasures()).addOwnErasureRoute)
-  addLater('/api/usage', async () => (await import('#features/record/routes/usage.ts')).addOwnUsageRoute)
-  addLater('/api/personas', async () => (await import('#features/skills/routes/personas.ts')).addPersonaRoute)
+  addLater(
+    '/api/usage',
+    async () => (await import('#features/record/routes/usage.ts')).addOwnUsageRoute,
+  )
+  addLater(
+    '/api/personas',
+    async () => (await import('#features/skills/routes/personas.ts')).addPersonaRoute,
+  )
   const schedules = () => import('#features/schedules/routes/schedules.ts')
   addLater('/api/schedules', async () => (await schedules()).addScheduleRoutes)
   addLater(
@@ -82,17 +98,32 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   )
   addLater('/api/notices', async () => (await schedules()).addNoticeRoutes)
   addLater('/api/settings', async () => (await schedules()).addSettingsRoutes)
-  addLater('/api/mcp', async () => (await import('#features/mcp-servers/routes/own-mcp-logins.ts')).addOwnMcpLoginRoutes)
-  addLater('/api/status', async () => (await import('#features/record/routes/status.ts')).addStatusRoute)
-  addLater('/api/runs', async () => (await import('#surfaces/sessions/list-runs.ts')).addRunListRoute)
-  addLater('/api/sessions', async () => (await import('#surfaces/sessions/sessions.ts')).addSessionRoutes)
+  addLater(
+    '/api/mcp',
+    async () =>
+      (await import('#features/mcp-servers/routes/own-mcp-logins.ts')).addOwnMcpLoginRoutes,
+  )
+  addLater(
+    '/api/status',
+    async () => (await import('#features/record/routes/status.ts')).addStatusRoute,
+  )
+  addLater(
+    '/api/runs',
+    async () => (await import('#surfaces/sessions/list-runs.ts')).addRunListRoute,
+  )
+  addLater(
+    '/api/sessions',
+    async () => (await import('#surfaces/sessions/sessions.ts')).addSessionRoutes,
+  )
   addLater('/api/operator', async () => (await import('./operator.ts')).addOperatorRoutes)
   return app
 }
 
 /** Its libraries are read with the first request that speaks MCP, not at each start. */
 function createLazyMcp(deps: HttpDeps): HttpHandler {
-  const load = lazily<HttpHandler>(async () => (await import('#surfaces/mcp/mcp.ts')).createMcp(deps))
+  const load = lazily<HttpHandler>(async () =>
+    (await import('#surfaces/mcp/mcp.ts')).createMcp(deps),
+  )
   return async (context, next) => (await load())(context, next)
 }
 

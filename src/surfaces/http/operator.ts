@@ -1,13 +1,29 @@
 import type { HttpDeps, HttpHandler } from '#platform/routes/deps.ts'
 import type { AddRoute } from '#platform/routes/routes.ts'
-import { decideApproval, decideApprovals, listApprovals, showApproval } from '#features/approvals/routes/approvals.ts'
+import {
+  decideApproval,
+  decideApprovals,
+  listApprovals,
+  showApproval,
+} from '#features/approvals/routes/approvals.ts'
 import { readAudit } from '#features/record/routes/audit.ts'
-import { dropGivenUp, listGivenUp, retryGivenUp, showGivenUp } from '#features/record/routes/given-up.ts'
+import {
+  dropGivenUp,
+  listGivenUp,
+  retryGivenUp,
+  showGivenUp,
+} from '#features/record/routes/given-up.ts'
 import { clearIncident, readHealth } from '#features/record/routes/health.ts'
 import { listGrants, revokeGrant } from '#features/access/routes/grants.ts'
 import { readMetrics } from '#features/record/routes/metrics.ts'
 import { readModels } from '#features/record/routes/models.ts'
-import { addKey, changePrincipal, listKeys, revokeKey, rotateKey } from '#features/access/routes/keys.ts'
+import {
+  addKey,
+  changePrincipal,
+  listKeys,
+  revokeKey,
+  rotateKey,
+} from '#features/access/routes/keys.ts'
 import { addTrust, listTrust, removeTrust } from '#features/access/routes/trust.ts'
 import { addMcpRoutes } from '#features/mcp-servers/routes/mcp.ts'
 import { addPluginRoutes } from '#features/plugins/routes/plugins.ts'
@@ -16,7 +32,12 @@ import { readExposed, setExposed } from '#features/policy/routes/exposed.ts'
 import { changeNetwork, readNetwork } from '#features/policy/routes/network.ts'
 import { readPolicy, setPolicy, testPolicy } from '#features/policy/routes/policy.ts'
 import { forgetPrincipal, memoryOfPrincipal } from '#features/memory/routes/operator-memory.ts'
-import { listSecrets, removeSecret, rotateSecrets, setSecret } from '#features/access/routes/secrets.ts'
+import {
+  listSecrets,
+  removeSecret,
+  rotateSecrets,
+  setSecret,
+} from '#features/access/routes/secrets.ts'
 import { addDraftRoutes } from '#features/skills/routes/skill-drafts.ts'
 import { addSkillRoutes } from '#features/skills/routes/skills.ts'
 import { confirmAttempt, listUnconfirmed } from '#features/record/routes/unconfirmed.ts'

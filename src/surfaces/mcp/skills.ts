@@ -6,7 +6,11 @@ import {
   type StandardSchemaV1,
 } from '@modelcontextprotocol/server'
 import { joinLabels } from '#contracts/label.ts'
-import { labelOfSkill, type OutgoingFile, type OutgoingSkill } from '#runtime/catalog/types/skill.ts'
+import {
+  labelOfSkill,
+  type OutgoingFile,
+  type OutgoingSkill,
+} from '#runtime/catalog/types/skill.ts'
 import type { McpCall } from './mcp-call.ts'
 import type { Inventory } from './offered.ts'
 

@@ -2,7 +2,12 @@ import type { StreamItem } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SubmitReceipt } from '#runtime/session/types/submission.ts'
 import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import { type OpenedStream, openStream, showStream, type StreamView } from '#platform/routes/event-stream.ts'
+import {
+  type OpenedStream,
+  openStream,
+  showStream,
+  type StreamView,
+} from '#platform/routes/event-stream.ts'
 import { keepAlive } from '#platform/routes/keep-alive.ts'
 import { errorResponse, eventStreamResponse, replayed } from '#platform/routes/responses.ts'
 import { type Change, createFold, type TokenCount } from './fold.ts'

@@ -11,7 +11,12 @@ import type { SubmitReceipt } from '#runtime/session/types/submission.ts'
 import type { Ask, Submitted } from '#runtime/session/types/submit-as.ts'
 import { notingBegun } from '#runtime/session/requests/begun.ts'
 import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import { isSessionId, readIdempotencyKey, readPrintable, readTrace } from '#platform/routes/headers.ts'
+import {
+  isSessionId,
+  readIdempotencyKey,
+  readPrintable,
+  readTrace,
+} from '#platform/routes/headers.ts'
 import { toParameters } from '#platform/routes/parameters.ts'
 import { resolveTarget } from '#platform/routes/targets.ts'
 import {

@@ -12,7 +12,12 @@ import { checkModel } from '#platform/routes/targets.ts'
 import { cancelRun } from '#runtime/session/requests/for-others.ts'
 import { toLimits } from '#platform/routes/limits.ts'
 import { inSession, openOwn, runOf } from '#runtime/session/requests/open-session.ts'
-import { parseCancelRequest, parseRunRequest, type RunRequest, toTaskMessage } from '#runtime/session/requests/session-requests.ts'
+import {
+  parseCancelRequest,
+  parseRunRequest,
+  type RunRequest,
+  toTaskMessage,
+} from '#runtime/session/requests/session-requests.ts'
 
 /** `/api/sessions/:id/runs…`: submit, result, cancel. */
 export function addRunRoutes(addRoute: AddRoute, deps: HttpDeps): void {

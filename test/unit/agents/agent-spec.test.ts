@@ -3,7 +3,11 @@ import { defaultAgentLimits, orchestratorLimits } from '#contracts/default-limit
 import { unlimited, type Limits } from '#contracts/lease.ts'
 import { parseManifest } from '#contracts/manifest/manifest.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
-import { registerInstructions, toAgentSpec, withOptions } from '../../../src/features/agents/agent-spec.ts'
+import {
+  registerInstructions,
+  toAgentSpec,
+  withOptions,
+} from '../../../src/features/agents/agent-spec.ts'
 import { createPromptStore } from '../../../src/features/memory/prompt-store.ts'
 
 function specOf(

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createRankedIndex, createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
+import {
+  createRankedIndex,
+  createSearchIndex,
+} from '../../../src/runtime/catalog/search/search-index.ts'
 import { shippedRanking } from '../../../src/runtime/catalog/search/settings.ts'
 import { splitExclusions } from '../../../src/runtime/catalog/search/exclusions.ts'
 

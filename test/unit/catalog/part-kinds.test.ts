@@ -68,7 +68,9 @@ describe('the table of what can be installed', () => {
     (kind) => {
       const found = sources.filter(([, text]) => branchesOn(kind).test(text)).map(([path]) => path)
       const allowed =
-        kind === 'policy' ? [...places.policy, 'src/features/plugins/store/generations.ts'] : places[kind]
+        kind === 'policy'
+          ? [...places.policy, 'src/features/plugins/store/generations.ts']
+          : places[kind]
       expect(found.filter((path) => !allowed.includes(path))).toEqual([])
     },
   )

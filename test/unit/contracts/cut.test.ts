@@ -46,7 +46,7 @@ describe('a text that is cut', () => {
     const cuts = readdirSync(root, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.gen.ts') && !others.has(file))
       // What runs inside of an isolate has no imports of ours: halves that it leaves are replaced at its border.
-      .filter((file) => !file.startsWith('plugins/sandbox/inside/'))
+      .filter((file) => !file.startsWith('features/plugins/sandbox/inside/'))
       .flatMap((file) =>
         readFileSync(join(root, file), 'utf8')
           .split('\n')

@@ -169,11 +169,10 @@ describe('readers and pages of events', () => {
       'withMs', // of a tally, which stands for several events
       'maxMs',
     ])
-    const asked = readdirSync(join(root, 'src/storage'), { recursive: true })
-      .map(String)
-      .filter((file) => file.endsWith('.ts'))
+    const asked = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\/(?:store|d1)\/.*\.ts$/.test(file))
       .flatMap((file) => {
-        const text = readFileSync(join(root, 'src/storage', file), 'utf8')
+        const text = readFileSync(join(root, 'src', file), 'utf8')
         return [...text.matchAll(/\bdata\}?->>?'(\w+)'/g)].map(([, name]) => name!)
       })
     expect(asked.length).toBeGreaterThan(10)

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { addUsage, zeroUsage } from '../../../src/contracts/lease.ts'
 import { cpuEstimate, platformCostNanoUsd } from '../../../src/contracts/platform-prices.ts'
-import { minusPlatform, platformUsage, usageBeyond } from '../../../src/runtime/session/types/platform-usage.ts'
+import {
+  minusPlatform,
+  platformUsage,
+  usageBeyond,
+} from '../../../src/runtime/session/types/platform-usage.ts'
 import { plusPlatform } from '../../../src/contracts/platform-sum.ts'
 
 describe("E9: the platform's bill", () => {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited, zeroUsage } from '../../../src/contracts/lease.ts'
-import { defaultPrincipalTiming, type DayAmount } from '../../../src/runtime/session/types/principal.ts'
+import {
+  defaultPrincipalTiming,
+  type DayAmount,
+} from '../../../src/runtime/session/types/principal.ts'
 import type { RunSpending } from '../../../src/runtime/session/types/lineage.ts'
 import { createDayLedger, type DayLedger } from '../../../src/features/access/day-ledger.ts'
 import { createPrincipalRows } from '../../../src/features/access/principal-rows.ts'

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { DeploymentEvent } from '../../../src/contracts/event.ts'
 import type { KeyView } from '../../../src/contracts/keys.ts'
-import type { FailedLogin, FailedLoginVerdict } from '../../../src/runtime/session/types/principal.ts'
+import type {
+  FailedLogin,
+  FailedLoginVerdict,
+} from '../../../src/runtime/session/types/principal.ts'
 import { createLoginLimit } from '../../../src/features/access/login-limit.ts'
 import { networkOf } from '../../../src/features/access/network.ts'
 import { sha256 } from '../../fakes/kernel.ts'

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited } from '../../../src/contracts/lease.ts'
-import type { DayAmount, Incident, PrincipalApi } from '../../../src/runtime/session/types/principal.ts'
+import type {
+  DayAmount,
+  Incident,
+  PrincipalApi,
+} from '../../../src/runtime/session/types/principal.ts'
 import type { PlatformAmounts } from '../../../src/contracts/platform.ts'
 import { createPrincipalLedger } from '../../../src/features/access/principal-ledger.ts'
 import { sha256 } from '../../fakes/kernel.ts'

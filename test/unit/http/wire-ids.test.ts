@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
 import { fromReply, toFailureReply } from '#contracts/reply.ts'
 import { carryOut } from '../../../src/surfaces/openai/plan.ts'
-import { parseCallId, parseItemOf, toCallId, toItemId } from '../../../src/surfaces/openai/wire-ids.ts'
+import {
+  parseCallId,
+  parseItemOf,
+  toCallId,
+  toItemId,
+} from '../../../src/surfaces/openai/wire-ids.ts'
 
 const place = { session: `ses_${'S'.repeat(22)}`, run: `run_${'R'.repeat(22)}` }
 const call = 'call_12_3_0a1b2c3d'

@@ -5,7 +5,10 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import { addUsage, zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { ModelCallOptions, ModelReply, ModelRequest, NextModel } from '#contracts/model.ts'
-import { createGenerate, type GenerateOptions } from '../../../src/runtime/kernel/leases/generate.ts'
+import {
+  createGenerate,
+  type GenerateOptions,
+} from '../../../src/runtime/kernel/leases/generate.ts'
 import { createLedger } from '../../../src/runtime/kernel/leases/ledger.ts'
 import { createFakeClock } from '../../fakes/kernel.ts'
 

@@ -7,7 +7,11 @@ import {
   type McpListing,
   type McpServerRow,
 } from '../../../src/runtime/catalog/types/mcp.ts'
-import { noGeneration, pinsOf, type Generation } from '../../../src/runtime/catalog/types/generation.ts'
+import {
+  noGeneration,
+  pinsOf,
+  type Generation,
+} from '../../../src/runtime/catalog/types/generation.ts'
 import { createMcpAdministration } from '../../../src/features/mcp-servers/administration.ts'
 import { createMcpDecisions } from '../../../src/features/mcp-servers/change-server.ts'
 import { sha256 } from '../../fakes/mcp-link.ts'

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
-import { mcpServerSchema, type McpAsked, type McpPin } from '../../../src/runtime/catalog/types/mcp.ts'
+import {
+  mcpServerSchema,
+  type McpAsked,
+  type McpPin,
+} from '../../../src/runtime/catalog/types/mcp.ts'
 import type { ModelReply, ModelRequest } from '../../../src/contracts/model.ts'
 import type { Answers, Asks, InnerCalls } from '../../../src/contracts/tool.ts'
 import { createSchemaValidator } from '../../../src/runtime/catalog/schema-validator.ts'

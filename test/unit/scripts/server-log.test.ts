@@ -69,7 +69,10 @@ describe('a fault in the terminal of npm start', () => {
     ...network,
     name: 'IsolaError',
     detail: 'Connection error. (Network connection lost.)',
-    frames: ['at WF (src/platform/models/openai/failures.ts:28:12)', 'at k (node_modules/x.js:1:1)'],
+    frames: [
+      'at WF (src/platform/models/openai/failures.ts:28:12)',
+      'at k (node_modules/x.js:1:1)',
+    ],
     causes: [{ name: 'Error', message: 'Connection error.' }],
   }
 

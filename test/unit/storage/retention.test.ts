@@ -3,7 +3,10 @@ import type { SessionEvent } from '../../../src/contracts/event.ts'
 import type { Incident } from '../../../src/runtime/session/types/principal.ts'
 import { createAuditSink } from '../../../src/features/record/store/audit-log.ts'
 import { createDeploymentLog } from '../../../src/platform/d1/deployment-log.ts'
-import { createRetention, type RetentionOptions } from '../../../src/features/record/store/retention.ts'
+import {
+  createRetention,
+  type RetentionOptions,
+} from '../../../src/features/record/store/retention.ts'
 import { batchOf as batch } from '../../fakes/audit-batch.ts'
 import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
 import { deploymentEventOf, storedEvent } from '../../fakes/events.ts'

@@ -1,4 +1,7 @@
-import { addServerRequest, approveServerRequest } from '#runtime/catalog/types/installed-requests.ts'
+import {
+  addServerRequest,
+  approveServerRequest,
+} from '#runtime/catalog/types/installed-requests.ts'
 import { noFields } from '#contracts/routes/request-lists.ts'
 import type { McpChange, McpServerRow } from '#runtime/catalog/types/mcp.ts'
 import { readJsonObject } from '#platform/routes/body.ts'

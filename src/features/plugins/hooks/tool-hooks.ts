@@ -3,7 +3,12 @@ import type { Json } from '#contracts/json.ts'
 import { joinLabels, labelOfResult, ownLabel, type Label } from '#contracts/label.ts'
 import type { HookPoint } from '#contracts/manifest/manifest.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
-import type { CallSubject, HookSubject, HookVerdict, ToolHooks } from '#runtime/kernel/types/policy.ts'
+import type {
+  CallSubject,
+  HookSubject,
+  HookVerdict,
+  ToolHooks,
+} from '#runtime/kernel/types/policy.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { askPoint, type Answered, type Asked, type AskPointDeps } from './ask-point.ts'

@@ -1,4 +1,9 @@
-import { slotMark, slotText, usualHeader, type SecretGrant } from '#contracts/manifest/secret-slot.ts'
+import {
+  slotMark,
+  slotText,
+  usualHeader,
+  type SecretGrant,
+} from '#contracts/manifest/secret-slot.ts'
 import { failed, valueOf, type CallSecrets, type SecretGrants } from './call-secrets.ts'
 import { toPlaceholder } from './placeholder.ts'
 

@@ -1,5 +1,10 @@
 import { setExposedRequest } from '../types/settings-requests.ts'
-import { exposureDiff, exposureLines, offeredSkills, type Exposure } from '#runtime/catalog/types/exposure.ts'
+import {
+  exposureDiff,
+  exposureLines,
+  offeredSkills,
+  type Exposure,
+} from '#runtime/catalog/types/exposure.ts'
 import { readJsonObject } from '#platform/routes/body.ts'
 import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
 import { contestedNotes, offeredResources } from '#surfaces/mcp/offered-resources.ts'

@@ -1,8 +1,4 @@
-import {
-  eraseMyselfRequest,
-  erasuresQuery,
-  startErasureRequest,
-} from './erasures-requests.ts'
+import { eraseMyselfRequest, erasuresQuery, startErasureRequest } from './erasures-requests.ts'
 import type { Erasure } from '../types/erasure.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { readJsonObject } from '#platform/routes/body.ts'

@@ -1,7 +1,10 @@
 import type { SubscriptionRequestBody } from '../routes/subscriptions-requests.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Limits } from '#contracts/lease.ts'
-import { subscriptionManifests, type SubscriptionManifest } from '#contracts/manifest/manifest-events.ts'
+import {
+  subscriptionManifests,
+  type SubscriptionManifest,
+} from '#contracts/manifest/manifest-events.ts'
 import { scheduleDefaults } from './schedule-spec.ts'
 import type { ScheduleSpec } from '#contracts/schedule.ts'
 

@@ -5,7 +5,11 @@ import {
   sendSkillRequest,
 } from '#runtime/catalog/types/skills-requests.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
-import type { ReadSkillUpload, RefusedSkill, SkillUpload } from '#runtime/catalog/types/skill-catalog.ts'
+import type {
+  ReadSkillUpload,
+  RefusedSkill,
+  SkillUpload,
+} from '#runtime/catalog/types/skill-catalog.ts'
 import { readJsonObject, readZip } from '#platform/routes/body.ts'
 import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'

@@ -2,7 +2,13 @@ import * as z from 'zod'
 import { contentBlockSchema } from '#contracts/content.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import { ToolError } from '#contracts/plugin.ts'
-import type { Asks, PauseRequest, SchemaValidator, ToolContext, ToolResult } from '#contracts/tool.ts'
+import type {
+  Asks,
+  PauseRequest,
+  SchemaValidator,
+  ToolContext,
+  ToolResult,
+} from '#contracts/tool.ts'
 
 /** The tool that asks a person. */
 export const askName = 'isola__ask'

@@ -2,7 +2,13 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { Label, Sink } from '#contracts/label.ts'
 import type { Destination } from '#contracts/destination.ts'
 import type { Amount } from '#contracts/lease.ts'
-import type { PauseRequest, ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import type {
+  PauseRequest,
+  SchemaValidator,
+  ToolContext,
+  ToolEntry,
+  ToolResult,
+} from '#contracts/tool.ts'
 
 /** What policies, rate limits, approvals and hooks are asked about: the same for every tool. */
 export interface CallSubject {
@@ -124,4 +130,14 @@ export interface OutputStore {
   /** At most this many characters of JSON go to the model as they are. */
   readonly maxChars: number
   readonly keep: (of: Kept, json: string) => Promise<JsonObject>
+}
+
+/** The checks around every call, by composition: a gate whose room is not built yet passes everything. */
+export interface GateParts {
+  readonly validator: SchemaValidator
+  readonly policy: Policy
+  readonly rates: RateLimiter
+  readonly hooks: ToolHooks
+  readonly approvals: Approvals
+  readonly outputs: OutputStore
 }

@@ -11,7 +11,7 @@ import type { Limits } from '#contracts/lease.ts'
 import type { Kernel } from '#runtime/kernel/types/kernel.ts'
 import type { ToolDefinition } from '#contracts/model.ts'
 import type { Offers } from '#contracts/manifest/offer.ts'
-import type { Approvals, OutputStore, Policy, RateLimiter, ToolHooks } from '#runtime/kernel/types/policy.ts'
+import type { GateParts } from '#runtime/kernel/types/policy.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { PrincipalLedger } from './principal.ts'
 import type { AuditSink } from './audit-sink.ts'
@@ -21,7 +21,7 @@ import type { RunnableAgent, RunnableListing } from './stored-agent.ts'
 import type { Submission } from './submission.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { Telemetry } from './telemetry.ts'
-import type { SchemaValidator, Toolset } from '#contracts/tool.ts'
+import type { Toolset } from '#contracts/tool.ts'
 import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 
 /** An agent with its tools, made ready for one session. */
@@ -89,16 +89,6 @@ export interface ListedTool extends ToolDefinition {
   readonly isReadOnly: boolean
   readonly isIdempotent: boolean
   readonly isDestructive: boolean | 'presumed'
-}
-
-/** The checks around every call, by composition: a gate whose room is not built yet passes everything. */
-export interface GateParts {
-  readonly validator: SchemaValidator
-  readonly policy: Policy
-  readonly rates: RateLimiter
-  readonly hooks: ToolHooks
-  readonly approvals: Approvals
-  readonly outputs: OutputStore
 }
 
 /** Everything a session needs to run an agent. Built once from bindings; holds no session's state. */

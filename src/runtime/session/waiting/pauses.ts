@@ -1,7 +1,12 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { clientSource, labelFrom, saidLabel } from '#contracts/label.ts'
-import { answersIn, type Decision, type Pause, type PauseAnswer } from '#runtime/kernel/types/pause.ts'
+import {
+  answersIn,
+  type Decision,
+  type Pause,
+  type PauseAnswer,
+} from '#runtime/kernel/types/pause.ts'
 import type { Answers, Asks, ToolResult } from '#contracts/tool.ts'
 import { asksHashOf, type Hash } from '../storage/open-pauses.ts'
 

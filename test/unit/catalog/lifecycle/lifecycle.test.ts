@@ -5,7 +5,10 @@ import { pinOf, pinsOf, type Generation } from '../../../../src/runtime/catalog/
 import { parseManifest } from '../../../../src/contracts/manifest/manifest.ts'
 import { toPermit } from '../../../../src/contracts/manifest/permit.ts'
 import { toBundleText } from '../../../../src/runtime/catalog/types/plugin-bundle.ts'
-import type { ChangeBy, PluginChange } from '../../../../src/runtime/catalog/types/plugin-catalog.ts'
+import type {
+  ChangeBy,
+  PluginChange,
+} from '../../../../src/runtime/catalog/types/plugin-catalog.ts'
 import type { PluginStore } from '../../../../src/runtime/catalog/types/plugin-store.ts'
 import { toSkillBundleText } from '../../../../src/runtime/catalog/types/skill-catalog.ts'
 import { createPluginLifecycle } from '../../../../src/runtime/catalog/lifecycle/lifecycle.ts'

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { mcpServerSchema, type McpServerRow } from '../../../../src/runtime/catalog/types/mcp.ts'
 import { createSealing } from '../../../../src/features/access/secrets/sealing.ts'
-import { createSealedStore, resealAll } from '../../../../src/features/mcp-servers/oauth/sealed-store.ts'
+import {
+  createSealedStore,
+  resealAll,
+} from '../../../../src/features/mcp-servers/oauth/sealed-store.ts'
 import { rotateServers } from '../../../../src/features/mcp-servers/rotate.ts'
 import { secureBytes } from '../../../../src/compose/sources.ts'
 import { sha256 } from '../../../fakes/mcp-link.ts'

@@ -1,6 +1,10 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { toBundleText, toSignedText, type PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
+import {
+  toBundleText,
+  toSignedText,
+  type PluginBundle,
+} from '#runtime/catalog/types/plugin-bundle.ts'
 import { createTrustAdministration } from '../../../../src/features/access/trust-administration.ts'
 import { createUploadReader } from '../../../../src/features/plugins/admission/upload-reader.ts'
 import { systemSources } from '../../../../src/compose/sources.ts'

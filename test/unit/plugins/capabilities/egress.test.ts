@@ -6,7 +6,10 @@ import type { RequestedGrants, TrustTier } from '#contracts/manifest/manifest.ts
 import { createCallSecrets } from '../../../../src/features/plugins/secrets/call-secrets.ts'
 import { readerOf } from '../../../fakes/secrets.ts'
 import type { Carrier } from '#contracts/outbound.ts'
-import { createEgress, type EgressOptions } from '../../../../src/features/plugins/capabilities/egress.ts'
+import {
+  createEgress,
+  type EgressOptions,
+} from '../../../../src/features/plugins/capabilities/egress.ts'
 import { createCallLabels } from '../../../../src/features/plugins/capabilities/plugin-flow.ts'
 import { sendOver } from '../../../fakes/outbound.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'

@@ -4,7 +4,10 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { Capabilities, HookAnswer, HookEvent } from '#contracts/plugin.ts'
 import type { HookSubject } from '#runtime/kernel/types/policy.ts'
 import { createSchemaValidator } from '../../../../src/runtime/catalog/schema-validator.ts'
-import { loadPlugins, type LoadedPlugin } from '../../../../src/features/plugins/loading/in-process-host.ts'
+import {
+  loadPlugins,
+  type LoadedPlugin,
+} from '../../../../src/features/plugins/loading/in-process-host.ts'
 import {
   createEndingKernel,
   createFakeModel,

@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest'
-import { toIsolateId, type IsolateIdentity } from '../../../../src/features/plugins/sandbox/isolate-id.ts'
+import {
+  toIsolateId,
+  type IsolateIdentity,
+} from '../../../../src/features/plugins/sandbox/isolate-id.ts'
 import { systemSources } from '../../../../src/compose/sources.ts'
 
 const identity: IsolateIdentity = {
