@@ -87,9 +87,9 @@ function deploymentKind([type, data]) {
 /** The text of docs/events.md. */
 export async function eventPage() {
   const { eventSchemas } = await load('event-schemas.ts')
-  const { deploymentEventSchemas } = await load('deployment-event-schemas.ts')
+  const { deploymentEventSchemas } = await load('events/deployment-event-schemas.ts')
   const { eventVersion } = await load('event.ts')
-  return `<!-- Written by npm run events from src/contracts/event-schemas.ts and deployment-event-schemas.ts: do not edit. -->
+  return `<!-- Written by npm run events from src/contracts/event-schemas.ts and src/contracts/events/: do not edit. -->
 
 # Events
 

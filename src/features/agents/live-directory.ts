@@ -1,6 +1,6 @@
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { AgentDirectory, ListedTool } from '#runtime/session/types/runtime.ts'
-import type { RunnableAgent } from '#runtime/session/types/stored-agent.ts'
+import type { RunnableAgent } from '#contracts/stored-agent.ts'
 import type { MoreTools } from '#contracts/tool.ts'
 import { ownerOf } from '#contracts/tool-name.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'

@@ -18,7 +18,7 @@ import type {
   AppliedAgent,
   ListedAgent,
   StoredAgent,
-} from '#runtime/session/types/stored-agent.ts'
+} from '#contracts/stored-agent.ts'
 import { readJsonObject } from '#platform/routes/body.ts'
 import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'

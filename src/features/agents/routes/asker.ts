@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { AgentAdministrator } from '#runtime/session/types/stored-agent.ts'
+import type { AgentAdministrator } from '#contracts/stored-agent.ts'
 import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
 import { administrator } from '#platform/routes/administrator.ts'
 import { askerOf as scheduleAsker } from '#features/schedules/routes/own.ts'

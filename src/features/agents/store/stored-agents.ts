@@ -9,7 +9,7 @@ import type {
   AgentVersion,
   ListedAgent,
   SeenAgent,
-} from '#runtime/session/types/stored-agent.ts'
+} from '#contracts/stored-agent.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
 import { reached } from '#platform/d1/outage.ts'

@@ -14,7 +14,7 @@ import {
   type AgentVersion,
   type SeenAgent,
   type StoredAgent,
-} from '#runtime/session/types/stored-agent.ts'
+} from '#contracts/stored-agent.ts'
 import {
   forbidden,
   maxListed,

@@ -1,6 +1,6 @@
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
-import type { RunnableAgent } from '#runtime/session/types/stored-agent.ts'
+import type { RunnableAgent } from '#contracts/stored-agent.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
 import { ownerOf } from '#contracts/tool-name.ts'
 import type { PreparedAgent, StoredWiring } from './prepare.ts'

@@ -2,7 +2,7 @@ import { headManifest, instructionsFile, toManifest } from '#contracts/manifest/
 import { sink } from '#contracts/label.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { AgentUse, ReadyAgent } from '#runtime/session/types/runtime.ts'
-import type { RunnableAgent, RunnableListing } from '#runtime/session/types/stored-agent.ts'
+import type { RunnableAgent, RunnableListing } from '#contracts/stored-agent.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
 import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from '../agent-spec.ts'

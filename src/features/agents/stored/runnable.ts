@@ -8,7 +8,7 @@ import {
   type RunnableAgent,
   type RunnableListing,
   type SeenAgent,
-} from '#runtime/session/types/stored-agent.ts'
+} from '#contracts/stored-agent.ts'
 
 /** Who signs in without a key, and as what. */
 export interface KnownPeople {

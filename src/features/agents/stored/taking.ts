@@ -15,7 +15,7 @@ import {
   type AgentStore,
   type RunnableAgent,
   type SeenAgent,
-} from '#runtime/session/types/stored-agent.ts'
+} from '#contracts/stored-agent.ts'
 import type { PreparedAgent } from './prepare.ts'
 import type { KnownPeople, RunnableDeps } from './runnable.ts'
 

@@ -1,5 +1,5 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import { onDemandId } from '../types/stored-agent.ts'
+import { onDemandId } from '#contracts/stored-agent.ts'
 import type { SessionStore } from '../storage/store.ts'
 
 export const unknownAgent = (agent: string) =>

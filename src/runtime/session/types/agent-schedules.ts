@@ -1,7 +1,7 @@
 import type { ScheduleRequestBody } from '#contracts/routes/schedules-requests.ts'
 import type { SubscriptionManifest } from '#contracts/manifest/manifest-events.ts'
 import type { ScheduleAsker, ScheduleChanger } from '#contracts/schedule.ts'
-import type { StoredAgent } from './stored-agent.ts'
+import type { StoredAgent } from '#contracts/stored-agent.ts'
 
 /** An agent that is no plugin's, as far as its schedules go. */
 export interface ScheduledAgent {

@@ -3,11 +3,7 @@ import { needsOf, type AgentDefinition } from '#contracts/manifest/agent-definit
 import { agentDefinition } from '#contracts/manifest/agent-definition-schema.ts'
 import { definitionDiff } from '#features/agents/types/agent-diff.ts'
 import type { Role } from '#contracts/role.ts'
-import {
-  permissionsOn,
-  type AgentStore,
-  type AgentVersion,
-} from '#runtime/session/types/stored-agent.ts'
+import { permissionsOn, type AgentStore, type AgentVersion } from '#contracts/stored-agent.ts'
 import { createAgentAdministration } from '../../../../src/features/agents/stored/administration.ts'
 import { createRunnable } from '../../../../src/features/agents/stored/runnable.ts'
 import { createManualClock } from '../../../fakes/manual-clock.ts'

@@ -3,11 +3,11 @@ import type {
   AgentNeed,
   AgentPermission,
   OnDemandDefinition,
-} from '#contracts/manifest/agent-definition.ts'
-import type { DeploymentEvent } from '#contracts/event.ts'
-import type { Administrator, Rights } from '#contracts/keys.ts'
-import type { Role } from '#contracts/role.ts'
-import type { ScheduleAsker } from '#contracts/schedule.ts'
+} from './manifest/agent-definition.ts'
+import type { DeploymentEvent } from './event.ts'
+import type { Administrator, Rights } from './keys.ts'
+import type { Role } from './role.ts'
+import type { ScheduleAsker } from './schedule.ts'
 
 /** One text of an agent. It never changes; what it was allowed may be added once. */
 export interface AgentVersion {
