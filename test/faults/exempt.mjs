@@ -6,13 +6,13 @@ export const exempt = {
   'runtime/session/log/older-children#noteOlderChildren.1':
     'Rows of sessions that an older version wrote; the harness writes none.',
   'runtime/session/rings#setAlarm.1':
-    'The pushed-out alarm of a loop of wakes: 600 alarms a minute at the pace of the harness (unit/sessions/wake-loop.test.ts).',
+    'The pushed-out alarm of a loop of wakes: 600 alarms a minute at the pace of the harness (unit/session/wake-loop.test.ts).',
   'runtime/session/upkeep/wake-loop#rang.1': 'As runtime/session/rings#setAlarm.1.',
   'runtime/session/upkeep/wake-loop#rang.2': 'As runtime/session/rings#setAlarm.1.',
   'runtime/session/upkeep/retention#isKnownAbove.1':
-    'Asked when a child was not used for ninety days (unit/sessions/ending.test.ts).',
+    'Asked when a child was not used for ninety days (unit/session/ending.test.ts).',
   'runtime/session/upkeep/timers#push.2':
-    'A timer without a row is moved to an earlier time; in the harness the recovery alarm (500 ms) makes rows of all timers before the record is carried (1 s) (unit/sessions/timers.test.ts).',
+    'A timer without a row is moved to an earlier time; in the harness the recovery alarm (500 ms) makes rows of all timers before the record is carried (1 s) (unit/session/timers.test.ts).',
 }
 
 /** Timing decides, or a fault does, whether these are reached. */

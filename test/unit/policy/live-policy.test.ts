@@ -3,12 +3,12 @@ import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { ApprovalNeed, HookSubject } from '#runtime/kernel/types/policy.ts'
 import type { RateRequest, RateVerdict } from '#runtime/session/types/principal.ts'
 import { labelFrom, ownLabel, saidLabel } from '#contracts/label.ts'
-import { emptySnapshot } from '../../../../src/runtime/catalog/catalog-gateway.ts'
-import { toolPolicySchema } from '../../../../src/runtime/kernel/types/tool-policy.ts'
-import { createLivePolicy } from '../../../../src/features/policy/live-policy.ts'
-import { says, toolEntry } from '../../../fakes/kernel.ts'
-import { createToolContext } from '../../../fakes/tool-context.ts'
-import { dataOf } from '../../../fakes/events.ts'
+import { emptySnapshot } from '../../../src/runtime/catalog/catalog-gateway.ts'
+import { toolPolicySchema } from '../../../src/runtime/kernel/types/tool-policy.ts'
+import { createLivePolicy } from '../../../src/features/policy/live-policy.ts'
+import { says, toolEntry } from '../../fakes/kernel.ts'
+import { createToolContext } from '../../fakes/tool-context.ts'
+import { dataOf } from '../../fakes/events.ts'
 
 const withPolicy = (given: object): PluginSnapshot => ({
   ...emptySnapshot,

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import type { OAuthGrant } from '../../../../src/features/access/types/oauth.ts'
-import { createIdentity } from '../../../../src/features/access/oauth/identity.ts'
-import { oidcSettings, toOidc } from '../../../../src/features/access/oauth/oidc/oidc-settings.ts'
-import { findPerson, people } from '../../../../src/features/access/oauth/oidc/people.ts'
+import type { OAuthGrant } from '../../../src/features/access/types/oauth.ts'
+import { createIdentity } from '../../../src/features/access/oauth/identity.ts'
+import { oidcSettings, toOidc } from '../../../src/features/access/oauth/oidc/oidc-settings.ts'
+import { findPerson, people } from '../../../src/features/access/oauth/oidc/people.ts'
 import {
   createOriginOf,
   isFromOurPage,
   resourceOf,
-} from '../../../../src/features/access/oauth/origins.ts'
-import { parseProof, type Proof } from '../../../../src/features/access/oauth/proof.ts'
-import { createMemoryKeys } from '../../../fakes/keys.ts'
-import { sha256 } from '../../../fakes/kernel.ts'
-import { deploymentEventOf } from '../../../fakes/events.ts'
+} from '../../../src/features/access/oauth/origins.ts'
+import { parseProof, type Proof } from '../../../src/features/access/oauth/proof.ts'
+import { createMemoryKeys } from '../../fakes/keys.ts'
+import { sha256 } from '../../fakes/kernel.ts'
+import { deploymentEventOf } from '../../fakes/events.ts'
 
 const grant: OAuthGrant = {
   id: 'grant_1',

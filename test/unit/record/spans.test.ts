@@ -5,9 +5,9 @@ import type { ModelProvider } from '#contracts/model.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { RunPorts } from '#runtime/kernel/types/kernel.ts'
-import { noContent } from '../../../../src/features/record/telemetry/content.ts'
-import type { Span } from '../../../../src/features/record/telemetry/span.ts'
-import { toSpans } from '../../../../src/features/record/telemetry/spans.ts'
+import { noContent } from '../../../src/features/record/telemetry/content.ts'
+import type { Span } from '../../../src/features/record/telemetry/span.ts'
+import { toSpans } from '../../../src/features/record/telemetry/spans.ts'
 import {
   createEndingKernel,
   createFakeModel,
@@ -19,8 +19,8 @@ import {
   toolsetOf,
   type Line,
   type MemoryJournal,
-} from '../../../fakes/kernel.ts'
-import { dataOf, storedEvent } from '../../../fakes/events.ts'
+} from '../../fakes/kernel.ts'
+import { dataOf, storedEvent } from '../../fakes/events.ts'
 
 const trace = 'c0ffee00'.repeat(4)
 const call = (name: string, input: JsonObject = {}) => ({ calls: [{ name, input }] })

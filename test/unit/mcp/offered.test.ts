@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { exposureSchema } from '../../../../src/runtime/catalog/types/exposure.ts'
-import { offeredTools, type Inventory } from '../../../../src/surfaces/mcp/offered.ts'
+import { exposureSchema } from '../../../src/runtime/catalog/types/exposure.ts'
+import { offeredTools, type Inventory } from '../../../src/surfaces/mcp/offered.ts'
 
 const hints = { isReadOnly: true, isIdempotent: true, isDestructive: false }
 const tool = (name: string) => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createMcpApp, directResult } from '../../../fakes/mcp-app.ts'
+import { createMcpApp, directResult } from '../../fakes/mcp-app.ts'
 
 const hints = { isReadOnly: true, isIdempotent: true, isDestructive: false }
 const kvGet = { name: 'kv__get', description: 'Gets.', inputSchema: { type: 'object' }, ...hints }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Offers } from '../../../../src/contracts/manifest/offer.ts'
-import { maxBodyBytes } from '../../../../src/platform/routes/body.ts'
-import { parked, resultOf, testKey, testRun, testSession } from '../../../fakes/http-deps.ts'
-import { createMcpApp, directResult } from '../../../fakes/mcp-app.ts'
+import type { Offers } from '../../../src/contracts/manifest/offer.ts'
+import { maxBodyBytes } from '../../../src/platform/routes/body.ts'
+import { parked, resultOf, testKey, testRun, testSession } from '../../fakes/http-deps.ts'
+import { createMcpApp, directResult } from '../../fakes/mcp-app.ts'
 
 const hints = { isReadOnly: true, isIdempotent: true, isDestructive: false }
 const kvGet = { name: 'kv__get', description: 'Gets.', inputSchema: { type: 'object' }, ...hints }

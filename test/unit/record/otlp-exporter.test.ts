@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { RunRecord } from '#runtime/session/types/telemetry.ts'
-import { createRedactor } from '../../../../src/features/record/redactor.ts'
-import { createContent } from '../../../../src/features/record/telemetry/content.ts'
+import { createRedactor } from '../../../src/features/record/redactor.ts'
+import { createContent } from '../../../src/features/record/telemetry/content.ts'
 import {
   createOtlpExporter,
   type ExporterOptions,
-} from '../../../../src/features/record/telemetry/otlp-exporter.ts'
-import { spansIn } from '../../../fakes/collector.ts'
-import { resultOf } from '../../../fakes/http-deps.ts'
-import { createFakeClock } from '../../../fakes/kernel.ts'
-import { sendOver } from '../../../fakes/outbound.ts'
+} from '../../../src/features/record/telemetry/otlp-exporter.ts'
+import { spansIn } from '../../fakes/collector.ts'
+import { resultOf } from '../../fakes/http-deps.ts'
+import { createFakeClock } from '../../fakes/kernel.ts'
+import { sendOver } from '../../fakes/outbound.ts'
 
 const trace = 'c0ffee00'.repeat(4)
 const secret = 'sk-live-0123456789'

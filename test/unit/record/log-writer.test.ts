@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
-import { createRedactor } from '../../../../src/features/record/redactor.ts'
-import { createLogWriter } from '../../../../src/features/record/telemetry/log-writer.ts'
+import { createRedactor } from '../../../src/features/record/redactor.ts'
+import { createLogWriter } from '../../../src/features/record/telemetry/log-writer.ts'
 
 const secret = 'sk-live-0123456789'
 

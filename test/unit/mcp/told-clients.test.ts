@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { joinLabels, labelFrom, saidLabel } from '#contracts/label.ts'
 import type { StorageRequest } from '#runtime/session/types/space.ts'
-import { createToldClients } from '../../../../src/surfaces/mcp/told-clients.ts'
-import { createSpace } from '../../../../src/runtime/session/storage/space.ts'
-import { createSessionWorld } from '../../../switches/session-world.ts'
+import { createToldClients } from '../../../src/surfaces/mcp/told-clients.ts'
+import { createSpace } from '../../../src/runtime/session/storage/space.ts'
+import { createSessionWorld } from '../../switches/session-world.ts'
 
 const page = labelFrom('http__get', { confidentiality: 'public' })
 const notes = labelFrom('kv__get', { integrity: 'data' })

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import type { DeploymentEvent } from '../../../../src/contracts/event.ts'
-import type { RateRequest } from '../../../../src/runtime/session/types/principal.ts'
-import { createStrangersLog } from '../../../../src/features/access/oauth/strangers-log.ts'
-import { deploymentEventOf } from '../../../fakes/events.ts'
+import type { DeploymentEvent } from '../../../src/contracts/event.ts'
+import type { RateRequest } from '../../../src/runtime/session/types/principal.ts'
+import { createStrangersLog } from '../../../src/features/access/oauth/strangers-log.ts'
+import { deploymentEventOf } from '../../fakes/events.ts'
 
 it('T27: what strangers bring about fills no record: five rows a minute of a network, thirty of all, then the sum', async () => {
   const rows: DeploymentEvent[] = []

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { labelFrom } from '../../../../src/contracts/label.ts'
-import { remoteToolDestroys, toolDestroys } from '../../../../src/contracts/destructive.ts'
+import { labelFrom } from '../../../src/contracts/label.ts'
+import { remoteToolDestroys, toolDestroys } from '../../../src/contracts/destructive.ts'
 import {
   defaultToolPolicy,
   isMatch,
   patternsIn,
   policyDiff,
   toolPolicySchema,
-} from '../../../../src/runtime/kernel/types/tool-policy.ts'
-import { decideTool, ratesOf } from '../../../../src/features/policy/decide-tool.ts'
+} from '../../../src/runtime/kernel/types/tool-policy.ts'
+import { decideTool, ratesOf } from '../../../src/features/policy/decide-tool.ts'
 
 const policyOf = (given: object) => toolPolicySchema.parse(given)
 const verdictOf = (given: object, more: object = {}) =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { IsolaError } from '../../../../src/contracts/errors.ts'
-import { labelFrom, saidLabel } from '../../../../src/contracts/label.ts'
-import { createMcpApp } from '../../../fakes/mcp-app.ts'
-import { testRun } from '../../../fakes/http-deps.ts'
+import { IsolaError } from '../../../src/contracts/errors.ts'
+import { labelFrom, saidLabel } from '../../../src/contracts/label.ts'
+import { createMcpApp } from '../../fakes/mcp-app.ts'
+import { testRun } from '../../fakes/http-deps.ts'
 
 const hints = { isReadOnly: true, isIdempotent: true, isDestructive: false }
 const kvGet = { name: 'kv__get', description: 'Gets.', inputSchema: { type: 'object' }, ...hints }

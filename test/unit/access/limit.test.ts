@@ -1,8 +1,8 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { networkOf } from '../../../../src/features/access/network.ts'
-import { createLimit } from '../../../../src/features/access/oauth/limit.ts'
-import { createRateWindow } from '../../../../src/features/access/rate-window.ts'
+import { networkOf } from '../../../src/features/access/network.ts'
+import { createLimit } from '../../../src/features/access/oauth/limit.ts'
+import { createRateWindow } from '../../../src/features/access/rate-window.ts'
 
 /** The window as the object has it, over SQLite in memory. */
 function open() {

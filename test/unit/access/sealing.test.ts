@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createSealing } from '../../../../src/features/access/secrets/sealing.ts'
-import { masterKeyOf, sealingSources } from '../../../fakes/secrets.ts'
+import { createSealing } from '../../../src/features/access/secrets/sealing.ts'
+import { masterKeyOf, sealingSources } from '../../fakes/secrets.ts'
 
 const [key, otherKey] = [masterKeyOf(1), masterKeyOf(2)]
 const open = (current: string | undefined, previous?: string) =>

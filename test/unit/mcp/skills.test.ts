@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { saidLabel, type Label } from '../../../../src/contracts/label.ts'
-import type { Offers } from '../../../../src/contracts/manifest/offer.ts'
-import { createMcpApp, type McpWorld } from '../../../fakes/mcp-app.ts'
-import { rejecting, shelfOf, skillSource } from '../../../fakes/skills.ts'
+import { saidLabel, type Label } from '../../../src/contracts/label.ts'
+import type { Offers } from '../../../src/contracts/manifest/offer.ts'
+import { createMcpApp, type McpWorld } from '../../fakes/mcp-app.ts'
+import { rejecting, shelfOf, skillSource } from '../../fakes/skills.ts'
 
 const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`
 const odd = 'references/größe & more.md'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { createLearnedSecrets, createRedactor } from '../../../../src/features/record/redactor.ts'
-import { createSealing } from '../../../../src/features/access/secrets/sealing.ts'
-import { createSecretAdministration } from '../../../../src/features/access/secrets/secret-administration.ts'
-import { createSecretReader } from '../../../../src/features/access/secrets/secret-reader.ts'
-import { createMemorySecrets, masterKeyOf, sealingSources } from '../../../fakes/secrets.ts'
-import { dataOf } from '../../../fakes/events.ts'
+import { createLearnedSecrets, createRedactor } from '../../../src/features/record/redactor.ts'
+import { createSealing } from '../../../src/features/access/secrets/sealing.ts'
+import { createSecretAdministration } from '../../../src/features/access/secrets/secret-administration.ts'
+import { createSecretReader } from '../../../src/features/access/secrets/secret-reader.ts'
+import { createMemorySecrets, masterKeyOf, sealingSources } from '../../fakes/secrets.ts'
+import { dataOf } from '../../fakes/events.ts'
 
 const by = { principal: 'operator', trace: 't1', requestId: 'req_1' }
 const canary = 'canary-0123456789'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFakeApp } from '../../../fakes/http-deps.ts'
+import { createFakeApp } from '../../fakes/http-deps.ts'
 
 const hosts = ['agents.example.com']
 
