@@ -128,7 +128,7 @@ describe('the command as a package, installed elsewhere', () => {
   it('holds the command, its types and the docs, and no test, source or local state', () => {
     const other = files.filter(
       (name) =>
-        !/^package\/(packed\/.+\.(m?js|d\.ts)|docs\/([\w-]+\.md|openapi\.json)|(README|CHANGELOG)\.md|LICENSE|package\.json|scripts\/(bin|install-lock|toolchain)\.mjs)$/.test(
+        !/^package\/(packed\/.+\.(m?js|d\.ts)|docs\/((tasks\/)?[\w-]+\.md|openapi\.json)|(README|CHANGELOG)\.md|LICENSE|package\.json|scripts\/(bin|install-lock|toolchain)\.mjs)$/.test(
           name,
         ),
     )
