@@ -8,6 +8,7 @@ import { createHttpApp } from './http/app.ts'
 import { createMcpServerClass } from './mcp/mcp-object.ts'
 import { createPluginServiceClass } from './plugins/capabilities/storage/plugin-service.ts'
 import { createPluginRunnerClass } from './plugins/sandbox/plugin-runner.ts'
+import { withTables } from './object-upgrades.ts'
 import { createSessionClass } from './sessions/session-object.ts'
 import { systemSources } from './sources.ts'
 
@@ -17,11 +18,31 @@ const runtime = composeRuntime(env, systemSources, defaultTiming, {
 })
 const app = createHttpApp(runtime.http)
 
-export class Session extends createSessionClass(() => runtime.session) {}
-export class Principal extends createPrincipalClass(() => runtime.principal) {}
-export class Catalog extends createCatalogClass(() => runtime.catalog) {}
-export class PluginService extends createPluginServiceClass(() => runtime.pluginService) {}
-export class McpServer extends createMcpServerClass(() => runtime.mcpServer) {}
+export class Session extends createSessionClass(() => runtime.session) {
+  constructor(context: DurableObjectState, env: Env) {
+    super(withTables('Session', context), env)
+  }
+}
+export class Principal extends createPrincipalClass(() => runtime.principal) {
+  constructor(context: DurableObjectState, env: Env) {
+    super(withTables('Principal', context), env)
+  }
+}
+export class Catalog extends createCatalogClass(() => runtime.catalog) {
+  constructor(context: DurableObjectState, env: Env) {
+    super(withTables('Catalog', context), env)
+  }
+}
+export class PluginService extends createPluginServiceClass(() => runtime.pluginService) {
+  constructor(context: DurableObjectState, env: Env) {
+    super(withTables('PluginService', context), env)
+  }
+}
+export class McpServer extends createMcpServerClass(() => runtime.mcpServer) {
+  constructor(context: DurableObjectState, env: Env) {
+    super(withTables('McpServer', context), env)
+  }
+}
 export class PluginRunner extends createPluginRunnerClass(() => runtime.runner) {}
 
 export default {

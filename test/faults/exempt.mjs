@@ -3,8 +3,6 @@
 
 /** No scenario reaches these. One that is reached after all is a mistake in this list. */
 export const exempt = {
-  'sessions/log/older-children#noteOlderChildren.1':
-    'Rows of sessions that an older version wrote; the harness writes none.',
   'sessions/rings#setAlarm.1':
     'The pushed-out alarm of a loop of wakes: 600 alarms a minute at the pace of the harness (unit/sessions/wake-loop.test.ts).',
   'sessions/upkeep/wake-loop#rang.1': 'As sessions/rings#setAlarm.1.',

@@ -3,7 +3,7 @@ import { agentDefinition } from '#contracts/agent-definition-schema.ts'
 import { definitionDiff } from '#contracts/agent-diff.ts'
 import { exposureDiff, exposureSchema } from '#contracts/exposure.ts'
 import { diffCounts, diffLines, textLines, valueLines } from '#contracts/line-diff.ts'
-import { completePolicy, defaultToolPolicy, policyDiff } from '#contracts/tool-policy.ts'
+import { defaultToolPolicy, policyDiff, toolPolicySchema } from '#contracts/tool-policy.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 const definition = (instructions: string, agent: object = {}, more: object = {}) =>
@@ -148,7 +148,7 @@ describe('X2: the lines of a text', () => {
 })
 
 describe('I8: what is different in a policy', () => {
-  const policyOf = (more: object) => completePolicy({ ...defaultToolPolicy, ...more } as never)
+  const policyOf = (more: object) => toolPolicySchema.parse({ ...defaultToolPolicy, ...more })
   const rule = (verdict: 'allow' | 'deny') => ({
     label: { integrity: verdict === 'allow' ? 'user' : 'stranger' },
     sink: 'egress',
