@@ -97,7 +97,7 @@ export interface AgentResult {
   /** Present if the agent has an `output_schema` and the result fits it. */
   readonly output?: JsonObject
   readonly error?: RunError
-  /** Of all that went into what it says; absent in one of an older version. */
+  /** Of all that went into what it says; absent of a run that failed before its first plan. */
   readonly label?: Label
   readonly startedAtMs: number
   readonly finishedAtMs: number

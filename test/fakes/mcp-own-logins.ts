@@ -101,6 +101,7 @@ export function createOwnLoginWorld(fake: FakeAuth = {}) {
       {
         callId: `call of ${principal}`,
         config,
+        rootSession: 'ses_root',
         epoch: 1,
         item,
         ask: { do: 'tool', input: { text: 'hello' } },

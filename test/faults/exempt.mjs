@@ -3,8 +3,6 @@
 
 /** No scenario reaches these. One that is reached after all is a mistake in this list. */
 export const exempt = {
-  'runtime/session/log/older-children#noteOlderChildren.1':
-    'Rows of sessions that an older version wrote; the harness writes none.',
   'runtime/session/rings#setAlarm.1':
     'The pushed-out alarm of a loop of wakes: 600 alarms a minute at the pace of the harness (unit/session/wake-loop.test.ts).',
   'runtime/session/upkeep/wake-loop#rang.1': 'As runtime/session/rings#setAlarm.1.',

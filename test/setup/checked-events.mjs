@@ -7,11 +7,11 @@ const checker = '../../../../test/setup/check-events.ts'
 /** Where all events and replies come by, and what is done to each there. */
 export const places = [
   {
-    file: 'src/runtime/session/storage/event-version.ts',
-    find: 'export const toStoredTurn = ',
-    name: 'toStoredTurn',
+    file: 'src/runtime/session/storage/store.ts',
+    find: 'export function createSessionStore(',
+    name: 'createSessionStore',
     check: 'import { checkStored as check }',
-    wrap: '(turn) => { turn.events.forEach(check); return unchecked(turn) }',
+    wrap: '(...given) => { const store = unchecked(...given); return { ...store, writeTurn(order, turn, begun) { turn.events.forEach(check); return store.writeTurn(order, turn, begun) } } }',
   },
   {
     file: 'src/runtime/session/log/log-view.ts',

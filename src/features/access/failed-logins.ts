@@ -1,4 +1,5 @@
 import type { FailedLogin, FailedLoginVerdict } from '#runtime/session/types/principal.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import type { PrincipalStorage } from './principal-rows.ts'
 
 /** So many wrong keys an address may show in a window. */
@@ -17,7 +18,7 @@ export interface FailedLoginLog {
 }
 
 const table = `
-  CREATE TABLE IF NOT EXISTS failed_logins (
+  CREATE TABLE IF NOT EXISTS failed_logins (${tablesMark}
     address TEXT NOT NULL, key TEXT NOT NULL, since_ms INTEGER NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (address, key)
   ) STRICT, WITHOUT ROWID;

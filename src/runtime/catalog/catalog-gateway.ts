@@ -173,12 +173,7 @@ export function createCatalogGateway({
       const ended = aborted(over)
       await catalog().hold(part, { gone: async () => onGone(), over: () => ended })
     },
-    async search(queries, limit) {
-      const found = await askNow((api) => api.search(queries, limit, 'hits'))
-      return found.map((one) =>
-        typeof one === 'string' ? { id: one, score: 0, matched: [] } : one,
-      )
-    },
+    search: (queries, limit) => askNow((api) => api.search(queries, limit)),
     skills: (queries) => askNow((api) => api.skills(queries)),
     tools: (wanted) => askNow((api) => api.tools(wanted)),
     toolNames: (wanted) => askNow((api) => api.toolNames(wanted)),

@@ -1,7 +1,6 @@
 import {
   noGeneration,
   partsDiff,
-  pinsOfOneValue,
   toPins,
   type Generation,
   type Part,
@@ -9,16 +8,15 @@ import {
   type StoredPart,
 } from './types/generation.ts'
 import type { PartKinds } from './types/part-kind.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import { entryOf, toStoredPart } from './concerns.ts'
 import { createKeptTools } from './kept-tools.ts'
 
 const numberKey = 'number'
 const changingKey = 'changing'
-/** Where a version before kept the whole generation, as one value. */
-const oneValueKey = 'generation'
 
 const tables = [
-  `CREATE TABLE IF NOT EXISTS parts (id TEXT NOT NULL, kind TEXT NOT NULL, pin TEXT NOT NULL, always INTEGER NOT NULL,
+  `CREATE TABLE IF NOT EXISTS parts (${tablesMark} id TEXT NOT NULL, kind TEXT NOT NULL, pin TEXT NOT NULL, always INTEGER NOT NULL,
     indexed INTEGER NOT NULL, problems TEXT, PRIMARY KEY (id, kind)) WITHOUT ROWID`,
   'CREATE INDEX IF NOT EXISTS parts_always ON parts (always) WHERE always = 1',
   'CREATE INDEX IF NOT EXISTS parts_indexed ON parts (indexed) WHERE indexed = 0',
@@ -73,7 +71,6 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
       touch(part)
     }
     kv.put(numberKey, next.number)
-    kv.delete(oneValueKey)
     kv.delete(changingKey)
     return 2 + came.length + gone.length
   }
@@ -81,18 +78,11 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
     number: kv.get<number>(numberKey) ?? noGeneration.number,
     pins: toPins(parts.map(({ kind, id, pin }) => ({ kind, id, pin }))),
   })
-  /** As the tables have it: nothing as long as what a version before kept was not taken over. */
   const generation = (): Generation =>
     toGeneration(rows('SELECT kind, id, pin FROM parts').map(toStored))
   const replace = (next: Generation): number => change(generation(), next)
   const named = (ids: readonly string[]): readonly StoredPart[] =>
     ids.flatMap((id) => rows('SELECT kind, id, pin FROM parts WHERE id = ?', id)).map(toStored)
-  function fromOneValue(): Generation | undefined {
-    const text = kv.get<string>(oneValueKey)
-    if (text === undefined) return undefined
-    const value = JSON.parse(text) as Parameters<typeof pinsOfOneValue>[0] & { number: number }
-    return { number: value.number, pins: pinsOfOneValue(value) }
-  }
   return {
     /** All of it, which reads as much as is in force. */
     generation,
@@ -113,13 +103,7 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
     change,
     /** Of what is kept; nothing if nobody knows any more what is in force. */
     number(): number | undefined {
-      if (kv.get(changingKey) === true) return undefined
-      if (kv.get(numberKey) === undefined) {
-        const before = fromOneValue()
-        if (!before) return undefined
-        replace(before)
-      }
-      return kv.get<number>(numberKey)
+      return kv.get(changingKey) === true ? undefined : kv.get<number>(numberKey)
     },
     /** From now on it is not known what is in force, until it is replaced. */
     begin(): void {

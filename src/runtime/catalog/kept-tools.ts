@@ -1,13 +1,13 @@
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { ListedTool } from '#runtime/session/types/runtime.ts'
 import type { ReadDocument } from '#contracts/search.ts'
-import { readingVersion } from './search/read-document.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 
 const tables = [
-  `CREATE TABLE IF NOT EXISTS tools (name TEXT PRIMARY KEY, owner TEXT NOT NULL, place INTEGER NOT NULL,
-    tool TEXT NOT NULL) WITHOUT ROWID`,
+  `CREATE TABLE IF NOT EXISTS tools (${tablesMark} name TEXT PRIMARY KEY, owner TEXT NOT NULL, place INTEGER NOT NULL,
+    tool TEXT NOT NULL, words TEXT) WITHOUT ROWID`,
   'CREATE INDEX IF NOT EXISTS tools_owner ON tools (owner)',
-  `CREATE TABLE IF NOT EXISTS needs (needed TEXT NOT NULL, owner TEXT NOT NULL, PRIMARY KEY (needed, owner))
+  `CREATE TABLE IF NOT EXISTS needs (${tablesMark} needed TEXT NOT NULL, owner TEXT NOT NULL, PRIMARY KEY (needed, owner))
     WITHOUT ROWID`,
 ]
 
@@ -21,9 +21,6 @@ export interface IndexedPart {
   readonly problems: readonly PluginProblem[]
 }
 
-/** Stands before words that were read by the rules of this version. */
-const readBy = `${readingVersion} `
-
 const bare = (pattern: string) => (pattern.endsWith('*') ? pattern.slice(0, -1) : pattern)
 const fits = (pattern: string) =>
   pattern.endsWith('*') ? 'name >= ?1 AND name < ?1 || char(1114111)' : 'name = ?1'
@@ -31,11 +28,6 @@ const fits = (pattern: string) =>
 /** The tools of the parts in `parts`, in tables beside it, as far as somebody has looked for them. */
 export function createKeptTools(sql: SqlStorage) {
   for (const table of tables) sql.exec(table)
-  // A version before kept no words, and reads none.
-  const [table] = sql
-    .exec<{ readonly made: string }>("SELECT sql AS made FROM sqlite_master WHERE name = 'tools'")
-    .toArray()
-  if (!table?.made.includes('words')) sql.exec('ALTER TABLE tools ADD COLUMN words TEXT')
   const listed = (query: string, ...values: string[]): readonly ListedTool[] =>
     sql
       .exec<{ readonly tool: string }>(query, ...values)
@@ -83,29 +75,21 @@ export function createKeptTools(sql: SqlStorage) {
           id,
           place,
           JSON.stringify(tool),
-          words ? readBy + JSON.stringify(words) : '',
+          words ? JSON.stringify(words) : null,
         )
       // One whose bundle could not be read is looked at again: it may be there by then.
       const isLost = problems.some(({ code }) => code === 'plugin_code_unavailable')
       const told = problems.length > 0 ? JSON.stringify(problems) : null
       sql.exec('UPDATE parts SET indexed = ?, problems = ? WHERE id = ?', isLost ? 0 : 1, told, id)
     },
-    /**
-     * What a search knows of each, in the order of their owners; a tool itself whose words were not read by these rules.
-     * Those that are not searched are left out.
-     */
-    searched: (): readonly (ReadDocument | { readonly tool: ListedTool })[] =>
+    /** What a search knows of each, in the order of their owners; those that are not searched are left out. */
+    searched: (): readonly ReadDocument[] =>
       sql
-        .exec<{ readonly isRead: number | null; readonly text: string }>(
-          `SELECT instr(words, ?1) = 1 AS isRead, iif(instr(words, ?1) = 1, substr(words, ?2), tool) AS text
-           FROM tools WHERE words IS NOT '' ORDER BY owner, place`,
-          readBy,
-          readBy.length + 1,
+        .exec<{ readonly words: string }>(
+          'SELECT words FROM tools WHERE words IS NOT NULL ORDER BY owner, place',
         )
         .toArray()
-        .map(({ isRead, text }) =>
-          isRead ? (JSON.parse(text) as ReadDocument) : { tool: JSON.parse(text) as ListedTool },
-        ),
+        .map(({ words }) => JSON.parse(words) as ReadDocument),
     /** Those of one name, or of one beginning (`kv__*`). */
     like: (pattern: string) =>
       listed(`SELECT tool FROM tools WHERE ${fits(pattern)}`, bare(pattern)),

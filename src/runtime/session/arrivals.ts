@@ -12,7 +12,7 @@ import type { FloorKeeper } from './floor-keeper.ts'
 import { isOfCall } from './runs/cancelling.ts'
 import { undecidedOf } from './storage/open-pauses.ts'
 import { stopped } from './upkeep/subtree.ts'
-import { beginByOutcome, dropBegun } from './waiting/outcome-runs.ts'
+import { beginByOutcome } from './waiting/outcome-runs.ts'
 import { confirmAttempt } from './waiting/confirm-attempt.ts'
 import { changeLimits, type LimitsChange } from './waiting/change-limits.ts'
 import { refuseWithoutAgent } from './waiting/agent-there.ts'
@@ -116,10 +116,9 @@ export function createArrivals(
       const { store, todo, upkeep, runs } = parts()
       const { parentRun: run, isBackground } = delivery
       // Nothing begins here any more while it is deleted: the outcome is only noted.
-      const { onOutcome, ...note } = delivery
+      const { onOutcome: _begins, ...note } = delivery
       // What it did not use goes back to the session at once, and to the day as soon as that can be told.
       store.together(() => {
-        if (onOutcome) dropBegun(parts(), { sessionId: scope.id(), runtime })
         const taken = takeDelivery(scope.isDeleting() ? note : delivery, parts())
         if (taken === 'late' || (taken === 'taken' && isBackground))
           todo.add({ kind: 'settle', session: scope.id(), run })

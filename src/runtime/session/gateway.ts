@@ -1,4 +1,3 @@
-import type { Reply } from '#contracts/reply.ts'
 import type { SessionApi, SessionGateway } from './types/session-api.ts'
 import { keyedRunId, objectNameOf, sessionIdOf } from './storage/ids.ts'
 import { faultOf, unavailable, type PlatformFault } from './platform-fault.ts'
@@ -65,7 +64,6 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   cancel: 'change',
   abandon: 'change',
   steer: 'change',
-  decideAs: 'change',
   decide: 'change',
   changeLimits: 'change',
   retry: 'change',
@@ -81,10 +79,6 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   tree: 'read',
   delete: 'change',
   storage: 'change',
-}
-const notThere: Reply<never> = {
-  ok: false,
-  error: { code: 'request_not_found', message: 'There is no such session.' },
 }
 
 /** Every call of a session's object. One that only reads is made once more after a break, on a new stub: the old one stays broken. */
@@ -111,9 +105,6 @@ function guarded(
       outcome = await attempt(method, args)
     // It looked at nothing: whatever was asked is asked of the next one.
     if (outcome.fault?.kind === 'gone') outcome = await attempt(method, args)
-    // An object of an older version cannot say whose it is: nobody else finds a session there
-    // (docs/reliability.md F32).
-    if (outcome.fault?.kind === 'outdated' && method === 'owner') return notThere
     if (outcome.fault) throw toError(outcome.fault, method, args)
     return outcome.value
   }

@@ -4,7 +4,7 @@ import type { SessionRuntime } from './types/runtime.ts'
 import type { SessionApi } from './types/session-api.ts'
 import { createMeter } from './storage/meter.ts'
 import { openSession } from './opened-session.ts'
-import { operatorOf, ownerOf } from './waiting/approvals.ts'
+import { ownerOf } from './waiting/approvals.ts'
 
 type Given<Method extends keyof SessionApi> = Parameters<SessionApi[Method]>
 
@@ -67,12 +67,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     steer(...given: Given<'steer'>) {
       return this.#answer(() => this.#session.arrivals.steer(...given))
     }
-    decideAs(...[principal, run, call, decision, decider]: Given<'decideAs'>) {
-      const decided = { call, decision, decider }
+    decide(...[principal, run, call, decision, decider]: Given<'decide'>) {
+      const decided = { call, decision, decider: decider ?? ownerOf(principal) }
       return this.#answer(() => this.#session.arrivals.decide(principal, run, decided))
-    }
-    decide(...[principal, run, call, decision, by]: Given<'decide'>) {
-      return this.decideAs(principal, run, call, decision, deciderOf(principal, by))
     }
     changeLimits(...given: Given<'changeLimits'>) {
       return this.#answer(() => this.#session.arrivals.changeLimits(...given))
@@ -134,6 +131,3 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
   }
 }
-
-const deciderOf = (principal: string, by: string | undefined) =>
-  by === undefined ? ownerOf(principal) : operatorOf(by)

@@ -312,6 +312,7 @@ describe('the time of a session', () => {
     parentRun: 'run_above',
     parentCall: 'call_above',
     depth: 1,
+    shared: {},
     ancestry: ['above'],
     lease: agentSpec().limits,
   }

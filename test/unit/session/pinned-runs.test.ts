@@ -199,21 +199,6 @@ describe('I19: a run that waits while its agent is changed', () => {
       ['plain', 'tool_changed'],
     ])
   })
-
-  it('F32: goes on as it did if an older version began it', async () => {
-    const world = setUp([calls('ask'), calls('notes'), { text: 'done' }])
-    const life = world.wake()
-    const parked = await park(life)
-    const { pin: _unknown, ...older } = life.row(parked.run)
-    life.store.writeRun(older)
-    world.enable(world.generation(2))
-    const outcome = await approve(world, world.wake(), parked)
-    expect(codesOf(outcome)).toEqual([
-      ['ask', true],
-      ['notes', true],
-    ])
-    expect(asked(world)[1]).toEqual(['m/2', 'Prompt 2.'])
-  })
 })
 
 describe('I3, I19: a run that is cut while its agent is changed', () => {

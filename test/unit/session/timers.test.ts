@@ -78,7 +78,7 @@ describe('E9: the timers of a session', () => {
     expect([...world.timers.keys()]).toEqual(['graves'])
   })
 
-  it('F4: have a row when the alarm rings where an older version made their table and left it empty', async () => {
+  it('F4: have a row when the alarm rings where their table was made and left empty', async () => {
     const { wake, jobs, timers } = await atRest()
     jobs.areMade = true
     const life = wake()

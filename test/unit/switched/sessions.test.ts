@@ -34,6 +34,7 @@ const lineage: Lineage = {
   parentRun: 'run_above',
   parentCall: 'call_above',
   depth: 1,
+  shared: {},
   ancestry: ['above'],
   lease: agentSpec().limits,
 }
@@ -406,20 +407,6 @@ describe('a call that was cancelled and never came', () => {
     await clock.advance(keepGravesMs)
     expect(await life.upkeep.onJob('graves')).toBeUndefined()
     expect(rows()).toBe(0)
-  })
-
-  it('is read as an older version wrote it, and then forgotten too', async () => {
-    const { wake, clock, sqlite, runtime } = createSessionWorld(answers)
-    const { keepGravesMs } = runtime.timing
-    const life = wake()
-    life.todo.bury({ ...grave, call: 'call_2', atMs: clock.nowMs() })
-    sqlite.exec(`INSERT INTO todo VALUES ('buried run_above call_1', '"enough"')`)
-    expect(life.todo.buried('run_above', 'call_1')).toBe('enough')
-    await clock.advance(keepGravesMs)
-    life.todo.bury({ ...grave, call: 'call_2', atMs: clock.nowMs() })
-    await life.upkeep.onJob('graves')
-    expect(life.todo.buried('run_above', 'call_1')).toBeUndefined()
-    expect(life.todo.buried('run_above', 'call_2')).toBe('enough')
   })
 })
 

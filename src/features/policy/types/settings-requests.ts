@@ -52,7 +52,7 @@ export const setExposedRequest = z.strictObject({
 /** `POST /api/operator/http`. */
 export const changeNetworkRequest = z.strictObject({
   allow: openHosts.default([]),
-  // Whatever is in the list can be closed, by rules of a version before too.
+  // Whatever is in the list can be closed.
   deny: z.array(z.string().trim().toLowerCase().max(253)).max(maxOpenHosts).default([]),
   elsewhere: elsewhere.optional(),
 })

@@ -52,6 +52,5 @@ export function specOfManifest(
 /** What the agent of a manifest subscribes to, if it is one of a plugin that does. */
 export function subscriptionsOfManifest(manifest: unknown): readonly SubscriptionManifest[] {
   const { agent } = Object(manifest) as { readonly agent?: unknown }
-  // It was checked when it arrived; what an older version let in is none.
-  return subscriptionManifests.safeParse(Object(agent).subscribes).data ?? []
+  return subscriptionManifests.parse(Object(agent).subscribes) ?? []
 }

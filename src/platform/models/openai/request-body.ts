@@ -137,8 +137,8 @@ function formatOf({ outputSchema, parameters }: ModelRequest): Body['response_fo
 }
 
 /**
- * What comes in now was fetched at the door; an older version kept addresses. A server in a private network would fetch
- * them there, for whoever may talk to it (docs/security.md T5).
+ * Images of a request were fetched at the door. A model server in a private network would fetch an address there, for
+ * any caller that may talk to it (docs/security.md T5): an address that is left is told as a text.
  */
 function toBodyPart(part: MessagePart, { takesAddresses }: ImageRule): BodyPart {
   if (part.type === 'text') return part

@@ -2,7 +2,7 @@ import { noGeneration, type Generation } from '../types/generation.ts'
 import type { HookPoint } from '#contracts/manifest/manifest.ts'
 import type { DecidingPart, PartKinds, PartOutcome } from '../types/part-kind.ts'
 import type { ChangeBy, ChangeResult, PluginChange } from '../types/plugin-catalog.ts'
-import type { AskedFacts, ChangeFacts, PluginStore } from '../types/plugin-store.ts'
+import type { AskedFacts, PluginStore } from '../types/plugin-store.ts'
 import { disable } from './allow.ts'
 import { idOf, ownerIdOf } from './changes.ts'
 import { decide } from './decide.ts'
@@ -72,11 +72,9 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
     wrote?.(done.generation)
     return done
   }
-  /** What is in force before a change, and what of it is written: what an earlier version left is written anew. */
-  const situationOf = async ({ isOneValue }: ChangeFacts, { before, inForce }: ChangePorts) =>
-    before && !isOneValue
-      ? { before, inForce }
-      : { before: await current(), inForce: undefined, isAnew: isOneValue }
+  /** What is in force before a change: what the object keeps of it, or all of it out of D1. */
+  const situationOf = async ({ before, inForce }: ChangePorts) =>
+    before ? { before, inForce } : { before: await current(), inForce: undefined }
 
   return {
     kinds,
@@ -88,7 +86,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
       const carryOut = async () => {
         const asked = askedBy(change, by, clock.nowMs())
         const [facts, notes] = await Promise.all([store.facts(asked), notesOn(change, names)])
-        const { inForce, ...from } = await situationOf(facts, ports)
+        const { inForce, ...from } = await situationOf(ports)
         const now = { generation: from.before, inForce, facts, by }
         const outcome = await decide({ store, kinds }, change, now)
         const done = await written(outcome, { ...ports, ...from, by, view: id })
@@ -123,7 +121,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
         await store.commit({ rows: [{ ...row, problem }], event })
         return
       }
-      const from = await situationOf(facts, ports)
+      const from = await situationOf(ports)
       const outcome = disable({ row, generation: from.before, by: isolaItself }, problem)
       await written(outcome, { ...ports, ...from, by: isolaItself })
     },

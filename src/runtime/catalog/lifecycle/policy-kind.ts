@@ -1,7 +1,7 @@
 import { policyOf } from '../types/generation.ts'
 import type { PartKindEntry, PartOutcome } from '../types/part-kind.ts'
 import { ownerOf } from '#contracts/tool-name.ts'
-import { completePolicy, policyDiff } from '#runtime/kernel/types/tool-policy.ts'
+import { policyDiff } from '#runtime/kernel/types/tool-policy.ts'
 import { setNetwork } from './set-network.ts'
 import { pinned, setPolicy } from './set-policy.ts'
 
@@ -20,7 +20,7 @@ export const policyKind: PartKindEntry<'policy'> = {
     return { pins: pinned(policyOf(target)), told: { policy }, notes: [] }
   },
   sources: () => [],
-  needs: ({ policy }) => [...new Set(completePolicy(policy).pinned.map(ownerOf))],
+  needs: ({ policy }) => [...new Set(policy.pinned.map(ownerOf))],
   epoch: () => 0,
   binds: () => true,
   wire: () => 'always',

@@ -12,8 +12,6 @@ import { idOf } from './changes.ts'
 export interface Writing {
   readonly before: Generation
   readonly by: ChangeBy
-  /** Nothing of what was before is stored in parts. */
-  readonly isAnew?: boolean
   /** The plugin that is told of, as it is then. */
   readonly view?: string | undefined
 }
@@ -37,10 +35,7 @@ export function createChangeWriter({
     return { principal, trace, atMs: clock.nowMs() }
   }
 
-  const write = async (
-    outcome: PartOutcome,
-    { before, by, isAnew = false, view }: Writing,
-  ): Promise<Wrote> => {
+  const write = async (outcome: PartOutcome, { before, by, view }: Writing): Promise<Wrote> => {
     const number = before.number + 1
     const next = outcome.pins && {
       number,
@@ -56,7 +51,7 @@ export function createChangeWriter({
       ...(servers && { servers }),
       ...(skills && { skills }),
       ...(skillVersion && { skillVersion }),
-      ...(next && { generation: { ...next, before, reason, isAnew } }),
+      ...(next && { generation: { ...next, before, reason } }),
       event: { ...event, ...placeOf(by) },
       view,
     })

@@ -191,8 +191,8 @@ export interface CallReport {
   readonly hash: string
   /** Absent if it went well. */
   readonly fault?: string
-  /** For whom it was called; absent of an older version. */
-  readonly principal?: string
+  /** For whom it was called. */
+  readonly principal: string
 }
 
 /** It kept failing for one principal, who may have made it: it is off for that one alone. */
@@ -225,12 +225,11 @@ export interface CatalogApi {
   readonly parts: (
     ids: readonly string[],
   ) => Promise<Reply<{ readonly number: number; readonly parts: readonly StoredPart[] }>>
-  /** Tools, best first: with scores for whoever asks for them, else by name. One of the version before gives names. */
+  /** Tools, best first. */
   readonly search: (
     queries: readonly string[],
     limit: number,
-    as?: 'hits',
-  ) => Promise<Reply<readonly (SearchHit | string)[]>>
+  ) => Promise<Reply<readonly SearchHit[]>>
   /** Skills that fit, best first, those that ship and those that were installed and enabled. */
   readonly skills: (queries: readonly string[]) => Promise<Reply<readonly SkillCandidate[]>>
   /** The tools of what is loaded by name that fit one of these patterns (`kv__*`), in the order of their names. */

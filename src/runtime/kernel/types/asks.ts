@@ -105,7 +105,7 @@ const plainOf = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as J
 
 /**
  * Whether to accept what a call asks lets an effect happen: it shows a form, and changes something. That is a yes, as to
- * a call that waits for one. A pause of an older version does not say what its tool does, and is taken for one that does.
+ * a call that waits for one.
  */
 export const asksForYes = ({ asks = {}, isReadOnly }: Pick<PauseRequest, 'asks' | 'isReadOnly'>) =>
   isReadOnly !== true && Object.values(asks).some(({ kind }) => kind === 'elicit')

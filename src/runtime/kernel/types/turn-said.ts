@@ -66,7 +66,7 @@ const decidedByPerson = (event: SessionEvent): readonly string[] =>
 
 function answerOf(call: CallRecord, isDecided: boolean, turn: Said): Message {
   const { outcome } = call
-  // A turn without one was written by an older version, and nobody knows of what.
+  // A turn that failed before its plan has none.
   const { aside } = outcome ?? {}
   const label = aside?.label ?? (turn.label && (outcome ? labelOfResult(outcome) : ownLabel))
   const mark = isDecided ? ({ decided: true } as const) : {}

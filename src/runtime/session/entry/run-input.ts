@@ -22,12 +22,12 @@ export const createRunInput = ({ sessions, usage }: RunInputParts): RunInput => 
   async decide({ principal, by, decider }, { session, run }, { call, decision }) {
     const api = sessions.at(session)
     if (by === undefined)
-      return { view: unwrap(await api.decideAs(principal, run, call, decision, decider)) }
+      return { view: unwrap(await api.decide(principal, run, call, decision, decider)) }
     const { pauses = [] } = unwrap(await api.result(principal, run))
     const settled = pauses.find((one) => one.call === call)
     const isLeave = settled && decision.decision === 'approve'
     const shown = isLeave ? { argsHash: settled.argsHash, ...decision } : decision
-    return { view: unwrap(await api.decideAs(principal, run, call, shown, decider)), settled }
+    return { view: unwrap(await api.decide(principal, run, call, shown, decider)), settled }
   },
   async changeLimits({ principal }, { session, run }, change) {
     const api = sessions.at(session)

@@ -3,10 +3,10 @@ import type { RunView } from '../types/run-view.ts'
 import type { SessionGateway } from '../types/session-api.ts'
 import type { SessionAbout, SessionTree, TreeQuery } from '../types/session-view.ts'
 import { noSuchChild, noSuchPlace } from '../storage/not-found.ts'
-import type { Child } from '../storage/children.ts'
-import { noteOlderChildren, type ChildrenParts } from './older-children.ts'
+import type { Child, Children } from '../storage/children.ts'
 import type { SpentTotal } from './spent-total.ts'
 import { personaOf } from '../storage/session-row.ts'
+import type { SessionStore } from '../storage/store.ts'
 import type { RunRow, SessionRow } from '../storage/stored-rows.ts'
 
 const defaultRuns = 100
@@ -20,7 +20,13 @@ const minChildChars = 20_000
 
 export interface TreeOptions {
   readonly session: SessionRow
-  readonly parts: ChildrenParts & { readonly spent: SpentTotal }
+  readonly parts: {
+    readonly store: SessionStore
+    readonly children: Children
+    readonly spent: SpentTotal
+    /** Between two steps of long work: others have the object. */
+    readonly rest: () => Promise<void>
+  }
   readonly sessions: SessionGateway
   readonly viewOf: (run: RunRow) => RunView
   readonly query: TreeQuery
@@ -45,7 +51,6 @@ export async function treeOf(options: TreeOptions): Promise<SessionTree> {
   const { store } = parts
   const { runs, from, to, chars } = lastRuns(options)
   const usage = await parts.spent.total(parts.rest)
-  await noteOlderChildren(parts)
   const { fromChild } = options.query
   const page =
     fromChild === undefined

@@ -26,9 +26,9 @@ const isOfBody = new Map<string, boolean>([
   ...Object.entries(runOptionFields).map(([name, { isHashed }]) => [name, isHashed] as const),
 ])
 
-/** Names what an idempotency key stands for. The same in every version: rows of the one before are joined by it. */
+/** Names what an idempotency key stands for. It stays the same from release to release: a retry after an upgrade joins its run. */
 export function bodyHashOf(submission: Submission, sha256: (text: string) => string): string {
-  // The same words are the same request, whatever was read before them; an older version's had no label.
+  // The same words are the same request, whatever was read before them.
   const messages = submission.messages.map(({ label: _label, ...said }) => said)
   const body = Object.entries({ ...submission, messages }).filter(([name]) => isOfBody.get(name))
   return sha256(JSON.stringify(Object.fromEntries(body)))

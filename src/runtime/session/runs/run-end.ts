@@ -4,7 +4,7 @@ import type { SessionRuntime } from '../types/runtime.ts'
 import { floorCallsIn, withFloor } from '../floor/floors.ts'
 import { fullEvents } from '../log/log-view.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
-import { childrenIn, type Child, type Children } from '../storage/children.ts'
+import { childrenIn, type Children } from '../storage/children.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 import type { Todo } from '../storage/todo.ts'
@@ -100,16 +100,8 @@ export function createRunEnd(options: RunEndOptions): RunEnd {
 
   /** Whom the end of a run concerns that did not just complete, or that somebody above waits for. */
   function addErrands(row: RunRow, final: AgentResult): void {
-    const turns = store.turns(row.order)
-    const begun = final.state === 'completed' ? [] : childrenOf(row, turns)
-    errandsOf(row, { turns, final, children: begun }).forEach(todo.add)
-  }
-
-  function childrenOf({ order }: RunRow, turns: readonly TurnRecord[]): readonly Child[] {
-    // What an older version began may be in its turns only.
-    if (!store.session()?.hasChildrenInTurns)
-      for (const before of turns) children.add(order, childrenIn(before))
-    return children.ofRun(order)
+    const begun = final.state === 'completed' ? [] : children.ofRun(row.order)
+    errandsOf(row, { turns: store.turns(row.order), final, children: begun }).forEach(todo.add)
   }
 }
 

@@ -7,7 +7,6 @@ import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { AddedTexts } from '#runtime/kernel/types/plan.ts'
 import type { ReadyAgent, SessionRuntime } from '../types/runtime.ts'
 import type { RunOutcome } from '../types/run-view.ts'
-import { sharedIn } from '#contracts/shared-parts.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceHeaders } from '#contracts/trace.ts'
@@ -71,7 +70,6 @@ export async function executeRun(
   const { messages: before, compactions } = transcript.before(row())
   const messages = [...before, ...saidAtBeginning(row())]
   const notes = createChildNotes(options, toolset)
-  // What an older version began goes on as it did there.
   const known =
     options.isWoken && row().pin ? createKnownTools(toolset, pin?.agent.tools) : undefined
   const { tools, isWatched, onDelta, mayRaise } = tellingOf(options, toolset)
@@ -88,7 +86,7 @@ export async function executeRun(
       run: id,
       session: sessionId(),
       rootSession: lineage?.rootSession ?? sessionId(),
-      shared: sharedIn(lineage),
+      shared: lineage?.shared,
       principal,
       opening: openingOf(row(), store),
       trace,
@@ -141,7 +139,6 @@ export async function executeRun(
           // A turn that is taken up again brings what it told before it was parked.
           published = turns.at(-1)?.events.at(-1)?.seq ?? 0
           known?.takeUp(turns)
-          // What an older version began is not noted yet.
           if (turns.length > 0) notes.note(turns.at(-1)!)
           return turns
         },
@@ -257,9 +254,8 @@ function createChildNotes(
   /** Of the turn that is open. */
   let noted: { readonly turn: number; readonly begun: readonly BegunChild[] } | undefined
   return {
-    /** Takes up a turn that is stored: what an older version began is not noted yet. */
+    /** Takes up a turn that is stored. */
     note(turn: TurnRecord): void {
-      children.add(order, begunBy(turn))
       noted = { turn: turn.turn, begun: children.ofTurn(order, turn.turn) }
     },
     /** All of this turn, if there are some that are not noted; to be written with it. */

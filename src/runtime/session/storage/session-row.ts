@@ -20,7 +20,7 @@ export const personaOf = ({ persona, personaSince = persona }: SessionRow): stri
 /** A session that is made before anything is said in it. */
 export function created({ session: id, messages, ...about }: About, nowMs: number): SessionRow {
   const preamble = messages?.length && { preamble: messages }
-  return { id, ...about, ...preamble, createdAtMs: nowMs, hasChildrenInTurns: true }
+  return { id, ...about, ...preamble, createdAtMs: nowMs }
 }
 
 /** The session as it is from this submission on; `undefined` if that changes nothing. */
@@ -37,7 +37,7 @@ export function begun(
       ...(isStateless && { isStateless }),
       ...(onDemand && { keepMs: onDemand.keepMs }),
     }
-    return { id: now.id, ...about, createdAtMs: now.nowMs, hasChildrenInTurns: true }
+    return { id: now.id, ...about, createdAtMs: now.nowMs }
   }
   const { isStateless: wasStateless, ...named } = existing
   const isNamedNow = wasStateless && !isStateless

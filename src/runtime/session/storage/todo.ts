@@ -1,5 +1,6 @@
 import type { ApprovalRule } from '#contracts/approval.ts'
 import type { Delivery } from '../types/lineage.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import { createTellRows, type TellRows } from './tell-rows.ts'
 
 /** Something that must reach another session, whatever breaks: kept until it is acknowledged. */
@@ -12,10 +13,7 @@ export type Errand =
       readonly reason: string
     }
   | { readonly kind: 'deliver'; readonly session: string; readonly delivery: Delivery }
-  /**
-   * What a run of this session has spent, for its principal's day. What goes along is nothing to an older version: it
-   * tells what was spent, and is done.
-   */
+  /** What a run of this session has spent, for its principal's day, and what goes along. */
   | {
       readonly kind: 'settle'
       readonly session: string
@@ -101,7 +99,9 @@ export function createTodo(
     (isMade ??= sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'todo'`).toArray().length > 0)
   const put = (key: string, value: unknown) => {
     if (!exists()) {
-      sql.exec('CREATE TABLE todo (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID')
+      sql.exec(
+        `CREATE TABLE todo (${tablesMark} key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID`,
+      )
       isMade = undefined // a transaction that fails takes the table with it
     }
     sql.exec('INSERT OR REPLACE INTO todo VALUES (?, ?)', key, JSON.stringify(value))
@@ -111,7 +111,7 @@ export function createTodo(
     const [row] = sql.exec('SELECT body FROM todo WHERE key = ?', key).toArray()
     return row && (JSON.parse(String(row['body'])) as unknown)
   }
-  // Below a word that the version before this one passes over: it would take what it does not know for an errand.
+  // Below a word that no errand begins with.
   const tracePrefix = 'trouble trace '
   const triesPrefix = 'trouble tries '
   const settledKey = 'trouble settled'
@@ -138,12 +138,12 @@ export function createTodo(
     },
     bury: ({ parentRun, call, reason, atMs }) => put(graveOf(parentRun, call), { reason, atMs }),
     buried(parentRun, call) {
-      const grave = get(graveOf(parentRun, call)) as Grave | string | undefined
-      return typeof grave === 'object' ? grave.reason : grave // older ones are the reason alone
+      const grave = get(graveOf(parentRun, call)) as Grave | undefined
+      return grave?.reason
     },
     dropGraves(beforeMs) {
       if (!exists()) return undefined
-      const atMs = `coalesce(iif(json_type(body) = 'object', body->>'atMs', 0), 0)`
+      const atMs = `body->>'atMs'`
       const graves = `key LIKE 'buried %'`
       sql.exec(`DELETE FROM todo WHERE ${graves} AND ${atMs} <= ?`, beforeMs)
       const [row] = sql

@@ -1,12 +1,10 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
-import { sharedIn } from '#contracts/shared-parts.ts'
-import { noteOlderChildren, type ChildrenParts } from '../log/older-children.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { Todo } from '../storage/todo.ts'
 import type { Courier } from '../waiting/courier.ts'
 import type { AuditOutbox } from './audit-outbox.ts'
-import { deleteChildren } from './subtree.ts'
+import { deleteChildren, type ChildrenParts } from './subtree.ts'
 import type { Upkeep } from './upkeep.ts'
 
 /** Runs whose spending is told at once: each is read as a whole. */
@@ -40,13 +38,12 @@ export async function deleteSession(
   // Who waits for an outcome of this session would wait for ever.
   await courier.carry()
   if (!courier.isDone()) throw notYetDeletable()
-  await noteOlderChildren(parts)
   await deleteChildren(principal, parts, sessions)
   // What was spent outlives the session; what the children still had to say of it is in.
   await settleAll(parts).catch(() => Promise.reject(notYetDeletable()))
   const { id: session = '', agent = '', lineage } = store.session() ?? {}
   const rootSession = lineage?.rootSession ?? session
-  await onSessionEnded?.({ session, rootSession, shared: sharedIn(lineage), principal, agent })
+  await onSessionEnded?.({ session, rootSession, shared: lineage?.shared, principal, agent })
   await leaveList(parts)
   if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
   if (store.sizeBytes() > atOnceBytes) {

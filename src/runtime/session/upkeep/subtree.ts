@@ -1,7 +1,15 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionGateway } from '../types/session-api.ts'
 import type { LiveRun } from '../runs/live-run.ts'
-import type { ChildrenParts } from '../log/older-children.ts'
+import type { Children } from '../storage/children.ts'
+import type { SessionStore } from '../storage/store.ts'
+
+export interface ChildrenParts {
+  readonly store: SessionStore
+  readonly children: Children
+  /** Between two steps of long work: others have the object. */
+  readonly rest: () => Promise<void>
+}
 
 const deletedAtOnce = 16
 /** Runs whose turns are looked through for children at once: of a long session, not all. */

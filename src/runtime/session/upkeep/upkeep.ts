@@ -129,7 +129,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     if (courier.isDone()) return
     recovery.ensure()
     await courier.carry()
-    // An older version, were it put back, would find no other timer for what is left.
+    // The timer of what is left has a row.
     if (!courier.isDone()) await keepRows()
   }
   // What cannot be read or stored just now is looked at again.

@@ -14,14 +14,7 @@ const defaultDays = 30
 /** Whoever the session is of: no operator, whatever its keys are. */
 export const ownerOf = (principal: string): Decider => ({ principal, role: 'user', via: 'session' })
 
-/** Whoever the surfaces of the version before let decide in the session of another. */
-export const operatorOf = (by: string): Decider => ({
-  principal: by,
-  role: 'operator',
-  via: 'session',
-})
-
-/** A pause that an older version made waits for the owner. */
+/** Whose yes a call waits for. */
 const approverIn = ({ approval }: Pick<Pause, 'approval'>): Approver =>
   approval?.approver ?? 'owner'
 

@@ -41,21 +41,6 @@ function begunInARow(store: SessionStore): number {
   return count
 }
 
-/** Forgets, where no more may begin, what has begun: an older version begins a run without a note of it. */
-export function dropBegun(
-  { store }: { readonly store: SessionStore },
-  { sessionId: session, runtime }: Pick<OutcomeRunParts, 'sessionId' | 'runtime'>,
-): void {
-  const pending = store.pending.list()
-  if (pending.length < maxOutcomeRuns) return
-  for (const { run, call } of pending) {
-    const principal = store.findRun(run)?.submission.principal
-    const about = { session, principal: principal ?? '', key: outcomeKey(run, call) }
-    const isBegun = store.findRun(keyedRunId(about, runtime.sha256)) !== undefined
-    if (principal === undefined || isBegun) store.pending.remove(run, call)
-  }
-}
-
 export interface OutcomeRunParts {
   readonly store: SessionStore
   readonly runs: Runs

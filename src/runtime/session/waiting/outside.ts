@@ -168,7 +168,7 @@ export function takeDelivery(
   { store, runs, transcript }: OutsideParts,
 ): 'taken' | 'late' | 'known' {
   const { parentRun, call, agent, session, isBackground } = delivery
-  // An older version labelled nothing, and a failure has the other agent's words in it.
+  // A failure has no label, and the other agent's words in it.
   const result = { ...delivery.result, label: joinLabels([delivery.result.label]) }
   const row = store.findRun(parentRun)
   if (!row) throw noSuchRun()

@@ -32,7 +32,7 @@ describe('a submission', () => {
     })
   })
 
-  it('N1: of a call has what is handed down, where it came in too, and the hash of the version before', () => {
+  it('N1: of a call has what is handed down, where it came in too, and the same hash', () => {
     const options = {
       model: 'a',
       pauses: 'client_tools',
