@@ -8,6 +8,7 @@ import { createHttpApp } from './http/app.ts'
 import { createMcpServerClass } from './mcp/mcp-object.ts'
 import { createPluginServiceClass } from './plugins/capabilities/storage/plugin-service.ts'
 import { createPluginRunnerClass } from './plugins/sandbox/plugin-runner.ts'
+import { routeTable } from './routes.gen.ts'
 import { createSessionClass } from './sessions/session-object.ts'
 import { systemSources } from './sources.ts'
 
@@ -15,7 +16,7 @@ const runtime = composeRuntime(env, systemSources, defaultTiming, {
   runner: () => exports.PluginRunner,
   openOAuth,
 })
-const app = createHttpApp(runtime.http)
+const app = createHttpApp(runtime.http, routeTable)
 
 export class Session extends createSessionClass(() => runtime.session) {}
 export class Principal extends createPrincipalClass(() => runtime.principal) {}

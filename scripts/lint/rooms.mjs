@@ -64,6 +64,8 @@ function refusal(place, filename, specifier) {
       : `A bundled plugin imports only isola/plugin and its own folder, not ${specifier}.`
   }
   if (specifier.startsWith('#contracts/')) return undefined
+  // The types of a client are those of all routes.
+  if (place.name === 'client' && specifier === '#routes.gen.ts') return undefined
   if ((neighbours[place.name] ?? []).some((room) => specifier.startsWith(`#${room}/`)))
     return undefined
   if (specifier.startsWith('#')) return `A room imports #contracts and itself, not ${specifier}.`

@@ -1,13 +1,5 @@
-import { IsolaError } from '#contracts/errors.ts'
-import type { Role } from '#contracts/keys.ts'
-import { scopesFor, type Scope } from '#contracts/scopes.ts'
 import type { HttpHandler } from './deps.ts'
-
-/** The methods that routes have; HEAD follows from GET, OPTIONS from all. */
-export type Method = 'GET' | 'POST' | 'DELETE'
-
-/** Who a route is for. */
-export type Access = 'anyone' | readonly Role[]
+import type { Access, Method } from './routes/route.ts'
 
 const operators = ['operator'] as const
 const readers = ['operator', 'auditor'] as const
@@ -93,22 +85,6 @@ export const access = {
   '/api/knowledge/:document': { GET: talkers, DELETE: talkers },
   '/api/erasure': { POST: talkers },
   '/api/usage': { GET: everybody },
-  '/api/approval-rules': { GET: sessionReaders },
-  '/api/approval-rules/:rule': { DELETE: talkers },
-  '/api/schedules': { GET: sessionReaders, POST: talkers },
-  '/api/schedules/:id': { GET: sessionReaders, POST: talkers, DELETE: talkers },
-  '/api/schedules/:id/history': { GET: sessionReaders },
-  '/api/schedules/:id/pause': { POST: talkers },
-  '/api/schedules/:id/resume': { POST: talkers },
-  '/api/schedules/:id/run': { POST: talkers },
-  '/api/subscriptions': { GET: sessionReaders, POST: talkers },
-  '/api/subscriptions/:id': { GET: sessionReaders, DELETE: talkers },
-  '/api/subscriptions/:id/history': { GET: sessionReaders },
-  '/api/subscriptions/:id/pause': { POST: talkers },
-  '/api/subscriptions/:id/resume': { POST: talkers },
-  '/api/notices': { GET: talkers },
-  '/api/notices/:notice': { DELETE: talkers },
-  '/api/settings': { GET: talkers, POST: talkers },
   // One's own sign-ins; a token is refused behind this.
   '/api/mcp/:server/login': { GET: talkers, POST: talkers, DELETE: talkers },
   '/api/mcp/:server/login/finish': { POST: talkers },
@@ -191,12 +167,6 @@ const takingQuery: ReadonlySet<string> = new Set([
   'POST /api/memory/:note',
   'DELETE /api/memory/:note',
   'GET /api/agents/:agent/diff',
-  'GET /api/approval-rules',
-  'GET /api/schedules',
-  'GET /api/schedules/:id/history',
-  'GET /api/notices',
-  'GET /api/subscriptions',
-  'GET /api/subscriptions/:id/history',
   'GET /api/operator/approvals',
   'GET /api/operator/audit',
   'GET /api/operator/models',
@@ -224,27 +194,3 @@ export type RoutePath = keyof typeof access
 export type HandlersOf<Path extends RoutePath> = Readonly<
   Record<Extract<keyof (typeof access)[Path], Method>, HttpHandler>
 >
-
-/**
- * Lets a handler answer those it is for; the others get `request_forbidden` and learn nothing of what is there. A token
- * may less than its principal, never more: without the scope it gets `request_insufficient_scope`, and its client may
- * ask for another.
- */
-export function guarded(allowed: Access, handler: HttpHandler): HttpHandler {
-  if (allowed === 'anyone') return handler
-  return async (context, next) => {
-    const { role, token } = context.get('principal')
-    const needed = scopesFor(allowed)
-    const has = (list: readonly Scope[]) => needed.some((scope) => list.includes(scope))
-    if (token ? has(token.scopes) : allowed.includes(role)) return handler(context, next)
-    if (!token || !has(token.couldHave)) {
-      const message = `This needs the role ${allowed.join(' or ')}.`
-      throw new IsolaError('request_forbidden', message)
-    }
-    // The list is what the client asks for next: what it has already must be in it, and nothing that it can never get.
-    const within = needed.filter((scope) => token.couldHave.includes(scope))
-    context.set('neededScopes', [...within.slice(0, 1), ...token.scopes])
-    const message = `This needs a token with the scope ${within.join(' or ')}.`
-    throw new IsolaError('request_insufficient_scope', message)
-  }
-}

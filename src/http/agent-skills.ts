@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { HttpContext, HttpDeps } from './deps.ts'
-import { clientOf } from './oauth/oauth.ts'
+import { clientOf } from './client.ts'
 import type { AddRoute } from './routes.ts'
 
 /** Says which version of Agent Skills Discovery this is; nobody fetches it. */

@@ -5,19 +5,26 @@ import { Hono } from 'hono/tiny'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import { access } from './access.ts'
+import { clientOf } from './client.ts'
 import type { HttpApp, HttpContext, HttpDeps, HttpEnv, HttpHandler } from './deps.ts'
 import { addFrontRoutes } from './front/front.ts'
 import { keepAlive } from './keep-alive.ts'
 import { lazily } from './lazily.ts'
+import { mountRoutes } from './mount.ts'
 import { allowedHosts } from './mcp/hosts.ts'
 import { createListModels, createShowModel } from './openai/models.ts'
-import { addOAuthRoutes, clientOf } from './oauth/oauth.ts'
+import { addOAuthRoutes } from './oauth/oauth.ts'
 import { finishMcpLogin, showMcpClient } from './operator/mcp-login.ts'
 import { errorResponse, jsonResponse } from './responses.ts'
 import { createAddLater, createAddRoute } from './routes.ts'
+import type { RouteTable } from './routes/route.ts'
 
-/** Every HTTP surface of the Worker. Wiring only: surfaces translate, they never decide. */
-export function createHttpApp(deps: HttpDeps): HttpApp {
+/**
+ * Every HTTP surface of the Worker. Wiring only: surfaces translate, they never decide.
+ *
+ * @param table Every path of the API (src/routes.gen.ts).
+ */
+export function createHttpApp(deps: HttpDeps, table: RouteTable<HttpDeps>): HttpApp {
   const app = new Hono<HttpEnv>({ strict: false })
   const addRoute = createAddRoute(app, deps)
   const addLater = createAddLater(addRoute, deps)
@@ -28,7 +35,7 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
       deps,
     })
   })
-  addRequestId(app, deps)
+  addRequestId(app, deps, table)
   addFrontRoutes(app, addRoute, deps)
   addRoute('/healthz', { GET: () => jsonResponse({ status: 'ok' }) })
   addOAuthRoutes(app, addRoute, deps)
@@ -60,13 +67,10 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   )
   addRoute('/v1/models', { GET: createListModels(deps) })
   addRoute('/v1/models/:id{.+}', { GET: createShowModel(deps) })
+  mountRoutes(app, deps, table)
   const mcp = createLazyMcp(deps)
   addRoute('/mcp', { GET: mcp, POST: mcp, DELETE: mcp })
   addLater('/api/openapi.json', async () => (await import('./openapi/openapi.ts')).addOpenApiRoute)
-  addLater(
-    '/api/approval-rules',
-    async () => (await import('./approval-rules.ts')).addApprovalRuleRoutes,
-  )
   addLater('/api/agents', async () => (await import('./agents/agents.ts')).addAgentRoutes)
   addLater('/api/knowledge', async () => (await import('./knowledge.ts')).addKnowledgeRoutes)
   addLater('/api/memory', async () => (await import('./memory.ts')).addMemoryRoutes)
@@ -74,14 +78,6 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addLater('/api/erasure', async () => (await erasures()).addOwnErasureRoute)
   addLater('/api/usage', async () => (await import('./operator/usage.ts')).addOwnUsageRoute)
   addLater('/api/personas', async () => (await import('./personas.ts')).addPersonaRoute)
-  const schedules = () => import('./schedules/schedules.ts')
-  addLater('/api/schedules', async () => (await schedules()).addScheduleRoutes)
-  addLater(
-    '/api/subscriptions',
-    async () => (await import('./schedules/subscriptions.ts')).addSubscriptionRoutes,
-  )
-  addLater('/api/notices', async () => (await schedules()).addNoticeRoutes)
-  addLater('/api/settings', async () => (await schedules()).addSettingsRoutes)
   addLater('/api/mcp', async () => (await import('./own-mcp-logins.ts')).addOwnMcpLoginRoutes)
   addLater('/api/status', async () => (await import('./status.ts')).addStatusRoute)
   addLater('/api/runs', async () => (await import('./sessions/list-runs.ts')).addRunListRoute)
@@ -97,7 +93,7 @@ function createLazyMcp(deps: HttpDeps): HttpHandler {
 }
 
 /** Also the last net: what is thrown and is no Error passes the router's own handler by. */
-function addRequestId(app: HttpApp, deps: HttpDeps): void {
+function addRequestId(app: HttpApp, deps: HttpDeps, table: object): void {
   app.use('*', async (context, next) => {
     const { clock, ids } = deps.sources
     const requestId = ids.next('req')
@@ -116,15 +112,17 @@ function addRequestId(app: HttpApp, deps: HttpDeps): void {
       headers.set('access-control-allow-origin', '*')
       headers.set('access-control-expose-headers', exposed)
     }
-    deps.onRequest?.(entryOf(context, Math.max(0, clock.nowMs() - startedAtMs)))
+    deps.onRequest?.(entryOf(context, table, Math.max(0, clock.nowMs() - startedAtMs)))
   })
 }
 
 /** The route as it is in the table: an address may hold what somebody wrote. */
-function entryOf(context: HttpContext, ms: number): RequestEntry {
+function entryOf(context: HttpContext, table: object, ms: number): RequestEntry {
   const { req, res } = context
   // The first of them answers: `compact` is no id.
-  const route = matchedRoutes(context).find(({ path }) => Object.hasOwn(access, path))?.path
+  const route = matchedRoutes(context).find(
+    ({ path }) => Object.hasOwn(access, path) || Object.hasOwn(table, path),
+  )?.path
   const { requestId, trace, principal }: Partial<HttpEnv['Variables']> = context.var
   return {
     requestId: requestId ?? '',

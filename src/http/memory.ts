@@ -14,7 +14,7 @@ import { placeOf, type LongTermMemory, type NewNote } from '#contracts/long-term
 import { readJsonObject } from './body.ts'
 import type { HttpContext, HttpDeps } from './deps.ts'
 import { forgetQuotes } from './forget-quotes.ts'
-import { defaultListLimit } from './list-queries.ts'
+import { defaultListLimit } from './routes/queries.ts'
 import { placesOf, type Where } from './memory-places.ts'
 import { administrator } from './operator/administrator.ts'
 import { jsonResponse } from './responses.ts'

@@ -1,16 +1,9 @@
 import { noFields } from '#contracts/api/requests/lists.ts'
-import { IsolaError } from '#contracts/errors.ts'
-import {
-  access,
-  guarded,
-  refusesQuery,
-  type Access,
-  type HandlersOf,
-  type RoutePath,
-} from './access.ts'
+import { access, refusesQuery, type HandlersOf, type RoutePath } from './access.ts'
 import type { HttpApp, HttpDeps, HttpHandler } from './deps.ts'
-import { errorResponse } from './responses.ts'
 import { lazily } from './lazily.ts'
+import { addPath, type Methods } from './mount.ts'
+import type { Access } from './routes/route.ts'
 import { parseFields } from './validate.ts'
 
 /** Adds one path of the table; a handler is needed for exactly its methods. */
@@ -23,20 +16,12 @@ export type AddRoute = <Path extends RoutePath>(path: Path, handlers: HandlersOf
 export function createAddRoute(app: HttpApp, deps: HttpDeps): AddRoute {
   return (path, handlers) => {
     const who: Readonly<Record<string, Access>> = access[path] ?? {}
-    const all: Readonly<Record<string, HttpHandler>> = handlers
-    for (const [method, handler] of Object.entries(all)) {
-      const allowed = who[method]
-      if (allowed === undefined) throw new Error(`${method} ${path} is not in the table of routes.`)
-      app.on(method, path, guarded(allowed, handler))
-    }
-    const allow = [...Object.keys(all), ...(all['GET'] ? ['HEAD'] : []), 'OPTIONS'].join(', ')
-    app.all(path, (context) => {
-      if (context.req.method === 'OPTIONS')
-        return new Response(null, { status: 204, headers: { allow } })
-      const message = `${context.req.method.slice(0, 20)} is not allowed here. Allowed: ${allow}.`
-      const error = new IsolaError('request_method_not_allowed', message)
-      return errorResponse(context, error, { deps, headers: { allow } })
+    const methods = Object.entries<HttpHandler>(handlers).map(([method, handler]) => {
+      const roles = who[method]
+      if (roles === undefined) throw new Error(`${method} ${path} is not in the table of routes.`)
+      return [method, { roles, handler }]
     })
+    addPath(app, deps, path, Object.fromEntries(methods) as Methods)
   }
 }
 

@@ -23,6 +23,7 @@ import { createSealing } from '../../src/governance/secrets/sealing.ts'
 import { createSecretAdministration } from '../../src/governance/secrets/secret-administration.ts'
 import { createHttpApp } from '../../src/http/app.ts'
 import type { GoneClient, HttpDeps } from '../../src/http/deps.ts'
+import { routeTable } from '../../src/routes.gen.ts'
 import { composeEntry } from '../../src/sessions/entry/compose.ts'
 import type { ErrorBody } from '../../src/http/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
@@ -366,7 +367,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     at,
     idFor: async (kind, parts) => `ses_${btoa([kind, ...parts].join('|')).replace(/\W/g, '')}`,
   }
-  const app = createHttpApp({
+  const deps: HttpDeps = {
     sessions,
     entry: composeEntry({ ...sources, sessions, usage: (id) => principals.usage(id) }),
     agents: {
@@ -487,7 +488,8 @@ export function createFakeApp(options: FakeOptions = {}) {
     onClientGone: (client) => void gone.push(client),
     onFault: (error) => void faults.push(error),
     ...options.deps,
-  })
+  }
+  const app = createHttpApp(deps, routeTable)
 
   const send = (path: string, init: RequestInit & { json?: unknown } = {}) => {
     const { json, ...rest } = init

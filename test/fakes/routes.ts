@@ -1,10 +1,22 @@
-import type { Access } from '../../src/http/access.ts'
+import { access as older } from '../../src/http/access.ts'
+import { readRoutes } from '../../src/http/openapi/document.ts'
+import type { Access } from '../../src/http/routes/route.ts'
+import { routeTable } from '../../src/routes.gen.ts'
 
 export interface Route {
   readonly method: string
   readonly path: string
   readonly allowed: Access
 }
+
+/** Who may use each path, by its methods. */
+export const access: Readonly<Record<string, Readonly<Record<string, Access>>>> = {
+  ...older,
+  ...Object.fromEntries(Object.entries(routeTable).map(([path, { roles }]) => [path, roles])),
+}
+
+/** Every route that is in the OpenAPI document. */
+export const readAllRoutes = () => readRoutes(routeTable)
 
 /** Every route of a table, one by one. */
 export const routesOf = (

@@ -5,6 +5,7 @@ import { composeRuntime } from '../../src/composition.ts'
 import { defaultTiming } from '../../src/contracts/runtime.ts'
 import { createPrincipalClass } from '../../src/governance/principal-object.ts'
 import { createHttpApp } from '../../src/http/app.ts'
+import { routeTable } from '../../src/routes.gen.ts'
 import { createMcpServerClass } from '../../src/mcp/mcp-object.ts'
 import { createPluginServiceClass } from '../../src/plugins/capabilities/storage/plugin-service.ts'
 import { createSessionClass } from '../../src/sessions/session-object.ts'
@@ -12,7 +13,7 @@ import { systemSources } from '../../src/sources.ts'
 
 const timing = { ...defaultTiming, recoverEveryMs: 1_000, keepStatelessMs: 2_000 }
 const runtime = composeRuntime(env, systemSources, timing)
-const app = createHttpApp(runtime.http)
+const app = createHttpApp(runtime.http, routeTable)
 
 export class Session extends createSessionClass(() => runtime.session) {}
 export class Principal extends createPrincipalClass(() => runtime.principal) {}

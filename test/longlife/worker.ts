@@ -5,13 +5,14 @@ import { createCatalogClass } from '../../src/catalog/catalog-object.ts'
 import { composeRuntime } from '../../src/composition.ts'
 import { createPrincipalClass } from '../../src/governance/principal-object.ts'
 import { createHttpApp } from '../../src/http/app.ts'
+import { routeTable } from '../../src/routes.gen.ts'
 import { createMcpServerClass } from '../../src/mcp/mcp-object.ts'
 import { createPluginServiceClass } from '../../src/plugins/capabilities/storage/plugin-service.ts'
 import { createSessionClass } from '../../src/sessions/session-object.ts'
 import { systemSources } from '../../src/sources.ts'
 
 const runtime = composeRuntime(bindings, systemSources)
-const app = createHttpApp(runtime.http)
+const app = createHttpApp(runtime.http, routeTable)
 
 /** `objects`: loaded so far. `most…`: read by one object before it let others have the isolate. */
 const counts = {

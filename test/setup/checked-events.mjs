@@ -25,7 +25,7 @@ export const places = [
     find: 'export function createHttpApp(',
     name: 'createHttpApp',
     check: 'import { checkReplies as check }',
-    wrap: '(deps) => check(unchecked(deps))',
+    wrap: '(deps, table) => check(unchecked(deps, table))',
     path: '../../test/setup/check-replies.ts',
   },
 ]

@@ -7,6 +7,7 @@ import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SubmitRequest } from '#contracts/submission.ts'
 import { composeRuntime } from '../../src/composition.ts'
 import { createHttpApp } from '../../src/http/app.ts'
+import { routeTable } from '../../src/routes.gen.ts'
 import { composeEntry } from '../../src/sessions/entry/compose.ts'
 import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
 import { sessions, stubOf } from '../fakes/objects.ts'
@@ -274,7 +275,7 @@ describe('F32: a call between two versions', () => {
     }
     const sessions = { ...http.sessions, at }
     const entry = composeEntry({ ...http.sources, sessions, usage: http.principals.usage })
-    const app = createHttpApp({ ...http, sessions, entry })
+    const app = createHttpApp({ ...http, sessions, entry }, routeTable)
     return async (path: string, json: object) => {
       const headers = {
         authorization: 'Bearer isk_test_operator_key',

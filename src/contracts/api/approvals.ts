@@ -1,21 +1,14 @@
 import * as z from 'zod'
-import { approvalEntrySchema, approvalRuleSchema } from '../approval-schemas.ts'
+import { approvalEntrySchema } from '../approval-schemas.ts'
 import type { ApiContracts } from './contract.ts'
-import {
-  approvalRulesQuery,
-  approvalsQuery,
-  inboxDecision,
-  inboxDecisions,
-} from './requests/approvals.ts'
-import { noFields } from './requests/lists.ts'
+import { approvalsQuery, inboxDecision, inboxDecisions } from './requests/approvals.ts'
 import { pause, runView } from './run-view.ts'
 import { flag, text } from './shapes.ts'
 
 const entry = approvalEntrySchema.meta({ id: 'Approval' })
-const rule = approvalRuleSchema.meta({ id: 'ApprovalRule' })
 const id = 'The entry’s id: `apr_` and 22 characters.'
 
-/** Calls that wait for somebody’s yes, over all sessions, and what was allowed besides. */
+/** Calls that wait for somebody’s yes, over all sessions. */
 export const approvalContracts = {
   'GET /api/operator/approvals': {
     summary: 'Lists calls that wait for a yes, of all sessions, newest first.',
@@ -67,19 +60,5 @@ export const approvalContracts = {
     body: inboxDecision,
     replies: { 200: { is: 'The run as it then is.', json: runView } },
     errors: [409],
-  },
-  'GET /api/approval-rules': {
-    summary: 'Lists what was allowed besides single calls.',
-    query: approvalRulesQuery,
-    replies: {
-      200: { is: 'The rules in force, newest first.', json: z.object({ rules: z.array(rule) }) },
-    },
-  },
-  'DELETE /api/approval-rules/:rule': {
-    summary: 'Revokes one: the next call of its shape asks again.',
-    params: { rule: 'The rule’s id: `rul_` and 22 characters.' },
-    body: noFields,
-    isBodyOptional: true,
-    replies: { 200: { is: 'It is gone.', json: z.object({ id: text, deleted: flag }) } },
   },
 } satisfies ApiContracts

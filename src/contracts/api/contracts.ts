@@ -11,12 +11,10 @@ import { openaiContracts } from './openai.ts'
 import { pluginContracts } from './plugins.ts'
 import { recordContracts } from './record.ts'
 import { runContracts } from './runs.ts'
-import { scheduleContracts } from './schedules.ts'
 import { sessionContracts } from './sessions.ts'
 import { settingContracts } from './settings.ts'
 import { skillDraftContracts } from './skill-drafts.ts'
 import { skillContracts } from './skills.ts'
-import { subscriptionContracts } from './subscriptions.ts'
 
 /** What each route takes and answers: a client's types are made of this. */
 export type ApiRoutes = typeof healthContracts &
@@ -28,8 +26,6 @@ export type ApiRoutes = typeof healthContracts &
   typeof approvalContracts &
   typeof keyContracts &
   typeof settingContracts &
-  typeof scheduleContracts &
-  typeof subscriptionContracts &
   typeof skillContracts &
   typeof skillDraftContracts &
   typeof pluginContracts &
@@ -49,8 +45,6 @@ export const apiContracts: ApiContracts = {
   ...approvalContracts,
   ...keyContracts,
   ...settingContracts,
-  ...scheduleContracts,
-  ...subscriptionContracts,
   ...skillContracts,
   ...skillDraftContracts,
   ...pluginContracts,

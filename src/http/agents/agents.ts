@@ -22,6 +22,7 @@ import type {
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
+import { administrator } from '../operator/administrator.ts'
 import { warningsOf } from '../small-limits.ts'
 import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
@@ -61,7 +62,7 @@ export function addAgentRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     async DELETE(context) {
       const id = idIn(context)
       await agents.remove(id, by(context), ({ owner }) =>
-        deps.schedules.ofAgents.removed({ id, owner }, changer(deps, context)),
+        deps.schedules.ofAgents.removed({ id, owner }, changer(administrator(deps, context))),
       )
       return jsonResponse({ id, deleted: true })
     },
@@ -120,8 +121,12 @@ async function syncSchedule(
   agent: StoredAgent,
   written?: ScheduleAsker,
 ): Promise<void> {
-  const asker = context.get('principal').id === agent.owner ? scheduleAsker(context) : written
-  await deps.schedules.ofAgents.sync(toScheduled(agent, asker), changer(deps, context))
+  const asker =
+    context.get('principal').id === agent.owner ? scheduleAsker(context.get('principal')) : written
+  await deps.schedules.ofAgents.sync(
+    toScheduled(agent, asker),
+    changer(administrator(deps, context)),
+  )
 }
 
 /** One that is off has its name all the same: it would not come back. */
@@ -139,9 +144,12 @@ const checkSchedule =
     await refusePluginsId(deps, agent)
     const { asker } = agent.inForce ?? {}
     const isOwn = context.get('principal').id === agent.owner
-    const known = isOwn ? scheduleAsker(context) : asker
+    const known = isOwn ? scheduleAsker(context.get('principal')) : asker
     try {
-      await deps.schedules.ofAgents.check(toScheduled(agent, known), changer(deps, context))
+      await deps.schedules.ofAgents.check(
+        toScheduled(agent, known),
+        changer(administrator(deps, context)),
+      )
     } catch (error) {
       if (errorCode(error) !== 'request_invalid') throw error
       const message = `schedule.${errorMessage(error)}`

@@ -8,7 +8,7 @@ import { checkModel } from '../targets.ts'
 /** Who asks, with what they may. */
 export function askerOf(deps: HttpDeps, context: HttpContext): AgentAdministrator {
   const { role, agents } = context.get('principal')
-  const asker = scheduleAsker(context)
+  const asker = scheduleAsker(context.get('principal'))
   return { ...administrator(deps, context), role, asker, ...(agents && { agents }) }
 }
 

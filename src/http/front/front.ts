@@ -1,5 +1,4 @@
 import { errorCode } from '#contracts/errors.ts'
-import { access, guarded } from '../access.ts'
 import type { HttpApp, HttpContext, HttpDeps } from '../deps.ts'
 import { htmlResponse } from '../html.ts'
 import { selectedModel } from '../operator/health.ts'
@@ -11,10 +10,7 @@ import { frontPage, icon } from './page.ts'
 export function addFrontRoutes(app: HttpApp, addRoute: AddRoute, deps: HttpDeps): void {
   const show = createFront(deps)
   // Not by `addRoute`, which answers every method: what is no browser gets what it would get without a page.
-  app.get(
-    '/',
-    guarded(access['/'].GET, (context, next) => (wantsPage(context) ? show(context) : next())),
-  )
+  app.get('/', (context, next) => (wantsPage(context) ? show(context) : next()))
   const headers = { 'cache-control': 'public, max-age=86400' }
   const svg = () => file(icon, { ...headers, 'content-type': 'image/svg+xml' })
   addRoute('/favicon.svg', { GET: svg })

@@ -9,6 +9,7 @@ import {
 } from '#contracts/oauth.ts'
 import type { Client } from '#contracts/operations.ts'
 import { readForm, withSmallBody } from '../body.ts'
+import { clientOf } from '../client.ts'
 import type { HttpApp, HttpContext, HttpDeps, HttpHandler } from '../deps.ts'
 import { toOutgoingError } from '../errors.ts'
 import type { AddRoute } from '../routes.ts'
@@ -129,9 +130,4 @@ async function ready({ oauth, readiness }: HttpDeps): Promise<OAuthService> {
   const state = await readiness()
   if (state.state === 'not_migrated') throw new IsolaError('config_not_migrated', state.message)
   return oauth
-}
-
-/** Whom limits and the record go by: the address, as Cloudflare tells it, and the request. */
-export function clientOf({ req, get }: HttpContext): Client {
-  return { address: req.header('cf-connecting-ip'), requestId: get('requestId') }
 }

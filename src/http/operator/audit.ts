@@ -4,7 +4,7 @@ import type { AuditCursor, AuditQuery } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-import { dayMs, defaultListLimit, maxWindowMs } from '../list-queries.ts'
+import { dayMs, defaultListLimit, maxWindowMs } from '../routes/queries.ts'
 
 /**
  * `GET /api/operator/audit`: the record in the order it arrived, or the newest first. What is looked for by principal,

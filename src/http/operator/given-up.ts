@@ -9,7 +9,7 @@ import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isRunId } from '../headers.ts'
 import { jsonResponse, replayed } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-import { defaultListLimit } from '../list-queries.ts'
+import { defaultListLimit } from '../routes/queries.ts'
 
 /** `GET /api/operator/runs`: the runs that were given up, those nobody has decided about if `state` is not named. */
 export const listGivenUp =

@@ -12,7 +12,7 @@ import { presenceIn } from '../presence.ts'
 import type { HttpDeps } from '../deps.ts'
 import { hasAgent, isServed } from '../targets.ts'
 import { parseFields } from '../validate.ts'
-import { defaultListLimit } from '../list-queries.ts'
+import { defaultListLimit } from '../routes/queries.ts'
 
 const nanoPerUsd = 1e9
 

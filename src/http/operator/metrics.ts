@@ -1,7 +1,7 @@
 import { metricsQuery } from '#contracts/api/requests/record.ts'
 import type { Metrics } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { dayMs, maxWindowMs } from '../list-queries.ts'
+import { dayMs, maxWindowMs } from '../routes/queries.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { toExposition } from './metrics-text.ts'

@@ -8,7 +8,7 @@ import type { ConfirmedAttempt, ConfirmRequest } from '#contracts/unconfirmed.ts
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isRunId, isSessionId } from '../headers.ts'
-import { dayMs, defaultListLimit } from '../list-queries.ts'
+import { dayMs, defaultListLimit } from '../routes/queries.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { administrator } from './administrator.ts'

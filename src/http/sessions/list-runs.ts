@@ -9,7 +9,7 @@ import { jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
 import { pageOf, toSessionQuery } from './list-sessions.ts'
-import { seesEverybody } from './open-session.ts'
+import { seesEverybody } from '../routes/queries.ts'
 
 /** What is not over: what somebody who left wants back first. */
 const underWay = ['running', 'queued', 'parked'] as const

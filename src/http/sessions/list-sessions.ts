@@ -2,10 +2,10 @@ import { sessionsQuery, type SessionFields } from '#contracts/api/requests/sessi
 import { IsolaError } from '#contracts/errors.ts'
 import type { Principal, SessionCursor, SessionQuery } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { defaultListLimit } from '../list-queries.ts'
+import { defaultListLimit } from '../routes/queries.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-import { seesEverybody } from './open-session.ts'
+import { seesEverybody } from '../routes/queries.ts'
 
 const everybody = '*'
 

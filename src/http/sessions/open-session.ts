@@ -1,9 +1,9 @@
 import { errorCode } from '#contracts/errors.ts'
-import type { Role } from '#contracts/keys.ts'
 import { noSuchSession, unwrap } from '#contracts/reply.ts'
 import type { SessionApi } from '#contracts/session-api.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isRunId, isSessionId } from '../headers.ts'
+import { seesEverybody } from '../routes/queries.ts'
 
 /** A session that the caller may look at. */
 export interface OpenSession {
@@ -14,9 +14,6 @@ export interface OpenSession {
   /** The operator or auditor who asks about somebody else's session. */
   readonly by?: string
 }
-
-/** Who sees every session. What else they may do there is in the table of routes. */
-export const seesEverybody = (role: Role): boolean => role === 'operator' || role === 'auditor'
 
 /** A session of the caller's own. A malformed id looks like one that is absent, and reaches no object. */
 export function openOwn(deps: HttpDeps, context: HttpContext): OpenSession {

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { roles, type Role } from '../../../src/contracts/keys.ts'
 import { createAuthenticator } from '../../../src/governance/authenticator.ts'
 import { createKeyAdministration } from '../../../src/governance/key-administration.ts'
-import { access, type Access } from '../../../src/http/access.ts'
+import type { Access } from '../../../src/http/routes/route.ts'
 import type { HttpDeps } from '../../../src/http/deps.ts'
 import { createAddRoute } from '../../../src/http/routes.ts'
 import { createCountedSources, createFakeApp, errorOf, testKey } from '../../fakes/http-deps.ts'
 import { createMemoryKeys, noOtherKeys } from '../../fakes/keys.ts'
 import { sha256 } from '../../fakes/kernel.ts'
-import { pathOf, routesOf } from '../../fakes/routes.ts'
+import { access, pathOf, routesOf } from '../../fakes/routes.ts'
 
 const by = { principal: 'operator', trace: '', requestId: 'req_1' }
 
@@ -112,49 +112,51 @@ describe('I26: an auditor', () => {
     const readable = routesOf(access).filter(
       ({ allowed }) => allowed !== 'anyone' && isFor(allowed, 'auditor'),
     )
-    expect(readable.map(({ method, path }) => `${method} ${path}`)).toEqual([
-      'GET /api/openapi.json',
-      'GET /api/status',
-      'GET /api/runs',
-      'GET /api/runs/:run',
-      'GET /api/sessions',
-      'GET /api/sessions/:id',
-      'GET /api/sessions/:id/transcript',
-      'GET /api/sessions/:id/context',
-      'GET /api/sessions/:id/events',
-      'GET /api/sessions/:id/runs/:run',
-      'GET /api/agents',
-      'GET /api/agents/:agent',
-      'GET /api/agents/:agent/diff',
-      'GET /api/usage',
-      'GET /api/approval-rules',
-      'GET /api/schedules',
-      'GET /api/schedules/:id',
-      'GET /api/schedules/:id/history',
-      'GET /api/subscriptions',
-      'GET /api/subscriptions/:id',
-      'GET /api/subscriptions/:id/history',
-      'GET /api/operator/approvals',
-      'GET /api/operator/approvals/:id',
-      'GET /api/operator/audit',
-      'GET /api/operator/health',
-      'GET /api/operator/models',
-      'GET /api/operator/usage',
-      'GET /api/operator/unconfirmed',
-      'GET /api/operator/policy',
-      'POST /api/operator/policy/test',
-      'GET /api/operator/http',
-      'GET /api/operator/exposed',
-      'GET /api/operator/skills',
-      'GET /api/operator/skills/:skill',
-      'GET /api/operator/skill-drafts',
-      'GET /api/operator/skill-drafts/:draft',
-      'GET /api/operator/plugins',
-      'GET /api/operator/plugins/:plugin',
-      'GET /api/operator/mcp',
-      'GET /api/operator/mcp/:server',
-      'GET /api/operator/generations',
-    ])
+    expect(readable.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(
+      [
+        'GET /api/openapi.json',
+        'GET /api/status',
+        'GET /api/runs',
+        'GET /api/runs/:run',
+        'GET /api/sessions',
+        'GET /api/sessions/:id',
+        'GET /api/sessions/:id/transcript',
+        'GET /api/sessions/:id/context',
+        'GET /api/sessions/:id/events',
+        'GET /api/sessions/:id/runs/:run',
+        'GET /api/agents',
+        'GET /api/agents/:agent',
+        'GET /api/agents/:agent/diff',
+        'GET /api/usage',
+        'GET /api/approval-rules',
+        'GET /api/schedules',
+        'GET /api/schedules/:id',
+        'GET /api/schedules/:id/history',
+        'GET /api/subscriptions',
+        'GET /api/subscriptions/:id',
+        'GET /api/subscriptions/:id/history',
+        'GET /api/operator/approvals',
+        'GET /api/operator/approvals/:id',
+        'GET /api/operator/audit',
+        'GET /api/operator/health',
+        'GET /api/operator/models',
+        'GET /api/operator/usage',
+        'GET /api/operator/unconfirmed',
+        'GET /api/operator/policy',
+        'POST /api/operator/policy/test',
+        'GET /api/operator/http',
+        'GET /api/operator/exposed',
+        'GET /api/operator/skills',
+        'GET /api/operator/skills/:skill',
+        'GET /api/operator/skill-drafts',
+        'GET /api/operator/skill-drafts/:draft',
+        'GET /api/operator/plugins',
+        'GET /api/operator/plugins/:plugin',
+        'GET /api/operator/mcp',
+        'GET /api/operator/mcp/:server',
+        'GET /api/operator/generations',
+      ].toSorted(),
+    )
   })
 })
 

@@ -4,7 +4,7 @@ export default [
     name: 'roles',
     what: 'I26: a route answers the roles it is for',
     test: 'access.test.ts',
-    file: 'src/http/access.ts',
+    file: 'src/http/routes/guard.ts',
     find: 'if (token ? has(token.scopes) : allowed.includes(role))',
     replace: 'if (token ? has(token.scopes) : true)',
   },

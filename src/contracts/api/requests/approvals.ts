@@ -53,11 +53,3 @@ export const approvalsQuery = z.strictObject({
     .regex(/^\d{1,15}-apr_[0-9a-f]{22}$/, 'must be the `next` of another page')
     .optional(),
 })
-
-/** `GET /api/approval-rules`. */
-export const approvalRulesQuery = z.strictObject({
-  principal: wantedName
-    .describe('`*`: everybody’s; of others for operators and auditors.')
-    .optional(),
-  limit: listLimit.optional(),
-})
