@@ -18,7 +18,7 @@ import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
 import { composeErasures } from './governance/erasure/compose.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
 import { composeHttp } from './http/compose.ts'
-import type { HttpDeps } from './http/deps.ts'
+import type { AppDeps } from './http/app.ts'
 import { createToldClients } from './http/mcp/told-clients.ts'
 import { composeKernel } from './kernel/compose.ts'
 import { composeMcp } from './mcp/compose.ts'
@@ -28,6 +28,7 @@ import { composePlugins } from './plugins/compose.ts'
 import type { PluginRunnerStub } from './plugins/sandbox/isolate-host.ts'
 import type { RunnerParts } from './plugins/sandbox/run-call.ts'
 import type { PluginServiceRuntime } from './plugins/capabilities/storage/plugin-service.ts'
+import type { RouteDeps } from './routes.gen.ts'
 import { bundledSkills } from './skills.gen.ts'
 import { composeSkills } from './skills/compose.ts'
 import { keyedHash, secureBytes, systemSources } from './sources.ts'
@@ -37,7 +38,7 @@ import { version } from '../package.json'
 export interface Runtime extends Triggers {
   readonly session: SessionRuntime
   readonly principal: PrincipalRuntime
-  readonly http: HttpDeps
+  readonly http: AppDeps & RouteDeps
   readonly runner: RunnerParts
   readonly catalog: CatalogRuntime
   readonly pluginService: PluginServiceRuntime
@@ -110,10 +111,10 @@ export function composeRuntime(
 }
 
 /** What the surfaces translate to. */
-function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
+function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
   const { config, storage, sessions, catalog, governance, models, plugins, mcp, agents } = rooms
   const { log, logins, principals } = governance
-  return composeHttp({
+  const deps = {
     ...storage.reports,
     ...logins,
     ...governance.administration,
@@ -153,15 +154,17 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     readUpload: plugins.readUpload,
     readAsset: rooms.readAsset,
     ...rooms.skills.surfaces,
-    purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
+    purgePlugin: async (id: string) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
     toldAnswers: rooms.told,
     toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
+    onFault: log.fault,
+    ...(log.request && { onRequest: log.request }),
+  }
+  return composeHttp(deps, {
     configProblem: config.problem,
     readReadiness: storage.readiness,
     onReady: () =>
       storage.manifests.syncBundled(agents.current().manifests).catch((error) => log.fault(error)),
-    onFault: log.fault,
-    ...(log.request && { onRequest: log.request }),
   })
 }
 

@@ -1,8 +1,5 @@
 import type * as z from 'zod'
-import type { ApiRoutes as OlderRoutes } from '#contracts/api/contracts.ts'
-import type { ApiRoutes as DeclaredRoutes } from '#routes.gen.ts'
-
-type ApiRoutes = OlderRoutes & DeclaredRoutes
+import type { ApiRoutes } from '#routes.gen.ts'
 
 /** A method and a path, as it is declared: `GET /api/sessions/:id`. */
 export type Route = keyof ApiRoutes
@@ -37,9 +34,7 @@ type Sent<Contract, Schema extends z.ZodType> =
 type Body<Contract> = Contract extends { body: infer Schema extends z.ZodType }
   ? Schema extends z.ZodOptional<infer Inner extends z.ZodType>
     ? { readonly body?: Sent<Contract, Inner> }
-    : Contract extends { isBodyOptional: true }
-      ? { readonly body?: Sent<Contract, Schema> }
-      : { readonly body: Sent<Contract, Schema> }
+    : { readonly body: Sent<Contract, Schema> }
   : unknown
 
 type Replies<All> = {

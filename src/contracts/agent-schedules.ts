@@ -1,4 +1,4 @@
-import type { ScheduleRequestBody } from './api/requests/schedules.ts'
+import type { ScheduleRequestBody } from './schedule-requests.ts'
 import type { SubscriptionManifest } from './manifest-events.ts'
 import type { ScheduleAsker, ScheduleChanger } from './schedule.ts'
 import type { StoredAgent } from './stored-agent.ts'

@@ -1,4 +1,4 @@
-import type { AskedWhen, ScheduleChangeBody } from './api/requests/schedules.ts'
+import type { AskedWhen, ScheduleChangeBody } from './schedule-requests.ts'
 import { headOf } from './cut.ts'
 import type { Limits } from './lease.ts'
 import type { ScheduledWork, ScheduleSpec, When } from './schedule.ts'

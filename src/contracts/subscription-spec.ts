@@ -1,4 +1,4 @@
-import type { SubscriptionRequestBody } from './api/requests/subscriptions.ts'
+import type { SubscriptionRequestBody } from './subscription-requests.ts'
 import { headOf } from './cut.ts'
 import type { Limits } from './lease.ts'
 import { subscriptionManifests, type SubscriptionManifest } from './manifest-events.ts'

@@ -4,30 +4,29 @@ import { matchedRoutes } from 'hono/route'
 import { Hono } from 'hono/tiny'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
-import { access } from './access.ts'
 import { clientOf } from './client.ts'
-import type { HttpApp, HttpContext, HttpDeps, HttpEnv, HttpHandler } from './deps.ts'
-import { addFrontRoutes } from './front/front.ts'
+import { errorResponse } from './error-response.ts'
+import { addFrontRoutes, type FrontDeps } from './front/front.ts'
 import { keepAlive } from './keep-alive.ts'
 import { lazily } from './lazily.ts'
-import { mountRoutes } from './mount.ts'
 import { allowedHosts } from './mcp/hosts.ts'
-import { createListModels, createShowModel } from './openai/models.ts'
+import { createMount, type Mount } from './mount.ts'
 import { addOAuthRoutes } from './oauth/oauth.ts'
-import { finishMcpLogin, showMcpClient } from './operator/mcp-login.ts'
-import { errorResponse, jsonResponse } from './responses.ts'
-import { createAddLater, createAddRoute } from './routes.ts'
 import type { RouteTable } from './routes/route.ts'
+import type { AgentSkillDeps } from './skills/agent-skills.ts'
+import type { GuardDeps, HttpApp, HttpContext, HttpEnv, HttpHandler } from './types.ts'
+
+/** What the app needs besides its routes. */
+export type AppDeps = GuardDeps & FrontDeps & AgentSkillDeps
 
 /**
  * Every HTTP surface of the Worker. Wiring only: surfaces translate, they never decide.
  *
  * @param table Every path of the API (src/routes.gen.ts).
  */
-export function createHttpApp(deps: HttpDeps, table: RouteTable<HttpDeps>): HttpApp {
+export function createHttpApp<Deps extends AppDeps>(deps: Deps, table: RouteTable<Deps>): HttpApp {
   const app = new Hono<HttpEnv>({ strict: false })
-  const addRoute = createAddRoute(app, deps)
-  const addLater = createAddLater(addRoute, deps)
+  const mount = createMount(app, deps, table)
 
   app.onError((error, context) => errorResponse(context, error, { deps }))
   app.notFound((context) => {
@@ -35,65 +34,32 @@ export function createHttpApp(deps: HttpDeps, table: RouteTable<HttpDeps>): Http
       deps,
     })
   })
-  addRequestId(app, deps, table)
-  addFrontRoutes(app, addRoute, deps)
-  addRoute('/healthz', { GET: () => jsonResponse({ status: 'ok' }) })
-  addOAuthRoutes(app, addRoute, deps)
-  addLater(
-    '/.well-known/agent-skills',
-    async () => (await import('./agent-skills.ts')).addAgentSkillRoutes,
-  )
-  // What is asked of a host before anybody has a key: a 401 would say that there is something to sign in to.
+  addRequestId(app, deps, mount.paths)
+  addFrontRoutes(app, mount.addOpen, deps)
+  addOAuthRoutes(app, mount.addOpen, deps)
+  mount.addOpen('/.well-known/agent-skills/:path{.+}', { GET: createLazySkills(deps) })
+  // Asked of any host before its user has a key: a 401 would say that there is something to sign in to.
   app.all('/.well-known/*', () => {
     throw new IsolaError('request_not_found', 'There is no such route.')
   })
-  addRoute('/mcp/callback', { GET: finishMcpLogin(deps) })
-  addRoute('/mcp/client.json', { GET: showMcpClient(deps) })
+  mount.addRoutes('open')
   addCors(app)
   addMcpCors(app, deps)
   addGuards(app, deps)
-
-  addLater(
-    '/v1/chat/completions',
-    async () => (await import('./openai/chat-completions.ts')).addChatRoute,
-  )
-  addLater(
-    '/v1/responses',
-    async () => (await import('./openai/responses/routes.ts')).addResponseRoutes,
-  )
-  addLater(
-    '/v1/conversations',
-    async () => (await import('./openai/responses/conversations.ts')).addConversationRoutes,
-  )
-  addRoute('/v1/models', { GET: createListModels(deps) })
-  addRoute('/v1/models/:id{.+}', { GET: createShowModel(deps) })
-  mountRoutes(app, deps, table)
-  const mcp = createLazyMcp(deps)
-  addRoute('/mcp', { GET: mcp, POST: mcp, DELETE: mcp })
-  addLater('/api/openapi.json', async () => (await import('./openapi/openapi.ts')).addOpenApiRoute)
-  addLater('/api/agents', async () => (await import('./agents/agents.ts')).addAgentRoutes)
-  addLater('/api/knowledge', async () => (await import('./knowledge.ts')).addKnowledgeRoutes)
-  addLater('/api/memory', async () => (await import('./memory.ts')).addMemoryRoutes)
-  const erasures = () => import('./operator/erasures.ts')
-  addLater('/api/erasure', async () => (await erasures()).addOwnErasureRoute)
-  addLater('/api/usage', async () => (await import('./operator/usage.ts')).addOwnUsageRoute)
-  addLater('/api/personas', async () => (await import('./personas.ts')).addPersonaRoute)
-  addLater('/api/mcp', async () => (await import('./own-mcp-logins.ts')).addOwnMcpLoginRoutes)
-  addLater('/api/status', async () => (await import('./status.ts')).addStatusRoute)
-  addLater('/api/runs', async () => (await import('./sessions/list-runs.ts')).addRunListRoute)
-  addLater('/api/sessions', async () => (await import('./sessions/sessions.ts')).addSessionRoutes)
-  addLater('/api/operator', async () => (await import('./operator/operator.ts')).addOperatorRoutes)
+  mount.addRoutes('guarded')
   return app
 }
 
-/** Its libraries are read with the first request that speaks MCP, not at each start. */
-function createLazyMcp(deps: HttpDeps): HttpHandler {
-  const load = lazily<HttpHandler>(async () => (await import('./mcp/mcp.ts')).createMcp(deps))
+/** Read with the first request for a skill, not at each start. */
+function createLazySkills(deps: AgentSkillDeps): HttpHandler {
+  const load = lazily(async () =>
+    (await import('./skills/agent-skills.ts')).createAgentSkills(deps),
+  )
   return async (context, next) => (await load())(context, next)
 }
 
 /** Also the last net: what is thrown and is no Error passes the router's own handler by. */
-function addRequestId(app: HttpApp, deps: HttpDeps, table: object): void {
+function addRequestId(app: HttpApp, deps: GuardDeps, paths: Mount['paths']): void {
   app.use('*', async (context, next) => {
     const { clock, ids } = deps.sources
     const requestId = ids.next('req')
@@ -112,17 +78,15 @@ function addRequestId(app: HttpApp, deps: HttpDeps, table: object): void {
       headers.set('access-control-allow-origin', '*')
       headers.set('access-control-expose-headers', exposed)
     }
-    deps.onRequest?.(entryOf(context, table, Math.max(0, clock.nowMs() - startedAtMs)))
+    deps.onRequest?.(entryOf(context, paths, Math.max(0, clock.nowMs() - startedAtMs)))
   })
 }
 
 /** The route as it is in the table: an address may hold what somebody wrote. */
-function entryOf(context: HttpContext, table: object, ms: number): RequestEntry {
+function entryOf(context: HttpContext, paths: Mount['paths'], ms: number): RequestEntry {
   const { req, res } = context
   // The first of them answers: `compact` is no id.
-  const route = matchedRoutes(context).find(
-    ({ path }) => Object.hasOwn(access, path) || Object.hasOwn(table, path),
-  )?.path
+  const route = matchedRoutes(context).find(({ path }) => paths.has(path))?.path
   const { requestId, trace, principal }: Partial<HttpEnv['Variables']> = context.var
   return {
     requestId: requestId ?? '',
@@ -174,7 +138,7 @@ const isAnyOtherOptions = ({ req }: HttpContext): boolean =>
   req.method === 'OPTIONS' && req.header('access-control-request-method') === undefined
 
 /** MCP clients in a browser, on the pages that may send a request to `/mcp` at all. */
-function addMcpCors(app: HttpApp, { hosts = [] }: HttpDeps): void {
+function addMcpCors(app: HttpApp, { hosts = [] }: GuardDeps): void {
   const exposeHeaders = ['x-request-id', 'mcp-session-id', 'retry-after', 'www-authenticate']
   const answer = cors({
     origin: (origin, { req }) => {
@@ -189,7 +153,7 @@ function addMcpCors(app: HttpApp, { hosts = [] }: HttpDeps): void {
 }
 
 /** Nothing behind these two answers a stranger, not even that a route exists. */
-function addGuards(app: HttpApp, deps: HttpDeps): void {
+function addGuards(app: HttpApp, deps: GuardDeps): void {
   app.use('*', async (context, next) => {
     // First, since keys live in the database too: without its tables no key could be checked.
     const readiness = await deps.readiness()

@@ -2,10 +2,17 @@ import { errorCode, IsolaError } from '#contracts/errors.ts'
 import { mayNameModel, type Rights } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
-import type { HttpModels } from './deps.ts'
+import type { ModelListing, ModelProvider, ModelStatus } from '#contracts/model.ts'
 
 /** The one agent the kernel itself creates. */
 export const orchestrator = 'orchestrator'
+
+/** The models of the deployment: who answers, what `/v1/models` names, and how they did. */
+export interface HttpModels {
+  readonly provider: ModelProvider
+  readonly list: () => readonly ModelListing[]
+  readonly status: () => readonly ModelStatus[]
+}
 
 /** What a name of an agent or a model is looked up in. */
 export interface Targets {
@@ -87,7 +94,7 @@ export function modelListings(deps: Targets, reach: Reach) {
 }
 
 /** Throws `request_model_not_found` for a model that only a substitute would answer, or that may not be named. */
-export function checkModel(deps: Targets, reach: Reach, model: string): string {
+export function checkModel(deps: Pick<Targets, 'models'>, reach: Reach, model: string): string {
   if (isServed(deps.models, model) && mayName(deps.models, reach, model)) return model
   throw noSuchModel()
 }

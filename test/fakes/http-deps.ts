@@ -21,9 +21,9 @@ import { createKeyAdministration } from '../../src/governance/key-administration
 import { createTrustAdministration } from '../../src/governance/trust-administration.ts'
 import { createSealing } from '../../src/governance/secrets/sealing.ts'
 import { createSecretAdministration } from '../../src/governance/secrets/secret-administration.ts'
-import { createHttpApp } from '../../src/http/app.ts'
-import type { GoneClient, HttpDeps } from '../../src/http/deps.ts'
-import { routeTable } from '../../src/routes.gen.ts'
+import { createHttpApp, type AppDeps } from '../../src/http/app.ts'
+import type { GoneClient } from '../../src/http/gone-client.ts'
+import { routeTable, type RouteDeps } from '../../src/routes.gen.ts'
 import { composeEntry } from '../../src/sessions/entry/compose.ts'
 import type { ErrorBody } from '../../src/http/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
@@ -32,6 +32,9 @@ import { createMemoryTrust } from './trust.ts'
 import { shelfOf } from './skills.ts'
 import { createMemorySecrets, masterKeyOf, sealingSources } from './secrets.ts'
 import openApi from '../../docs/openapi.json' with { type: 'json' }
+
+/** What the app and all of its routes need. */
+type HttpDeps = AppDeps & RouteDeps
 
 const noSuchServer = async () => {
   throw new IsolaError('request_not_found', 'There is no such MCP server.')

@@ -1,6 +1,5 @@
-import { access as older } from '../../src/http/access.ts'
 import { readRoutes } from '../../src/http/openapi/document.ts'
-import type { Access } from '../../src/http/routes/route.ts'
+import type { Access, RouteModule, RouteTable } from '../../src/http/routes/route.ts'
 import { routeTable } from '../../src/routes.gen.ts'
 
 export interface Route {
@@ -9,11 +8,34 @@ export interface Route {
   readonly allowed: Access
 }
 
-/** Who may use each path, by its methods. */
+/** Who may use each path of the API, by its methods. */
+export const declaredAccess: Readonly<Record<string, Readonly<Record<string, Access>>>> =
+  Object.fromEntries(Object.entries(routeTable).map(([path, { roles }]) => [path, roles]))
+
+const get = { GET: 'anyone' } as const
+const post = { POST: 'anyone' } as const
+
+/** The same of every path: pages, files and sign-ins are for anyone, and no part of the API. */
 export const access: Readonly<Record<string, Readonly<Record<string, Access>>>> = {
-  ...older,
-  ...Object.fromEntries(Object.entries(routeTable).map(([path, { roles }]) => [path, roles])),
+  '/': get,
+  '/favicon.svg': get,
+  '/favicon.ico': get,
+  '/robots.txt': get,
+  '/.well-known/oauth-authorization-server': get,
+  '/.well-known/oauth-protected-resource/mcp': get,
+  '/.well-known/oauth-protected-resource/v1': get,
+  '/.well-known/oauth-protected-resource/api': get,
+  '/.well-known/agent-skills/:path{.+}': get,
+  '/authorize': { ...get, ...post },
+  '/oauth/callback': get,
+  '/oauth/token': post,
+  '/oauth/register': post,
+  ...declaredAccess,
 }
+
+/** Every file that declares routes. */
+export const loadAll = (): readonly Promise<RouteModule>[] =>
+  [...new Set(Object.values<RouteTable[string]>(routeTable))].map(({ load }) => load())
 
 /** Every route that is in the OpenAPI document. */
 export const readAllRoutes = () => readRoutes(routeTable)

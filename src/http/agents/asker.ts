@@ -1,22 +1,28 @@
 import { IsolaError } from '#contracts/errors.ts'
+import type { Principal } from '#contracts/operations.ts'
 import type { AgentAdministrator } from '#contracts/stored-agent.ts'
-import type { HttpContext, HttpDeps } from '../deps.ts'
-import { administrator } from '../operator/administrator.ts'
+import type { RequestContext } from '../routes/request.ts'
 import { askerOf as scheduleAsker } from '../schedules/own.ts'
-import { checkModel } from '../targets.ts'
+import { checkModel, type Targets } from '../targets.ts'
 
-/** Who asks, with what they may. */
-export function askerOf(deps: HttpDeps, context: HttpContext): AgentAdministrator {
-  const { role, agents } = context.get('principal')
-  const asker = scheduleAsker(context.get('principal'))
-  return { ...administrator(deps, context), role, asker, ...(agents && { agents }) }
+/** Who asks about agents, with the caller's rights. */
+export function administratorOf({
+  by,
+  caller,
+}: Pick<RequestContext, 'by' | 'caller'>): AgentAdministrator {
+  const { role, agents } = caller
+  return { ...by(), role, asker: scheduleAsker(caller), ...(agents && { agents }) }
 }
 
-/** An agent's model is named by whoever writes it: what they may not name, it may not have. */
-export function checkAgentModel(deps: HttpDeps, context: HttpContext, model: string): void {
+/** An agent's author may give it no model that the author may not name. */
+export function checkAgentModel(
+  deps: Pick<Targets, 'models'>,
+  caller: Principal,
+  model: string,
+): void {
   if (model === 'default') return
   try {
-    for (const one of model.split(',')) checkModel(deps, context.get('principal'), one.trim())
+    for (const one of model.split(',')) checkModel(deps, caller, one.trim())
   } catch {
     const message = `agent.model: there is no model "${model}" here for you. GET /v1/models lists them; "default" is the deployment's own.`
     throw new IsolaError('request_invalid', message, { param: 'agent.model' })

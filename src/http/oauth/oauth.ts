@@ -10,13 +10,15 @@ import {
 import type { Client } from '#contracts/operations.ts'
 import { readForm, withSmallBody } from '../body.ts'
 import { clientOf } from '../client.ts'
-import type { HttpApp, HttpContext, HttpDeps, HttpHandler } from '../deps.ts'
 import { toOutgoingError } from '../errors.ts'
-import type { AddRoute } from '../routes.ts'
+import type { AddOpen } from '../mount.ts'
+import type { GuardDeps, HttpApp, HttpContext, HttpHandler } from '../types.ts'
 import { consentPage, pageResponse, refusalPage } from './page.ts'
 
+type OAuthDeps = Pick<GuardDeps, 'oauth' | 'readiness'>
+
 /** The authorization server: what programs ask, and the page where somebody decides. All of it is for anyone. */
-export function addOAuthRoutes(app: HttpApp, addRoute: AddRoute, deps: HttpDeps): void {
+export function addOAuthRoutes(app: HttpApp, add: AddOpen, deps: OAuthDeps): void {
   const protocol = createProtocol(deps)
   const documents = resourcePaths.map(
     (path) => `/.well-known/oauth-protected-resource${path}` as const,
@@ -28,19 +30,19 @@ export function addOAuthRoutes(app: HttpApp, addRoute: AddRoute, deps: HttpDeps)
       context.req.method === 'OPTIONS' ? protocol(context) : next(),
     )
   }
-  for (const path of asked) addRoute(path, { GET: protocol })
-  addRoute('/oauth/token', { POST: protocol })
-  addRoute('/oauth/register', { POST: protocol })
-  addRoute('/authorize', {
+  for (const path of asked) add(path, { GET: protocol })
+  add('/oauth/token', { POST: protocol })
+  add('/oauth/register', { POST: protocol })
+  add('/authorize', {
     GET: page(deps, (oauth, { req }, client) => oauth.authorize(req.raw, client)),
     POST: page(deps, decide),
   })
-  addRoute('/oauth/callback', {
+  add('/oauth/callback', {
     GET: page(deps, (oauth, { req }, client) => oauth.finishUpstream(req.raw, client)),
   })
 }
 
-function createProtocol(deps: HttpDeps): (context: HttpContext) => Promise<Response> {
+function createProtocol(deps: OAuthDeps): (context: HttpContext) => Promise<Response> {
   return async (context) => {
     const oauth = await ready(deps)
     const request = await withSmallBody(context.req.raw)
@@ -70,7 +72,7 @@ async function decide(
 
 /** A step as the browser gets it. Errors are pages too, but for faults of ours. */
 function page(
-  deps: HttpDeps,
+  deps: OAuthDeps,
   step: (oauth: OAuthService, context: HttpContext, client: Client) => Promise<AuthorizationStep>,
 ): HttpHandler {
   return async (context) => {
@@ -125,7 +127,7 @@ function notHere(): IsolaError {
   return new IsolaError('request_not_found', notOurHost)
 }
 
-async function ready({ oauth, readiness }: HttpDeps): Promise<OAuthService> {
+async function ready({ oauth, readiness }: OAuthDeps): Promise<OAuthService> {
   if (!oauth) throw notThere
   const state = await readiness()
   if (state.state === 'not_migrated') throw new IsolaError('config_not_migrated', state.message)

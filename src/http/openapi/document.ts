@@ -1,8 +1,6 @@
 import * as z from 'zod'
-import { apiContracts } from '#contracts/api/contracts.ts'
-import { apiError } from '#contracts/api/shapes.ts'
+import { apiError } from '../routes/shapes.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { access } from '../access.ts'
 import {
   replyHeaders,
   requestHeaders,
@@ -48,7 +46,7 @@ export async function readRoutes(table: RouteTable): Promise<readonly AnyRoute[]
 export function toOpenApiDocument(routes: readonly AnyRoute[]): JsonObject {
   const named: NamedSchemas = {}
   const paths: Record<string, Record<string, Json>> = {}
-  for (const route of [...routes, ...olderRoutes()]) {
+  for (const route of routes) {
     const [method = '', path = ''] = route.name.split(' ')
     const shown = path.replace(/:(\w+)(\{[^{}]*\})?/g, '{$1}')
     paths[shown] ??= {}
@@ -77,18 +75,8 @@ export function toOpenApiDocument(routes: readonly AnyRoute[]): JsonObject {
   }
 }
 
-/** Routes that are still declared as contracts, beside the table of roles. */
-const olderRoutes = (): readonly Omit<AnyRoute, 'handle'>[] =>
-  Object.entries(apiContracts).map(([name, { body, isBodyOptional, ...contract }]) => {
-    const [method = '', path = ''] = name.split(' ')
-    const roles = Object(Reflect.get(access, path))[method] as Access
-    const { summary, errors, ...rest } = contract
-    const shape = { ...rest, body: isBodyOptional ? body?.optional() : body }
-    return { name, roles, summary, shape, ...(errors && { errors }) }
-  })
-
 function toOperation(
-  { name, roles, summary = '', shape, errors }: Omit<AnyRoute, 'handle'>,
+  { name, roles, summary = '', shape, errors }: AnyRoute,
   named: NamedSchemas,
 ): JsonObject {
   const [method = '', path = ''] = name.split(' ')

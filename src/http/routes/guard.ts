@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { scopesFor, type Scope } from '#contracts/scopes.ts'
-import type { HttpHandler } from '../deps.ts'
+import type { HttpHandler } from '../types.ts'
 import type { Access } from './route.ts'
 
 /**

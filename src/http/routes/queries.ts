@@ -2,8 +2,6 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { Role } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
 
-export { digits, listLimit, moment, wantedName } from '#contracts/api/requests/lists.ts'
-
 /** So many rows a page has where a list query names no limit. */
 export const defaultListLimit = 100
 

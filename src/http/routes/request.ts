@@ -3,6 +3,9 @@ import type { Client, Principal } from '#contracts/operations.ts'
 import type { Scope } from '#contracts/scopes.ts'
 import type { Submission } from '#contracts/submission.ts'
 
+/** Gets what a caller never sees: the error behind a 5xx. `secrets`: texts that must not be logged. */
+export type OnFault = (error: unknown, requestId: string, secrets?: readonly string[]) => void
+
 /** One request, with what the app knows of it. No type of a web framework: a feature knows none. */
 export interface RequestContext {
   /** Who asks. Of a route for anyone there is none: it must not look. */

@@ -169,20 +169,13 @@ export type ShapesOf<Module> = {
   ]: One extends Route<string, infer Shape, never> ? Shape : never
 }
 
-type Both<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
-  all: infer All,
-) => void
-  ? All
+type TakerOf<One> = One extends { readonly handle: (deps: infer Deps, request: never) => unknown }
+  ? (deps: Deps) => void
   : never
 
 /** What all routes of a union of files need. */
-export type DepsOf<Module> = Both<
-  RouteIn<Module> extends infer One
-    ? One extends { readonly handle: (deps: infer Deps, request: never) => unknown }
-      ? Deps
-      : never
-    : never
->
+export type DepsOf<Module> =
+  TakerOf<RouteIn<Module>> extends (deps: infer Deps) => void ? Deps : never
 
 /** Headers that a request may have. */
 export const requestHeaders = {

@@ -1,4 +1,4 @@
-import type { ScheduleChangeBody } from '#contracts/api/requests/schedules.ts'
+import type { ScheduleChangeBody } from '#contracts/schedule-requests.ts'
 import type { Principal } from '#contracts/operations.ts'
 import { refuseOfText } from '#contracts/schedule-keeper.ts'
 import { sameWhen, toScheduleSpec } from '#contracts/schedule-spec.ts'

@@ -1,4 +1,4 @@
-import type { AskedWhen, ScheduleRequestBody } from '#contracts/api/requests/schedules.ts'
+import type { AskedWhen, ScheduleRequestBody } from '#contracts/schedule-requests.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Principal } from '#contracts/operations.ts'
 import type { PluginAdministration } from '#contracts/plugin-catalog.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { atMs, count, object, text, usd, warnings } from '#contracts/api/shapes.ts'
+import { atMs, count, object, text, usd, warnings } from '../routes/shapes.ts'
 import { slotStates } from '#contracts/schedule.ts'
 
 const when = z.union([

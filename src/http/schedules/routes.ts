@@ -7,8 +7,8 @@ import {
   scheduleRequest,
   schedulesQuery,
   settingsRequest,
-} from '#contracts/api/requests/schedules.ts'
-import { flag, text } from '#contracts/api/shapes.ts'
+} from '#contracts/schedule-requests.ts'
+import { flag, text } from '../routes/shapes.ts'
 import type { Principal } from '#contracts/operations.ts'
 import { keeperOf } from '#contracts/schedule-keeper.ts'
 import { readIdempotencyKey } from '../headers.ts'

@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import { pauseRequest, schedulesQuery } from '#contracts/api/requests/schedules.ts'
+import { pauseRequest, schedulesQuery } from '#contracts/schedule-requests.ts'
 import {
   firingsQuery,
   subscriptionRequest,
   type SubscriptionRequestBody,
-} from '#contracts/api/requests/subscriptions.ts'
-import { flag, text } from '#contracts/api/shapes.ts'
+} from '#contracts/subscription-requests.ts'
+import { flag, text } from '../routes/shapes.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { keeperOf } from '#contracts/schedule-keeper.ts'
 import type { Schedule } from '#contracts/schedule.ts'

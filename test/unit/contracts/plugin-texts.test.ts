@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { grantPluginRequest } from '../../../src/contracts/api/requests/installed.ts'
+import { grantPluginRequest } from '../../../src/http/plugins/requests.ts'
 import { parseManifest } from '../../../src/contracts/manifest.ts'
 import { isToldSame, textsOf } from '../../../src/contracts/plugin-texts.ts'
 

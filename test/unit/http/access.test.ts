@@ -3,12 +3,10 @@ import { roles, type Role } from '../../../src/contracts/keys.ts'
 import { createAuthenticator } from '../../../src/governance/authenticator.ts'
 import { createKeyAdministration } from '../../../src/governance/key-administration.ts'
 import type { Access } from '../../../src/http/routes/route.ts'
-import type { HttpDeps } from '../../../src/http/deps.ts'
-import { createAddRoute } from '../../../src/http/routes.ts'
 import { createCountedSources, createFakeApp, errorOf, testKey } from '../../fakes/http-deps.ts'
 import { createMemoryKeys, noOtherKeys } from '../../fakes/keys.ts'
 import { sha256 } from '../../fakes/kernel.ts'
-import { access, pathOf, routesOf } from '../../fakes/routes.ts'
+import { access, declaredAccess, loadAll, pathOf, routesOf } from '../../fakes/routes.ts'
 
 const by = { principal: 'operator', trace: '', requestId: 'req_1' }
 
@@ -51,15 +49,13 @@ describe('I26: the table of routes', () => {
     )
   })
 
-  it('is the only way to add one', () => {
-    const { app } = createFakeApp()
-    const add = createAddRoute(app, {} as HttpDeps) as unknown as (
-      path: string,
-      handlers: object,
-    ) => void
-    const handler = () => new Response('open')
-    expect(() => add('/healthz', { POST: handler })).toThrow('POST /healthz is not in the table')
-    expect(() => add('/open', { GET: handler })).toThrow()
+  it('is what the files say that declare the routes', async () => {
+    const declared = (await Promise.all(loadAll())).flatMap((file) => file.default)
+    const said = declared.map(({ name, roles: allowed }) => [name, allowed] as const)
+    const listed = routesOf(declaredAccess).map(({ method, path, allowed }) => {
+      return [`${method} ${path}`, allowed] as const
+    })
+    expect(new Map(listed)).toEqual(new Map(said))
   })
 
   describe.each(routesOf(access))('$method $path', ({ method, path, allowed }) => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
-import { forgetQuotes } from '../../../src/http/forget-quotes.ts'
+import { forgetQuotes } from '../../../src/http/memory/forget-quotes.ts'
 
 /** Sessions that answer so: `busy` is at work, `gone` was deleted, any other has a quote. */
 function world(answers: Readonly<Record<string, 'busy' | 'gone' | 'broken' | 'quotes'>>) {

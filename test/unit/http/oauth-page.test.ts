@@ -11,7 +11,7 @@ import {
 } from '../../../src/contracts/scopes.ts'
 import { guarded } from '../../../src/http/routes/guard.ts'
 import type { Access } from '../../../src/http/routes/route.ts'
-import type { HttpEnv } from '../../../src/http/deps.ts'
+import type { HttpEnv } from '../../../src/http/types.ts'
 import { formTargets } from '../../../src/http/oauth/oauth.ts'
 import { consentPage, pageResponse, refusalPage } from '../../../src/http/oauth/page.ts'
 import { access, routesOf } from '../../fakes/routes.ts'

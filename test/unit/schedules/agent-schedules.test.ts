@@ -3,7 +3,7 @@ import {
   agentDefinition,
   onDemandDefinition,
 } from '../../../src/contracts/agent-definition-schema.ts'
-import type { ScheduleRequestBody } from '../../../src/contracts/api/requests/schedules.ts'
+import type { ScheduleRequestBody } from '../../../src/contracts/schedule-requests.ts'
 import type { ScheduledAgent } from '../../../src/contracts/agent-schedules.ts'
 import type { ScheduleGateway } from '../../../src/contracts/schedule-object.ts'
 import type { ScheduleView, ToldSchedule } from '../../../src/contracts/schedule.ts'
