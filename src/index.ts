@@ -9,6 +9,7 @@ import { createMcpServerClass } from './features/mcp-servers/mcp-object.ts'
 import { createPluginServiceClass } from './features/plugins/capabilities/storage/plugin-service.ts'
 import { createPluginRunnerClass } from './features/plugins/sandbox/plugin-runner.ts'
 import { withTables } from './compose/object-upgrades.ts'
+import { routeTable } from './routes.gen.ts'
 import { createSessionClass } from './runtime/session/session-object.ts'
 import { systemSources } from './compose/sources.ts'
 
@@ -16,7 +17,7 @@ const runtime = composeRuntime(env, systemSources, defaultTiming, {
   runner: () => exports.PluginRunner,
   openOAuth,
 })
-const app = createHttpApp(runtime.http)
+const app = createHttpApp(runtime.http, routeTable)
 
 export class Session extends createSessionClass(() => runtime.session) {
   constructor(context: DurableObjectState, env: Env) {

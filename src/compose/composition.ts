@@ -22,7 +22,7 @@ import type { openOAuth as OpenOAuth } from './sign-in.ts'
 import { composeErasures } from '#features/record/erasure/compose.ts'
 import type { PrincipalRuntime } from './principal-object.ts'
 import { composeHttp } from '#surfaces/http/compose.ts'
-import type { HttpDeps } from '#platform/routes/deps.ts'
+import type { AppDeps } from '#surfaces/http/app.ts'
 import { createToldClients } from '#surfaces/mcp/told-clients.ts'
 import { composeKernel } from '#runtime/kernel/compose.ts'
 import { composeMcp } from '#features/mcp-servers/compose.ts'
@@ -32,6 +32,7 @@ import { composePlugins } from '#features/plugins/compose.ts'
 import type { PluginRunnerStub } from '#features/plugins/sandbox/isolate-host.ts'
 import type { RunnerParts } from '#features/plugins/sandbox/run-call.ts'
 import type { PluginServiceRuntime } from '#features/plugins/capabilities/storage/plugin-service.ts'
+import type { RouteDeps } from '../routes.gen.ts'
 import { bundledSkills } from '../skills.gen.ts'
 import { composeSkills } from '#features/skills/compose.ts'
 import { keyedHash, secureBytes, systemSources } from './sources.ts'
@@ -41,7 +42,7 @@ import { version } from '../../package.json'
 export interface Runtime extends Triggers {
   readonly session: SessionRuntime
   readonly principal: PrincipalRuntime
-  readonly http: HttpDeps
+  readonly http: AppDeps & RouteDeps
   readonly runner: RunnerParts
   readonly catalog: CatalogRuntime
   readonly pluginService: PluginServiceRuntime
@@ -114,10 +115,10 @@ export function composeRuntime(
 }
 
 /** What the surfaces translate to. */
-function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
+function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
   const { config, storage, sessions, catalog, governance, models, plugins, mcp, agents } = rooms
   const { log, logins, principals } = governance
-  return composeHttp({
+  const deps = {
     ...storage.reports,
     ...logins,
     ...governance.administration,
@@ -157,15 +158,18 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     readUpload: plugins.readUpload,
     readAsset: rooms.readAsset,
     ...rooms.skills.surfaces,
-    purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
+    purgePlugin: async (id: string) =>
+      plugins.scopedStorage.clear(id, await storage.keys.principals()),
     toldAnswers: rooms.told,
     toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
+    onFault: log.fault,
+    ...(log.request && { onRequest: log.request }),
+  }
+  return composeHttp(deps, {
     configProblem: config.problem,
     readReadiness: storage.readiness,
     onReady: () =>
       storage.manifests.syncBundled(agents.current().manifests).catch((error) => log.fault(error)),
-    onFault: log.fault,
-    ...(log.request && { onRequest: log.request }),
   })
 }
 

@@ -4,6 +4,7 @@ import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import { sessionProtocol, type SubmitRequest } from '#runtime/session/types/submission.ts'
 import { composeRuntime } from '../../src/compose/composition.ts'
 import { createHttpApp } from '../../src/surfaces/http/app.ts'
+import { routeTable } from '../../src/routes.gen.ts'
 import { composeEntry } from '../../src/runtime/session/entry/compose.ts'
 import { callJson, type Answer } from '../fakes/client.ts'
 import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'
@@ -29,7 +30,7 @@ describe('F32: a call between two versions', () => {
     }
     const sessions = { ...http.sessions, at }
     const entry = composeEntry({ ...http.sources, sessions, usage: http.principals.usage })
-    const app = createHttpApp({ ...http, sessions, entry })
+    const app = createHttpApp({ ...http, sessions, entry }, routeTable)
     return async (path: string, json: object) => {
       const headers = {
         authorization: 'Bearer isk_test_operator_key',

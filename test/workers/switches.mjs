@@ -14,7 +14,7 @@ export default [
     what: "Y31: what the deployment remembers is an operator's to change",
     test: 'memory.workers.test.ts',
     only: "the deployment's is an operator's to write",
-    file: 'src/features/memory/routes/memory.ts',
+    file: 'src/http/memory.ts',
     find: "if (where.scope === 'deployment' && context.get('principal').role !== 'operator') {",
     replace: 'if (false) {',
   },

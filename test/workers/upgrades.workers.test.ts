@@ -4,6 +4,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import { tablesVersion } from '#contracts/object-tables.ts'
+import { routeTable } from '../../src/routes.gen.ts'
 import { withTables, type ObjectKind, type UpgradeStep } from '../../src/compose/object-upgrades.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { sha256 } from '../fakes/kernel.ts'
@@ -184,7 +185,7 @@ describe('the database', () => {
     ])
     const { composeRuntime } = await import('../../src/compose/composition.ts')
     const { createHttpApp } = await import('../../src/surfaces/http/app.ts')
-    const app = createHttpApp(composeRuntime(env as unknown as Env).http)
+    const app = createHttpApp(composeRuntime(env as unknown as Env).http, routeTable)
     const headers = { authorization: 'Bearer isk_test_operator_key' }
     const request = new Request('http://isola.test/v1/models', { headers })
     const response = await app.fetch(request, env as never)

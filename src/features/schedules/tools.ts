@@ -118,7 +118,7 @@ async function proposed(
         : { everyMinutes }
   const asked = { ...rest, when, ...(check !== undefined && { check: { tool: check } }) }
   // Read with the first proposal: it is much, and few runs make one.
-  const { scheduleRequest } = await import('#contracts/routes/schedules-requests.ts')
+  const { scheduleRequest } = await import('#contracts/schedule-requests.ts')
   const parsed = scheduleRequest.safeParse(asked)
   if (!parsed.success) {
     const { path, message } = parsed.error.issues[0] ?? { path: [], message: 'it is not valid' }

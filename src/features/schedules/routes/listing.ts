@@ -1,6 +1,6 @@
-import type { ScheduleListing, SlotListing } from './schedules-contract.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Schedule, ScheduleView, Slot } from '#contracts/schedule.ts'
+import type { ScheduleListing, SlotListing } from './replies.ts'
 
 const usdOf = (nanoUsd: number): number => nanoUsd / 1e9
 const maxTextChars = 1_000

@@ -1,6 +1,6 @@
-import type { FiringListing, SubscriptionListing } from './subscriptions-contract.ts'
 import type { Schedule, Slot } from '#contracts/schedule.ts'
 import { toListing, toSlotListing } from './listing.ts'
+import type { FiringListing, SubscriptionListing } from './replies.ts'
 
 /** A subscription as the API shows it. */
 export function toSubscriptionListing(one: Schedule, nowMs: number): SubscriptionListing {

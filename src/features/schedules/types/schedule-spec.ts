@@ -1,4 +1,4 @@
-import type { AskedWhen, ScheduleChangeBody } from '#contracts/routes/schedules-requests.ts'
+import type { AskedWhen, ScheduleChangeBody } from '#contracts/schedule-requests.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ScheduledWork, ScheduleSpec, When } from '#contracts/schedule.ts'

@@ -1,4 +1,4 @@
-import type { SubscriptionRequestBody } from '../routes/subscriptions-requests.ts'
+import type { SubscriptionRequestBody } from '#contracts/subscription-requests.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Limits } from '#contracts/lease.ts'
 import {

@@ -1,4 +1,4 @@
-import type { ScheduleRequestBody } from '#contracts/routes/schedules-requests.ts'
+import type { ScheduleRequestBody } from '#contracts/schedule-requests.ts'
 import type { SubscriptionManifest } from '#contracts/manifest/manifest-events.ts'
 import type { ScheduleAsker, ScheduleChanger } from '#contracts/schedule.ts'
 import type { StoredAgent } from '#contracts/stored-agent.ts'
