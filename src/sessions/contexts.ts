@@ -6,7 +6,7 @@ import type { RunOptions } from '#contracts/run-options.ts'
 import type { SubmitRequest } from '#contracts/submission.ts'
 import { loadAgent } from './runs/load-agent.ts'
 import { refuseAtWork, unknownAgent } from './runs/refusals.ts'
-import type { Scope } from './scope.ts'
+import type { SessionAccess } from './session-access.ts'
 import { runBefore, runToCome } from './storage/run-order.ts'
 import type { RunRow } from './storage/stored-rows.ts'
 import type { Submissions } from './submissions.ts'
@@ -19,8 +19,8 @@ export interface Contexts {
   readonly compact: (session: string, request: SubmitRequest) => Promise<CompactionOutcome>
 }
 
-export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>): Contexts {
-  const { runtime, parts, own } = scope
+export function createContexts(access: SessionAccess, { run }: Pick<Submissions, 'run'>): Contexts {
+  const { runtime, parts, own } = access
   const lastRun = () => {
     const { store } = parts()
     return runBefore(store, store.lastOrder() + 1)
@@ -65,7 +65,7 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
       const result = await run(session, asked)
       // It makes no call, so it waits for nobody.
       if (result.state === 'parked') throw new Error('A run that only compacts was parked.')
-      return outcomeOf(result, scope.row(result.id))
+      return outcomeOf(result, access.row(result.id))
     },
   }
 

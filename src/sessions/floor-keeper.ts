@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { toFloorView, type Floor, type FloorEnding, type FloorView } from '#contracts/floor.ts'
 import { toRepeated } from './entry/submission.ts'
-import type { Scope } from './scope.ts'
+import type { SessionAccess } from './session-access.ts'
 import type { Submissions } from './submissions.ts'
 import { isPassedOn, reclaimFloor } from './floor/floors.ts'
 import { isHeld } from './floor/message-router.ts'
@@ -19,10 +19,10 @@ export interface FloorKeeper {
 }
 
 export function createFloorKeeper(
-  scope: Scope,
+  access: SessionAccess,
   { admit }: Pick<Submissions, 'admit'>,
 ): FloorKeeper {
-  const { runtime, parts, own, refuseWhileDeleting } = scope
+  const { runtime, parts, own, refuseWhileDeleting } = access
 
   /** Puts its end on record at once, in a run of its own. Where that cannot be, the next run does. */
   const announce = (floor: Floor): void => {
@@ -45,7 +45,7 @@ export function createFloorKeeper(
       isNote: true,
       mustExist: true,
     })
-    void admit(scope.id(), request, 'result')
+    void admit(access.id(), request, 'result')
       .then(({ live }) => live?.accepted)
       .catch(() => {})
   }

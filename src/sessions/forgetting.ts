@@ -2,7 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { ForgottenText } from '#contracts/forgotten-text.ts'
 import { createWithoutWords } from './log/without-words.ts'
 import { refuseAtWork } from './runs/refusals.ts'
-import type { Scope } from './scope.ts'
+import type { SessionAccess } from './session-access.ts'
 
 /** Takes what was forgotten elsewhere out of what was said here. */
 export interface Forgetting {
@@ -22,8 +22,8 @@ export interface Forgetting {
   ) => { readonly changed: number }
 }
 
-export function createForgetting(scope: Scope): Forgetting {
-  const { parts, own } = scope
+export function createForgetting(access: SessionAccess): Forgetting {
+  const { parts, own } = access
   return {
     forgetTexts(principal, texts) {
       own(principal)

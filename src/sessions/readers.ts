@@ -11,7 +11,7 @@ import type {
 } from '#contracts/session-view.ts'
 import { itemsPage } from './responses/items.ts'
 import { noSuchPlace, noSuchSession } from './storage/not-found.ts'
-import type { Scope } from './scope.ts'
+import type { SessionAccess } from './session-access.ts'
 import { eventsPage } from './log/log-view.ts'
 import { aboutOf, treeOf } from './log/tree.ts'
 import { memoOf, viewOf } from './log/views.ts'
@@ -31,8 +31,8 @@ export interface Readers {
   readonly tree: (principal: string, query: TreeQuery) => Promise<SessionTree>
 }
 
-export function createReaders(scope: Scope): Readers {
-  const { runtime, parts, own, row, view, viewOptions, synced } = scope
+export function createReaders(access: SessionAccess): Readers {
+  const { runtime, parts, own, row, view, viewOptions, synced } = access
   return {
     owner() {
       const session = parts().store.session()

@@ -3,7 +3,7 @@ import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { SessionApi } from '#contracts/session-api.ts'
 import { createMeter } from './storage/meter.ts'
-import { openSession } from './opened-session.ts'
+import { openSession } from './session.ts'
 import { operatorOf, ownerOf } from './waiting/approvals.ts'
 
 type Given<Method extends keyof SessionApi> = Parameters<SessionApi[Method]>
@@ -29,13 +29,13 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#session.ring()
     }
     create(...given: Given<'create'>) {
-      return this.#answer(() => this.#session.changes.create(...given))
+      return this.#answer(() => this.#session.edits.create(...given))
     }
     amend(...given: Given<'amend'>) {
-      return this.#answer(() => this.#session.changes.amend(...given))
+      return this.#answer(() => this.#session.edits.amend(...given))
     }
     delete(...given: Given<'delete'>) {
-      return this.#answer(() => this.#session.changes.delete(...given))
+      return this.#answer(() => this.#session.edits.delete(...given))
     }
     forgetTexts(...given: Given<'forgetTexts'>) {
       return this.#answer(() => this.#session.forgetting.forgetTexts(...given))
@@ -65,38 +65,38 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(() => this.#session.submissions.abandon(...given))
     }
     steer(...given: Given<'steer'>) {
-      return this.#answer(() => this.#session.arrivals.steer(...given))
+      return this.#answer(() => this.#session.inputs.steer(...given))
     }
     decideAs(...[principal, run, call, decision, decider]: Given<'decideAs'>) {
       const decided = { call, decision, decider }
-      return this.#answer(() => this.#session.arrivals.decide(principal, run, decided))
+      return this.#answer(() => this.#session.inputs.decide(principal, run, decided))
     }
     decide(...[principal, run, call, decision, by]: Given<'decide'>) {
       return this.decideAs(principal, run, call, decision, deciderOf(principal, by))
     }
     changeLimits(...given: Given<'changeLimits'>) {
-      return this.#answer(() => this.#session.arrivals.changeLimits(...given))
+      return this.#answer(() => this.#session.inputs.changeLimits(...given))
     }
     reclaim(...given: Given<'reclaim'>) {
       return this.#answer(() => this.#session.floors.reclaim(...given))
     }
     deliver(...given: Given<'deliver'>) {
-      return this.#answer(() => this.#session.arrivals.deliver(...given))
+      return this.#answer(() => this.#session.inputs.deliver(...given))
     }
     confirm(...given: Given<'confirm'>) {
-      return this.#answer(() => this.#session.arrivals.confirm(...given))
+      return this.#answer(() => this.#session.inputs.confirm(...given))
     }
     cancelCall(...given: Given<'cancelCall'>) {
-      return this.#session.plain(() => this.#session.arrivals.cancelCall(...given))
+      return this.#session.plain(() => this.#session.inputs.cancelCall(...given))
     }
     endHeld(...given: Given<'endHeld'>) {
-      return this.#session.plain(() => this.#session.arrivals.endHeld(...given))
+      return this.#session.plain(() => this.#session.inputs.endHeld(...given))
     }
     worksWith(...given: Given<'worksWith'>) {
-      return this.#session.plain(() => this.#session.arrivals.worksWith(...given))
+      return this.#session.plain(() => this.#session.inputs.worksWith(...given))
     }
     spentBy(...given: Given<'spentBy'>) {
-      return this.#session.plain(() => this.#session.arrivals.spentBy(...given))
+      return this.#session.plain(() => this.#session.inputs.spentBy(...given))
     }
     owner() {
       return this.#answer(() => this.#session.readers.owner())

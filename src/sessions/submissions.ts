@@ -5,7 +5,7 @@ import type { SubmitReceipt, SubmitRequest } from '#contracts/submission.ts'
 import { toRepeated } from './entry/submission.ts'
 import { eventsPage } from './log/log-view.ts'
 import { memoOf, outcomeOf } from './log/views.ts'
-import type { Scope } from './scope.ts'
+import type { SessionAccess } from './session-access.ts'
 import { stopped } from './upkeep/subtree.ts'
 import { refuseWithoutAgent } from './waiting/agent-there.ts'
 import { answerRun, type AnswerRequest } from './waiting/client-answers.ts'
@@ -25,8 +25,11 @@ export interface Submissions {
 }
 
 /** @param onSession Told which session somebody comes to, before it is there. */
-export function createSubmissions(scope: Scope, onSession: (session: string) => void): Submissions {
-  const { runtime, parts, own, row, view, viewOptions, refuseWhileDeleting } = scope
+export function createSubmissions(
+  access: SessionAccess,
+  onSession: (session: string) => void,
+): Submissions {
+  const { runtime, parts, own, row, view, viewOptions, refuseWhileDeleting } = access
   const waiting = new Map<string, number>()
 
   /** While somebody waits for a run, a closed stream of somebody else does not cancel it. */
@@ -46,7 +49,7 @@ export function createSubmissions(scope: Scope, onSession: (session: string) => 
   }
   const giveAnswers = async (asked: AnswerRequest) => {
     const waiting = parts().store.findRun(asked.answers.run)
-    if (waiting) await refuseWithoutAgent(waiting, scope)
+    if (waiting) await refuseWithoutAgent(waiting, access)
     refuseWhileDeleting()
     return answerRun(asked, { ...parts(), runtime })
   }
@@ -80,7 +83,7 @@ export function createSubmissions(scope: Scope, onSession: (session: string) => 
       const { run } = receipt
       // Usually nothing is written yet: the model's request goes first.
       const hasBegun = store.findRun(run)?.startSeq !== undefined
-      if (hasBegun) await scope.synced()
+      if (hasBegun) await access.synced()
       const read = (after: number, upTo: number) => {
         const order = store.findRun(run)?.order
         return order === undefined ? [] : eventsPage(store, { after, upTo, order })
@@ -110,7 +113,7 @@ export function createSubmissions(scope: Scope, onSession: (session: string) => 
         throw new IsolaError('request_conflict', 'Its caller has gone on: retry the run above it.')
       }
       const again = toRepeated(submission, { under: `retry:${run}`, messages: submission.messages })
-      const { receipt, live } = await admitTo(scope.id(), again, 'result')
+      const { receipt, live } = await admitTo(access.id(), again, 'result')
       await live?.accepted
       return toReceipt(receipt)
     },

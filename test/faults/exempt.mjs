@@ -5,10 +5,10 @@
 export const exempt = {
   'sessions/log/older-children#noteOlderChildren.1':
     'Rows of sessions that an older version wrote; the harness writes none.',
-  'sessions/rings#setAlarm.1':
+  'sessions/alarms#setAlarm.1':
     'The pushed-out alarm of a loop of wakes: 600 alarms a minute at the pace of the harness (unit/sessions/wake-loop.test.ts).',
-  'sessions/upkeep/wake-loop#rang.1': 'As sessions/rings#setAlarm.1.',
-  'sessions/upkeep/wake-loop#rang.2': 'As sessions/rings#setAlarm.1.',
+  'sessions/upkeep/wake-loop#rang.1': 'As sessions/alarms#setAlarm.1.',
+  'sessions/upkeep/wake-loop#rang.2': 'As sessions/alarms#setAlarm.1.',
   'sessions/upkeep/retention#isKnownAbove.1':
     'Asked when a child was not used for ninety days (unit/sessions/ending.test.ts).',
   'sessions/upkeep/timers#push.2':
@@ -19,5 +19,5 @@ export const exempt = {
 export const chance = {
   'sessions/entry/follow-run#viewOf.2': 'The view of a run is older than the event of its end.',
   'sessions/gateway#call.2': 'The second try of a read whose object broke.',
-  'sessions/opened-session#plain.1': 'The first call of an object that was put out of memory.',
+  'sessions/session#plain.1': 'The first call of an object that was put out of memory.',
 }

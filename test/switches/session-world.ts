@@ -17,7 +17,7 @@ import { createKernel } from '../../src/kernel/run.ts'
 import { createContexts } from '../../src/sessions/contexts.ts'
 import { pagesAfter } from '../../src/sessions/log/log-view.ts'
 import { admit } from '../../src/sessions/runs/admission.ts'
-import { createScope } from '../../src/sessions/scope.ts'
+import { createSessionAccess } from '../../src/sessions/session-access.ts'
 import { createSubmissions } from '../../src/sessions/submissions.ts'
 import { answerRun } from '../../src/sessions/waiting/client-answers.ts'
 import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
@@ -253,7 +253,7 @@ export function createSessionWorld(options: WorldOptions) {
           answerRun: async (asked) => answerRun(asked, { ...parts, runtime }),
         },
       )
-    const scope = createScope({
+    const access = createSessionAccess({
       runtime,
       parts: () => parts,
       id: () => session,
@@ -264,8 +264,8 @@ export function createSessionWorld(options: WorldOptions) {
       ...parts,
       take,
       contexts: createContexts(
-        scope,
-        createSubmissions(scope, () => {}),
+        access,
+        createSubmissions(access, () => {}),
       ),
       /** Takes a run in and waits for what comes of it. */
       async run(request: Partial<SubmitRequest> = {}): Promise<RunOutcome> {

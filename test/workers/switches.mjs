@@ -41,7 +41,7 @@ export default [
     what: 'T2: a session of another principal looks like one that is not there',
     test: 'switched.workers.test.ts',
     only: 'T2',
-    file: 'src/sessions/scope.ts',
+    file: 'src/sessions/session-access.ts',
     find: 'if (!session || session.principal !== principal) {',
     replace: 'if (!session) {',
   },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defaultTiming } from '#contracts/runtime.ts'
-import { createRings } from '../../../src/sessions/rings.ts'
+import { createAlarms } from '../../../src/sessions/alarms.ts'
 import { createMeter } from '../../../src/sessions/storage/meter.ts'
 import { createWakeWatch } from '../../../src/sessions/upkeep/wake-loop.ts'
 import { createSessionWorld, settle } from '../../switches/session-world.ts'
@@ -89,7 +89,7 @@ describe('E9: a loop of wakes', () => {
     setAuditAway(true)
     await life.run()
     await settle()
-    const rings = createRings({
+    const alarms = createAlarms({
       runtime,
       storage: { getAlarm: async () => alarm.time ?? null },
       meter: createMeter(storage),
@@ -101,7 +101,7 @@ describe('E9: a loop of wakes', () => {
       },
       parts: () => life,
     })
-    for (let ring = 0; ring < 30; ring += 1) await rings.ring()
+    for (let ring = 0; ring < 30; ring += 1) await alarms.ring()
     expect(alarm.time).toBe(clock.nowMs() + minuteMs)
     const { live } = await life.take()
     await live?.accepted

@@ -7,7 +7,7 @@ import type { ConfirmedAttempt, ConfirmRequest } from '#contracts/unconfirmed.ts
 import type { SteerReceipt } from '#contracts/submission.ts'
 import { spendingOf } from './log/views.ts'
 import type { Submissions } from './submissions.ts'
-import type { Scope } from './scope.ts'
+import type { SessionAccess } from './session-access.ts'
 import type { FloorKeeper } from './floor-keeper.ts'
 import { isOfCall } from './runs/cancelling.ts'
 import { undecidedOf } from './storage/open-pauses.ts'
@@ -23,7 +23,7 @@ import { takeDecisions, steerRun, takeDelivery } from './waiting/outside.ts'
 const maxRuleMs = 1_000
 
 /** What comes in for runs that are there: from whoever asked for them, from whoever decides, from other sessions. */
-export interface Arrivals {
+export interface RunInputs {
   readonly steer: (
     principal: string,
     run: string,
@@ -48,37 +48,37 @@ export interface Arrivals {
   readonly spentBy: (run: string) => RunSpending
 }
 
-export function createArrivals(
-  scope: Scope,
+export function createRunInputs(
+  access: SessionAccess,
   admit: Submissions['admit'],
   { revoke }: Pick<FloorKeeper, 'revoke'>,
-): Arrivals {
-  const { runtime, parts, own, row, view, refuseWhileDeleting } = scope
+): RunInputs {
+  const { runtime, parts, own, row, view, refuseWhileDeleting } = access
   return {
     steer(principal, run, message, idempotencyKey) {
       own(principal)
       refuseWhileDeleting()
       const id = idempotencyKey === undefined ? runtime.ids.next('evt') : `key:${idempotencyKey}`
       const place = steerRun(row(run), { id, message }, parts())
-      return { session: scope.id(), run, place }
+      return { session: access.id(), run, place }
     },
     async decide(principal, run, { call, decision, decider }) {
       own(principal)
-      await refuseWithoutAgent(row(run), scope)
+      await refuseWithoutAgent(row(run), access)
       refuseWhileDeleting()
       const { clock, timing, sha256 } = runtime
       const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
       const said = { call, decision, decider }
       const { store, todo, upkeep, courier } = parts()
       const waiting = undecidedOf(row(run), store.turns(row(run).order).at(-1))
-      const rule = ruleOf(row(run), waiting, { ...said, ...now, session: scope.id() })
+      const rule = ruleOf(row(run), waiting, { ...said, ...now, session: access.id() })
       store.together(() => {
         const isNew = takeDecisions(
           row(run),
           { decisions: [{ ...said, rule }], decider, ...now },
           parts(),
         )
-        if (isNew && rule) todo.add({ kind: 'settle', session: scope.id(), run, rule })
+        if (isNew && rule) todo.add({ kind: 'settle', session: access.id(), run, rule })
       })
       if (rule) {
         upkeep.carry()
@@ -92,7 +92,7 @@ export function createArrivals(
     },
     async changeLimits(principal, run, change) {
       own(principal)
-      await refuseWithoutAgent(row(run), scope)
+      await refuseWithoutAgent(row(run), access)
       refuseWhileDeleting()
       changeLimits(row(run), change, parts())
       return view(run)
@@ -119,10 +119,10 @@ export function createArrivals(
       const { onOutcome, ...note } = delivery
       // What it did not use goes back to the session at once, and to the day as soon as that can be told.
       store.together(() => {
-        if (onOutcome) dropBegun(parts(), { sessionId: scope.id(), runtime })
-        const taken = takeDelivery(scope.isDeleting() ? note : delivery, parts())
+        if (onOutcome) dropBegun(parts(), { sessionId: access.id(), runtime })
+        const taken = takeDelivery(access.isDeleting() ? note : delivery, parts())
         if (taken === 'late' || (taken === 'taken' && isBackground))
-          todo.add({ kind: 'settle', session: scope.id(), run })
+          todo.add({ kind: 'settle', session: access.id(), run })
       })
       runs.wake(run)
       upkeep.carry()
@@ -130,9 +130,9 @@ export function createArrivals(
       await beginByOutcome(delivery, {
         ...parts(),
         runtime,
-        sessionId: scope.id(),
-        isDeleting: scope.isDeleting,
-        admit: (request) => admit(scope.id(), request, 'result'),
+        sessionId: access.id(),
+        isDeleting: access.isDeleting,
+        admit: (request) => admit(access.id(), request, 'result'),
       })
       return null
     },
@@ -140,7 +140,7 @@ export function createArrivals(
       refuseWhileDeleting()
       const confirmed = confirmAttempt(row(request.run), request, {
         ...parts(),
-        session: scope.id(),
+        session: access.id(),
       })
       parts().upkeep.carry()
       return confirmed

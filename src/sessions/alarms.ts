@@ -6,14 +6,14 @@ import type { Meter } from './storage/meter.ts'
 import { createWakeWatch } from './upkeep/wake-loop.ts'
 
 /** What of an object's life is no run's: its alarms, and what is counted while none is at work. */
-export interface Rings {
+export interface Alarms {
   /** The alarm has come: it is dealt with, and pushed out if it comes again and again. */
   readonly ring: () => Promise<void>
   /** What no run is booked with, where none is at work, is the deployment's. Never throws. */
   readonly bookRest: () => void
 }
 
-export interface RingsOptions {
+export interface AlarmsOptions {
   readonly runtime: SessionRuntime
   readonly storage: Pick<DurableObjectStorage, 'getAlarm'>
   readonly meter: Meter
@@ -21,7 +21,7 @@ export interface RingsOptions {
   readonly parts: () => SessionParts
 }
 
-export function createRings({ runtime, storage, meter, lifecycle, parts }: RingsOptions): Rings {
+export function createAlarms({ runtime, storage, meter, lifecycle, parts }: AlarmsOptions): Alarms {
   const wakes = createWakeWatch({
     clock: runtime.clock,
     recoverEveryMs: runtime.timing.recoverEveryMs,

@@ -7,7 +7,7 @@ import type { SessionParts } from './session-parts.ts'
 import type { RunRow, SessionRow } from './storage/stored-rows.ts'
 
 /** One session's object as those see it who answer for it: its parts are made anew when the session is deleted. */
-export interface Scope {
+export interface SessionAccess {
   readonly runtime: SessionRuntime
   readonly parts: () => SessionParts
   readonly id: () => string
@@ -22,7 +22,7 @@ export interface Scope {
   readonly synced: () => Promise<void>
 }
 
-export interface ScopeOptions {
+export interface SessionAccessOptions {
   readonly runtime: SessionRuntime
   readonly parts: () => SessionParts
   readonly id: () => string
@@ -30,7 +30,13 @@ export interface ScopeOptions {
   readonly sync: () => Promise<void>
 }
 
-export function createScope({ runtime, parts, id, isDeleting, sync }: ScopeOptions): Scope {
+export function createSessionAccess({
+  runtime,
+  parts,
+  id,
+  isDeleting,
+  sync,
+}: SessionAccessOptions): SessionAccess {
   const viewOptions = (): ViewOptions => ({ ...parts(), runtime, session: id() })
   const row = (run: string): RunRow => {
     const found = parts().store.findRun(run)

@@ -2,7 +2,7 @@ import type { SessionApi } from '#contracts/session-api.ts'
 import type { SessionAbout } from '#contracts/session-view.ts'
 import { aboutOf } from './log/tree.ts'
 import { otherBody, unknownAgent } from './runs/refusals.ts'
-import type { Scope } from './scope.ts'
+import type { SessionAccess } from './session-access.ts'
 import { amendSession, created, isSameAs } from './storage/session-row.ts'
 import type { Ending } from './upkeep/ending.ts'
 
@@ -13,7 +13,7 @@ type CreateRequest = Parameters<SessionApi['create']>[0]
 type Change = Parameters<SessionApi['amend']>[1]
 
 /** What its owner does to the session itself. */
-export interface Changes {
+export interface SessionEdits {
   /** Makes it, or finds it there as it is asked for; `request_idempotency_mismatch` if it is another one. */
   readonly create: (about: CreateRequest) => Promise<SessionAbout>
   readonly amend: (principal: string, change: Change) => Promise<SessionAbout>
@@ -21,14 +21,17 @@ export interface Changes {
   readonly delete: (principal: string) => Promise<{ readonly deleted: true }>
 }
 
-export interface ChangesOptions {
+export interface SessionEditsOptions {
   readonly ending: Pick<Ending, 'forget'>
   /** Told of which session this object is from now on. */
   readonly onCreated: (session: string) => void
 }
 
-export function createChanges(scope: Scope, { ending, onCreated }: ChangesOptions): Changes {
-  const { runtime, parts, own, refuseWhileDeleting } = scope
+export function createSessionEdits(
+  access: SessionAccess,
+  { ending, onCreated }: SessionEditsOptions,
+): SessionEdits {
+  const { runtime, parts, own, refuseWhileDeleting } = access
 
   /** Whether it is there already, as it was asked for. Throws if it is another one, or is being deleted. */
   const isMade = (about: CreateRequest): boolean => {

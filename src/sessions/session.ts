@@ -2,16 +2,16 @@ import type { Lifecycle } from 'agents/lifecycle'
 import { errorMessage } from '#contracts/errors.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import { createArrivals, type Arrivals } from './arrivals.ts'
-import { createChanges, type Changes } from './changes.ts'
+import { createRunInputs, type RunInputs } from './run-inputs.ts'
+import { createSessionEdits, type SessionEdits } from './session-edits.ts'
 import { createForgetting, type Forgetting } from './forgetting.ts'
 import { createFloorKeeper, type FloorKeeper } from './floor-keeper.ts'
 import { createContexts, type Contexts } from './contexts.ts'
 import { cannotOpen, failureReply } from './failure-reply.ts'
 import { goneText } from './platform-fault.ts'
 import { createReaders, type Readers } from './readers.ts'
-import { createRings } from './rings.ts'
-import { createScope } from './scope.ts'
+import { createAlarms } from './alarms.ts'
+import { createSessionAccess } from './session-access.ts'
 import { openParts, type SessionParts } from './session-parts.ts'
 import type { Meter } from './storage/meter.ts'
 import { createSubmissions, type Submissions } from './submissions.ts'
@@ -19,11 +19,11 @@ import { createEnding } from './upkeep/ending.ts'
 import { floorJob, vanishJob } from './upkeep/upkeep.ts'
 
 /** The session of one object: its parts, those who answer for them, how it begins and how it ends. */
-export interface OpenedSession {
+export interface Session {
   readonly readers: Readers
   readonly submissions: Submissions
-  readonly arrivals: Arrivals
-  readonly changes: Changes
+  readonly inputs: RunInputs
+  readonly edits: SessionEdits
   readonly contexts: Contexts
   readonly forgetting: Forgetting
   readonly floors: FloorKeeper
@@ -41,7 +41,7 @@ export interface OpenedSession {
 }
 
 /** What a session has of its object. */
-export interface OpenedSessionOptions {
+export interface SessionOptions {
   readonly context: Pick<DurableObjectState, 'storage' | 'waitUntil' | 'abort'>
   readonly meter: Meter
   readonly lifecycle: Pick<Lifecycle, 'jobs' | 'start' | 'isStarted' | 'alarm'>
@@ -49,8 +49,8 @@ export interface OpenedSessionOptions {
 
 export function openSession(
   runtime: SessionRuntime,
-  { context, meter, lifecycle }: OpenedSessionOptions,
-): OpenedSession {
+  { context, meter, lifecycle }: SessionOptions,
+): Session {
   const { storage } = context
   let id = ''
   let answering = 0
@@ -72,22 +72,22 @@ export function openSession(
     later: (work) => context.waitUntil(work),
     deleteAll: () => storage.deleteAll(),
   })
-  const scope = createScope({
+  const access = createSessionAccess({
     runtime,
     parts: () => parts,
     id: () => id,
     isDeleting: ending.isDeleting,
     sync: () => storage.sync(),
   })
-  const submissions = createSubmissions(scope, (session) => {
+  const submissions = createSubmissions(access, (session) => {
     if (id === '') id = session
   })
-  const floors = createFloorKeeper(scope, submissions)
+  const floors = createFloorKeeper(access, submissions)
   /** What this object remembers of its tables holds no more: whoever comes now is sent to the next one. */
   const leaveIfGone = () => {
     if (ending.isGone()) context.abort(goneText)
   }
-  const rings = createRings({ runtime, storage, meter, lifecycle, parts: () => parts })
+  const alarms = createAlarms({ runtime, storage, meter, lifecycle, parts: () => parts })
   const start = async () => {
     try {
       await lifecycle.start()
@@ -100,11 +100,11 @@ export function openSession(
   return {
     submissions,
     floors,
-    readers: createReaders(scope),
-    arrivals: createArrivals(scope, submissions.admit, floors),
-    contexts: createContexts(scope, submissions),
-    forgetting: createForgetting(scope),
-    changes: createChanges(scope, { ending, onCreated: (session) => void (id = session) }),
+    readers: createReaders(access),
+    inputs: createRunInputs(access, submissions.admit, floors),
+    contexts: createContexts(access, submissions),
+    forgetting: createForgetting(access),
+    edits: createSessionEdits(access, { ending, onCreated: (session) => void (id = session) }),
     parts: () => parts,
     begin() {
       meter.count({ wakes: 1 })
@@ -118,7 +118,7 @@ export function openSession(
       parts.upkeep.begin()
       parts.runs.resume()
     },
-    ring: rings.ring,
+    ring: alarms.ring,
     async onJob(fn) {
       const { store, upkeep } = parts
       const isVanishing = fn === vanishJob || store.isClosed()
@@ -142,7 +142,7 @@ export function openSession(
         return failureReply(error, (message) => parts.upkeep.report('storage_failed', message))
       } finally {
         answering -= 1
-        if (answering === 0) rings.bookRest()
+        if (answering === 0) alarms.bookRest()
       }
     },
     async plain(work) {
