@@ -1,53 +1,45 @@
 import type { Lifecycle } from 'agents/lifecycle'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import { bookRest } from './upkeep/rest-bill.ts'
 import type { SessionParts } from './session-parts.ts'
 import type { Meter } from './storage/meter.ts'
+import { bookRest } from './upkeep/after-run.ts'
 import { createWakeWatch } from './upkeep/wake-loop.ts'
-
-/** What of an object's life is no run's: its alarms, and what is counted while none is at work. */
-export interface Alarms {
-  /** The alarm has come: it is dealt with, and pushed out if it comes again and again. */
-  readonly ring: () => Promise<void>
-  /** What no run is booked with, where none is at work, is the deployment's. Never throws. */
-  readonly bookRest: () => void
-}
 
 export interface AlarmsOptions {
   readonly runtime: SessionRuntime
   readonly storage: Pick<DurableObjectStorage, 'getAlarm'>
   readonly meter: Meter
   readonly lifecycle: Pick<Lifecycle, 'alarm'>
-  readonly parts: () => SessionParts
+  readonly current: { readonly parts: SessionParts }
 }
 
-export function createAlarms({ runtime, storage, meter, lifecycle, parts }: AlarmsOptions): Alarms {
+/** The alarms of a session's object, and the bill for work of the object that belongs to no run. */
+export function createAlarms({ runtime, storage, meter, lifecycle, current }: AlarmsOptions) {
   const wakes = createWakeWatch({
     clock: runtime.clock,
     recoverEveryMs: runtime.timing.recoverEveryMs,
     storage,
     async setAlarm(time) {
-      const { timers, upkeep } = parts()
-      // Whoever has something to do sooner sets it sooner: they must not think that it is.
+      const { timers, upkeep } = current.parts
+      // Invalidates the cached time of the alarm, so that an earlier job sets the alarm again.
       upkeep.alarmMoved()
       await timers.setAlarm(time)
     },
-    progress: () => parts().store.lastSeq(),
-    report: (...about) => parts().upkeep.report(...about),
+    progress: () => current.parts.store.lastSeq(),
+    report: (...about) => current.parts.upkeep.report(...about),
   })
-  const rest = () => {
-    const { runs, outbox } = parts()
-    bookRest({ runs, outbox, meter, deployment: runtime.deployment })
-  }
+  const book = () => bookRest({ ...current.parts, meter, deployment: runtime.deployment })
   return {
-    bookRest: rest,
-    async ring() {
+    /** Books platform use that belongs to no run, while none is live. Never throws. */
+    bookRest: book,
+    /** The alarm has come: does the work of its jobs, and delays alarms that come again and again. */
+    async ring(): Promise<void> {
       meter.count({ requests: 1 })
-      await parts().timers.ring()
+      await current.parts.timers.ring()
       await lifecycle.alarm()
-      // A disk that fails is no loop, and is reported as what it is.
+      // A failing disk is no loop of alarms; its readers report it.
       await wakes.rang().catch(() => {})
-      rest()
+      book()
     },
   }
 }

@@ -9,7 +9,7 @@ import { spendingOf } from './log/views.ts'
 import type { Submissions } from './submissions.ts'
 import type { SessionAccess } from './session-access.ts'
 import type { FloorKeeper } from './floor-keeper.ts'
-import { isOfCall } from './runs/cancelling.ts'
+import { isOfCall } from './runs/cancels.ts'
 import { undecidedOf } from './storage/open-pauses.ts'
 import { stopped } from './upkeep/subtree.ts'
 import { beginByOutcome, dropBegun } from './waiting/outcome-runs.ts'
@@ -19,135 +19,118 @@ import { refuseWithoutAgent } from './waiting/agent-there.ts'
 import { ruleOf } from './waiting/approvals.ts'
 import { takeDecisions, steerRun, takeDelivery } from './waiting/outside.ts'
 
-/** So long a run that was said yes to waits for the rule of that yes, whatever else is on its way with it. */
+/** An approved run waits so long for the rule of its approval, whatever other errands are on their way. */
 const maxRuleMs = 1_000
 
-/** What comes in for runs that are there: from whoever asked for them, from whoever decides, from other sessions. */
-export interface RunInputs {
-  readonly steer: (
-    principal: string,
-    run: string,
-    message: Message,
-    idempotencyKey?: string,
-  ) => SteerReceipt
-  readonly decide: (
-    principal: string,
-    run: string,
-    decided: {
-      readonly call: string
-      readonly decision: Decision
-      readonly decider: Decider
-    },
-  ) => Promise<RunView>
-  readonly changeLimits: (principal: string, run: string, change: LimitsChange) => Promise<RunView>
-  readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
-  readonly endHeld: (credential: string, reason: string) => void
-  readonly worksWith: (credential: string) => boolean
-  readonly deliver: (delivery: Delivery) => Promise<null>
-  readonly confirm: (request: ConfirmRequest) => Promise<ConfirmedAttempt>
-  readonly spentBy: (run: string) => RunSpending
-}
-
+/** Input for existing runs: steering, decisions, changed limits, cancels, and results of child sessions. */
 export function createRunInputs(
   access: SessionAccess,
   admit: Submissions['admit'],
   { revoke }: Pick<FloorKeeper, 'revoke'>,
-): RunInputs {
-  const { runtime, parts, own, row, view, refuseWhileDeleting } = access
+) {
+  const { runtime, identity, current, own, row, view, refuseWhileDeleting } = access
   return {
-    steer(principal, run, message, idempotencyKey) {
+    steer(principal: string, run: string, message: Message, idempotencyKey?: string): SteerReceipt {
       own(principal)
       refuseWhileDeleting()
       const id = idempotencyKey === undefined ? runtime.ids.next('evt') : `key:${idempotencyKey}`
-      const place = steerRun(row(run), { id, message }, parts())
-      return { session: access.id(), run, place }
+      const place = steerRun(row(run), { id, message }, current.parts)
+      return { session: identity.id, run, place }
     },
-    async decide(principal, run, { call, decision, decider }) {
+    async decide(
+      principal: string,
+      run: string,
+      {
+        call,
+        decision,
+        decider,
+      }: { readonly call: string; readonly decision: Decision; readonly decider: Decider },
+    ): Promise<RunView> {
       own(principal)
       await refuseWithoutAgent(row(run), access)
       refuseWhileDeleting()
       const { clock, timing, sha256 } = runtime
       const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
       const said = { call, decision, decider }
-      const { store, todo, upkeep, courier } = parts()
+      const { store, todo, upkeep, courier } = current.parts
       const waiting = undecidedOf(row(run), store.turns(row(run).order).at(-1))
-      const rule = ruleOf(row(run), waiting, { ...said, ...now, session: access.id() })
+      const rule = ruleOf(row(run), waiting, { ...said, ...now, session: identity.id })
       store.together(() => {
         const isNew = takeDecisions(
           row(run),
           { decisions: [{ ...said, rule }], decider, ...now },
-          parts(),
+          current.parts,
         )
-        if (isNew && rule) todo.add({ kind: 'settle', session: access.id(), run, rule })
+        if (isNew && rule) todo.add({ kind: 'settle', session: identity.id, run, rule })
       })
       if (rule) {
         upkeep.carry()
-        // The next call of its run is to find it; where it cannot be kept soon, that one asks again.
+        // The next call of the run finds the rule; if the rule is not stored in time, that call asks again.
         const late = new AbortController()
         await Promise.race([courier.carry().catch(() => {}), clock.sleep(maxRuleMs, late.signal)])
         late.abort()
       }
-      parts().runs.wake(run)
+      current.parts.runs.wake(run)
       return view(run)
     },
-    async changeLimits(principal, run, change) {
+    async changeLimits(principal: string, run: string, change: LimitsChange): Promise<RunView> {
       own(principal)
       await refuseWithoutAgent(row(run), access)
       refuseWhileDeleting()
-      changeLimits(row(run), change, parts())
+      changeLimits(row(run), change, current.parts)
       return view(run)
     },
-    async cancelCall(parentRun, call, reason) {
-      const { runs, todo, upkeep, store } = parts()
-      // The call that made this session: whatever came to it since was for that call.
+    async cancelCall(parentRun: string, call: string, reason: string): Promise<void> {
+      const { runs, todo, upkeep, store } = current.parts
+      // The call made this session, so every run of the session was for that call.
       if (isOfCall(parentRun, call)(store.session() ?? {})) return revoke(reason)
       const started = runs.cancelCall(parentRun, call, reason)
       if (started.length === 0) {
-        todo.bury({ parentRun, call, reason, atMs: runtime.clock.nowMs() })
-        upkeep.keepGraves()
+        todo.addTombstone({ parentRun, call, reason, atMs: runtime.clock.nowMs() })
+        upkeep.keepTombstones()
       }
       await Promise.all(started.map(stopped))
     },
-    endHeld(credential, reason) {
-      parts().runs.cancelHeld(credential, reason)
+    endHeld(credential: string, reason: string): void {
+      current.parts.runs.cancelByCredential(credential, reason)
     },
-    worksWith: (credential) => parts().runs.worksWith(credential),
-    async deliver(delivery) {
-      const { store, todo, upkeep, runs } = parts()
+    worksWith: (credential: string): boolean => current.parts.runs.worksWith(credential),
+    async deliver(delivery: Delivery): Promise<null> {
+      const { store, todo, upkeep, runs } = current.parts
       const { parentRun: run, isBackground } = delivery
-      // Nothing begins here any more while it is deleted: the outcome is only noted.
+      // A session that is being deleted begins no run: it only notes the outcome.
       const { onOutcome, ...note } = delivery
-      // What it did not use goes back to the session at once, and to the day as soon as that can be told.
+      // The unused part of the lease goes back to the session at once, and to the day by an errand.
       store.together(() => {
-        if (onOutcome) dropBegun(parts(), { sessionId: access.id(), runtime })
-        const taken = takeDelivery(access.isDeleting() ? note : delivery, parts())
+        if (onOutcome) dropBegun(current.parts, { sessionId: identity.id, runtime })
+        const taken = takeDelivery(access.isDeleting() ? note : delivery, current.parts)
         if (taken === 'late' || (taken === 'taken' && isBackground))
-          todo.add({ kind: 'settle', session: access.id(), run })
+          todo.add({ kind: 'settle', session: identity.id, run })
       })
       runs.wake(run)
       upkeep.carry()
-      // It is acknowledged when its run is there, or refused: until then it comes again.
+      // The answer acknowledges the delivery once its run is accepted or refused; without it the delivery comes again.
       await beginByOutcome(delivery, {
-        ...parts(),
+        ...current.parts,
         runtime,
-        sessionId: access.id(),
+        sessionId: identity.id,
         isDeleting: access.isDeleting,
-        admit: (request) => admit(access.id(), request, 'result'),
+        admit: (request) => admit(identity.id, request, 'result'),
       })
       return null
     },
-    async confirm(request) {
+    async confirm(request: ConfirmRequest): Promise<ConfirmedAttempt> {
       refuseWhileDeleting()
       const confirmed = confirmAttempt(row(request.run), request, {
-        ...parts(),
-        session: access.id(),
+        ...current.parts,
+        session: identity.id,
       })
-      parts().upkeep.carry()
+      current.parts.upkeep.carry()
       return confirmed
     },
-    spentBy(run) {
-      const { store, runs } = parts()
-      const spending = spendingOf(store.findRun(run), parts())
+    spentBy(run: string): RunSpending {
+      const { store, runs } = current.parts
+      const spending = spendingOf(store.findRun(run), current.parts)
       return runs.live(run) ? { ...spending, state: 'open' } : spending
     },
   }

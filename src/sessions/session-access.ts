@@ -1,53 +1,49 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import { viewOf, type ViewOptions } from './log/views.ts'
-import { beingDeleted } from './upkeep/ending.ts'
-import { noSuchRun, noSuchSession } from './storage/not-found.ts'
 import type { SessionParts } from './session-parts.ts'
+import { noSuchRun, noSuchSession } from './storage/refusals.ts'
 import type { RunRow, SessionRow } from './storage/stored-rows.ts'
+import { beingDeleted } from './upkeep/ending.ts'
 
-/** One session's object as those see it who answer for it: its parts are made anew when the session is deleted. */
-export interface SessionAccess {
-  readonly runtime: SessionRuntime
-  readonly parts: () => SessionParts
-  readonly id: () => string
-  readonly isDeleting: () => boolean
-  readonly refuseWhileDeleting: () => void
-  /** The session, if it is this principal's; an absent one and another's look alike. */
-  readonly own: (principal: string) => SessionRow
-  readonly row: (run: string) => RunRow
-  readonly view: (run: string) => RunView
-  readonly viewOptions: () => ViewOptions
-  /** What is sent with an id must be durable, also what was written while we waited for that. */
-  readonly synced: () => Promise<void>
+/** The state of a session's object: its parts are replaced when the session is deleted. */
+export interface CurrentSession {
+  parts: SessionParts
+  /** Requests that wait for an answer of the object. */
+  answering: number
 }
 
 export interface SessionAccessOptions {
   readonly runtime: SessionRuntime
-  readonly parts: () => SessionParts
-  readonly id: () => string
+  /** The session; its id is empty until the first request names it. */
+  readonly identity: { id: string }
+  readonly current: { readonly parts: SessionParts }
   readonly isDeleting: () => boolean
   readonly sync: () => Promise<void>
 }
 
-export function createSessionAccess({
-  runtime,
-  parts,
-  id,
-  isDeleting,
-  sync,
-}: SessionAccessOptions): SessionAccess {
-  const viewOptions = (): ViewOptions => ({ ...parts(), runtime, session: id() })
+/** Checks and lookups for everything that answers requests to a session. */
+export interface SessionAccess extends Omit<SessionAccessOptions, 'sync'> {
+  readonly refuseWhileDeleting: () => void
+  /** The session, if it is this principal's. An absent session and another principal's session look alike. */
+  readonly own: (principal: string) => SessionRow
+  readonly row: (run: string) => RunRow
+  readonly view: (run: string) => RunView
+  readonly viewOptions: () => ViewOptions
+  /** Waits until the log is durable, including events that are written while it waits: an answer with an id needs that. */
+  readonly synced: () => Promise<void>
+}
+
+export function createSessionAccess({ sync, ...options }: SessionAccessOptions): SessionAccess {
+  const { runtime, identity, current, isDeleting } = options
+  const viewOptions = (): ViewOptions => ({ ...current.parts, runtime, session: identity.id })
   const row = (run: string): RunRow => {
-    const found = parts().store.findRun(run)
+    const found = current.parts.store.findRun(run)
     if (!found) throw noSuchRun()
     return found
   }
   return {
-    runtime,
-    parts,
-    id,
-    isDeleting,
+    ...options,
     row,
     viewOptions,
     view: (run) => viewOf(row(run), viewOptions()),
@@ -55,14 +51,14 @@ export function createSessionAccess({
       if (isDeleting()) throw beingDeleted()
     },
     own(principal) {
-      const session = parts().store.session()
+      const session = current.parts.store.session()
       if (!session || session.principal !== principal) {
         throw noSuchSession()
       }
       return session
     },
     async synced() {
-      const { store } = parts()
+      const { store } = current.parts
       for (let seq = -1; seq !== store.lastSeq();) {
         seq = store.lastSeq()
         await sync()

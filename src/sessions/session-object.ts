@@ -8,12 +8,12 @@ import { operatorOf, ownerOf } from './waiting/approvals.ts'
 
 type Given<Method extends keyof SessionApi> = Parameters<SessionApi[Method]>
 
-/** A job that runs out of memory is tried again, less and less often: it may be what deletes the session. */
+/** A job that runs out of memory is tried again, less and less often: it may be the job that deletes the session. */
 const neverDropped = { maxAlarmMemoryLimitStrikes: Number.MAX_SAFE_INTEGER }
 
 /**
  * The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. Its methods
- * only say who answers: `SessionApi` has what each takes and gives. The meter has the storage before anybody else.
+ * only forward: `SessionApi` documents them. The meter wraps the storage before any other part uses it.
  */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
   return class extends DurableObject<Env> implements SessionApi {
@@ -24,7 +24,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     readonly #session = openSession(runtimeOf(), { ...this.#own, lifecycle: this.lifecycle })
     readonly #answer = this.#session.answer
 
-    /** Set without a row: what it is for has one before anything else is done, or could break. */
+    /** An alarm may have no row: its jobs get rows before anything else is done, or could break. */
     override alarm(): Promise<void> {
       return this.#session.ring()
     }
@@ -126,11 +126,11 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(() => this.#session.readers.tree(principal, query))
     }
     storage(...[request]: Given<'storage'>) {
-      return this.#session.plain(() => this.#session.parts().space(request))
+      return this.#session.plain(() => this.#session.current.parts.space(request))
     }
     /** Rows this object has written since it was loaded; read by the benchmark. */
     async rowsWritten(): Promise<number> {
-      return this.#session.parts().store.rowsWritten()
+      return this.#session.current.parts.store.rowsWritten()
     }
   }
 }

@@ -23,7 +23,7 @@ import { answerRun } from '../../src/sessions/waiting/client-answers.ts'
 import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
 import { createMeter } from '../../src/sessions/storage/meter.ts'
 import type { SessionRow } from '../../src/sessions/storage/stored-rows.ts'
-import type { Jobs } from '../../src/sessions/upkeep/jobs.ts'
+import type { Jobs } from '../../src/sessions/upkeep/timers.ts'
 import { contextBuilder, createContextParts, tokenCounter } from '../fakes/context.ts'
 import {
   agentSpec,
@@ -230,7 +230,7 @@ export function createSessionWorld(options: WorldOptions) {
       storage: disk.storage,
       meter: createMeter(disk.storage),
       jobs,
-      sessionId: () => session,
+      identity: { id: session },
       onExpired: options.onExpired ?? (async () => {}),
     })
     if (Object.keys(about).length > 0) create(parts, about)
@@ -255,18 +255,15 @@ export function createSessionWorld(options: WorldOptions) {
       )
     const access = createSessionAccess({
       runtime,
-      parts: () => parts,
-      id: () => session,
+      identity: { id: session },
+      current: { parts },
       isDeleting: () => false,
       sync: async () => {},
     })
     return {
       ...parts,
       take,
-      contexts: createContexts(
-        access,
-        createSubmissions(access, () => {}),
-      ),
+      contexts: createContexts(access, createSubmissions(access)),
       /** Takes a run in and waits for what comes of it. */
       async run(request: Partial<SubmitRequest> = {}): Promise<RunOutcome> {
         const { live, receipt } = await take(request)

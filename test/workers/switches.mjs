@@ -186,7 +186,7 @@ export default [
     test: 'floor-tree.workers.test.ts',
     only: 'after its time',
     file: 'src/sessions/floor-keeper.ts',
-    find: '      cancelBackground(parts())\n',
+    find: '      cancelBackground(current.parts)\n',
     replace: '',
   },
   {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Submission } from '#contracts/submission.ts'
-import { bodyHashOf } from '../../../src/sessions/runs/body-hash.ts'
+import { bodyHashOf } from '../../../src/sessions/runs/admission.ts'
 import { createFakeApp, testRun, testSession } from '../../fakes/http-deps.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 

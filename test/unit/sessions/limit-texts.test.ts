@@ -4,13 +4,13 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import { zeroUsage, type LimitOwner } from '#contracts/lease.ts'
 import type { Submission } from '#contracts/submission.ts'
 import { reachedNow, type OwnedLimit } from '../../../src/sessions/log/limit-text.ts'
-import { createLimitOwner } from '../../../src/sessions/runs/limit-owner.ts'
+import { ownerOfLimit } from '../../../src/sessions/runs/limits.ts'
 import {
   adviceFor,
   pauseAt,
   reachedOf,
   whyRefused,
-} from '../../../src/sessions/runs/limit-reached.ts'
+} from '../../../src/sessions/runs/limit-pause.ts'
 import { toView } from '../../../src/sessions/storage/open-pauses.ts'
 import type { SessionStore } from '../../../src/sessions/storage/store.ts'
 import type { RunRow } from '../../../src/sessions/storage/stored-rows.ts'
@@ -108,7 +108,7 @@ describe('E1: whose a limit is', () => {
     ({ session: () => ({ limits }), unfinishedRuns: () => [], spent: () => undefined }) as never
   const own = { ...defaultAgentLimits, maxTurns: 10 }
   const ownerOf = (row: RunRow, allowed: number, of: SessionStore = store()) =>
-    createLimitOwner({ row: () => row, store: of, own })('maxTurns', allowed).of
+    ownerOfLimit(row, { store: of, own }, { limit: 'maxTurns', allowed }).of
 
   it('is told by the least of them', () => {
     expect(ownerOf(rowOf({}), 10)).toBe('agent')

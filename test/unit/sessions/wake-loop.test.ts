@@ -99,7 +99,7 @@ describe('E9: a loop of wakes', () => {
           alarm.time = clock.nowMs() + 10
         },
       },
-      parts: () => life,
+      current: { parts: life },
     })
     for (let ring = 0; ring < 30; ring += 1) await alarms.ring()
     expect(alarm.time).toBe(clock.nowMs() + minuteMs)

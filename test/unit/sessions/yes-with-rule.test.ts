@@ -39,8 +39,8 @@ async function setUp(add: (rule: ApprovalRule) => Promise<void>) {
   const pauses = outcome.state === 'parked' ? outcome.pauses : []
   const access = createSessionAccess({
     runtime: world.runtime,
-    parts: () => life,
-    id: () => session,
+    identity: { id: session },
+    current: { parts: life },
     isDeleting: () => false,
     sync: async () => {},
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Submission } from '#contracts/submission.ts'
-import { bodyHashOf } from '../../../../src/sessions/runs/body-hash.ts'
+import { bodyHashOf } from '../../../../src/sessions/runs/admission.ts'
 import { createSubmitAs } from '../../../../src/sessions/entry/submit-as.ts'
 import { toSubmission } from '../../../../src/sessions/entry/submission.ts'
 import { sha256 } from '../../../fakes/kernel.ts'
