@@ -8,7 +8,7 @@ import { createSpace } from './storage/space.ts'
 
 type GatewayParts = Parameters<typeof createSessionGateway>[0]
 
-/** The way to every session, what surfaces have work done with, the storage of a tree, and what counts an object's rows, for the composition. */
+/** Composes the gateway to sessions, the entry for surfaces, the storage of a session tree, and the meter of an object. */
 export function composeSessions(
   parts: GatewayParts &
     Pick<Sources, 'clock' | 'ids'> &

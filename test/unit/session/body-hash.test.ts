@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { runOptionFields } from '#contracts/run-options.ts'
 import type { Submission } from '#runtime/session/types/submission.ts'
-import { bodyHashOf } from '../../../src/runtime/session/runs/body-hash.ts'
+import { bodyHashOf } from '../../../src/runtime/session/runs/admission.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 
 /** Every option, and whatever a retry may send anew; the order is a surface's. */

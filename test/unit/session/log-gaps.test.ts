@@ -90,7 +90,8 @@ describe('a backlog that is carried while its session works', () => {
 describe('what is still to be done', () => {
   it('F36: is noted again after the step that made its table was taken back', () => {
     const { storage, store, failWhere } = opened()
-    const todo = createTodo(storage, store.onForget)
+    const todo = createTodo(storage)
+    store.onForget(todo.forget)
     let writes = 0
     failWhere((query) => query.startsWith('INSERT OR REPLACE INTO todo') && (writes += 1) === 2)
     const both = () =>

@@ -5,7 +5,7 @@ import { createReadLog } from './follow-run.ts'
 import { createRunInput, type RunInputParts } from './run-input.ts'
 import { createSubmitAs, type SubmitParts } from './submit-as.ts'
 
-/** What every surface has work done with, over the way to sessions. */
+/** Composes the entry to sessions that every surface uses. */
 export const composeEntry = (
   parts: Pick<Sources, 'clock' | 'ids'> & RunInputParts & Pick<SubmitParts, 'isCatalogSilent'>,
 ): SessionEntry => ({

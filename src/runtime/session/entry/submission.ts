@@ -3,8 +3,8 @@ import { sessionProtocol, type Submission, type SubmitRequest } from '../types/s
 import type { Ask, AskedByCall, AskedFrom, Asker } from '../types/submit-as.ts'
 
 /**
- * The one place that builds a submission. Its fields have an order, which the hash behind an idempotency key has too:
- * what a call hands down, the principal, then what is asked in the order of whoever asks.
+ * Builds a submission; no other place does. Its fields have a fixed order, since the hash behind an idempotency key
+ * depends on it: the options that a call hands down, the principal, then the caller's fields in the caller's order.
  */
 export function toSubmission(
   { id: principal, key: shown, grant, limits, agents, persona }: Asker,
@@ -31,7 +31,7 @@ export function toSubmission(
   }
 }
 
-/** The submission of a run that is there as that of another one, under an idempotency key of its own. */
+/** The submission of an existing run for a new run, under an idempotency key of its own. */
 export const toRepeated = (
   submission: Omit<Submission, 'messages'>,
   {

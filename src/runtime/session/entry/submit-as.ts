@@ -6,11 +6,11 @@ import { toSubmission } from './submission.ts'
 export interface SubmitParts {
   readonly sessions: SessionGateway
   readonly ids: Ids
-  /** Whether the Catalog was waited for in vain here, a moment ago. */
+  /** Whether the Catalog did not answer here a moment ago. */
   readonly isCatalogSilent?: () => boolean
 }
 
-/** The way in: a submission on its way to its session's object, wherever it came from. */
+/** Sends a submission to its session's object, for every surface. */
 export const createSubmitAs =
   ({ sessions, ids, isCatalogSilent = () => false }: SubmitParts): SubmitAs =>
   (principal, ask, by) => {

@@ -6,7 +6,7 @@ import type { RunRow } from '../storage/stored-rows.ts'
 
 type Said = Extract<Message, { role: 'assistant' }>
 
-/** What whoever has the conversation said to the user in a turn: the agent of the session only passed it on. */
+/** The words that the agent with the conversation said to the user in a turn; the session's own agent passed them on. */
 export function spokenIn(row: Pick<RunRow, 'passedOn'>, { calls }: TurnRecord): readonly Said[] {
   const isAnswer = ({ outcome }: CallRecord): boolean => {
     const change = floorChangeOf(outcome)

@@ -19,7 +19,7 @@ export function lastUsedMs(
   return store.final(last.order)?.finishedAtMs ?? last.createdAtMs
 }
 
-/** A run that cannot be read has none, and holds up no record. */
+/** A run that cannot be read has no state, and does not hold up the record. */
 function stateOf(run: RunRow, options: ViewOptions): SessionCard['state'] {
   try {
     return viewOf(run, options).state

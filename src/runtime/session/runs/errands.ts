@@ -8,7 +8,7 @@ import type { Child } from '../storage/children.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 import type { Errand } from '../storage/todo.ts'
 
-/** Whom the end of a run concerns besides its reader. Written with its last turn: after a crash nobody else would know. */
+/** The errands that the end of a run makes. They are written with its last turn, so that a crash loses none. */
 export function errandsOf(
   { id, submission, inbox = [] }: RunRow,
   {
@@ -35,7 +35,7 @@ export function errandsOf(
             agent: final.agent,
             session: final.sessionId,
             isBackground: lineage.isBackground ?? false,
-            // Whoever stops the work does not begin other work by that.
+            // A cancel does not begin other work.
             ...(final.state !== 'cancelled' && lineage.onOutcome && { onOutcome: 'run' }),
             result: short(toHolderResult(final, submission)),
           },
@@ -44,10 +44,10 @@ export function errandsOf(
     : []
   if (final.state === 'completed') return outcome
   const cancels = children
-    // Of one in the background the outcome may have come.
+    // The outcome of a background child may have arrived.
     .filter(({ call }) => !inbox.some((item) => item.call === call))
     .filter((child) => mayWork(child, turns))
-    // What works in the background outlives its run, but not a cancel.
+    // A background child outlives the run, but not a cancel.
     .filter(({ isBackground }) => !isBackground || final.state === 'cancelled')
     .map(({ session, call }): Errand => {
       return {
@@ -65,7 +65,7 @@ export function errandsOf(
 const childOf = ({ data }: SessionEvent): string | undefined =>
   'session' in data ? data.session : undefined
 
-/** A child that was noted may have been refused before it began, or have told what came of it. */
+/** A noted child may have been refused before it began, or may have given its result. */
 function mayWork({ session, call }: Child, turns: readonly TurnRecord[]): boolean {
   const told = turns
     .flatMap(({ events }) => events)
@@ -78,7 +78,7 @@ function mayWork({ session, call }: Child, turns: readonly TurnRecord[]): boolea
 
 const maxDeliveredChars = 400_000
 
-/** It has to fit a row here and there; the whole of it stays in this session. */
+/** The result has to fit a row in both sessions; this session keeps the whole of it. */
 function short(result: ToolResult): ToolResult {
   const text = result.ok ? JSON.stringify(result.output) : result.error.message
   if (text.length <= maxDeliveredChars) return result

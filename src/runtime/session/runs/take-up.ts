@@ -1,39 +1,35 @@
-import type { RunOutcome } from '../types/run-view.ts'
-import { isStorageFault } from '../storage/storage-fault.ts'
-import type { SessionStore } from '../storage/store.ts'
-import type { RunRow } from '../storage/stored-rows.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
-import type { RunEnd } from './run-end.ts'
+import { isStorageFault } from '../storage/refusals.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
+import type { RunParts } from './live-runs.ts'
+import { failRun } from './run-end.ts'
 
 /** How often a wake may find the same turn open before the run is given up. */
 const maxWakes = 5
 
-export interface TakeUpOptions {
-  readonly store: SessionStore
-  readonly end: RunEnd
-  readonly launch: (row: RunRow) => unknown
-  readonly onLeft: (row: RunRow, outcome: RunOutcome) => void
+interface TakeUpParts extends RunParts {
+  readonly afterRun: (row: RunRow, outcome: ReturnType<typeof failRun>) => void
 }
 
 /**
- * Takes up a run that an earlier life of this object left open: it works again, goes on waiting, or is given up.
+ * Takes up a run that an earlier life of this object left open: the run works again, goes on waiting, or is given up.
  *
- * @returns What went wrong if not even its end could be written.
+ * @returns The error if not even the end of the run could be written.
  */
-export function takeUp(row: RunRow, options: TakeUpOptions): unknown {
-  const error = thrownBy(() => tryToTakeUp(row, options))
-  // A mistake of ours costs the run that meets it, and nothing else.
+export function takeUp(row: RunRow, parts: TakeUpParts, launch: (row: RunRow) => unknown): unknown {
+  const error = thrownBy(() => tryToTakeUp(row, parts, launch))
+  // A bug costs the run that meets it, and no other.
   if (error === undefined || isStorageFault(error)) return error
-  const left = thrownBy(() => giveUp(row, 'It cannot be taken up.', options))
-  // It is tried again at the next wake, however many come after it.
-  if (left !== undefined) thrownBy(() => options.store.keepOpen(row.order))
-  return left
+  const unwritten = thrownBy(() => giveUp(row, 'It cannot be taken up.', parts))
+  // The next wake tries again, however many runs come after this one.
+  if (unwritten !== undefined) thrownBy(() => parts.store.keepOpen(row.order))
+  return unwritten
 }
 
-function tryToTakeUp(row: RunRow, options: TakeUpOptions): void {
-  const { store, launch } = options
+function tryToTakeUp(row: RunRow, parts: TakeUpParts, launch: (row: RunRow) => unknown): void {
+  const { store } = parts
   const last = store.turns(row.order).at(-1)
-  if (store.isDamaged(row.order)) return giveUp(row, 'Its record cannot be read.', options)
+  if (store.isDamaged(row.order)) return giveUp(row, 'Its record cannot be read.', parts)
   if (row.startSeq === undefined) return void launch(row)
   if (pausesOf(row, last).length > 0) return store.keepOpen(row.order)
   const open = last && !last.isDone ? last.turn : (last?.turn ?? 0) + 1
@@ -41,12 +37,11 @@ function tryToTakeUp(row: RunRow, options: TakeUpOptions): void {
   const woken = { ...row, wakeTurn: open, wakes }
   store.writeRun(woken)
   if (wakes <= maxWakes) launch(woken)
-  else giveUp(woken, `It was interrupted ${maxWakes} times in the same turn.`, options)
+  else giveUp(woken, `It was interrupted ${maxWakes} times in the same turn.`, parts)
 }
 
-function giveUp(row: RunRow, why: string, { end, onLeft }: TakeUpOptions): void {
-  const result = end.fail(row, { code: 'run_given_up', message: why })
-  onLeft(row, result)
+function giveUp(row: RunRow, why: string, parts: TakeUpParts): void {
+  parts.afterRun(row, failRun(row, { error: { code: 'run_given_up', message: why } }, parts))
 }
 
 function thrownBy(work: () => void): unknown {

@@ -7,11 +7,10 @@ import { placesAfter, rowsAt, type LogPlace } from './log-after.ts'
 import { logPageAfter, type LogPageQuery } from './log-page.ts'
 import { join, type Row } from './log-rows.ts'
 import { createLogTable, isFoundById } from './log-table.ts'
-import { lastRunsNotOver } from './last-runs.ts'
-import { createPendingOutcomes, type PendingOutcomes } from './pending-outcomes.ts'
 import { removeSome } from './removal.ts'
 import { rewriteRows } from './rewrite-rows.ts'
 import { orderIn } from './run-id.ts'
+import { createPendingOutcomes, type PendingOutcomes } from './run-index.ts'
 import { createSessionRecord } from './session-record.ts'
 import { spentOf, type RunSpent } from './spent-of.ts'
 import type { LogRow, RunRow, SessionRow } from './stored-rows.ts'
@@ -240,6 +239,19 @@ export function createSessionStore(
     writeSpent: (spent) => index.put('spent', 'total', JSON.stringify(spent)),
   }
 }
+
+/** Runs at the end of the log that may be at work or in the queue; earlier runs are over, or kept open. */
+const maxLastRuns = 18
+
+/** The orders of these runs that are not over. */
+const lastRunsNotOver = `WITH RECURSIVE back (run, steps) AS (
+    SELECT max(run), 1 FROM log WHERE run > 0
+    UNION ALL
+    SELECT (SELECT max(run) FROM log WHERE run > 0 AND run < back.run), steps + 1
+      FROM back WHERE run IS NOT NULL AND steps < ${maxLastRuns})
+  SELECT run FROM back WHERE run IS NOT NULL AND
+    (SELECT is_final FROM log AS ends WHERE ends.run = back.run
+      ORDER BY turn DESC, part DESC LIMIT 1) = 0`
 
 const keyOf = ({ order, id, startSeq }: RunRow) => {
   return { run: order, turn: 0, id, firstSeq: startSeq, lastSeq: startSeq }
