@@ -1,4 +1,4 @@
-import { env, exports } from 'cloudflare:workers'
+import { env, exports, waitUntil } from 'cloudflare:workers'
 import { composeRuntime } from './composition.ts'
 import { defaultTiming } from '#contracts/runtime.ts'
 import { createCatalogClass } from './catalog/catalog-object.ts'
@@ -14,6 +14,7 @@ import { systemSources } from './sources.ts'
 const runtime = composeRuntime(env, systemSources, defaultTiming, {
   runner: () => exports.PluginRunner,
   openOAuth,
+  waitUntil,
 })
 const app = createHttpApp(runtime.http)
 

@@ -8,8 +8,7 @@ import {
   type PartKind,
   type StoredPart,
 } from '#contracts/generation.ts'
-import type { PartKinds } from '#contracts/part-kind.ts'
-import { entryOf, toStoredPart } from './concerns.ts'
+import type { PartKindEntry, PartKinds } from '#contracts/part-kind.ts'
 import { createKeptTools } from './kept-tools.ts'
 
 const numberKey = 'number'
@@ -133,3 +132,20 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
 type PartRow = { readonly kind: PartKind; readonly id: string; readonly pin: string }
 
 export type KeptParts = ReturnType<typeof createKeptParts>
+
+/** The entry of a pin's own kind, which alone may look into the pin. */
+export const entryOf = (kinds: PartKinds, kind: PartKind): PartKindEntry => kinds[kind]
+
+/** A part with what its kind says of it. */
+export function toStoredPart({ kind, id, pin }: Part, kinds: PartKinds): StoredPart {
+  const entry = entryOf(kinds, kind)
+  const needs = entry.needs?.(pin) ?? []
+  return {
+    kind,
+    id,
+    pin,
+    epoch: entry.epoch(pin),
+    bodies: entry.sources(pin),
+    ...(needs.length > 0 && { needs }),
+  }
+}

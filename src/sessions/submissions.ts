@@ -50,11 +50,9 @@ export function createSubmissions(scope: Scope, onSession: (session: string) => 
     refuseWhileDeleting()
     return answerRun(asked, { ...parts(), runtime })
   }
-  const admitTo: Submissions['admit'] = async (session, asked, audience) => {
-    const { isCatalogSilent, ...request } = asked
+  const admitTo: Submissions['admit'] = async (session, request, audience) => {
     refuseWhileDeleting()
     onSession(session)
-    if (isCatalogSilent) runtime.onCatalogSilent?.()
     const about = { runtime, session, audience, refuseWhileDeleting, answerRun: giveAnswers }
     return admit(request, { ...parts(), ...about })
   }

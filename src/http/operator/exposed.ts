@@ -11,7 +11,7 @@ type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
 /** `GET /api/operator/exposed`: what MCP clients are offered, as a document and in lines, and what of it is not. */
 export const readExposed: Handle = (deps) => async () => {
-  const { generation, exposed } = await deps.plugins.exposed()
+  const { generation, exposed } = await deps.plugins.exposed('latest')
   const lines = exposureLines(exposed)
   return jsonResponse({ generation, exposed, lines, notes: await notOffered(deps, exposed) })
 }
@@ -22,7 +22,7 @@ export const setExposed: Handle = (deps) => async (context) => {
   const { exposed, dryRun } = parseFields(setExposedRequest, body)
   const more = [...(await unknownNames(deps, exposed)), ...(await notOffered(deps, exposed))]
   if (dryRun) {
-    const now = await deps.plugins.exposed()
+    const now = await deps.plugins.exposed('latest')
     const { lines } = exposureDiff(now.exposed, exposed)
     return jsonResponse({ generation: now.generation, exposed, notes: [...lines, ...more] })
   }

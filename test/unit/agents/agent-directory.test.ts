@@ -9,7 +9,7 @@ import {
 } from '../../../src/agents/agent-directory.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../../src/catalog/outside-tools.ts'
-import { createPresence } from '../../../src/catalog/presence.ts'
+import { createPresence } from '../../../src/catalog/skill-tool.ts'
 import { createToolset } from '../../../src/catalog/toolset.ts'
 import { createPromptStore } from '../../../src/memory/prompt-store.ts'
 import { toToolEntries } from '../../../src/plugins/tools/tool-entries.ts'

@@ -21,7 +21,6 @@ it('F15: what is kept is taken while D1 does not answer, and read again when it 
     current: async () => ({ number: 4, pins: {} }),
     installedIds: async () => [],
     onWritten: () => {},
-    onReread: () => {},
   })
   let found: number | undefined
   void inForce.known().then((known) => (found = known))
