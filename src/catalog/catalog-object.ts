@@ -21,7 +21,7 @@ import type { SearchSkills } from '#contracts/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import { createInForce } from './in-force.ts'
-import { createKeptParts, type KeptParts } from './kept-parts.ts'
+import { createStoredParts, type StoredParts } from './stored-parts.ts'
 import { ownerIdOf } from './lifecycle/changes.ts'
 import type { ChangePorts, PluginLifecycle } from './lifecycle/lifecycle.ts'
 import type { NamesKept } from './lifecycle/look-alikes.ts'
@@ -60,7 +60,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
   return class extends DurableObject<Env> implements CatalogApi {
     readonly #runtime = runtimeOf()
     readonly #breaker = createCircuitBreaker(this.#runtime.clock)
-    readonly #kept = createKeptParts(this.ctx.storage, () => this.#runtime.kinds)
+    readonly #kept = createStoredParts(this.ctx.storage, () => this.#runtime.kinds)
     readonly #tools = createToolIndex({ ...this.#runtime, kept: this.#kept })
     readonly #inForce = createInForce({
       ...this.#runtime,
@@ -144,13 +144,16 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     }
 
     /** One change after the other. Answers when the calls have ended whose part is not in force any more. */
-    #changing<T>(change: PluginChange, work: (ports: ChangePorts) => Promise<T>): Promise<T> {
-      const done = this.#inTurn(async () => {
-        await this.#inForce.known()
-        return this.#inForce.written(touchedBy(change, this.#kept), work)
-      })
-      // Also after a failure: the change may have been written.
-      return done.finally(() => this.#inForce.tellListeners())
+    async #changing<T>(change: PluginChange, work: (ports: ChangePorts) => Promise<T>): Promise<T> {
+      try {
+        return await this.#inTurn(async () => {
+          await this.#inForce.known()
+          return this.#inForce.written(touchedBy(change, this.#kept), work)
+        })
+      } finally {
+        // Also after a failure: the change may have been written.
+        await this.#inForce.tellListeners()
+      }
     }
 
     /** Answers from the set in force, whose number `work` receives. */
@@ -161,7 +164,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
 }
 
 /** The set in force, as far as the change may touch it. Going back, or removing a key, may touch all of it. */
-const touchedBy = (change: PluginChange, kept: KeptParts): Generation =>
+const touchedBy = (change: PluginChange, kept: StoredParts): Generation =>
   change.do === 'restore' || change.do === 'distrust'
     ? kept.generation()
     : kept.around(ownerIdOf(change) ?? '')
@@ -177,7 +180,7 @@ function createTurns() {
 }
 
 /** Counts what the object makes the platform do. Each reply has what came since the last one; its reader books it. */
-function createBill(kept: Pick<KeptParts, 'takeRead'>) {
+function createBill(kept: Pick<StoredParts, 'takeRead'>) {
   let counted: PlatformAmounts = {}
   const count = (amounts: PlatformAmounts): void => {
     counted = plusPlatform(counted, amounts)

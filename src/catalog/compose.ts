@@ -15,7 +15,7 @@ import {
   emptySnapshot,
   type CatalogGatewayOptions,
 } from './catalog-gateway.ts'
-import { entryOf, toStoredPart } from './kept-parts.ts'
+import { entryOf, toStoredPart } from './stored-parts.ts'
 import {
   createPluginLifecycle,
   type LifecycleDeps,

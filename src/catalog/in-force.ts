@@ -1,14 +1,14 @@
 import type { Generation, HeldPart } from '#contracts/generation.ts'
 import type { PartListener } from '#contracts/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { KeptParts } from './kept-parts.ts'
+import type { StoredParts } from './stored-parts.ts'
 import type { ChangePorts } from './lifecycle/lifecycle.ts'
 import { keepNames } from './lifecycle/look-alikes.ts'
 import { within } from './within.ts'
 
 export interface InForceDeps {
   readonly clock: Clock
-  readonly kept: KeptParts
+  readonly kept: StoredParts
   readonly newestNumber: () => Promise<number>
   readonly current: () => Promise<Generation>
   /** Ids of all that is installed. */

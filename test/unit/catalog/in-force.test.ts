@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Generation } from '#contracts/generation.ts'
 import { createInForce } from '../../../src/catalog/in-force.ts'
-import type { KeptParts } from '../../../src/catalog/kept-parts.ts'
+import type { StoredParts } from '../../../src/catalog/stored-parts.ts'
 import { systemSources } from '../../../src/sources.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -12,7 +12,7 @@ it('F15: what is kept is taken while D1 does not answer, and read again when it 
   const kept = {
     number: () => number,
     replace: (next: Generation) => (number = next.number),
-  } as unknown as KeptParts
+  } as unknown as StoredParts
   const newestNumber = vi.fn(() => new Promise<number>(() => {}))
   const inForce = createInForce({
     ...systemSources,

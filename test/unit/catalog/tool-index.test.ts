@@ -7,7 +7,7 @@ import { sha256 } from '../../fakes/kernel.ts'
 import { pinsOf, type PluginPin, type PluginSource } from '#contracts/generation.ts'
 import type { PartKinds } from '#contracts/part-kind.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
-import { createKeptParts } from '../../../src/catalog/kept-parts.ts'
+import { createStoredParts } from '../../../src/catalog/stored-parts.ts'
 import { needsOf } from '../../../src/catalog/part-needs.ts'
 import { createToolIndex, type ToolIndexDeps } from '../../../src/catalog/tool-index.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
@@ -32,7 +32,7 @@ function open() {
     put: (key: string, value: unknown) => void values.set(key, value),
     delete: (key: string) => values.delete(key),
   }
-  const keep = () => createKeptParts({ sql, kv } as unknown as DurableObjectStorage, () => kinds)
+  const keep = () => createStoredParts({ sql, kv } as unknown as DurableObjectStorage, () => kinds)
   const kept = keep()
   const manifests: Record<string, { readonly depends_on: readonly string[] }> = {}
   let number = 0
