@@ -1,4 +1,4 @@
-import { env, exports } from 'cloudflare:workers'
+import { env, exports, waitUntil } from 'cloudflare:workers'
 import { composeRuntime } from './compose/composition.ts'
 import { defaultTiming } from './runtime/session/types/runtime.ts'
 import { createCatalogClass } from './runtime/catalog/catalog-object.ts'
@@ -16,6 +16,7 @@ import { systemSources } from './compose/sources.ts'
 const runtime = composeRuntime(env, systemSources, defaultTiming, {
   runner: () => exports.PluginRunner,
   openOAuth,
+  waitUntil,
 })
 const app = createHttpApp(runtime.http, routeTable)
 

@@ -134,7 +134,7 @@ export const notYet = {
   ],
   'runtime/catalog/catalog-gateway.ts': ['runtime/session/types/runtime.ts'],
   'runtime/catalog/compose.ts': ['runtime/session/types/session-api.ts'],
-  'runtime/catalog/kept-tools.ts': ['runtime/session/types/runtime.ts'],
+  'runtime/catalog/stored-tools.ts': ['runtime/session/types/runtime.ts'],
   'runtime/catalog/output-tool.ts': ['runtime/session/types/session-api.ts'],
   'runtime/catalog/tool-index.ts': ['runtime/session/types/runtime.ts'],
   'runtime/catalog/types/plugin-catalog.ts': ['runtime/session/types/runtime.ts'],

@@ -54,6 +54,7 @@ export interface Platform {
   /** This deployment's own `PluginRunner`. */
   readonly runner?: () => PluginRunnerStub
   readonly openOAuth?: typeof OpenOAuth
+  readonly waitUntil?: (work: Promise<unknown>) => void
 }
 
 /** Builds the runtime from bindings: leaves first, then what uses them. Wiring only, no decisions. */
@@ -83,7 +84,6 @@ export function composeRuntime(
       held: governance.principals,
       events: rooms.schedules.events,
       onSessionEnded: inTurn(rooms.hooks.sessionEnded, rooms.mcp.sessionEnded),
-      onCatalogSilent: catalog.installed.heardOfSilence,
       timing: kept,
       ...(governance.telemetry && { telemetry: governance.telemetry }),
     },
@@ -176,9 +176,10 @@ function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
 type Rooms = ReturnType<typeof composeRooms>
 
 /** The parts of every room, leaves first. What is wrapped in a function is made later than who asks for it. */
-function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platform) {
+function composeRooms(env: Env, sources: Sources, { runner, openOAuth, waitUntil }: Platform) {
   const base = composeBase(env, sources, {
     openOAuth,
+    keepAlive: waitUntil,
     rotateOthers: () => work.memory.rotate(work.mcp.rotate),
   })
   const work = composeWork({ env, sources, runner, ...base })
@@ -207,8 +208,7 @@ function composeWork(parts: WorkParts) {
   const { env, sources, common, storage, sessions, catalog, governance, readAsset } = parts
   const { installed, validator, outputs, unseenWords: words } = catalog
   const { provider: models, count } = parts.models
-  const [{ gateway }, { bundles }] = [sessions, storage]
-  const { memoryOwners } = storage
+  const [{ gateway }, { bundles, memoryOwners }] = [sessions, storage]
   const keys = { memoryOwners, sealing: governance.sealing, keyedHash, randomBytes: secureBytes }
   const askProvider: AskProvider = async (...asked) => (await agents.now()).askProvider(...asked)
   const { redact } = common

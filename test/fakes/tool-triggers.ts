@@ -6,7 +6,7 @@ import { createAgentDirectory } from '../../src/features/agents/agent-directory.
 import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
 import { createSearchIndex } from '../../src/runtime/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../src/runtime/catalog/outside-tools.ts'
-import { createPresence } from '../../src/runtime/catalog/presence.ts'
+import { createPresence } from '../../src/runtime/catalog/skill-tool.ts'
 import { createToolset } from '../../src/runtime/catalog/toolset.ts'
 import { createPromptStore } from '../../src/features/memory/prompt-store.ts'
 import { createTokenEstimator } from '../../src/platform/models/estimate.ts'

@@ -42,7 +42,7 @@ interface Remote {
 export interface AgentParts<T extends Loaded> extends DirectoryParts {
   readonly installed: Pick<
     LiveDirectoryDeps<never>,
-    'snapshot' | 'latest' | 'lastKnown' | 'around' | 'search' | 'tools' | 'toolNames'
+    'snapshot' | 'latest' | 'around' | 'search' | 'tools' | 'toolNames'
   >
   readonly initial: PluginSnapshot
   readonly onFault: (error: unknown) => void

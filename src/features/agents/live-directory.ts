@@ -14,12 +14,10 @@ export interface LiveDirectoryDeps<T extends AgentCatalog> extends Pick<
   MoreToolsDeps,
   'around' | 'search'
 > {
-  /** What every run has now. May throw. */
+  /** The parts that every run has, as they are cached here. Throws if none were ever read. */
   readonly snapshot: () => Promise<PluginSnapshot>
-  /** The same as it is at this moment. May throw. */
+  /** The same, never from the cache. May throw. */
   readonly latest: () => Promise<PluginSnapshot>
-  /** The last generation that was heard of, however old; nothing if none ever was. */
-  readonly lastKnown: () => PluginSnapshot | undefined
   /** The tools of parts that are not in the snapshot, by patterns of their names. May throw. */
   readonly tools: (wanted: readonly string[]) => Promise<readonly ListedTool[]>
   /** Their names alone. May throw. */
@@ -55,14 +53,14 @@ export interface LiveDirectory<T extends AgentCatalog> {
 }
 
 /**
- * The agents of the generation that is enabled: the next run has what was changed, a run under way keeps what it has.
- * While the Catalog cannot be asked, the last generation that was heard of goes on; what an installed plugin may do is
- * asked with each call anyway.
+ * The agents of the generation in force. A run keeps the generation that it was wired with; the next run has what was
+ * changed since. While the Catalog does not answer, runs go on with the last generation that was read; whether an
+ * installed plugin may be called is checked with each call.
  */
 export function createLiveDirectory<T extends AgentCatalog>(
   deps: LiveDirectoryDeps<T>,
 ): LiveDirectory<T> {
-  const { snapshot, lastKnown, initial, build, onFault } = deps
+  const { snapshot, initial, build, onFault } = deps
   type Built = ReturnType<typeof wire>
   let last: Built | undefined
   /** What was wired last. Nothing is before somebody asks: an isolate that starts for a database row wires no plugin. */
@@ -82,12 +80,8 @@ export function createLiveDirectory<T extends AgentCatalog>(
     }
   }
   const now = async (read = snapshot): Promise<T> => {
-    const given = await read().catch((error: unknown) => {
-      // Without any generation nobody knows which guards there are, and what was switched off.
-      const known = lastKnown()
-      if (known) return known
-      throw error
-    })
+    // Rejects where no generation was ever read: then nothing is known of guards, nor of what was switched off.
+    const given = await read()
     // An answer that was late does not bring back what was before.
     if (!last) rewire(given)
     else if (versionOf(given) !== last.version && given.number >= last.number) rewire(given)
@@ -112,9 +106,10 @@ export function createLiveDirectory<T extends AgentCatalog>(
       ...more.filter(({ name }) => !names.has(name)),
     ]
   }
-  /** An agent that came a moment ago is waited for by nobody but who names it. */
+  /** For a name that is not in the cached set: an agent may have been enabled a moment ago. */
+  const nowUncached = () => now(() => deps.latest().catch(snapshot))
   const later: AgentDirectory['load'] = async (...asked) =>
-    (await now(deps.latest)).directory.load(...asked)
+    (await nowUncached()).directory.load(...asked)
   return {
     directory: {
       async load(agent, options, use) {
@@ -170,7 +165,7 @@ export function createLiveDirectory<T extends AgentCatalog>(
         !built()
           .catalog.directory.list()
           .some(({ name }) => name === agent)
-      if (isMissing) await now(deps.latest).catch(() => {})
+      if (isMissing) await nowUncached().catch(() => {})
     },
     current: () => built().catalog,
     async prepare(agent, principal) {

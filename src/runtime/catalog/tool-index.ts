@@ -3,7 +3,7 @@ import { codeModeOff, type PluginProblem } from '#contracts/operations.ts'
 import type { ListedTool } from '#runtime/session/types/runtime.ts'
 import { ownerOf } from '#contracts/tool-name.ts'
 import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
-import type { KeptParts } from './kept-parts.ts'
+import type { StoredParts } from './stored-parts.ts'
 import { toSnapshot, withNeeds, type NeedsDeps, type WithNeeds } from './part-needs.ts'
 import { createDocumentReader } from './search/read-document.ts'
 import { shippedRanking } from './search/settings.ts'
@@ -20,7 +20,7 @@ export interface WiredParts {
 }
 
 export interface ToolIndexDeps {
-  readonly kept: KeptParts
+  readonly kept: StoredParts
   readonly sourceOf: NeedsDeps['sourceOf']
   readonly wire: (snapshot: PluginSnapshot) => WiredParts
   readonly buildIndex: BuildSearchIndex

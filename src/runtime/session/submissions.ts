@@ -43,13 +43,11 @@ export function createSubmissions(access: SessionAccess) {
   }
   const admitTo = async (
     session: string,
-    asked: SubmitRequest,
+    request: SubmitRequest,
     audience: Audience,
   ): Promise<Admitted> => {
-    const { isCatalogSilent, ...request } = asked
     refuseWhileDeleting()
     if (identity.id === '') identity.id = session
-    if (isCatalogSilent) runtime.onCatalogSilent?.()
     const about = { runtime, session, audience, refuseWhileDeleting, answerRun: giveAnswers }
     return admit(request, { ...current.parts, ...about })
   }

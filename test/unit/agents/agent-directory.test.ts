@@ -9,7 +9,7 @@ import {
 } from '../../../src/features/agents/agent-directory.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../../src/runtime/catalog/outside-tools.ts'
-import { createPresence } from '../../../src/runtime/catalog/presence.ts'
+import { createPresence } from '../../../src/runtime/catalog/skill-tool.ts'
 import { createToolset } from '../../../src/runtime/catalog/toolset.ts'
 import { createPromptStore } from '../../../src/features/memory/prompt-store.ts'
 import { toToolEntries } from '../../../src/features/plugins/tools/tool-entries.ts'

@@ -7,7 +7,7 @@ import { sha256 } from '../../fakes/kernel.ts'
 import { pinsOf, type PluginPin, type PluginSource } from '#runtime/catalog/types/generation.ts'
 import type { PartKinds } from '#runtime/catalog/types/part-kind.ts'
 import type { ListedTool } from '#runtime/session/types/runtime.ts'
-import { createKeptParts } from '../../../src/runtime/catalog/kept-parts.ts'
+import { createStoredParts } from '../../../src/runtime/catalog/stored-parts.ts'
 import { needsOf } from '../../../src/runtime/catalog/part-needs.ts'
 import { createToolIndex, type ToolIndexDeps } from '../../../src/runtime/catalog/tool-index.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
@@ -34,7 +34,7 @@ function open() {
     put: (key: string, value: unknown) => void values.set(key, value),
     delete: (key: string) => values.delete(key),
   }
-  const keep = () => createKeptParts({ sql, kv } as unknown as DurableObjectStorage, () => kinds)
+  const keep = () => createStoredParts({ sql, kv } as unknown as DurableObjectStorage, () => kinds)
   const kept = keep()
   const manifests: Record<string, { readonly depends_on: readonly string[] }> = {}
   let number = 0

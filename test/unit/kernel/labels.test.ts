@@ -43,7 +43,6 @@ const gates = {
   ...openGates,
   ...createLivePolicy({
     snapshot: async () => snapshot,
-    lastKnown: () => undefined,
     ownHosts: [],
     takeRate: async () => ({}),
     toAsk: (_subject, { about = '' }) => ({ about }),

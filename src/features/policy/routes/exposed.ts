@@ -21,7 +21,7 @@ export interface ExposedDeps {
 
 /** What MCP clients are offered, as a document and in lines, and what of it is not offered. */
 export async function readExposed(deps: ExposedDeps) {
-  const { generation, exposed } = await deps.plugins.exposed()
+  const { generation, exposed } = await deps.plugins.exposed('latest')
   const lines = exposureLines(exposed)
   return { generation, exposed, lines, notes: await notOffered(deps, exposed) }
 }
@@ -34,7 +34,7 @@ export async function setExposed(
 ) {
   const more = [...(await unknownNames(deps, exposed)), ...(await notOffered(deps, exposed))]
   if (dryRun) {
-    const now = await deps.plugins.exposed()
+    const now = await deps.plugins.exposed('latest')
     const { lines } = exposureDiff(now.exposed, exposed)
     return { generation: now.generation, exposed, notes: [...lines, ...more] }
   }

@@ -20,19 +20,19 @@ export interface LifecycleDeps
   readonly store: PluginStore
 }
 
-/** What is in force for whoever holds it, and when something of it is about to be written. */
+/** The set in force as the Catalog object stores it, and what it hears while a change is written. */
 export interface ChangePorts extends Pick<DecidingPart, 'inForce'> {
-  /** What is in force, as far as the change may touch it; all of it is read if absent. */
+  /** The set in force, as far as the change may touch it; all of it is read if absent. */
   readonly before?: Generation
   /** Called when another set is about to be written. */
   readonly begin?: () => void
-  /** What is in force from now on. */
+  /** Receives the set in force from now on. */
   readonly wrote?: (generation: Generation) => void
   /** Names of what is installed; they are read if absent. */
   readonly names?: NamesKept
 }
 
-/** One writer at a time calls this: what it decides from is what is there. */
+/** Decides changes and writes them. One writer at a time calls it, so that no other change comes between. */
 export interface PluginLifecycle {
   readonly kinds: PartKinds
   readonly current: () => Promise<Generation>
@@ -48,7 +48,7 @@ export interface PluginLifecycle {
   readonly trip: (id: string, hash: string, why: string, ports?: ChangePorts) => Promise<void>
 }
 
-/** Who acts where nobody asked. */
+/** Isola itself, where no operator asked for the change. */
 const isolaItself: ChangeBy = { principal: '', trace: '', requestId: '', mayEnable: true }
 
 /** Decides changes of what is enabled, tries them out, and writes them. Refusals are thrown, with `plugin_` or `request_` codes. */

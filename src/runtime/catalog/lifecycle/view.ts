@@ -10,7 +10,13 @@ import type {
 import { textsOf } from '#contracts/manifest/plugin-texts.ts'
 import type { PluginStore } from '../types/plugin-store.ts'
 import type { NamesKept } from './look-alikes.ts'
-import { isolateNote, type IsolatePrice } from './isolate-note.ts'
+
+/** What isolates cost here, and which plugins have one isolate for all principals. */
+export interface IsolatePrice {
+  /** Of each isolate id a day; 0: nothing is billed. */
+  readonly isolatePriceNanoUsd: number
+  readonly sharesIsolate: (plugin: string) => boolean
+}
 
 /** A row as the operator sees it. */
 export function toView(row: PluginRow, versions: readonly PluginVersion[]): PluginView {
@@ -115,4 +121,22 @@ function readingOf(value: unknown): {
     return { texts: [] }
   }
   return { asks: toPermit(manifest), texts: textsOf(manifest) }
+}
+
+/** How many isolates of a plugin's code are billed in a day, for the operator who decides about it. */
+function isolateNote(
+  { id, tier }: Pick<PluginRow, 'id' | 'tier'>,
+  { isolatePriceNanoUsd, sharesIsolate }: IsolatePrice,
+): readonly string[] {
+  if (tier === 'builtin') return []
+  const price = isolatePriceNanoUsd > 0 ? `$${isolatePriceNanoUsd / 1e9} a day` : 'nothing here'
+  if (tier === 'community')
+    return [`Its code has an isolate of its own for each session tree: each costs ${price}.`]
+  return sharesIsolate(id)
+    ? [
+        `All principals share one isolate of its code, which costs ${price}: what it keeps in globals, all of them meet.`,
+      ]
+    : [
+        `Its code has an isolate of its own for each principal: each costs ${price}. ISOLA_SHARED_ISOLATES=${id} makes it one for all of them, and what it keeps in globals then goes from one to the other.`,
+      ]
 }

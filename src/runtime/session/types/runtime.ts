@@ -125,8 +125,6 @@ export interface SessionRuntime extends Sources {
   readonly onSessionEnded?: ((ended: EndedSession) => Promise<void>) | undefined
   /** Takes what no run is booked with. */
   readonly deployment?: PlatformCount
-  /** Told when a request comes that waited for the Catalog in vain where it came in. */
-  readonly onCatalogSilent?: () => void
   /** Absent if traces are not exported. */
   readonly telemetry?: Telemetry
 }

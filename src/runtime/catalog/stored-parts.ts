@@ -7,10 +7,9 @@ import {
   type PartKind,
   type StoredPart,
 } from './types/generation.ts'
-import type { PartKinds } from './types/part-kind.ts'
+import type { PartKindEntry, PartKinds } from './types/part-kind.ts'
 import { tablesMark } from '#contracts/object-tables.ts'
-import { entryOf, toStoredPart } from './concerns.ts'
-import { createKeptTools } from './kept-tools.ts'
+import { createStoredTools } from './stored-tools.ts'
 
 const numberKey = 'number'
 const changingKey = 'changing'
@@ -27,9 +26,9 @@ const tables = [
  * The generation in force in the object's own tables, in parts: what is asked for by name is one indexed read, and a
  * change writes what it changes. It answers while D1 is away, unless a change was cut and nobody knows how it ended.
  */
-export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => PartKinds) {
+export function createStoredParts({ sql, kv }: DurableObjectStorage, kinds: () => PartKinds) {
   for (const table of tables) sql.exec(table)
-  const tools = createKeptTools(sql)
+  const tools = createStoredTools(sql)
   const toStored = ({ kind, id, pin: text }: PartRow): StoredPart =>
     toStoredPart({ kind, id, pin: JSON.parse(text) as Part['pin'] }, kinds())
   let read = 0
@@ -48,18 +47,18 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
       kind,
       JSON.stringify(pin),
       wired === 'always' ? 1 : 0,
-      // What is never wired has no tools to find out.
+      // A part that is never wired has no tools to index.
       wired === 'never' ? 1 : 0,
     )
   }
   const isWired = ({ kind, pin }: Part) => entryOf(kinds(), kind).wire(pin) !== 'never'
   let apart = {}
-  /** What was wired with it is wired anew. */
+  /** Has the part, and the parts that were wired with it, indexed again. */
   const touch = (part: Part): void => {
     if (isWired(part)) tools.forget(part.id)
     else apart = {}
   }
-  /** From a set to the next one; of what is in neither nothing changes. @returns Rows that were written. */
+  /** Writes the difference between two sets. @returns Rows that were written. */
   const change = (before: Generation, next: Generation): number => {
     const { came, gone } = partsDiff(before.pins, next.pins)
     for (const part of gone) {
@@ -84,28 +83,28 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
   const named = (ids: readonly string[]): readonly StoredPart[] =>
     ids.flatMap((id) => rows('SELECT kind, id, pin FROM parts WHERE id = ?', id)).map(toStored)
   return {
-    /** All of it, which reads as much as is in force. */
+    /** The whole generation in force: reads every row. */
     generation,
-    /** What of it a change of this one may touch: a kind of which there is one at most has it under its own name. */
+    /** The parts that a change of this id may touch. A kind with one part at most has it under the kind's name. */
     around: (id: string): Generation =>
       toGeneration(named([...new Set([id, ...Object.keys(kinds())])])),
     tools,
-    /** Another one each time that something came or went which is never wired, and in each object: one may end where another begins. */
+    /** Changes when a part that is never wired is added or removed, and with each object. Compare by identity; never stored. */
     revision: () => apart,
-    /** Rows that were read since this was asked last. */
+    /** Rows that were read since the last call. */
     takeRead(): number {
       const count = read
       read = 0
       return count
     },
-    /** Takes over all that is in force now. @returns Rows that were written. */
+    /** Stores the whole generation in force. @returns Rows that were written. */
     replace,
     change,
-    /** Of what is kept; nothing if nobody knows any more what is in force. */
+    /** The number of the stored generation; nothing while it is not known how a change ended. */
     number(): number | undefined {
       return kv.get(changingKey) === true ? undefined : kv.get<number>(numberKey)
     },
-    /** From now on it is not known what is in force, until it is replaced. */
+    /** Marks that a change is being written: until the next `change` or `replace` it is not known what is in force. */
     begin(): void {
       kv.put(changingKey, true)
     },
@@ -116,4 +115,21 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
 
 type PartRow = { readonly kind: PartKind; readonly id: string; readonly pin: string }
 
-export type KeptParts = ReturnType<typeof createKeptParts>
+export type StoredParts = ReturnType<typeof createStoredParts>
+
+/** The entry of a pin's own kind, which alone may look into the pin. */
+export const entryOf = (kinds: PartKinds, kind: PartKind): PartKindEntry => kinds[kind]
+
+/** A part with what its kind says of it. */
+export function toStoredPart({ kind, id, pin }: Part, kinds: PartKinds): StoredPart {
+  const entry = entryOf(kinds, kind)
+  const needs = entry.needs?.(pin) ?? []
+  return {
+    kind,
+    id,
+    pin,
+    epoch: entry.epoch(pin),
+    bodies: entry.sources(pin),
+    ...(needs.length > 0 && { needs }),
+  }
+}

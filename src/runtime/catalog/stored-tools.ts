@@ -11,12 +11,12 @@ const tables = [
     WITHOUT ROWID`,
 ]
 
-/** What was found out of one part when it was wired. */
+/** What the index knows of one part since it was wired. */
 export interface IndexedPart {
   readonly id: string
-  /** Ids of what it cannot be wired without, whether that is there or not. */
+  /** Ids of the parts that it cannot be wired without, whether they are installed or not. */
   readonly needs: readonly string[]
-  /** Each with what a search knows of it; none of one that is not searched. */
+  /** Each tool with what a search knows of it; without that a tool is not searched. */
   readonly tools: readonly { readonly tool: ListedTool; readonly words: ReadDocument | undefined }[]
   readonly problems: readonly PluginProblem[]
 }
@@ -25,8 +25,8 @@ const bare = (pattern: string) => (pattern.endsWith('*') ? pattern.slice(0, -1) 
 const fits = (pattern: string) =>
   pattern.endsWith('*') ? 'name >= ?1 AND name < ?1 || char(1114111)' : 'name = ?1'
 
-/** The tools of the parts in `parts`, in tables beside it, as far as somebody has looked for them. */
-export function createKeptTools(sql: SqlStorage) {
+/** The tools of the stored parts, in tables of their own, as far as they were indexed. */
+export function createStoredTools(sql: SqlStorage) {
   for (const table of tables) sql.exec(table)
   const listed = (query: string, ...values: string[]): readonly ListedTool[] =>
     sql
@@ -37,9 +37,9 @@ export function createKeptTools(sql: SqlStorage) {
   const hasTools = (id: string) =>
     listed('SELECT tool FROM tools WHERE owner = ? LIMIT 1', id).length > 0
   return {
-    /** Another one each time that tools came or went. */
+    /** Counts up when tools are added or removed. */
     revision: () => revision,
-    /** It is wired anew, and so is what was wired with it. */
+    /** Drops the tools of a part. It is indexed again, and so are the parts that were wired with it. */
     forget(id: string): void {
       revision += 1
       sql.exec(
@@ -48,7 +48,7 @@ export function createKeptTools(sql: SqlStorage) {
       )
       sql.exec('DELETE FROM tools WHERE owner = ?', id)
     },
-    /** Ids of parts whose tools are not known yet. */
+    /** Ids of parts that are not indexed yet. */
     missing: (): readonly string[] =>
       sql
         .exec<{ readonly id: string }>('SELECT DISTINCT id FROM parts WHERE indexed = 0')
@@ -62,7 +62,7 @@ export function createKeptTools(sql: SqlStorage) {
         .toArray()
         .flatMap(({ problems }) => JSON.parse(problems) as readonly PluginProblem[]),
     put({ id, needs, tools, problems }: IndexedPart): void {
-      // One that is looked at again and again since its bundle is lost has none, and had none.
+      // A part without a bundle is indexed again and again, and never has tools: no change of the index.
       if (tools.length > 0 || hasTools(id)) revision += 1
       sql.exec('DELETE FROM tools WHERE owner = ?', id)
       sql.exec('DELETE FROM needs WHERE owner = ?', id)
@@ -77,7 +77,7 @@ export function createKeptTools(sql: SqlStorage) {
           JSON.stringify(tool),
           words ? JSON.stringify(words) : null,
         )
-      // One whose bundle could not be read is looked at again: it may be there by then.
+      // A part whose bundle could not be read is indexed again with the next question.
       const isLost = problems.some(({ code }) => code === 'plugin_code_unavailable')
       const told = problems.length > 0 ? JSON.stringify(problems) : null
       sql.exec('UPDATE parts SET indexed = ?, problems = ? WHERE id = ?', isLost ? 0 : 1, told, id)
@@ -90,10 +90,10 @@ export function createKeptTools(sql: SqlStorage) {
         )
         .toArray()
         .map(({ words }) => JSON.parse(words) as ReadDocument),
-    /** Those of one name, or of one beginning (`kv__*`). */
+    /** The tools of one name, or of one prefix (`kv__*`). */
     like: (pattern: string) =>
       listed(`SELECT tool FROM tools WHERE ${fits(pattern)}`, bare(pattern)),
-    /** Their names alone. */
+    /** The names alone. */
     namesLike: (pattern: string): readonly string[] =>
       sql
         .exec<{ readonly name: string }>(
