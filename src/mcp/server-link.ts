@@ -88,6 +88,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       if (isStateless(config)) return line
       line.letGo()
     }
+    if (rootSession === undefined) return held(shared, config)
     return held(scopes.of(rootSession), config)
   }
   const refusal = createQuarantine(store, deps.onQuarantined)
