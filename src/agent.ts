@@ -1,6 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { ContextFitter } from '#contracts/context-fitter.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
@@ -195,7 +196,7 @@ export class Agent {
       executor,
       reflector,
       models,
-      ...(context && { context }),
+      ...defined({ context }),
       gates: {
         ...openPolicy,
         validator: createInputValidator(validator),
@@ -261,7 +262,7 @@ export class Agent {
         parameters: {},
         limits: {
           ...defaultAgentLimits,
-          ...(maxSteps !== undefined && { maxTurns: maxSteps }),
+          ...defined({ maxTurns: maxSteps }),
           ...given(limits),
         },
         provenance: { template: id, version: '1' },

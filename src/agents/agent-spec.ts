@@ -1,5 +1,6 @@
 import { toLimits } from '#contracts/agent-limits.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { returnName } from '#contracts/floor.ts'
 import { narrower, type Limits } from '#contracts/lease.ts'
@@ -82,11 +83,13 @@ export function toAgentSpec(source: AgentSource, prompts: PromptStore): AgentSpe
     model: agent.model,
     parameters: toParameters(agent.parameters),
     limits: toLimits(agent.limits),
-    ...(agent.limits.max_repeats !== undefined && { maxRepeats: agent.limits.max_repeats }),
-    ...(agent.output_schema && { outputSchema: agent.output_schema }),
-    ...(agent.context && { context: agent.context }),
-    ...(agent.memory && { memory: agent.memory }),
-    ...(agent.knowledge && { knowledge: agent.knowledge }),
+    ...defined({
+      maxRepeats: agent.limits.max_repeats,
+      outputSchema: agent.output_schema,
+      context: agent.context,
+      memory: agent.memory,
+      knowledge: agent.knowledge,
+    }),
   }
 }
 
@@ -109,14 +112,7 @@ export function toParameters(parameters: AgentManifest['parameters']): ModelPara
     seed,
     timeout_ms: timeoutMs,
   } = parameters
-  return {
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { topP }),
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    ...(stop !== undefined && { stop }),
-    ...(seed !== undefined && { seed }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-  }
+  return defined({ temperature, topP, maxOutputTokens, stop, seed, timeoutMs })
 }
 
 /** What a caller may change of an agent: only ever less than it has, and words that rank below its own. */

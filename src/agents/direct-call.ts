@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toDirectOutcome } from '#contracts/direct-call.ts'
 import { wordsOf } from '#contracts/holder-result.ts'
 import type { Message } from '#contracts/message.ts'
@@ -58,7 +59,7 @@ export const directReflector: Reflector = {
     const finish = steps.find((step) => step.type === 'finish')
     if (!finish) return { decision: 'continue' }
     const { message, output } = finish
-    return { decision: 'finish', result: message, ...(output && { output }) }
+    return { decision: 'finish', result: message, ...defined({ output }) }
   },
 }
 

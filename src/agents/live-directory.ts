@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { AgentDirectory, ListedTool } from '#contracts/runtime.ts'
 import type { RunnableAgent } from '#contracts/stored-agent.ts'
@@ -131,9 +132,7 @@ export function createLiveDirectory<T extends AgentCatalog>(
         const own = await stored.load(agent, principal)
         return own ? own.load(options, use ?? {}) : later(agent, options, use)
       },
-      ...(deps.runnable && { runnable: deps.runnable }),
-      ...(deps.isSeen && { isSeen: deps.isSeen }),
-      ...(deps.listRunnable && { listRunnable: deps.listRunnable }),
+      ...defined({ runnable: deps.runnable, isSeen: deps.isSeen, listRunnable: deps.listRunnable }),
       list: () => built().catalog.directory.list(),
       tools,
       async toolNames(wanted) {

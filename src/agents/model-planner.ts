@@ -1,4 +1,5 @@
 import type { AgentSpec } from '#contracts/agent.ts'
+import { defined } from '#contracts/defined.ts'
 import { floorChangeOf, wordsOf } from '#contracts/holder-result.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { afterFirstCall, type ModelReply } from '#contracts/model.ts'
@@ -30,7 +31,7 @@ function stepsOf({ text, toolCalls, finishReason }: ModelReply): PlanStep[] {
     ...said,
     ...toolCalls.map(
       ({ id, name, input, opaque }) =>
-        ({ type: 'tool', callId: id, toolId: name, input, ...(opaque && { opaque }) }) as const,
+        ({ type: 'tool', callId: id, toolId: name, input, ...defined({ opaque }) }) as const,
     ),
   ]
 }
@@ -43,7 +44,7 @@ export const createFinishReflector = (validator: SchemaValidator): Reflector => 
     const finish = steps.find((step) => step.type === 'finish')
     if (!finish) return { decision: 'continue' }
     const output = finish.output ?? outputIn(finish.message, agent, validator)
-    return { decision: 'finish', result: finish.message, ...(output && { output }) }
+    return { decision: 'finish', result: finish.message, ...defined({ output }) }
   },
 })
 

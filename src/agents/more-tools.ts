@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { Offers } from '#contracts/offer.ts'
 import type { MoreTools, ToolEntry } from '#contracts/tool.ts'
@@ -39,7 +40,7 @@ export function createNamedParts({ around, search, own, build }: MoreToolsDeps):
   }
   return {
     search,
-    ...(own && { own }),
+    ...defined({ own }),
     ready: (names) => load([...new Set(names.map(ownerOf))]),
     entry: (name) => entries.get(name),
     owns: (id) => [...entries.keys()].some((name) => ownerOf(name) === id),

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Manifest } from '#contracts/manifest.ts'
 import type { Offers, PromptListing, ResourceListing } from '#contracts/offer.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
@@ -35,9 +36,7 @@ function toResource(
     uri: uri ?? uriTemplate ?? '',
     isTemplate: uri === undefined,
     name,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(mimeType !== undefined && { mimeType }),
+    ...defined({ title, description, mimeType }),
   }
 }
 
@@ -49,13 +48,14 @@ function toPrompt(
   return {
     owner,
     name,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
+    ...defined({ title, description }),
     arguments: prompt.arguments.map((argument) => ({
       name: argument.name,
-      ...(argument.description !== undefined && { description: argument.description }),
-      ...(argument.required !== undefined && { required: argument.required }),
-      ...(argument.suggestions !== undefined && { suggestions: argument.suggestions }),
+      ...defined({
+        description: argument.description,
+        required: argument.required,
+        suggestions: argument.suggestions,
+      }),
     })),
   }
 }

@@ -1,5 +1,6 @@
 import type { AgentPin, PinnedAgent, PinnedTool } from '#contracts/agent-pin.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
+import { defined } from '#contracts/defined.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { AgentUse, ReadyAgent } from '#contracts/runtime.ts'
 import type { Toolset } from '#contracts/tool.ts'
@@ -37,7 +38,7 @@ export function createLoader(
 function toolsOf({ definitions, resolve }: Toolset): readonly PinnedTool[] {
   return definitions.map((definition) => {
     const hash = resolve(definition.name, {})?.entry.definitionHash
-    return { ...definition, ...(hash !== undefined && { hash }) }
+    return { ...definition, ...defined({ hash }) }
   })
 }
 

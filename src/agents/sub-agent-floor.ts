@@ -1,4 +1,5 @@
 import { toNanoUsd } from '#contracts/agent-limits.ts'
+import { defined } from '#contracts/defined.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import type { FloorTerms, FloorTicket } from '#contracts/floor.ts'
 import { handoffSchema } from '#contracts/handoff.ts'
@@ -26,7 +27,7 @@ export function floorOf(
   const ticket = options.directCall?.floor
   if (!ticket && !options.mayHandOff) return { session: own }
   const session = String(ticket?.memo?.['session'] ?? own)
-  return { session, holds: toTerms(handoff, session), ...(ticket && { ticket }) }
+  return { session, holds: toTerms(handoff, session), ...defined({ ticket }) }
 }
 
 function toTerms(handoff: AgentManifest['handoff'], session: string): FloorTerms {

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { FloorTerms, FloorTicket } from '#contracts/floor.ts'
@@ -55,7 +56,7 @@ export function submitTo(
         label,
       },
     ] as const,
-    ...(holds && { holds }),
+    ...defined({ holds }),
     trace,
     ...(traceLink && { traceLink: link }),
   }

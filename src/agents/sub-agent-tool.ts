@@ -1,5 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import { toLimits } from '#contracts/agent-limits.ts'
+import { defined } from '#contracts/defined.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { FloorTerms } from '#contracts/floor.ts'
@@ -214,7 +215,7 @@ function emitError({ agent, session, context }: Where, code: string, message: st
 }
 
 function failed(code: ToolFailure['code'], message: string, usage?: Usage): ToolResult {
-  return { ok: false, error: { code, message }, ...(usage && { usage }) }
+  return { ok: false, error: { code, message }, ...defined({ usage }) }
 }
 
 function refused(reply: Reply<unknown> & { readonly ok: false }, where: Where): ToolResult {
@@ -263,7 +264,7 @@ async function settle(
   const outcome = toHolderResult(result, holds ? { holds } : {})
   if (onStopped && !context.signal.aborted)
     await onStopped(
-      { agent, child: session, state, ...(error && { error }), text: result.result },
+      { agent, child: session, state, ...defined({ error }), text: result.result },
       { ...context, label: joinLabels([context.label, outcome.label]) },
     )
   return outcome

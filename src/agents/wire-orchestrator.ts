@@ -1,5 +1,6 @@
 import type { AgentSpec } from '#contracts/agent.ts'
 import type { TokenCounter } from '#contracts/context.ts'
+import { defined } from '#contracts/defined.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { OrchestratorPrompt } from '#contracts/runtime.ts'
@@ -84,7 +85,7 @@ const spokenBy = (persona: Persona, spec: AgentSpec): AgentSpec => ({
   persona: {
     name: persona.name,
     hash: persona.hash,
-    ...(persona.label && { label: persona.label }),
+    ...defined({ label: persona.label }),
   },
 })
 

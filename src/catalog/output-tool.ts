@@ -1,4 +1,5 @@
 import { headOf, tailOf } from '#contracts/cut.ts'
+import { defined } from '#contracts/defined.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { ownLabel, type Label } from '#contracts/label.ts'
 import type { OutputStore } from '#contracts/policy.ts'
@@ -55,7 +56,7 @@ export const keepOutput = (
     value: json,
     quotaBytes,
     evicts: true,
-    ...(label && { label }),
+    ...defined({ label }),
   })
 
 /** Pages through and searches what was kept. */

@@ -7,6 +7,7 @@ import type {
   TokenCounter,
   Unpinned,
 } from '#contracts/context.ts'
+import { defined } from '#contracts/defined.ts'
 import type { Message } from '#contracts/message.ts'
 import { mostArchives } from './archive.ts'
 import { chosenLayout, told, type Chosen } from './chosen.ts'
@@ -237,8 +238,7 @@ async function asLaidOut(
       ...(made.gone > 0 || !from
         ? { stage: 'summary' as const, by: made.by }
         : { stage: 'results' as const }),
-      ...(from !== undefined && { chosenBy: from }),
-      ...(made.refused !== undefined && { refused: made.refused }),
+      ...defined({ chosenBy: from, refused: made.refused }),
       left: { results: made.results, messages: made.gone, notKept: made.notKept },
       stayed: {
         lastTurns: layout.stayed.last,

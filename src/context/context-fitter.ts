@@ -5,6 +5,7 @@ import {
   type ContextInput,
 } from '#contracts/context.ts'
 import type { ContextFitter, FittingTurn } from '#contracts/context-fitter.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { RunInput } from '#contracts/kernel.ts'
@@ -61,12 +62,12 @@ export function createContextFitter(parts: ContextFitterParts): ContextFitter {
         model,
         left,
         signal,
-        ...(force && { force }),
+        ...defined({ force }),
         settings: agent.context ?? defaultContextSettings,
         records: [...compactions, ...own],
         isDecided: isDecided && !turn.force,
         isDecision: (message) => message.role === 'tool' && message.decided === true,
-        ...(isLeftOver && { isLeftOver }),
+        ...defined({ isLeftOver }),
         ...(askProvider && {
           choose: (request: JsonObject) =>
             askProvider('context', { principal: run.principal, request }),

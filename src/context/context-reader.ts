@@ -10,6 +10,7 @@ import {
   type ContextPartView,
   type ContextView,
 } from '#contracts/context-view.ts'
+import { defined } from '#contracts/defined.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import { inputCostOf, outputCostOf, perRequest, toSizes } from './sizes.ts'
@@ -74,7 +75,7 @@ function inputOf(
       left: { maxTokens, maxCostNanoUsd },
       settings: spec.context ?? defaultContextSettings,
       records: compactions,
-      ...(isLeftOver && { isLeftOver }),
+      ...defined({ isLeftOver }),
       signal: new AbortController().signal,
     }
   )

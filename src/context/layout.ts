@@ -4,6 +4,7 @@ import {
   type TokenCounter,
   type Unpinned,
 } from '#contracts/context.ts'
+import { defined } from '#contracts/defined.ts'
 import type { Message } from '#contracts/message.ts'
 import { anyHandle, fairHeads, minCleared, planned, type Answer } from './clear.ts'
 import { bothEnds } from '#contracts/cut.ts'
@@ -96,7 +97,7 @@ export function layOut(deps: LayoutDeps): Layout {
     kept: staying,
     goneTo: across && !kept.has(across) ? across.to : goneTo,
     cleared: new Map([...cleared].filter(([at]) => isSent(at))),
-    ...(goalChars !== undefined && { goalChars }),
+    ...defined({ goalChars }),
     unpinned: [...unpinned],
     tokens,
     summaryTokens: deps.leastSummary + summaryRoom(sizes.target - tokens, sizes.target),

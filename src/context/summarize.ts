@@ -1,4 +1,5 @@
 import type { Compaction, ContextInput, TokenCounter, Unpinned } from '#contracts/context.ts'
+import { defined } from '#contracts/defined.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import { labelOfAll } from '#contracts/message-label.ts'
 import type { Message, TaintLabel } from '#contracts/message.ts'
@@ -81,7 +82,7 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
     maxTokens: layout.summaryTokens - formatTokens,
     ofText: count.ofText,
     readTool,
-    ...(text !== undefined && { prose: text }),
+    ...defined({ prose: text }),
   })
   const message: Message = {
     role: 'user',

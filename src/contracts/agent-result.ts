@@ -1,4 +1,5 @@
 import type { AgentResult, AgentSpec, FinalState } from './agent.ts'
+import { defined } from './defined.ts'
 import type { TurnRecord } from './journal.ts'
 import type { JsonObject } from './json.ts'
 import { contextLabel } from './label.ts'
@@ -41,7 +42,7 @@ export function toAgentResult(ended: EndedRun): AgentResult {
     state: ending.state,
     result: ending.result ?? said.join('\n\n'),
     ...(ending.state === 'completed' && finishReasonOf(turns.at(-1))),
-    ...(ending.output && { output: ending.output }),
+    ...defined({ output: ending.output }),
     ...(ending.code && { error: { code: ending.code, message: ending.message ?? '' } }),
     // Also of a turn in which nothing was said: why it ended may be in somebody else's words.
     label: contextLabel([

@@ -1,4 +1,5 @@
 import type { ScheduleRequestBody } from './api/requests/schedules.ts'
+import { defined } from './defined.ts'
 import type { SubscriptionManifest } from './manifest-events.ts'
 import type { ScheduleAsker, ScheduleChanger } from './schedule.ts'
 import type { StoredAgent } from './stored-agent.ts'
@@ -58,7 +59,7 @@ export function toScheduled(
     owner,
     behind,
     isActive: state === 'active' && inForce !== undefined,
-    ...(schedule && { schedule }),
+    ...defined({ schedule }),
     subscribes: agent?.subscribes,
     ...(asker?.principal === owner && { asker }),
     ...(author?.principal === owner && { author }),

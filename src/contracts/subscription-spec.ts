@@ -1,5 +1,6 @@
 import type { SubscriptionRequestBody } from './api/requests/subscriptions.ts'
 import { headOf } from './cut.ts'
+import { defined } from './defined.ts'
 import type { Limits } from './lease.ts'
 import { subscriptionManifests, type SubscriptionManifest } from './manifest-events.ts'
 import { scheduleDefaults } from './schedule-spec.ts'
@@ -20,12 +21,12 @@ export function toSubscriptionSpec(
   const { runs = defaults.runsADay, tokens = scheduleDefaults.tokensADay, costUsd } = daily
   return {
     name: asked.name ?? headOf(`${event}: ${task}`, maxNameChars).trim(),
-    when: { event, ...(where && { where }), of, ttlMs: ttlMinutes * minuteMs, maxDepth },
-    work: { agent, task, ...(model !== undefined && { model }) },
+    when: { event, ...defined({ where }), of, ttlMs: ttlMinutes * minuteMs, maxDepth },
+    work: { agent, task, ...defined({ model }) },
     catchUp: 'all',
     overlap: 'queue',
     jitterMs: 0,
-    ...(limits && { limits }),
+    ...defined({ limits }),
     daily: {
       runs,
       tokens,
@@ -33,7 +34,7 @@ export function toSubscriptionSpec(
     },
     stopAfterFailures: asked.stopAfterFailures ?? scheduleDefaults.stopAfterFailures,
     deliver: asked.deliver ?? scheduleDefaults.deliver,
-    ...(session !== undefined && { session }),
+    ...defined({ session }),
   }
 }
 

@@ -1,4 +1,5 @@
 /** What came in with a trace id, and goes on with it (W3C Trace Context). */
+import { defined } from './defined.ts'
 export interface TraceLink {
   /** The span of whoever asked, 16 hex characters; absent below a sub-agent's call, whose own span it is. */
   readonly span?: string
@@ -25,7 +26,7 @@ export function toTraceHeaders(position: TracePosition): Readonly<Record<string,
   const state = position.link?.state
   return {
     traceparent: toTraceparent(position),
-    ...(state !== undefined && { tracestate: state }),
+    ...defined({ tracestate: state }),
   }
 }
 
@@ -46,7 +47,7 @@ export function parseTraceHeaders(
     link: {
       span,
       isSampled: (Number.parseInt(flags, 16) & 1) === 1,
-      ...(checked !== undefined && { state: checked }),
+      ...defined({ state: checked }),
     },
   }
 }

@@ -2,6 +2,7 @@ import type { MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { matchedRoutes } from 'hono/route'
 import { Hono } from 'hono/tiny'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import { access } from './access.ts'
@@ -132,7 +133,7 @@ function entryOf(context: HttpContext, ms: number): RequestEntry {
     route: route ?? null,
     status: res.status,
     ms,
-    ...(trace !== undefined && { trace }),
+    ...defined({ trace }),
     ...(principal && { role: principal.role }),
     ...(principal?.key !== undefined && { key: principal.key }),
   }

@@ -6,6 +6,7 @@ import {
   putDocumentRequest,
 } from '#contracts/api/requests/knowledge.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
 import { citationOf, type FoundPassage, type KnowledgeStore } from '#contracts/knowledge.ts'
@@ -68,7 +69,7 @@ export function addKnowledgeRoutes(addRoute: AddRoute, deps: HttpDeps): void {
       const page = after === undefined ? {} : { after }
       const asked = { verb: 'list', limit, ...(await placesOf(where, store)), ...page } as const
       const { documents = [], next } = await store(asked)
-      return jsonResponse({ documents, ...(next !== undefined && { next }) })
+      return jsonResponse({ documents, ...defined({ next }) })
     },
     POST: async (context) => {
       refusePdf(context)
@@ -86,7 +87,7 @@ export function addKnowledgeRoutes(addRoute: AddRoute, deps: HttpDeps): void {
         place: placeOf(scope, agent ?? ''),
         document: {
           name,
-          ...(called !== undefined && { title: called }),
+          ...defined({ title: called }),
           type: content.type,
           hash: sources.sha256(JSON.stringify([called, read.passages])),
           chars: (content.pages ?? [content.text ?? '']).join('\n').length,

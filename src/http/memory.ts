@@ -7,6 +7,7 @@ import {
   noteQuery,
 } from '#contracts/api/requests/memory.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
 import { joinLabels, labelFrom } from '#contracts/label.ts'
@@ -57,7 +58,7 @@ export function addMemoryRoutes(addRoute: AddRoute, deps: HttpDeps): void {
           ? { verb: 'list', limit, ...places, ...page }
           : { verb: 'search', query, limit, ...places },
       )
-      return jsonResponse({ notes, ...(next !== undefined && { next }) })
+      return jsonResponse({ notes, ...defined({ next }) })
     },
     POST: async (context) => {
       const body = parseFields(addNotesRequest, await readJsonObject(context.req.raw))
@@ -75,7 +76,7 @@ export function addMemoryRoutes(addRoute: AddRoute, deps: HttpDeps): void {
         dryRun,
       })
       if (!dryRun) await tellMemory(deps, context, { change: 'added', scope, count: notes.length })
-      return jsonResponse({ added, ...(evicted !== undefined && { evicted }) })
+      return jsonResponse({ added, ...defined({ evicted }) })
     },
     DELETE: async (context) => {
       await noBody(context)
@@ -85,7 +86,7 @@ export function addMemoryRoutes(addRoute: AddRoute, deps: HttpDeps): void {
       const { forgotten = 0 } = await memory({
         verb: 'forget',
         ...places,
-        ...(session !== undefined && { session }),
+        ...defined({ session }),
       })
       await tellMemory(deps, context, { change: 'forgotten', count: forgotten, ...scopeIn(where) })
       return jsonResponse({ forgotten })

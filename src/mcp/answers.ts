@@ -1,4 +1,5 @@
 import { answerTo } from '#contracts/asks.ts'
+import { defined } from '#contracts/defined.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { McpAnswered, McpAsked, McpPin } from '#contracts/mcp.ts'
@@ -65,7 +66,7 @@ export function createAnswers(
     if (!messages) return refused('Models are asked in text here, and in nothing else.')
     const maxOutputTokens = Math.min(asked.maxTokens, allow.sampling.maxTokens)
     const { temperature } = asked
-    const parameters = { maxOutputTokens, ...(temperature !== undefined && { temperature }) }
+    const parameters = { maxOutputTokens, ...defined({ temperature }) }
     const reply = await generate({ model: undefined, messages, tools: [], parameters }, () => true)
     const { text, provider, model, finishReason } = reply
     const answer = {

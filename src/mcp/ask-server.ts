@@ -1,5 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Client, Progress } from '@modelcontextprotocol/client'
+import { defined } from '#contracts/defined.ts'
 import type { Json, JsonSchema } from '#contracts/json.ts'
 import type { McpCall, McpProgress } from '#contracts/mcp.ts'
 import type { SchemaValidator, ToolResult } from '#contracts/tool.ts'
@@ -30,7 +31,7 @@ export async function ask(
     onprogress: ({ progress, total, message }: Progress) =>
       tell({
         progress,
-        ...(total !== undefined && { total }),
+        ...defined({ total }),
         ...(message !== undefined && { message: headOf(message, 500) }),
       }),
   }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { McpServerApi, McpServerConfig } from '#contracts/mcp.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { toReply } from '#contracts/reply.ts'
@@ -57,13 +58,13 @@ export function createServerParts(state: ObjectState, runtime: McpServerRuntime)
     async standing(config) {
       const { link, signIn } = await present()
       const listing = link.seenOf(config)
-      if (config.auth === 'headers') return { ...(listing && { listing }), login: 'none' }
+      if (config.auth === 'headers') return { ...defined({ listing }), login: 'none' }
       const [isIn, isDenied] = await Promise.all([
         signIn.isSignedIn(config),
         signIn.isDenied(config),
       ])
       const login = isIn ? 'signed_in' : 'signed_out'
-      return { ...(listing && { listing }), login, ...(isDenied && { isDenied }) }
+      return { ...defined({ listing }), login, ...(isDenied && { isDenied }) }
     },
     async call(call, tell, asked) {
       const { link, isOut } = await present()

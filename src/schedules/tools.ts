@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { labelFrom, ownLabel } from '#contracts/label.ts'
@@ -112,7 +113,7 @@ async function proposed(
 ): Promise<JsonObject> {
   const when =
     cron !== undefined
-      ? { cron, ...(timeZone !== undefined && { timeZone }) }
+      ? { cron, ...defined({ timeZone }) }
       : at !== undefined
         ? { at }
         : { everyMinutes }
@@ -136,8 +137,7 @@ async function proposed(
   const { key, grant } = options
   const asker = {
     principal,
-    ...(key !== undefined && { key }),
-    ...(grant !== undefined && { grant }),
+    ...defined({ key, grant }),
   }
   // The same call made again meets the one that it made.
   const id = idFrom('sch', ['proposed', principal, idempotencyKey], sha256)

@@ -1,6 +1,7 @@
 import type { CompactionOutcome } from '#contracts/compaction-outcome.ts'
 import type { ReadContext } from '#contracts/context-reader.ts'
 import type { ContextView } from '#contracts/context-view.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { SubmitRequest } from '#contracts/submission.ts'
@@ -37,7 +38,7 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
     const { added } = lastRun() ?? {}
     const { isLeftOver } = transcript
     const said = transcript.before(runToCome(store))
-    return { agent: ready, ...said, isLeftOver, ...(added && { added }) }
+    return { agent: ready, ...said, isLeftOver, ...defined({ added }) }
   }
 
   return {
@@ -86,7 +87,7 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
     return {
       result,
       createdAtMs,
-      ...(report && { report }),
+      ...defined({ report }),
       ...(submission.compact === 'client' && {
         messages: runtime.context.shown({ messages, compactions: made }),
       }),
@@ -97,13 +98,7 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
 /** What the next request will ask for, if it asks as the last one did. */
 function optionsOf(row: RunRow | undefined): Options {
   const { model, parameters, clientInstructions, clientTools, keyPersona } = row?.submission ?? {}
-  return {
-    ...(keyPersona !== undefined && { keyPersona }),
-    ...(model !== undefined && { model }),
-    ...(parameters && { parameters }),
-    ...(clientInstructions !== undefined && { clientInstructions }),
-    ...(clientTools && { clientTools }),
-  }
+  return defined({ keyPersona, model, parameters, clientInstructions, clientTools })
 }
 
 const nothingToCompact = () =>

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { toFloorView, type Floor, type FloorEnding, type FloorView } from '#contracts/floor.ts'
 import { toRepeated } from './entry/submission.ts'
@@ -35,9 +36,7 @@ export function createFloorKeeper(
       agent,
       ...(key && { key }),
       ...(grant && { grant }),
-      ...(dayLimits && { dayLimits }),
-      ...(lineage && { lineage }),
-      ...(chain && { chain }),
+      ...defined({ dayLimits, lineage, chain }),
     }
     const request = toRepeated(kept, {
       under: floorKey(floor),

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { withoutOpaque } from '#contracts/message-parts.ts'
 import type { RunMemo, RunView } from '#contracts/run-view.ts'
 import type { ItemsPage, ItemsQuery } from '#contracts/said-item.ts'
@@ -57,7 +58,7 @@ export function createReaders(scope: Scope): Readers {
       const only = run !== undefined && { order: row(run).order }
       return hub.attach({
         afterSeq,
-        ...(run !== undefined && { run }),
+        ...defined({ run }),
         follow: follow && isOpen,
         upTo: store.lastSeq(),
         read: (after, upTo) => eventsPage(store, { after, upTo, ...only }),

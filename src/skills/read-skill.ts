@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { ReadSkill, SkillDiagnostic, SkillKind, SkillText } from '#contracts/skill.ts'
 import { cutFrontMatter, readFrontMatter, type ParseYaml } from '#contracts/front-matter.ts'
@@ -55,7 +56,7 @@ export function readSkill(
 }
 
 const failed = (message: string, field?: string): ReadSkill => ({
-  diagnostics: [{ severity: 'error', message, ...(field !== undefined && { field }) }],
+  diagnostics: [{ severity: 'error', message, ...defined({ field }) }],
 })
 
 const warnings = (message: string | false): readonly SkillDiagnostic[] =>
@@ -80,9 +81,7 @@ function toSkill({ fields, description, folder, body, isWritten }: Found): Skill
     description,
     kind: metadata[kindKey] === 'persona' ? 'persona' : 'skill',
     requires: requirementsOf(metadata).filter((one) => requirement.test(one)),
-    ...(license !== undefined && { license }),
-    ...(compatibility !== undefined && { compatibility }),
-    ...(allowedTools !== undefined && { allowedTools }),
+    ...defined({ license, compatibility, allowedTools }),
     metadata,
     ...(isWritten && { frontMatter: fields as JsonObject }), // YAML of plain values
     body,

@@ -1,4 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
+import { defined } from '#contracts/defined.ts'
 import { labelFrom } from '#contracts/label.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { InstalledSkills, SearchedSkill, SkillCandidate } from '#contracts/skill-catalog.ts'
@@ -74,7 +75,7 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
       const enabled = persona ? [] : ((await deps.store?.list('enabled')) ?? [])
       const there = [...shipped, ...enabled.map(({ version }) => version)]
       const names = there.filter(({ kind }) => kind === 'persona').map(({ name }) => name)
-      return { ...(persona && { persona }), names: [...new Set(names)].toSorted() }
+      return { ...defined({ persona }), names: [...new Set(names)].toSorted() }
     },
   }
 }

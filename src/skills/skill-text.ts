@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SearchedSkill } from '#contracts/skill-catalog.ts'
 import type { SkillSource } from '#contracts/skill.ts'
 import { cutFrontMatter } from '#contracts/front-matter.ts'
@@ -17,6 +18,6 @@ export const toSearched = (skill: SkillSource): SearchedSkill => ({
   description: skill.description,
   kind: skill.kind,
   requires: skill.requires,
-  ...(skill.tier && { tier: skill.tier }),
+  ...defined({ tier: skill.tier }),
   text: instructionsOf(skill),
 })

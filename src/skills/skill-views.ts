@@ -1,4 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
+import { defined } from '#contracts/defined.ts'
 import { cutFrontMatter, needsQuotes } from '#contracts/front-matter.ts'
 import type { SkillBundle, SkillStore, SkillVersion } from '#contracts/skill-catalog.ts'
 import type { IsThere, SkillLibrary, SkillSource, SkillView } from '#contracts/skill.ts'
@@ -53,7 +54,7 @@ export function createSkillViews({
       if (skill) {
         const { files, frontMatter } = skill
         const view = await ofShipped(skill, isThere)
-        return { ...view, files, ...(frontMatter && { frontMatter }) }
+        return { ...view, files, ...defined({ frontMatter }) }
       }
       const row = await store?.find(wanted)
       if (!row?.version || row.state === 'removed' || !store || !loadBundle) return undefined

@@ -1,4 +1,5 @@
 import type { AuditSink } from '#contracts/audit-sink.ts'
+import { defined } from '#contracts/defined.ts'
 import { forgetApprovals, mirrorApprovals } from './approval-mirror.ts'
 import { billedBy, type Database } from './database.ts'
 import { createDeploymentCount, type DeploymentCount } from './deployment-count.ts'
@@ -45,7 +46,7 @@ export function createAuditSink(
       if (known < chunk.lastSeq) {
         deployment.count(others)
         const rest = chunkEvents.filter(({ seq }) => seq > known)
-        await append(owner, { events: rest, card, ...(unheard && { unheard }) }, counted)
+        await append(owner, { events: rest, card, ...defined({ unheard }) }, counted)
       }
     }
   }

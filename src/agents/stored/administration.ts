@@ -4,6 +4,7 @@ import {
   type AgentDefinition,
   type AgentPermission,
 } from '#contracts/agent-definition.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
@@ -158,7 +159,7 @@ const toldOf = (
   hash,
   needs: needs.map(needText),
   isInForce,
-  ...(from !== undefined && { from }),
+  ...defined({ from }),
 })
 
 /** Something of its text begins a run that nobody asks for then. */
@@ -191,8 +192,7 @@ async function draft(definition: AgentDefinition, { by, found, from, hash, deps 
     createdBy: by.principal,
     createdAtMs: nowMs,
     ...(isApproved && { approvedBy: by.principal, approvedAtMs: nowMs }),
-    ...(from !== undefined && { from }),
-    ...(asker && { asker }),
+    ...defined({ from, asker }),
   }
   return { agent, version, isApproved }
 }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { parseManifest, type Manifest } from '#contracts/manifest.ts'
 import { permitLines, toPermit, widened, type Permit } from '#contracts/permit.ts'
 import type {
@@ -27,10 +28,10 @@ export function toView(row: PluginRow, versions: readonly PluginVersion[]): Plug
     manifest,
     grantEpoch,
     config,
-    ...(asks && { asks }),
+    ...defined({ asks }),
     lines: asks ? permitLines(asks) : [],
     missing: asks ? widened(asks, has) : [],
-    ...(problem && { problem }),
+    ...defined({ problem }),
     versions,
     waiting: versions.filter((one) => row.waiting?.includes(one.hash)),
     texts,
@@ -81,7 +82,7 @@ function toUpdate(row: PluginRow, { version, hash, tier, manifest }: KeptPluginV
   const { asks, lines, texts, isTold } = toView(waits, [])
   // Against what the version has that is in use.
   const missing = asks ? widened(asks, row.permit) : []
-  return { version, hash, tier, ...(asks && { asks }), lines, missing, texts, isTold }
+  return { version, hash, tier, ...defined({ asks }), lines, missing, texts, isTold }
 }
 
 function toListing({

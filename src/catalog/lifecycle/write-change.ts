@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { withData, type DeploymentDraft, type DeploymentEventPlace } from '#contracts/event.ts'
 import type { Generation } from '#contracts/generation.ts'
@@ -51,11 +52,7 @@ export function createChangeWriter({
     const event = withData(told, { ...(next && { generation: number }), ...requestOf(by) })
     const after = await store.commit({
       rows,
-      ...(version && { version }),
-      ...(bundle && { bundle }),
-      ...(servers && { servers }),
-      ...(skills && { skills }),
-      ...(skillVersion && { skillVersion }),
+      ...defined({ version, bundle, servers, skills, skillVersion }),
       ...(next && { generation: { ...next, before, reason, isAnew } }),
       event: { ...event, ...placeOf(by) },
       view,

@@ -10,6 +10,7 @@ import { noFields } from '#contracts/api/requests/lists.ts'
 import type { AgentDefinition } from '#contracts/agent-definition.ts'
 import { definitionDiff } from '#contracts/agent-diff.ts'
 import { toScheduled } from '#contracts/agent-schedules.ts'
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { ScheduleAsker } from '#contracts/schedule.ts'
 import type {
@@ -166,7 +167,7 @@ async function promoteAgent(deps: HttpDeps, context: HttpContext): Promise<Respo
   const { agent } = await wasOnDemand(deps, context, { session, run })
   const definition = parseFields(agentRequest, {
     ...about,
-    agent: { ...agent, ...(limits && { limits }) },
+    agent: { ...agent, ...defined({ limits }) },
   })
   return applyDefinition(deps, context, { definition, from: session, isDryRun })
 }
@@ -180,7 +181,7 @@ async function applyDefinition(
   const made = await deps.storedAgents.apply(definition, askerOf(deps, context), {
     isDryRun,
     first: checkSchedule(deps, context),
-    ...(from !== undefined && { from }),
+    ...defined({ from }),
   })
   if (!isDryRun) await syncSchedule(deps, context, made.agent)
   return applied(made, { isDryRun, ...smallLimits(deps, definition) })
@@ -232,11 +233,10 @@ function toRow({
   const { name, description, version } = head ?? {}
   return {
     id,
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
+    ...defined({ name, description }),
     owner,
     state: state === 'active' && !head ? 'waiting' : state,
-    ...(version !== undefined && { version }),
+    ...defined({ version }),
     newest,
     createdAtMs,
   }

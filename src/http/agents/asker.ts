@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { AgentAdministrator } from '#contracts/stored-agent.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
@@ -9,7 +10,7 @@ import { checkModel } from '../targets.ts'
 export function askerOf(deps: HttpDeps, context: HttpContext): AgentAdministrator {
   const { role, agents } = context.get('principal')
   const asker = scheduleAsker(context)
-  return { ...administrator(deps, context), role, asker, ...(agents && { agents }) }
+  return { ...administrator(deps, context), role, asker, ...defined({ agents }) }
 }
 
 /** An agent's model is named by whoever writes it: what they may not name, it may not have. */

@@ -1,6 +1,7 @@
 import { onDemandRequest } from '#contracts/api/requests/agents.ts'
 import type { OnDemandDefinition } from '#contracts/agent-definition.ts'
 import { onDemandDefinition } from '#contracts/agent-definition-schema.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
@@ -42,7 +43,7 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
     hash: agent.hash,
     name: definition.name,
     tools: definition.agent.uses_tools,
-    ...(tempId !== undefined && { tempId }),
+    ...defined({ tempId }),
     request: by.requestId,
   }
   // Before it begins: of one that is gone nothing else is left that says what it was.
@@ -57,7 +58,7 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
       {
         session,
         agent: onDemandId,
-        messages: [toTaskMessage({ task, ...(material !== undefined && { context: material }) })],
+        messages: [toTaskMessage({ task, ...defined({ context: material }) })],
         onDemand: { ...agent, keepMs },
         // Its maker may have it kept: what it was is looked up then.
         echo: { onDemand: definition as unknown as JsonObject },
@@ -68,7 +69,7 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
       { key, origin: 'api' },
     ),
   )
-  const handle = { session, ...(tempId !== undefined && { tempId }) }
+  const handle = { session, ...defined({ tempId }) }
   if (background === true) {
     const { run, createdAtMs } = unwrap(await work.submit())
     return jsonResponse({ ...handle, run, expiresAtMs: createdAtMs + keepMs }, { status: 202 })
@@ -89,8 +90,7 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
     run,
     state,
     result: text,
-    ...(output && { output }),
-    ...(error && { error }),
+    ...defined({ output, error }),
     usage,
     costEstimateUsd,
     ...(isKept && { expiresAtMs: createdAtMs + keepMs }),

@@ -3,6 +3,7 @@ import {
   type InputRequiredResult,
   type ReadResourceResult,
 } from '@modelcontextprotocol/server'
+import { defined } from '#contracts/defined.ts'
 import type { ResourceListing } from '#contracts/offer.ts'
 import { richOutputSchema } from '#contracts/content.ts'
 import { outputOf } from './call.ts'
@@ -59,8 +60,6 @@ function toWire({ uri, name, title, description, mimeType }: ResourceListing) {
   return {
     uri,
     name,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(mimeType !== undefined && { mimeType }),
+    ...defined({ title, description, mimeType }),
   }
 }

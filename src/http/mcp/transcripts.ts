@@ -3,6 +3,7 @@ import {
   ProtocolErrorCode,
   ResourceNotFoundError,
 } from '@modelcontextprotocol/server'
+import { defined } from '#contracts/defined.ts'
 import { labelOfAll } from '#contracts/message-label.ts'
 import type { Message } from '#contracts/message.ts'
 import type { SessionCursor, SessionListing } from '#contracts/operations.ts'
@@ -34,7 +35,7 @@ export async function listTranscripts({ deps, caller }: McpCall, cursor: string 
   const { sessions, next } = await deps.sessionIndex.list({
     principal: caller.principal,
     limit: pageSessions,
-    ...(after && { after }),
+    ...defined({ after }),
   })
   return {
     resources: sessions.map(toResource),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import type { ToolChoice, ToolDefinition } from '#contracts/model.ts'
@@ -99,7 +100,7 @@ function functionsOf(tool: JsonObject, namespace?: string): readonly ClientTool[
     {
       name: namespace === undefined ? own : `${namespace}__${own}`,
       own,
-      ...(namespace !== undefined && { namespace }),
+      ...defined({ namespace }),
       description: typeof description === 'string' ? description : '',
       inputSchema: (parameters as JsonSchema | null | undefined) ?? {
         type: 'object',

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
 import { OutboundError } from '#contracts/outbound.ts'
 import type { ReadImage } from '#contracts/read-image.ts'
@@ -66,7 +67,7 @@ function toImage({ host, hosts, verdict, sizeBytes }: Attempt): Image {
     host,
     ...(isElsewhere && { hosts }),
     verdict,
-    ...(sizeBytes !== undefined && { sizeBytes }),
+    ...defined({ sizeBytes }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SubmitReceipt } from '#contracts/submission.ts'
@@ -96,6 +97,6 @@ export function headersFor(about: {
   return {
     'x-isola-session': about.session,
     'x-isola-run': about.run,
-    ...(about.trace !== undefined && { 'x-isola-trace': about.trace }),
+    ...defined({ 'x-isola-trace': about.trace }),
   }
 }

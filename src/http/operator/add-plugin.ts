@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { addPluginOptions, addPluginQuery } from '#contracts/api/requests/installed.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
+import { defined } from '#contracts/defined.ts'
 import type { Upload } from '#contracts/plugin-upload.ts'
 import { readJsonObject, readZip } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
@@ -25,7 +26,7 @@ export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
     manifest: bundle.manifest,
     source,
     tier,
-    ...(signer !== undefined && { signer }),
+    ...defined({ signer }),
     installedAtMs: deps.sources.clock.nowMs(),
     installedBy: by.principal,
   }

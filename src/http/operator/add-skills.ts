@@ -4,6 +4,7 @@ import {
   fetchSkillsRequest,
   sendSkillRequest,
 } from '#contracts/api/requests/skills.ts'
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { ReadSkillUpload, RefusedSkill, SkillUpload } from '#contracts/skill-catalog.ts'
 import { readJsonObject, readZip } from '../body.ts'
@@ -52,7 +53,7 @@ export async function installSkills(
       const changes = await deps.skillAdmission.changes(name, { version, bundle })
       const done = await deps.plugins.change({ do: 'skill', skill: change }, by)
       if (!dryRun) generation = done.generation
-      const said = { name, hash, tier, ...about(one), ...(changes && { changes }) }
+      const said = { name, hash, tier, ...about(one), ...defined({ changes }) }
       skills.push({ ...said, notes: [...notes, ...done.notes] })
     } catch (error) {
       const code = errorCode(error)
@@ -61,7 +62,7 @@ export async function installSkills(
       refused.push({ name, code, message: errorMessage(error) })
     }
   }
-  const answer = { skills, refused, ...(generation !== undefined && { generation }) }
+  const answer = { skills, refused, ...defined({ generation }) }
   return jsonResponse(answer, { status: dryRun ? 200 : 201 })
 }
 

@@ -1,5 +1,6 @@
 import { grantsQuery } from '#contracts/api/requests/keys.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { OAuthGrant } from '#contracts/oauth.ts'
 import { readJsonObject } from '../body.ts'
@@ -16,7 +17,7 @@ type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 /** `GET /api/operator/grants`: what clients were allowed in OAuth sign-ins, newest first; those that have ended too. */
 export const listGrants: Handle = (deps) => async (context) => {
   const { principal, limit = defaultListLimit } = parseFields(grantsQuery, context.req.query())
-  const query = { limit, ...(principal !== undefined && { principal }) }
+  const query = { limit, ...defined({ principal }) }
   const grants = (await deps.oauth?.grants.list(query)) ?? []
   return jsonResponse({ grants: grants.map((grant) => shown(deps, grant)) })
 }

@@ -5,6 +5,7 @@ import {
   keysQuery,
   rotateKeyRequest,
 } from '#contracts/api/requests/keys.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { KeyAdministration, KeyEnd, Rights, RightsChange } from '#contracts/keys.ts'
@@ -21,7 +22,7 @@ type AddFields = z.infer<typeof addKeyRequest>
 /** Whose keys are asked for, and how many. Throws `request_invalid`. */
 export function parseListQuery(query: Readonly<Record<string, string>>) {
   const { principal, limit } = parseFields(keysQuery, query)
-  return { limit: limit ?? defaultListLimit, ...(principal !== undefined && { principal }) }
+  return { limit: limit ?? defaultListLimit, ...defined({ principal }) }
 }
 
 /** Agents and models must be there: a name that is misspelt would allow nothing, and say so nowhere. */
@@ -37,14 +38,11 @@ export async function parseAddRequest(
   const limits = toLimits(request.limits)
   const rights = role && {
     role,
-    ...(agents && { agents }),
-    ...(models && { models }),
-    ...(limits && { limits }),
+    ...defined({ agents, models, limits }),
   }
   return {
     principal,
-    ...(rights && { rights }),
-    ...(persona !== undefined && { persona }),
+    ...defined({ rights, persona }),
     end: toEnd(request) ?? {},
   }
 }
@@ -55,10 +53,7 @@ export function parseChangeRequest(deps: HttpDeps, body: JsonObject): RightsChan
   checkReach(deps, { agents, models })
   const { dailyTokens: tokens, dailyCostUsd: costUsd } = limits ?? {}
   return {
-    ...(role !== undefined && { role }),
-    ...(agents !== undefined && { agents }),
-    ...(models !== undefined && { models }),
-    ...(tokens !== undefined && { tokens }),
+    ...defined({ role, agents, models, tokens }),
     ...(costUsd !== undefined && { costNanoUsd: costUsd === null ? null : toNanoUsd(costUsd) }),
   }
 }
@@ -67,7 +62,7 @@ export function parseChangeRequest(deps: HttpDeps, body: JsonObject): RightsChan
 export function parseRotateRequest(body: JsonObject) {
   const { graceMs, ...rest } = parseFields(rotateKeyRequest, body)
   const ends = toEnd(rest)
-  return { ...(graceMs !== undefined && { graceMs }), ...(ends && { end: ends }) }
+  return defined({ graceMs, end: ends })
 }
 
 function checkReach(
@@ -114,7 +109,7 @@ function toLimits(limits: AddFields['limits']): Rights['limits'] | undefined {
   const { dailyTokens, dailyCostUsd } = limits ?? {}
   if (dailyTokens === undefined && dailyCostUsd === undefined) return undefined
   return {
-    ...(dailyTokens !== undefined && { tokens: dailyTokens }),
+    ...defined({ tokens: dailyTokens }),
     ...(dailyCostUsd !== undefined && { costNanoUsd: toNanoUsd(dailyCostUsd) }),
   }
 }

@@ -1,5 +1,6 @@
 import { addServerRequest, approveServerRequest } from '#contracts/api/requests/installed.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
+import { defined } from '#contracts/defined.ts'
 import type { McpChange, McpServerRow } from '#contracts/mcp.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
@@ -84,7 +85,7 @@ const approveServer: Handle = (deps) => async (context) => {
     approveServerRequest,
     await readJsonObject(context.req.raw),
   )
-  const asked = { id: idOf(context), ...seen, ...(items && { items }) }
+  const asked = { id: idOf(context), ...seen, ...defined({ items }) }
   return jsonResponse(await deps.mcp.approve(asked, changeBy(deps, context)))
 }
 

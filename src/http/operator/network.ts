@@ -1,4 +1,5 @@
 import { changeNetworkRequest } from '#contracts/api/requests/settings.ts'
+import { defined } from '#contracts/defined.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
@@ -19,7 +20,7 @@ export const changeNetwork: Handle = (deps) => async (context) => {
     changeNetworkRequest,
     await readJsonObject(context.req.raw),
   )
-  const change = { allow, deny, ...(rest.elsewhere && { elsewhere: rest.elsewhere }) }
+  const change = { allow, deny, ...defined({ elsewhere: rest.elsewhere }) }
   const by = changeBy(deps, context)
   const { generation, notes } = await deps.plugins.change({ do: 'network', ...change }, by)
   return jsonResponse({ generation, notes })

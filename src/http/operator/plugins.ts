@@ -6,6 +6,7 @@ import {
   restoreRequest,
 } from '#contracts/api/requests/installed.ts'
 import { noFields } from '#contracts/api/requests/lists.ts'
+import { defined } from '#contracts/defined.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { PluginChange, PluginView } from '#contracts/plugin-catalog.ts'
 import { readJsonObject } from '../body.ts'
@@ -72,7 +73,7 @@ const grantPlugin: Handle = (deps) => async (context) => {
 const enablePlugin: Handle = (deps) => async (context) => {
   const body = await readJsonObject(context.req.raw, { whenEmpty: {} })
   const { config, hash: seen } = parseFields(enablePluginRequest, body)
-  const more = { ...(config && { config }), ...(seen !== undefined && { hash: seen }) }
+  const more = defined({ config, hash: seen })
   return changed(deps, context, { do: 'enable', id: idOf(context), ...more })
 }
 

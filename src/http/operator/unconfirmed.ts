@@ -1,4 +1,5 @@
 import { unconfirmedQuery, unconfirmedRequest } from '#contracts/api/requests/record.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { ModelAmount } from '#contracts/lease.ts'
@@ -44,8 +45,7 @@ async function unconfirmedSince(deps: HttpDeps, { principal, sinceMs, limit, aft
     sinceMs,
     order: 'desc',
     limit,
-    ...(principal !== undefined && { principal }),
-    ...(after && { after }),
+    ...defined({ principal, after }),
   })
   const attempts = records.map(({ session, run, seq, agent, atMs, data, principal: whose }) => {
     const costUsd = numberOf(data, 'bookedCostNanoUsd') / 1e9
@@ -124,7 +124,7 @@ async function settleUpwards(
   const { id, isLook } = request
   for (let at: ConfirmedAttempt = own; at.above;) {
     const { above } = at
-    const asked = { run: above.run, id, settlement: own.settlement, ...(isLook && { isLook }) }
+    const asked = { run: above.run, id, settlement: own.settlement, ...defined({ isLook }) }
     at = unwrap(await sessions.at(above.session).confirm(asked))
   }
   return own
@@ -138,7 +138,7 @@ function spentBy(asked: {
   if (asked.outcome === 'released') return { tokens: 0, costNanoUsd: 0 }
   const { tokens, costUsd } = asked
   return {
-    ...(tokens !== undefined && { tokens }),
+    ...defined({ tokens }),
     ...(costUsd !== undefined && { costNanoUsd: Math.round(costUsd * 1e9) }),
   }
 }

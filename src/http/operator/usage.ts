@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { dayQuery, ownUsageQuery, usageQuery } from '#contracts/api/requests/record.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { UsageSum } from '#contracts/operations.ts'
@@ -77,7 +78,7 @@ async function readReport(deps: HttpDeps, query: z.infer<typeof usageQuery>): Pr
     const message = 'since: at most 31 days before until; ask for a part at a time.'
     throw new IsolaError('request_invalid', message, { param: 'since' })
   }
-  const asked = { by, sinceMs, untilMs, limit, ...(of !== undefined && { principal: of }) }
+  const asked = { by, sinceMs, untilMs, limit, ...defined({ principal: of }) }
   const { rows, total, deployment } = await deps.usage.sum(asked)
   return jsonResponse({
     by,

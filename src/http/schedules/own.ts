@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import { keeperOf } from '#contracts/schedule-keeper.ts'
 import type { ScheduleAsker, ScheduleChanger, ScheduleKeeper } from '#contracts/schedule.ts'
@@ -20,8 +21,7 @@ export function askerOf(context: HttpContext): ScheduleAsker {
   const { id: principal, key, grant } = context.get('principal')
   return {
     principal,
-    ...(key !== undefined && { key }),
-    ...(grant !== undefined && { grant }),
+    ...defined({ key, grant }),
   }
 }
 

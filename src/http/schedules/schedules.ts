@@ -6,6 +6,7 @@ import {
   schedulesQuery,
   settingsRequest,
 } from '#contracts/api/requests/schedules.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { keeperOf } from '#contracts/schedule-keeper.ts'
 import { readJsonObject } from '../body.ts'
@@ -45,7 +46,7 @@ export function addScheduleRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     GET: async (context) => {
       const query = parseFields(historyQuery, context.req.query())
       const { limit = defaultListLimit, before } = query
-      const page = { limit, ...(before !== undefined && { beforeMs: before }) }
+      const page = { limit, ...defined({ beforeMs: before }) }
       const slots = await onSchedule(deps, context, ({ keeper, ...asked }) =>
         schedules.ask(keeper, 'history', { ...asked, ...page }),
       )
@@ -82,7 +83,7 @@ export function addScheduleRoutes(addRoute: AddRoute, deps: HttpDeps): void {
       const key = readIdempotencyKey(context.req.raw.headers)
       const by = changer(deps, context)
       const slot = await onSchedule(deps, context, ({ keeper, ...asked }) =>
-        schedules.ask(keeper, 'run', { ...asked, by, ...(key !== undefined && { key }) }),
+        schedules.ask(keeper, 'run', { ...asked, by, ...defined({ key }) }),
       )
       return jsonResponse(toSlotListing(slot), { status: 202 })
     },
@@ -112,10 +113,7 @@ export function addSettingsRoutes(addRoute: AddRoute, { schedules }: HttpDeps): 
     POST: async (context) => {
       const asked = parseFields(settingsRequest, await readJsonObject(context.req.raw))
       const { timeZone, language } = asked
-      const set = {
-        ...(timeZone !== undefined && { timeZone }),
-        ...(language !== undefined && { language }),
-      }
+      const set = defined({ timeZone, language })
       return jsonResponse(await schedules.ask(ownerOf(context), 'settings', { set }))
     },
   })
@@ -131,12 +129,12 @@ async function listSchedules(deps: HttpDeps, context: HttpContext): Promise<Resp
     throw new IsolaError('request_forbidden', message, { param: 'principal' })
   }
   const of = principal === everybody ? {} : { principal }
-  const listed = deps.schedules.list({ ...of, limit, ...(after !== undefined && { after }) })
+  const listed = deps.schedules.list({ ...of, limit, ...defined({ after }) })
   const nowMs = deps.sources.clock.nowMs()
   const answer = (schedules: readonly Parameters<typeof toListing>[0][], next?: string) =>
     jsonResponse({
       schedules: schedules.map((one) => toListing(one, nowMs)),
-      ...(next !== undefined && { next }),
+      ...defined({ next }),
     })
   if (principal !== id) {
     const all = await listed

@@ -1,6 +1,7 @@
 import { noFields } from '#contracts/api/requests/lists.ts'
 import { pauseRequest, schedulesQuery } from '#contracts/api/requests/schedules.ts'
 import { firingsQuery, subscriptionRequest } from '#contracts/api/requests/subscriptions.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { keeperOf } from '#contracts/schedule-keeper.ts'
 import type { ScheduleVerb, ScheduleVerbs } from '#contracts/schedule-object.ts'
@@ -54,8 +55,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, deps: HttpDeps): void 
       const { limit = defaultListLimit, before, state } = query
       const slots = await asked(context, 'history', {
         limit,
-        ...(before !== undefined && { beforeMs: before }),
-        ...(state && { state }),
+        ...defined({ beforeMs: before, state }),
       })
       const last = slots.length === limit ? slots.at(-1) : undefined
       return jsonResponse({
@@ -123,6 +123,6 @@ async function list(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const next = all.length === limit ? all.at(-1)?.id : undefined
   return jsonResponse({
     subscriptions: all.map((one) => toSubscriptionListing(one, nowMs)),
-    ...(next !== undefined && { next }),
+    ...defined({ next }),
   })
 }

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { compactRequest } from '#contracts/api/requests/sessions.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { CompactionOutcome } from '#contracts/compaction-outcome.ts'
 import { unwrap } from '#contracts/reply.ts'
@@ -49,7 +50,7 @@ function toOptions(
   const limits = toLimits(asked)
   return {
     ...(model !== undefined && { model: checkModel(deps, context.get('principal'), model) }),
-    ...(limits && { limits }),
+    ...defined({ limits }),
     ...readTrace(context, deps.sources),
   }
 }

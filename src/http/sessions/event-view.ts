@@ -1,4 +1,5 @@
 import { eventsQuery } from '#contracts/api/requests/sessions.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { EventType, StreamItem } from '#contracts/event.ts'
 import { noSuchSession } from '#contracts/reply.ts'
@@ -27,7 +28,7 @@ export function parseEventsQuery(
     ...(lastEventId === null || lastEventId === ''
       ? parseCursor(cursor ?? '0', 'cursor')
       : parseCursor(lastEventId, 'last-event-id')),
-    ...(run !== undefined && { run }),
+    ...defined({ run }),
     follow: follow !== 'false' && follow !== '0',
   }
 }

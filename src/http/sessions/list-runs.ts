@@ -1,5 +1,6 @@
 import { runsQuery } from '#contracts/api/requests/sessions.ts'
 import type { RunListing } from '#contracts/api/runs.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { SessionListing } from '#contracts/operations.ts'
@@ -79,7 +80,7 @@ async function lastRun(
       principal,
       state,
       startedAtMs: createdAtMs,
-      ...(usage && { usage }),
+      ...defined({ usage }),
       links: {
         run: self,
         events: `/api/sessions/${session}/events?run=${id}`,

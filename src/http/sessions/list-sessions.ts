@@ -1,4 +1,5 @@
 import { sessionsQuery, type SessionFields } from '#contracts/api/requests/sessions.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Principal, SessionCursor, SessionQuery } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
@@ -37,10 +38,9 @@ export function toSessionQuery(
   }
   return {
     ...(principal !== everybody && { principal }),
-    ...(agent !== undefined && { agent }),
-    ...(state !== undefined && { state }),
+    ...defined({ agent, state }),
     ...(stateless === 'true' && { withStateless: true }),
     limit: limit ?? defaultListLimit,
-    ...(after && { after }),
+    ...defined({ after }),
   }
 }

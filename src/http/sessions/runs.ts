@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { Submitted } from '#contracts/submit-as.ts'
@@ -31,7 +32,7 @@ export function addRunRoutes(addRoute: AddRoute, deps: HttpDeps): void {
       const run = runOf(context)
       const body = await readJsonObject(context.req.raw, { whenEmpty: {} })
       const { reason } = parseCancelRequest(body)
-      const asked = { run, ...(reason !== undefined && { reason }) }
+      const asked = { run, ...defined({ reason }) }
       const view = await inSession(deps, context, (opened) =>
         cancelRun(deps, context, { opened, ...asked }),
       )
@@ -95,13 +96,13 @@ async function toWork(
   const ask = {
     session,
     messages: [toTaskMessage(request)],
-    ...(model !== undefined && { model }),
+    ...defined({ model }),
     ...(parameters && { parameters: toParameters(parameters) }),
-    ...(limits && { limits }),
+    ...defined({ limits }),
     ...(requireApproval?.length && { requireApproval }),
     ...(clientTools?.length && { clientTools }),
     ...(request.mayAsk === true && { mayAsk: true }),
-    ...(request.persona !== undefined && { persona: request.persona }),
+    ...defined({ persona: request.persona }),
     pauses: 'park' as const,
     mayRaise: true,
     ...readTrace(context, deps.sources),

@@ -4,6 +4,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { secretReference, type McpServerConfig } from '#contracts/mcp.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
@@ -190,7 +191,7 @@ async function registeredByHand(
   if (secret !== undefined) learn(secret)
   return {
     client_id: clientId,
-    ...(secret !== undefined && { client_secret: secret }),
+    ...defined({ client_secret: secret }),
     issuer: issuer ?? pinned,
   }
 }

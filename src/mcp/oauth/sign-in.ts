@@ -1,4 +1,5 @@
 import { auth, UnauthorizedError } from '@modelcontextprotocol/client'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { McpServerConfig } from '#contracts/mcp.ts'
 import type { McpLogin, McpSigner } from '#contracts/mcp-sign-in.ts'
@@ -17,7 +18,7 @@ export function createSignIn(deps: SignInDeps) {
       config,
       origin,
       store: deps.storeOf(config),
-      ...(login && { login }),
+      ...defined({ login }),
     })
   const isSignedIn = async (config: McpServerConfig): Promise<boolean> => {
     const store = deps.storeOf(config)

@@ -1,4 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
+import { defined } from '#contracts/defined.ts'
 import { maxParts, type PassageSpot } from '#contracts/knowledge.ts'
 import { createCount, type Count } from './count.ts'
 import { createFence } from './fence.ts'
@@ -59,7 +60,7 @@ export async function markdownBlocks(text: string, pause: Pause): Promise<ReadBl
     pause,
     count: countOf('text'),
   })
-  return { ...(titles[0] !== undefined && { title: titles[0] }), blocks }
+  return { ...defined({ title: titles[0] }), blocks }
 }
 
 /** Each page has blocks of its own. */

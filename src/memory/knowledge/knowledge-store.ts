@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type {
   DocumentInfo,
@@ -101,12 +102,10 @@ function toFound(
   { id, scope, agent, name, title, label }: DocumentInfo,
   score: number,
 ): FoundPassage {
-  const named = { ...(agent !== undefined && { agent }), ...(title !== undefined && { title }) }
+  const named = defined({ agent, title })
   return {
     text,
-    ...(headings && { headings }),
-    ...(page !== undefined && { page }),
-    ...(line !== undefined && { line }),
+    ...defined({ headings, page, line }),
     document: { id, scope, name, ...named },
     part,
     label,

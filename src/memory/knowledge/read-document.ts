@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import {
   maxDocumentChars,
@@ -42,7 +43,7 @@ export const createDocumentReader =
     if (passages.length === 0) throw invalid(String(wanted), 'has nothing that can be read')
     if (passages.length > maxPassages)
       throw invalid(String(wanted), `makes more than ${maxPassages} passages: send it in parts`)
-    return { ...(title !== undefined && { title }), passages }
+    return { ...defined({ title }), passages }
   }
 
 /** Well-formed, and without the mark of its encoding, which is no character of the text. */

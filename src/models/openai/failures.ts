@@ -1,5 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/error'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError, errorMessage, type ModelErrorCode } from '#contracts/errors.ts'
 import { statusIn } from './said-failure.ts'
 
@@ -88,7 +89,7 @@ function statusError(error: APIError, detail: string, model: string): IsolaError
   return new IsolaError(code, message, {
     detail,
     transient,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...defined({ retryAfterMs }),
   })
 }
 

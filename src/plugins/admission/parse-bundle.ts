@@ -1,5 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { parseManifest, type Manifest } from '#contracts/manifest.ts'
@@ -41,7 +42,7 @@ export function parseBundle(value: unknown): CheckedBundle {
     )
   }
   const { manifest, code, files } = parsed.data
-  const bundle = { manifest, ...(code !== undefined && { code }), files }
+  const bundle = { manifest, ...defined({ code }), files }
   return checkBundle(bundle)
 }
 

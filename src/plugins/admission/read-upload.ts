@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { defined } from '#contracts/defined.ts'
 import { bundleCaps, toBundleText } from '#contracts/plugin-bundle.ts'
 import type { PluginSignature, ReadUpload, Upload } from '#contracts/plugin-upload.ts'
 import { hasHiddenInLine } from '#contracts/visible-text.ts'
@@ -72,7 +73,7 @@ function readJson(json: unknown, deps: UploadDeps): UnverifiedUpload {
   }
   const { bundle, signature, source = 'upload' } = parsed.data
   const read = toUpload(parseBundle(bundle), source, deps)
-  return { ...read, ...(signature && { signature }) }
+  return { ...read, ...defined({ signature }) }
 }
 
 function parseJson(bytes: Uint8Array): unknown {

@@ -1,4 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
+import { defined } from '#contracts/defined.ts'
 import type { Json } from '#contracts/json.ts'
 import { joinLabels, labelOfResult, ownLabel, type Label } from '#contracts/label.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
@@ -54,8 +55,7 @@ function toAsked(on: HookPoint, subject: HookSubject, result?: Json): Asked {
     context: toHookContext(subject),
     changed: (told, { input: newInput, result: newResult }: HookChange) => ({
       ...told,
-      ...(newInput && { input: newInput }),
-      ...(newResult !== undefined && { result: newResult }),
+      ...defined({ input: newInput, result: newResult }),
     }),
   }
 }
@@ -114,7 +114,7 @@ function toResult(
       taint,
       label,
       ...spent,
-      ...(result.shows && { shows: result.shows }),
+      ...defined({ shows: result.shows }),
     }
   }
   const message = errorTextOf(output)

@@ -1,5 +1,6 @@
 import { toLimits, toNanoUsd } from '#contracts/agent-limits.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defined } from '#contracts/defined.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { AgentManifest } from '#contracts/manifest.ts'
 import type { InnerReach, ToolEntry } from '#contracts/tool.ts'
@@ -33,7 +34,7 @@ export function spendingOfTool({ manifest, granted }: LoadedPlugin, timeoutMs: n
         : Math.min(unlimited, isolates + (model?.maxCostNanoUsd ?? 0)),
       maxTimeMs: timeoutMs,
     },
-    inner: { resolve: nothing, children: 0, ...(model && { model }) },
+    inner: { resolve: nothing, children: 0, ...defined({ model }) },
   }
 }
 

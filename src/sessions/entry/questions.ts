@@ -1,4 +1,5 @@
 import { asksForYes } from '#contracts/asks.ts'
+import { defined } from '#contracts/defined.ts'
 import type { Answers, Askable, Question } from '#contracts/follow-run.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { PauseView, RunView } from '#contracts/run-view.ts'
@@ -51,8 +52,7 @@ function toRequest(kind: Question['kind'], asked: JsonObject): JsonObject {
         params: {
           messages,
           maxTokens,
-          ...(system !== undefined && { systemPrompt: system }),
-          ...(temperature !== undefined && { temperature }),
+          ...defined({ systemPrompt: system, temperature }),
         },
       }
     case 'roots':

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toInherited } from '#contracts/run-options.ts'
 import { sessionProtocol, type Submission, type SubmitRequest } from '#contracts/submission.ts'
 import type { Ask, AskedByCall, AskedFrom, Asker } from '#contracts/submit-as.ts'
@@ -16,16 +17,17 @@ export function toSubmission(
     ...(above && toInherited(above.options)),
     principal,
     // A key's own limits and agents hold in the session only if they are here.
-    ...(shown !== undefined && { key: shown }),
-    ...(grant !== undefined && { grant }),
-    ...(limits && { dayLimits: limits }),
-    ...(persona !== undefined && { keyPersona: persona }),
-    ...(agents && { allowedAgents: agents }),
+    ...defined({
+      key: shown,
+      grant,
+      dayLimits: limits,
+      keyPersona: persona,
+      allowedAgents: agents,
+    }),
     ...ask,
     protocol: sessionProtocol,
     trace,
-    ...(traceLink && { traceLink }),
-    ...(key !== undefined && { idempotencyKey: key }),
+    ...defined({ traceLink, idempotencyKey: key }),
     ...(above && { lineage: above.lineage }),
     ...from,
   }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toFloorView, type Floor, type FloorEnding } from '#contracts/floor.ts'
 import { floorChangeOf } from '#contracts/holder-result.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
@@ -69,7 +70,7 @@ export function addressed(
     const { id, holder, terms } = floor
     const { input, memo, monitor } = terms
     const label = joinLabels(messages.filter(({ role }) => role === 'user').map(labelOf))
-    return { passedOn: { id, holder, input, monitor, label, ...(memo && { memo }) } }
+    return { passedOn: { id, holder, input, monitor, label, ...defined({ memo }) } }
   }
   const now = found.ends ? ended(floor, { reason: found.ends, atMs: nowMs }) : floor
   if (now !== floor) keepFloor(now, parts)

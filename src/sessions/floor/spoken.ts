@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { floorChangeOf, wordsOf } from '#contracts/holder-result.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import { labelOfResult } from '#contracts/label.ts'
@@ -22,7 +23,7 @@ export function spokenIn(row: Pick<RunRow, 'passedOn'>, { calls }: TurnRecord): 
         text: outcome.ok ? wordsOf(outcome.output) : outcome.error.message,
         by: tool,
         taint: [`tool:${tool}`],
-        ...(label && { label }),
+        ...defined({ label }),
       },
     ]
   })

@@ -1,4 +1,5 @@
 import type { SessionCard } from '#contracts/audit-sink.ts'
+import { defined } from '#contracts/defined.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow, SessionRow } from '../storage/stored-rows.ts'
 import { viewOf, type ViewOptions } from './views.ts'
@@ -40,10 +41,10 @@ export function cardOf(session: SessionRow, options: ViewOptions): SessionCard {
   const last = lastRun(store)
   const state = last && stateOf(last, options)
   return {
-    ...(agent !== undefined && { agent }),
+    ...defined({ agent }),
     kind: kindOf(session),
     usedAtMs: lastUsedMs(store, session, last),
     runs: store.lastOrder(),
-    ...(state && { state }),
+    ...defined({ state }),
   }
 }

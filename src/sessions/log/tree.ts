@@ -1,4 +1,5 @@
 import { floorViewOf } from '../floor/floors.ts'
+import { defined } from '#contracts/defined.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SessionAbout, SessionTree, TreeQuery } from '#contracts/session-view.ts'
@@ -32,8 +33,7 @@ export function aboutOf(session: SessionRow): SessionAbout {
   return {
     id,
     agent,
-    ...(metadata && { metadata }),
-    ...(persona !== undefined && { persona }),
+    ...defined({ metadata, persona }),
     principal,
     createdAtMs,
   }
@@ -63,7 +63,7 @@ export async function treeOf(options: TreeOptions): Promise<SessionTree> {
   const trace = newest?.submission.trace
   return {
     ...aboutOf(session),
-    ...(trace !== undefined && { trace }),
+    ...defined({ trace }),
     ...(lineage && {
       parent: { session: lineage.parentSession, run: lineage.parentRun, call: lineage.parentCall },
     }),

@@ -1,4 +1,5 @@
 import type { AgentResult } from '#contracts/agent.ts'
+import { defined } from '#contracts/defined.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunSpending } from '#contracts/lineage.ts'
@@ -21,7 +22,7 @@ export interface ViewOptions {
 export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptions): RunView {
   const { id, order, submission, createdAtMs } = row
   const { agent, begunBy } = submission
-  const base = { id, session, agent, createdAtMs, ...(begunBy && { begunBy }) }
+  const base = { id, session, agent, createdAtMs, ...defined({ begunBy }) }
   const result = store.final(order)
   if (result) return { ...base, state: result.state, result: resultNow(result, row) }
   const pauses = runs.live(id) ? [] : pausesOf(row, store.turns(order).at(-1))

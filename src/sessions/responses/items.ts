@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import { IsolaError } from '#contracts/errors.ts'
@@ -149,7 +150,7 @@ function saidIn(turn: TurnRecord, row: RunRow): readonly SaidItem[] {
 }
 
 const said = ({ role, text, images, name }: Extract<Message, { role: 'user' }>) => {
-  return { role, text, ...(images && { images }), ...(name !== undefined && { name }) }
+  return { role, text, ...defined({ images, name }) }
 }
 
 /** What a client brought with it. @param of.callsOf The run whose calls it answers, if they are ours. */

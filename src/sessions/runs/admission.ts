@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import {
@@ -102,7 +103,7 @@ function started(run: NewRun, agent: ReadyAgent, options: AdmissionOptions): Adm
   // Once more: while its agent was looked for another one may have come.
   if (run.submission.compact === 'session') refuseAtWork(options)
   const { name, hash } = agent.spec.persona ?? {}
-  const persona = name !== undefined && { persona: { name, ...(hash !== undefined && { hash }) } }
+  const persona = name !== undefined && { persona: { name, ...defined({ hash }) } }
   const live = runs.start({ ...run, ...persona }, agent, audience)
   // At once, not when it is its turn: whoever has the conversation may be at work.
   if (isReturn(run.submission.messages) && !run.submission.isNote)

@@ -1,5 +1,6 @@
 import type { AgentResult, RunError } from '#contracts/agent.ts'
 import { toAgentResult } from '#contracts/agent-result.ts'
+import { defined } from '#contracts/defined.ts'
 import { heldBy, type TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
@@ -32,7 +33,7 @@ export function failedTurn(options: FailedTurnOptions): {
     trace,
     atMs: nowMs,
     type: 'run_finished',
-    data: { state, turns: turns.length, ...error, ...(detail !== undefined && { detail }) },
+    data: { state, turns: turns.length, ...error, ...defined({ detail }) },
   } as const
   const turn: TurnRecord = {
     turn: open?.turn ?? nextTurn,

@@ -1,5 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import type { PinnedTool } from '#contracts/agent-pin.ts'
+import { defined } from '#contracts/defined.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
 
@@ -50,7 +51,7 @@ export function createKnownTools(
 }
 
 const changed = (message: string, shows?: ToolResult['shows']): ToolResult => {
-  return { ok: false, error: { code: 'tool_changed', message }, ...(shows && { shows }) }
+  return { ok: false, error: { code: 'tool_changed', message }, ...defined({ shows }) }
 }
 
 const changedText = (name: string): string =>

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { labelOf, labelOfContext } from '#contracts/message-label.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { AddedText } from '#contracts/agent-pin.ts'
@@ -92,7 +93,7 @@ export async function executeRun(
       principal,
       opening: openingOf(row(), store),
       trace,
-      ...(link && { traceLink: link }),
+      ...defined({ traceLink: link }),
       depth: lineage?.depth ?? 0,
       ancestry: lineage?.ancestry ?? [],
       agent: { ...spec, limits },

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode } from '#contracts/errors.ts'
 import { besides, narrower, unlimited, type Limits, type Usage } from '#contracts/lease.ts'
 import { onlyLimited } from '#contracts/only-limited.ts'
@@ -74,7 +75,7 @@ async function grantedByDay(
     asked,
     // What was settled before it goes on is late from here on.
     step: stepOf(row, store.turns(row.order), false) + 1,
-    ...(dayLimits && { limits: dayLimits }),
+    ...defined({ limits: dayLimits }),
   })
   return reserving.catch((error: unknown) => {
     const used = usedUpIn(error)

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import type { SessionApi } from '#contracts/session-api.ts'
@@ -33,7 +34,7 @@ export function begun(
     const about = {
       agent,
       principal,
-      ...(lineage && { lineage }),
+      ...defined({ lineage }),
       ...(isStateless && { isStateless }),
       ...(onDemand && { keepMs: onDemand.keepMs }),
     }
@@ -71,8 +72,7 @@ export function amendSession(
   store.writeSession({
     ...session,
     ...added,
-    ...(metadata && { metadata }),
-    ...(persona !== undefined && { personaSince: persona }),
+    ...defined({ metadata, personaSince: persona }),
   })
 }
 

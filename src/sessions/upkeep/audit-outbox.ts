@@ -1,4 +1,5 @@
 import type { AuditOwner, AuditSink, Counted, SessionCard } from '#contracts/audit-sink.ts'
+import { defined } from '#contracts/defined.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { pagesAfter } from '../log/log-view.ts'
 import { forRecord, type createEventNotes } from './event-notes.ts'
@@ -67,7 +68,7 @@ export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
         for (const events of pagesAfter(store, sent, maxBatch)) {
           const batch = { events: events.map(forRecord), card: card() }
           await note(events, (unheard) =>
-            sink.append(owner, { ...batch, ...(unheard && { unheard }) }, counted),
+            sink.append(owner, { ...batch, ...defined({ unheard }) }, counted),
           )
           sent = events.at(-1)?.seq ?? sent
         }

@@ -1,4 +1,5 @@
 import type { Counted } from '#contracts/audit-sink.ts'
+import { defined } from '#contracts/defined.ts'
 import { ownEvents, type Emitted, type EventBus } from '#contracts/event-bus.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
@@ -56,7 +57,7 @@ const pairOf = (event: SessionEvent, store: Store): readonly (readonly [number, 
   const chain = store.findRun(run)?.submission.chain
   const { id, principal } = session
   const place = { id: `${id}:${seq}`, session: id, principal, run, agent, trace, atMs }
-  return [[seq, { ...place, ...said, ...(chain && { chain }) }]]
+  return [[seq, { ...place, ...said, ...defined({ chain }) }]]
 }
 
 type Said = Pick<Emitted, 'name' | 'payload' | 'label' | 'isPublic'>

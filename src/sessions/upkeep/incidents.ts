@@ -1,4 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
+import { defined } from '#contracts/defined.ts'
 import type { Incident, PrincipalLedger } from '#contracts/principal.ts'
 import type { Todo } from '../storage/todo.ts'
 
@@ -16,7 +17,7 @@ export interface IncidentOptions {
 export function createReport({ principals, sessionId, todo }: IncidentOptions): Report {
   const told = new Set<Incident['kind']>()
   return (kind, message, run) => {
-    const about = { kind, session: sessionId(), ...(run !== undefined && { run }) }
+    const about = { kind, session: sessionId(), ...defined({ run }) }
     if (message !== undefined) {
       // What was told is remembered over a restart, so that its end is told too; where nothing can be stored, it is not.
       told.add(kind)

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { ExportOutcome, RunRecord } from '#contracts/telemetry.ts'
 import { loadAgent } from '../runs/load-agent.ts'
@@ -132,7 +133,7 @@ function recordOf(
     session: sessionId(),
     agent,
     trace,
-    ...(link && { link }),
+    ...defined({ link }),
     ...(lineage && { parent: { run: lineage.parentRun, call: lineage.parentCall } }),
     startedAtMs: startedAtMs ?? createdAtMs,
     turns,

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { Floor } from '#contracts/floor.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
@@ -114,11 +115,11 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
       principal,
       session: sessionId(),
       run: row.id,
-      ...(limits && { limits }),
+      ...defined({ limits }),
       counted,
     }
     const spent = { tokens: usage.tokens, costNanoUsd: usage.costNanoUsd }
-    await principals.settle({ ...about, spent, ...(step !== undefined && { step }) })
+    await principals.settle({ ...about, spent, ...defined({ step }) })
   }
 
   /** The run as it is stored by now. The day's ledger asks by itself for what it was not told. */

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
@@ -38,7 +39,7 @@ export function changeLimits(
     textOf(merged) === textOf(changed?.limits) && textOf(byOperator) === textOf(changed?.byOperator)
   if (isSame && !isTriedAlready) return
   const count = (changed?.count ?? 0) + 1
-  runs.change(row, { changed: { limits: merged, count, ...(byOperator && { byOperator }) } })
+  runs.change(row, { changed: { limits: merged, count, ...defined({ byOperator }) } })
   runs.wake(row.id)
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import { afterFirstCall } from '#contracts/model.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
@@ -135,7 +136,7 @@ function toRequest(
     // What it was to call first, it has called.
     ...(parameters && { parameters: afterFirstCall(parameters) }),
     // A client that answers its tools in the same connection is not there.
-    ...(pauses === 'park' && { pauses, ...(clientTools && { clientTools }) }),
+    ...(pauses === 'park' && { pauses, ...defined({ clientTools }) }),
     ...(pauses === 'park' && mayAsk && { mayAsk }),
     messages: [message],
     // A session that was deleted meanwhile is not made anew.

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { clientSource, labelFrom, saidLabel } from '#contracts/label.ts'
@@ -30,7 +31,7 @@ export function toAnswer(
         throw conflict('The arguments are not those that were shown: read the run again.')
       }
       const answers = answersIn(before)
-      return { kind: 'approved', argsHash, definitionHash, ...(answers && { answers }) }
+      return { kind: 'approved', argsHash, definitionHash, ...defined({ answers }) }
     }
     case 'deny': {
       if (kind === 'session') throw conflict('What waits is in another session: decide there.')

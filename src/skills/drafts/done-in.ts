@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import type { DraftWriting } from '#contracts/skill-draft.ts'
 
@@ -14,7 +15,7 @@ export function doneIn(log: readonly StreamItem[]): Pick<DraftWriting, 'model' |
   )
   const model = models.at(-1)
   return {
-    ...(model !== undefined && { model }),
+    ...defined({ model }),
     tools: [...new Set(tools)].slice(0, maxTools),
   }
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { CompactionOutcome } from '#contracts/compaction-outcome.ts'
 import type { Message } from '#contracts/message.ts'
@@ -149,7 +150,7 @@ async function compacted(
       {
         session,
         agent: target.agent,
-        ...(target.model !== undefined && { model: target.model }),
+        ...defined({ model: target.model }),
         ...(instructions !== '' && { clientInstructions: instructions }),
         ...readTrace(context, deps.sources),
         messages: history.messages,

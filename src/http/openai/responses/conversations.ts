@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import { unwrap } from '#contracts/reply.ts'
@@ -111,7 +112,7 @@ async function add(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const newest = { order: 'desc', limit: 1 } as const
   const [last] = unwrap(await session.items(principal, newest)).items
   unwrap(await session.amend(principal, { messages }))
-  const added = { order: 'asc', limit: maxAdded, ...(last && { after: last }) } as const
+  const added = { order: 'asc', limit: maxAdded, ...defined({ after: last }) } as const
   return pageOfItems(unwrap(await session.items(principal, added)), sessionId)
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { HttpContext, HttpDeps, HttpHandler } from '../../deps.ts'
 import { readJsonObject } from '../../body.ts'
@@ -72,7 +73,7 @@ function fromResponses(
     toolChoice: request.tool_choice,
     isParallel: request.parallel_tool_calls,
     history: () => readHistory(deps, context, request.input),
-    ...(place && { place }),
+    ...defined({ place }),
     isKept: request.store !== false,
     isBackground: request.background === true,
     echo: (session, tools) =>

@@ -1,4 +1,5 @@
 import type { AgentResult } from '#contracts/agent.ts'
+import { defined } from '#contracts/defined.ts'
 import { toOutgoingError } from '../../errors.ts'
 import { faultOf } from '../chat-response.ts'
 import type { TokenCount } from '../fold.ts'
@@ -25,7 +26,7 @@ export const incomplete = (
   body: {
     status: 'incomplete',
     incompleteReason: code,
-    ...(message !== undefined && { incompleteMessage: message }),
+    ...defined({ incompleteMessage: message }),
     tokens,
   },
 })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { defined } from '#contracts/defined.ts'
 import type { ItemsPage, ItemsQuery, SaidItem } from '#contracts/said-item.ts'
 import { jsonResponse } from '../../responses.ts'
 import { parseFields } from '../../validate.ts'
@@ -45,7 +46,7 @@ export function toItem(item: SaidItem, session: string) {
     case 'message': {
       const { type, role, text, name } = item
       const content = role === 'assistant' ? [textPart(text)] : inputParts(item)
-      return { type, id, status, role, ...(name !== undefined && { name }), content }
+      return { type, id, status, role, ...defined({ name }), content }
     }
     case 'call': {
       const { name, input } = item
