@@ -3,7 +3,7 @@ import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { Offers } from '#contracts/offer.ts'
 import type { MoreTools, ToolEntry } from '#contracts/tool.ts'
 import { ownerOf } from '#contracts/tool-name.ts'
-import type { AgentCatalog } from './agent-directory.ts'
+import type { AgentCatalog } from './wire-agents.ts'
 
 /** Where parts are looked up by name, and how they are wired. */
 export interface MoreToolsDeps {

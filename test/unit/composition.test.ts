@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createAgentDirectory } from '../../src/agents/agent-directory.ts'
+import { createAgentDirectory } from '../../src/agents/wire-agents.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../src/catalog/outside-tools.ts'
 import { createPresence } from '../../src/catalog/presence.ts'

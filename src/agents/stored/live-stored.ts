@@ -3,7 +3,7 @@ import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { RunnableAgent } from '#contracts/stored-agent.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
 import { ownerOf } from '#contracts/tool-name.ts'
-import type { PreparedAgent, StoredWiring } from './prepare.ts'
+import type { PreparedAgent, StoredWiring } from './wire-stored.ts'
 
 /** A generation as agents without a plugin are wired into it. */
 export interface StoredCatalog {

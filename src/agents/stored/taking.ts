@@ -16,7 +16,7 @@ import {
   type RunnableAgent,
   type SeenAgent,
 } from '#contracts/stored-agent.ts'
-import type { PreparedAgent } from './prepare.ts'
+import type { PreparedAgent } from './wire-stored.ts'
 import type { KnownPeople, RunnableDeps } from './runnable.ts'
 
 export interface AgentAdministrationDeps extends KnownPeople, Pick<RunnableDeps, 'fullNameOf'> {

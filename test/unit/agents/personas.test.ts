@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SkillSource } from '#contracts/skill.ts'
-import { createAgentDirectory } from '../../../src/agents/agent-directory.ts'
+import { createAgentDirectory } from '../../../src/agents/wire-agents.ts'
 import { maxPersonaTokens } from '#contracts/skill.ts'
 import { maxPromptTokens } from '../../../src/agents/wire-orchestrator.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'

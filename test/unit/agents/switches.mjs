@@ -12,7 +12,7 @@ export default [
     name: 'voice-of-whom',
     what: 'T23: a voice that was made ready while somebody vouched for it is not spoken with once nobody does',
     test: 'personas.test.ts',
-    file: 'src/agents/agent-directory.ts',
+    file: 'src/agents/wire-agents.ts',
     find: 'JSON.stringify([persona.name, persona.hash, persona.label])',
     replace: 'persona.hash',
   },

@@ -6,7 +6,7 @@ import {
   createAgentDirectory,
   type AgentDirectoryDeps,
   type InstalledPlugin,
-} from '../../../src/agents/agent-directory.ts'
+} from '../../../src/agents/wire-agents.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../../src/catalog/outside-tools.ts'
 import { createPresence } from '../../../src/catalog/presence.ts'

@@ -5,10 +5,10 @@ import type { RunnableAgent } from '#contracts/stored-agent.ts'
 import type { MoreTools } from '#contracts/tool.ts'
 import { ownerOf } from '#contracts/tool-name.ts'
 import { isMatchOfAny } from '#contracts/tool-policy.ts'
-import type { AgentCatalog } from './agent-directory.ts'
+import type { AgentCatalog } from './wire-agents.ts'
 import { createNamedParts, type MoreToolsDeps } from './more-tools.ts'
 import { createLiveStored } from './stored/live-stored.ts'
-import type { PreparedAgent } from './stored/prepare.ts'
+import type { PreparedAgent } from './stored/wire-stored.ts'
 
 /** Where the generation in force is read, and how one is wired. */
 export interface LiveDirectoryDeps<T extends AgentCatalog> extends Pick<

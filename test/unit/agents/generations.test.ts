@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { AgentCatalog } from '../../../src/agents/agent-directory.ts'
-import { createLiveDirectory } from '../../../src/agents/live-directory.ts'
+import type { AgentCatalog } from '../../../src/agents/wire-agents.ts'
+import { createLiveDirectory } from '../../../src/agents/generations.ts'
 import type { PluginSnapshot } from '../../../src/contracts/generation.ts'
 
 const generation = (number: number): PluginSnapshot => ({
