@@ -9,7 +9,7 @@ import type { ModelParameters } from '#contracts/model.ts'
 import type { PromptStore, RenderedPrompt } from '#contracts/prompt.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 
-/** What an agent section is made ready from. */
+/** The agent section of a manifest, with the files that it names. */
 export interface AgentSource {
   readonly manifest: Manifest
   readonly agent: AgentManifest
@@ -18,11 +18,11 @@ export interface AgentSource {
 }
 
 /** The id under which a plugin's instructions are in the prompt store. */
-export function instructionsId(plugin: string): string {
+function instructionsId(plugin: string): string {
   return `${plugin}/instructions`
 }
 
-/** A template is a program that runs in here: of those that nobody reviewed only the names of values are filled in. */
+/** A template is a program that runs in this isolate: a template without a review may only fill in named values. */
 export function refuseLogic({ agent, files }: AgentSource): void {
   const text = Object.hasOwn(files, agent.instructions) ? (files[agent.instructions] ?? '') : ''
   const isPlain = (expression: string) => /^-?\s*[A-Za-z_][A-Za-z0-9_]*\s*-?$/.test(expression)
@@ -39,7 +39,7 @@ export function refuseLogic({ agent, files }: AgentSource): void {
 
 /**
  * Puts an agent's instructions into the prompt store and renders them once, so that a mistake in them shows when
- * the plugin loads and not when somebody calls it. Throws `plugin_prompt_invalid`.
+ * the plugin loads and not at its first call. Throws `plugin_prompt_invalid`.
  */
 export function registerInstructions(
   { manifest, agent, files }: AgentSource,
@@ -72,7 +72,7 @@ function renderInstructions(
   return prompts.render(instructionsId(manifest.id), agent.variables, manifest.version)
 }
 
-/** A manifest's agent as it is without options of a run; its instructions must be registered. */
+/** The spec of a manifest's agent, before the options of a run. Its instructions must be registered. */
 export function toAgentSpec(source: AgentSource, prompts: PromptStore): AgentSpec {
   const { manifest, agent } = source
   return {
@@ -93,7 +93,7 @@ export function toAgentSpec(source: AgentSource, prompts: PromptStore): AgentSpe
   }
 }
 
-/** A rendered prompt as an agent's instructions, with where they came from. */
+/** A rendered prompt as an agent's instructions, with its template and version. */
 export function toInstructions({
   text,
   template,
@@ -102,7 +102,7 @@ export function toInstructions({
   return { instructions: text, provenance: { template, version } }
 }
 
-/** `parameters` of a manifest in our words. */
+/** `parameters` of a manifest, in our spelling. */
 export function toParameters(parameters: AgentManifest['parameters']): ModelParameters {
   const {
     temperature,
@@ -115,7 +115,7 @@ export function toParameters(parameters: AgentManifest['parameters']): ModelPara
   return defined({ temperature, topP, maxOutputTokens, stop, seed, timeoutMs })
 }
 
-/** What a caller may change of an agent: only ever less than it has, and words that rank below its own. */
+/** Applies the options of a run: a caller narrows the limits, and its instructions rank below the agent's own. */
 export function withOptions(spec: AgentSpec, options: RunOptions, lease?: Limits): AgentSpec {
   const limits = lease ? narrower(spec.limits, lease) : spec.limits
   return {
@@ -152,7 +152,7 @@ function mergeParameters(
   }
 }
 
-/** An agent with a schema of its own answers to that, whatever a client asked the text to be. */
+/** Drops the client's response format for an agent with an output schema of its own. */
 function withinOutputOf(
   { outputSchema }: AgentSpec,
   { responseFormat, ...rest }: ModelParameters,

@@ -7,7 +7,7 @@ import type { ToolEntry } from '#contracts/tool.ts'
 /** The resources and prompts of these plugins, by their manifests alone (P14). */
 export function offersOf(
   manifests: readonly Pick<Manifest, 'id' | 'contributes'>[],
-  /** Of owners that are no plugins. */
+  /** Offers of servers and of the deployment itself. */
   others: readonly Offers[] = [],
 ): Offers {
   return {
@@ -60,7 +60,7 @@ function toPrompt(
   }
 }
 
-/** A tool as lists have it. */
+/** A tool as an entry of a list. */
 export function toListed({ tool, isReadOnly, isIdempotent, isDestructive }: ToolEntry): ListedTool {
   const { name, description, inputSchema } = tool
   const hints = { isReadOnly, isIdempotent, isDestructive: isDestructive ?? false }

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defaultPinned } from '#contracts/tool-policy.ts'
 import { bundledPlugins } from '../../src/bundled.gen.ts'
-import { createAgentDirectory } from '../../src/agents/wire-agents.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../src/catalog/outside-tools.ts'
@@ -13,6 +12,7 @@ import { createTokenEstimator } from '../../src/models/estimate.ts'
 import { readYaml } from '../../src/plugins/admission/read-yaml.ts'
 import { loadPlugins } from '../../src/plugins/loading/in-process-host.ts'
 import { toToolEntries } from '../../src/plugins/tools/tool-entries.ts'
+import { openAgents } from './agents.ts'
 import { sha256 } from './kernel.ts'
 import { createManualClock } from './manual-clock.ts'
 import { createCapabilityDeps, runningIsolates } from './plugins.ts'
@@ -48,7 +48,7 @@ export async function openBundled() {
   const capabilities = createCapabilityDeps()
   const loaded = report.plugins.map((one) => ({ ...one, tools: toToolEntries(one, capabilities) }))
   const gateway = createFakeGateway()
-  const { directory } = createAgentDirectory({
+  const { directory } = openAgents({
     plugins: loaded,
     prompts: createPromptStore(),
     sessions: gateway,

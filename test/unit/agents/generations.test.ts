@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { AgentCatalog } from '../../../src/agents/wire-agents.ts'
-import { createLiveDirectory } from '../../../src/agents/generations.ts'
+import { createDirectory } from '../../../src/agents/directory.ts'
+import { createGenerations } from '../../../src/agents/generations.ts'
+import { createAgentLoader } from '../../../src/agents/load-agent.ts'
+import type { WiredAgents } from '../../../src/agents/wire-agents.ts'
 import type { PluginSnapshot } from '../../../src/contracts/generation.ts'
 
 const generation = (number: number): PluginSnapshot => ({
@@ -8,22 +10,25 @@ const generation = (number: number): PluginSnapshot => ({
   pins: {},
   sources: {},
 })
+const lookups = {
+  search: async () => [],
+  runnable: async () => undefined,
+  findable: async () => [],
+  onFault: () => {},
+}
 
 function setUp(snapshot: () => Promise<PluginSnapshot>) {
   const wired: number[] = []
-  const live = createLiveDirectory({
+  const live = createGenerations({
+    ...lookups,
     initial: generation(0),
     snapshot,
     latest: snapshot,
     lastKnown: () => undefined,
     around: snapshot,
-    search: async () => [],
-    tools: async () => [],
-    toolNames: async () => [],
-    onFault: () => {},
     build: ({ number }) => {
       wired.push(number)
-      return { number } as unknown as AgentCatalog
+      return { number } as unknown as WiredAgents
     },
   })
   return { live, wired }
@@ -33,44 +38,56 @@ describe('the agents of the generation that is enabled', () => {
   it('are wired when somebody asks, not at each start', async () => {
     const { live, wired } = setUp(async () => generation(3))
     expect(wired).toEqual([])
-    await live.now()
-    await live.now()
+    await live.inForce()
+    await live.inForce()
     expect(wired).toEqual([3])
   })
 
   it('are those that ship with the deployment before any generation was heard of', () => {
     const { live, wired } = setUp(() => Promise.reject(new Error('away')))
-    expect(live.current()).toEqual({ number: 0 })
-    live.current()
+    expect(live.last().wired).toEqual({ number: 0 })
+    live.last()
     expect(wired).toEqual([0])
   })
 
   it('are looked for at this very moment by who names one that is not known: it may have come since', async () => {
     const [old, fresh] = [generation(3), generation(4)]
     const asked: string[] = []
-    const live = createLiveDirectory({
+    const build = ({ number }: PluginSnapshot) =>
+      ({
+        agents: new Map(number === 4 ? [['new', () => ({ number })]] : []),
+        orchestrator: {},
+        directory: { list: () => (number === 4 ? [{ name: 'new' }] : []) },
+      }) as unknown as WiredAgents
+    const generations = createGenerations({
+      ...lookups,
       initial: generation(0),
       snapshot: async () => (asked.push('told'), old),
       latest: async () => (asked.push('now'), fresh),
       lastKnown: () => undefined,
       around: async () => old,
-      search: async () => [],
+      build,
+    })
+    const directory = createDirectory({
+      ...lookups,
+      generations,
+      load: createAgentLoader({
+        ...generations,
+        withOutside: (toolset) => toolset,
+        count: { ofText: () => 0 },
+      }),
+      isSeen: async () => false,
+      listRunnable: async () => [],
       tools: async () => [],
       toolNames: async () => [],
-      onFault: () => {},
-      build: ({ number }) =>
-        ({
-          directory: {
-            list: () => (number === 4 ? [{ name: 'new' }] : []),
-            load: async (name: string) => (name === 'new' && number === 4 ? { number } : undefined),
-          },
-        }) as unknown as AgentCatalog,
+      around: async () => old,
+      build,
     })
-    await live.refresh()
+    await generations.refresh()
     expect(asked).toEqual(['told'])
-    await live.refresh('new')
-    expect(live.directory.list()).toHaveLength(1)
-    expect(await live.directory.load('new', {})).toEqual({ number: 4 })
+    await generations.refresh('new')
+    expect(directory.list()).toHaveLength(1)
+    expect(await directory.load('new', {})).toEqual({ number: 4 })
     expect(asked).toEqual(['told', 'told', 'now', 'told'])
   })
 })

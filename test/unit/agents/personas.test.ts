@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import type { SkillSource } from '#contracts/skill.ts'
-import { createAgentDirectory } from '../../../src/agents/wire-agents.ts'
 import { maxPersonaTokens } from '#contracts/skill.ts'
 import { maxPromptTokens } from '../../../src/agents/wire-orchestrator.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
@@ -10,6 +9,7 @@ import { createToolset } from '../../../src/catalog/toolset.ts'
 import { createPromptStore } from '../../../src/memory/prompt-store.ts'
 import { createTokenEstimator } from '../../../src/models/estimate.ts'
 import { toToolEntries } from '../../../src/plugins/tools/tool-entries.ts'
+import { openAgents } from '../../fakes/agents.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { createManualClock } from '../../fakes/manual-clock.ts'
 import { bundle, bundleTools, createCapabilityDeps, loadOne } from '../../fakes/plugins.ts'
@@ -64,7 +64,7 @@ function setUp({
     const loaded = loadOne(entry)
     return { ...loaded, tools: toToolEntries(loaded, capabilities) }
   })
-  const { directory } = createAgentDirectory({
+  const { directory } = openAgents({
     plugins,
     prompts: createPromptStore(),
     sessions: createFakeGateway(),

@@ -2,17 +2,14 @@ import { createTokenEstimator } from '../../../src/models/estimate.ts'
 import { describe, expect, test } from 'vitest'
 import { orchestratorLimits } from '#contracts/default-limits.ts'
 import type { BundledPlugin } from '#contracts/manifest.ts'
-import {
-  createAgentDirectory,
-  type AgentDirectoryDeps,
-  type InstalledPlugin,
-} from '../../../src/agents/wire-agents.ts'
+import type { InstalledPlugin } from '../../../src/agents/wire-agents.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../../src/catalog/outside-tools.ts'
 import { createPresence } from '../../../src/catalog/presence.ts'
 import { createToolset } from '../../../src/catalog/toolset.ts'
 import { createPromptStore } from '../../../src/memory/prompt-store.ts'
 import { toToolEntries } from '../../../src/plugins/tools/tool-entries.ts'
+import { openAgents, type OpenAgentsOptions } from '../../fakes/agents.ts'
 import { createManualClock } from '../../fakes/manual-clock.ts'
 import {
   bundle,
@@ -44,13 +41,13 @@ const files = bundleTools(
   { id: 'files', natural_language_description: 'Use for files.\n## DO NOT use else.' },
 )
 
-function setUp(bundled: readonly BundledPlugin[], overrides: Partial<AgentDirectoryDeps> = {}) {
+function setUp(bundled: readonly BundledPlugin[], overrides: Partial<OpenAgentsOptions> = {}) {
   const capabilities = createCapabilityDeps()
   const plugins: readonly InstalledPlugin[] = bundled.map((entry) => {
     const loaded = loadOne(entry, runningIsolates)
     return { ...loaded, tools: toToolEntries(loaded, capabilities) }
   })
-  return createAgentDirectory({
+  return openAgents({
     plugins,
     prompts: createPromptStore(),
     sessions: createFakeGateway(),

@@ -3,7 +3,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import type { AgentUse } from '#contracts/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { createLoader } from '../../../src/agents/pinned-agent.ts'
+import { createPrepareRun } from '../../../src/agents/pinned-agent.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
 import { createToolset } from '../../../src/catalog/toolset.ts'
 import { decideCalls } from '../../../src/sessions/waiting/outside.ts'
@@ -44,7 +44,7 @@ function setUp(script: Script, more: Partial<WorldOptions> = {}) {
       ...about,
     })
     const spec = agentSpec({}, { instructions: `Prompt ${version}.`, model: `m/${version}` })
-    return createLoader(spec, toolset, { sha256 })
+    return createPrepareRun(spec, toolset, { sha256 })
   }
   let now = generation(1)
   const world = createSessionWorld({
