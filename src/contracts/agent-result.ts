@@ -18,7 +18,7 @@ export interface Ending {
   readonly detail?: string
 }
 
-export interface EndedRun {
+interface EndedRun {
   readonly run: string
   readonly session: string
   readonly trace: string

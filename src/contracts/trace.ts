@@ -10,7 +10,7 @@ export interface TraceLink {
 }
 
 /** The header of one request, with the span it is part of. */
-export interface TracePosition {
+interface TracePosition {
   readonly trace: string
   readonly span: string
   readonly link?: TraceLink | undefined

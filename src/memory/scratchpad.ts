@@ -10,7 +10,7 @@ const defaultRead = 50
 const defaultFound = 10
 
 /** Where notes are kept, and how they are searched. */
-export interface ScratchpadDeps {
+interface ScratchpadDeps {
   /** Runs one storage verb in the object of the session that keeps it. */
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
   readonly buildIndex: BuildSearchIndex

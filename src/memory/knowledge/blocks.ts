@@ -3,8 +3,7 @@ import { defined } from '#contracts/defined.ts'
 import { maxParts, type PassageSpot } from '#contracts/knowledge.ts'
 import { createCount, type Count } from './count.ts'
 import { createFence } from './fence.ts'
-import { linesOf } from './lines.ts'
-import { columnsOf, isDelimiterRow } from './table-rows.ts'
+import { columnsOf, isDelimiterRow, linesOf } from './lines.ts'
 
 /** A paragraph, list, table or piece of code, with where it is. */
 export interface Block extends PassageSpot {

@@ -7,9 +7,8 @@ import type {
   KnowledgeRequest,
   KnowledgeStore,
 } from '#contracts/knowledge.ts'
-import { isIn, oneChangeAtATime, type NoteStoreDeps } from '../long-term/note-book.ts'
+import { isIn, oneChangeAtATime, statsOf, type NoteStoreDeps } from '../long-term/note-book.ts'
 import type { NoteStorage } from '../long-term/note-rows.ts'
-import { statsOf } from '../long-term/note-stats.ts'
 import { createDocumentBook, type PassageBody } from './document-book.ts'
 import { putDocument } from './put-document.ts'
 

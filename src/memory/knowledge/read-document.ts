@@ -50,7 +50,7 @@ export const createDocumentReader =
 const toClean = (text: string): string => text.replace(/^\uFEFF/, '').toWellFormed()
 
 /** A PDF's reader is larger than the Worker: the command has it. */
-export const pdfAdvice =
+const pdfAdvice =
   'The command reads those: isola knowledge add <file>.pdf. Or send its texts by page, with type pages.'
 
 const invalid = (param: string, what: string): IsolaError =>
