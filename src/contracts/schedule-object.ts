@@ -166,7 +166,7 @@ export interface ScheduleJobs {
 export const scheduleJob = 'schedules'
 
 /** The schedules of one object, for the class that it is in. */
-interface ScheduleHost {
+export interface ScheduleHost {
   /** After a restart. Makes no table where there is no schedule. */
   readonly restore: () => void
   /** The job rang. Never throws. @returns When it is to ring again. */
