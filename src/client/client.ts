@@ -109,7 +109,7 @@ export function createClient(options: ClientOptions): Client {
         ...headers,
         ...present(request.headers),
       },
-      ...(body !== undefined && { body }),
+      ...defined({ body }),
     }).catch((cause: unknown) => {
       if (signal.aborted) throw signal.reason
       throw noReply('no_answer', `No server answers at ${origin}.`, cause)

@@ -67,7 +67,7 @@ async function* readOnce(
   const silent = new AbortController()
   const reply = await open('GET /api/sessions/:id/events', {
     params: { id: session },
-    query: { ...(run !== undefined && { run }), ...(!follow && { follow: 'false' }) },
+    query: { ...defined({ run }), ...(!follow && { follow: 'false' }) },
     ...(cursor.seq > 0 && { headers: { 'last-event-id': String(cursor.seq) } }),
     timeoutMs: silenceMs,
     signal: AbortSignal.any([silent.signal, ...(signal ? [signal] : [])]),

@@ -147,7 +147,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
     storedAgents: agents.administration,
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
-      ...agents.current().problems,
+      ...agents.last().problems,
       // What is loaded by name is known there; while it does not answer, that is said elsewhere.
       ...(await catalog.installed.problems().catch(() => [])),
     ],
@@ -169,7 +169,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
     configProblem: config.problem,
     readReadiness: storage.readiness,
     onReady: () =>
-      storage.manifests.syncBundled(agents.current().manifests).catch((error) => log.fault(error)),
+      storage.manifests.syncBundled(agents.last().manifests).catch((error) => log.fault(error)),
   })
 }
 
@@ -210,10 +210,10 @@ function composeWork(parts: WorkParts) {
   const { provider: models, count } = parts.models
   const [{ gateway }, { bundles, memoryOwners }] = [sessions, storage]
   const keys = { memoryOwners, sealing: governance.sealing, keyedHash, randomBytes: secureBytes }
-  const askProvider: AskProvider = async (...asked) => (await agents.now()).askProvider(...asked)
-  const { redact } = common
+  const ask: AskProvider = async (...asked) => (await agents.inForce()).askProvider(...asked)
+  const { config, redact } = common
   const stored = { ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL, redact }
-  const memory = composeMemory({ ...stored, askProvider })
+  const memory = composeMemory({ ...stored, askProvider: ask })
   const remembersOf: ReturnType<typeof composeAgents>['remembersOf'] = (...of) =>
     agents.remembersOf(...of)
   const knowledgeTools = memory.knowledgeTools(
@@ -253,7 +253,7 @@ function composeWork(parts: WorkParts) {
     count,
   })
   const ownTools = [parts.schedules.tools, knowledgeTools]
-  const bundledIds = () => new Set([...agents.current().manifests, ...ownTools].map(({ id }) => id))
+  const bundledIds = () => new Set([...agents.last().manifests, ...ownTools].map(({ id }) => id))
   const mcp = composeMcp({
     ...common,
     bundles,
@@ -267,7 +267,7 @@ function composeWork(parts: WorkParts) {
     watchRevocation: plugins.watchServer,
   })
   const hooks = plugins.liveHooks(
-    () => agents.now(),
+    () => agents.inForce(),
     (...of) => agents.mayRun(...of),
   )
   const agents = composeAgents({
@@ -277,7 +277,7 @@ function composeWork(parts: WorkParts) {
     withOutside: catalog.withOutside,
     presence: catalog.presence,
     createToolset: catalog.toolsets({ ...skills.ofAgents, deniedOf: governance.policy.deniedOf }),
-    defaultModel: common.config.models.defaultModel,
+    defaultModel: config.models.defaultModel,
     sessions: gateway,
     submitAs: sessions.entry.submitAs,
     createPrompts: memory.createPrompts,
@@ -286,7 +286,7 @@ function composeWork(parts: WorkParts) {
     load: plugins.load,
     wireServers: mcp.wire,
     own: ownTools,
-    stored: { ...common, store: storage.storedAgents, people: common.config.oidc?.people ?? [] },
+    storedAgents: { ...common, store: storage.storedAgents, people: config.oidc?.people ?? [] },
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)
@@ -296,7 +296,7 @@ function composeWork(parts: WorkParts) {
   const thinking = composeThinking((one) => answers.around(around(hooks.around(one))), validator)
   const gates = { ...governance.policy, ...catalog.ofGates, hooks: words.around(hooks.tools) }
   const builder = createContextBuilder({ count, readTool: readOutputName })
-  const fitting = { outputs, aroundSummary, askProvider }
+  const fitting = { outputs, aroundSummary, askProvider: ask }
   const context = createContextFitter({ ...sources, ...fitting, builder, models })
   const guarded = { ...thinking, models: answers.behind(models) }
   const session = {

@@ -39,7 +39,7 @@ export function composeTriggers(
   const { logins, principals } = governance
   const daily = inTurn(
     storage.retention({
-      ...(keepAuditMs !== undefined && { keepAuditMs }),
+      ...defined({ keepAuditMs }),
       keep,
       collect: catalog.installed.collect,
       tell: principals.tell,

@@ -18,7 +18,7 @@ type DraftOf<Type extends EventType> = { readonly type: Type; readonly data: Eve
 type ToldOf<Type extends EventType> = { readonly type: Type; readonly data: ToldData<Type> }
 
 /** Where and when something happened. `seq` counts from 1 without gaps; the SSE id is `<run>:<seq>`. */
-export interface EventPlace {
+interface EventPlace {
   readonly seq: number
   readonly run: string
   readonly agent: string

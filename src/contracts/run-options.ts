@@ -20,7 +20,7 @@ export interface DirectCall {
  * For whom a run compacts what was said: for the session that it is in, or for a client that keeps what it gets, where
  * nobody could open a handle later.
  */
-export type CompactFor = 'session' | 'client'
+type CompactFor = 'session' | 'client'
 
 /** What may be asked of a run besides its messages: one object from the surface to the agent's last call. */
 export interface RunOptions {
@@ -67,7 +67,7 @@ export interface RunOptions {
 }
 
 /** What holds for one option wherever runs are told apart or begun by others. */
-export interface RunOptionRule<Value> {
+interface RunOptionRule<Value> {
   /** Part of the body that an idempotency key stands for: a retry with another value is another request. */
   readonly isHashed: boolean
   /** What a run that a tool begins below gets of it: `undefined` is nothing. */

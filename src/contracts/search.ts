@@ -40,7 +40,7 @@ export interface SearchHit {
 }
 
 /** What one search cost. */
-export interface SearchCost {
+interface SearchCost {
   /** Entries of the index that were read. */
   readonly rowsRead: number
 }

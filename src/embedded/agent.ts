@@ -195,7 +195,7 @@ export class Agent {
       executor,
       reflector,
       models,
-      ...(context && { context }),
+      ...defined({ context }),
       gates: {
         ...openPolicy,
         validator: createInputValidator(validator),
@@ -261,7 +261,7 @@ export class Agent {
         parameters: {},
         limits: {
           ...defaultAgentLimits,
-          ...(maxSteps !== undefined && { maxTurns: maxSteps }),
+          ...defined({ maxTurns: maxSteps }),
           ...given(limits),
         },
         provenance: { template: id, version: '1' },

@@ -10,7 +10,7 @@ import { defaultTiming, type SessionRuntime } from '#runtime/session/types/runti
 import type { Planner } from '#runtime/kernel/types/plan.ts'
 import type { Telemetry } from '#runtime/session/types/telemetry.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { withCompaction } from '../../src/features/agents/compaction-run.ts'
+import { withCompaction } from '../../src/features/agents/model-planner.ts'
 import { modelPlanner } from '../../src/features/agents/model-planner.ts'
 import { createContextReader } from '../../src/runtime/context/context-reader.ts'
 import { createKernel } from '../../src/runtime/kernel/run.ts'

@@ -37,7 +37,7 @@ function manifestOf(
       id,
       name,
       description,
-      ...(natural !== undefined && { natural_language_description: natural }),
+      ...defined({ natural_language_description: natural }),
       version: `1.0.0-${hash.slice(0, 12)}`,
       agent: { ...agent, instructions: instructionsFile },
     },

@@ -27,6 +27,6 @@ export function createCredentialState({ keys, grants, clock }: CredentialStateOp
     const state = key ? stateOf(key, nowMs) : 'revoked'
     if (state !== 'active') return { state: 'ended', reason: state }
     const endsAtMs = key?.expiresAtMs
-    return { state: 'active', ...(endsAtMs !== undefined && { endsAtMs }) }
+    return { state: 'active', ...defined({ endsAtMs }) }
   }
 }

@@ -58,7 +58,7 @@ export function createFailedLoginLog(storage: PrincipalStorage): FailedLoginLog 
     const sinceMs = isLimited ? numberIn(`SELECT min(since_ms) ${of}`, failed.address) : 0
     return {
       ...(isLimited && { retryAfterMs: Math.max(sinceMs + failureWindowMs - nowMs, 1_000) }),
-      ...(record && { record }),
+      ...defined({ record }),
     }
   }
   return { failed: (failed, nowMs) => storage.transactionSync(() => fail(failed, nowMs)) }

@@ -101,10 +101,10 @@ function eventOf(
   const data = {
     count,
     ...(refused > 0 && { refused }),
-    ...(address !== undefined && { address }),
+    ...defined({ address }),
     ...(address !== undefined && { reason }),
     ...(id !== undefined && key && { key: id, owner: key.principal }),
-    ...(client.requestId !== undefined && { request: client.requestId }),
+    ...defined({ request: client.requestId }),
   }
   return { type: 'login_failed', principal: '', trace: '', atMs: nowMs, data }
 }

@@ -31,7 +31,7 @@ export function createLogins(parts: LoginParts): {
   const options = { ...parts, logins: createLoginLimit(parts) }
   const oauth = parts.openOAuth?.(createAuthenticator(options))
   return {
-    authenticate: createAuthenticator({ ...options, ...(oauth && { tokens: oauth }) }),
-    ...(oauth && { oauth }),
+    authenticate: createAuthenticator({ ...options, ...defined({ tokens: oauth }) }),
+    ...defined({ oauth }),
   }
 }

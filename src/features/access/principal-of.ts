@@ -10,8 +10,7 @@ export function principalOf(id: string, rights: Rights, nowMs: number): Principa
   return {
     id,
     role,
-    ...(agents && { agents }),
-    ...(models && { models }),
+    ...defined({ agents, models }),
     limits: { ...limits, asOfMs: nowMs },
   }
 }
@@ -22,6 +21,6 @@ export function holderOf(key: KeyView, nowMs: number): Principal {
   return {
     ...principalOf(principal, key, nowMs),
     key: id,
-    ...(persona !== undefined && { persona }),
+    ...defined({ persona }),
   }
 }

@@ -30,7 +30,7 @@ export async function ask(
     onprogress: ({ progress, total, message }: Progress) =>
       tell({
         progress,
-        ...(total !== undefined && { total }),
+        ...defined({ total }),
         ...(message !== undefined && { message: headOf(message, 500) }),
       }),
   }

@@ -27,7 +27,7 @@ export function compare(
   return [...there, ...gone]
 }
 
-const about = ({ kind, key, tool }: McpItem) => ({ kind, key, ...(tool !== undefined && { tool }) })
+const about = ({ kind, key, tool }: McpItem) => ({ kind, key, ...defined({ tool }) })
 
 /** How many characters may still be shown. */
 interface Room {

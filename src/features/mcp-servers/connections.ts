@@ -181,7 +181,7 @@ async function connectingOf(
   config: McpServerConfig,
 ): Promise<Omit<ConnectDeps, 'answer'>> {
   const provider = await providerOf(config)
-  return { ...connectDeps(config), ...(provider && { provider }) }
+  return { ...connectDeps(config), ...defined({ provider }) }
 }
 
 /** Ends a session at the server, if there is one. Never rejects: one that is not ended ends there by itself, some day. */

@@ -104,7 +104,7 @@ function rich(
   name: string,
 ): ToolResult {
   const content: readonly ContentBlock[] = blocks.length > 0 ? blocks : [{ type: 'text', text: '' }]
-  const output = { content, ...(structured !== undefined && { structured }) }
+  const output = { content, ...defined({ structured }) }
   const text = JSON.stringify(output)
   if (text.length > maxOutputChars)
     return failure(`The tool ${name} answered more than 1 MiB of JSON.`)

@@ -48,7 +48,7 @@ export function createOwnLogins({ rowOf, at, told }: OwnLoginDeps): McpOwnLogins
       const { config } = await serverFor(id, by)
       const { login, isDenied } = await at(id, by.principal).standing(config)
       const state = login === 'signed_in' ? 'signed_in' : 'signed_out'
-      return { state, ...(isDenied && { isDenied }) }
+      return { state, ...defined({ isDenied }) }
     },
     async begin(id, by, origin) {
       const row = await serverFor(id, by)

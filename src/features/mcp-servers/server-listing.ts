@@ -47,7 +47,7 @@ export function createServerListing({
     const seen = toListing(
       {
         ...said,
-        ...(instructions !== undefined && { instructions }),
+        ...defined({ instructions }),
         server: said.server.name === '' && before ? before.server : said.server,
       },
       { sha256, nowMs: clock.nowMs },

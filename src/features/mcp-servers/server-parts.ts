@@ -58,13 +58,13 @@ export function createServerParts(state: ObjectState, runtime: McpServerRuntime)
     async standing(config) {
       const { link, signIn } = await present()
       const listing = link.seenOf(config)
-      if (config.auth === 'headers') return { ...(listing && { listing }), login: 'none' }
+      if (config.auth === 'headers') return { ...defined({ listing }), login: 'none' }
       const [isIn, isDenied] = await Promise.all([
         signIn.isSignedIn(config),
         signIn.isDenied(config),
       ])
       const login = isIn ? 'signed_in' : 'signed_out'
-      return { ...(listing && { listing }), login, ...(isDenied && { isDenied }) }
+      return { ...defined({ listing }), login, ...(isDenied && { isDenied }) }
     },
     async call(call, tell, asked) {
       const { link, isOut } = await present()

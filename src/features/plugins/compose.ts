@@ -153,7 +153,7 @@ function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode
     watchRevocation: createRevocationWatch({ ...installed, clock }),
     faults: createFaultReport({ report: installed.report, clock }),
     meter: createIsolateMeter({ priceNanoUsd, clock, sessions, scopedStorage }),
-    ...(modelCode && { modelCode }),
+    ...defined({ modelCode }),
   }
   return { scopedStorage, capabilities }
 }

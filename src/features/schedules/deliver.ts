@@ -60,7 +60,7 @@ async function toSession(
     isNote: true,
     // It ends as a run does: what hears of that is part of the same chain.
     ...(cause && { trace: cause.trace, chain: cause.chain }),
-    messages: [{ role: 'user', text: said, taint: ['context'], ...(label && { label }) } as const],
+    messages: [{ role: 'user', text: said, taint: ['context'], ...defined({ label }) } as const],
   }
   const asking = { id: principal, ...credential }
   unwrap(await submitAs(asking, ask, { key, origin: 'schedule' }).submit())

@@ -70,7 +70,7 @@ export function createHear({
       slotMs: freeMoment(rows, id, nowMs()),
       state: why === undefined ? 'queued' : 'skipped',
       ...nothingSpent,
-      ...(cause && { cause }),
+      ...defined({ cause }),
       ...(why !== undefined && { reason: why, endedAtMs: nowMs() }),
     }
     keeper.enqueue(slot)

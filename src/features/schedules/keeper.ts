@@ -69,7 +69,7 @@ export function createKeeper(
     }
     rows.prune(id, { most: keepSlots.most, sinceMs: now() - keepSlots.ms })
     const { nextMs: _, ...rest } = schedule
-    const moved = { ...rest, ...(due.nextMs !== undefined && { nextMs: due.nextMs }) }
+    const moved = { ...rest, ...defined({ nextMs: due.nextMs }) }
     return rows.put(moved, missedEvents(schedule, due.verdicts, now()))
   }
 

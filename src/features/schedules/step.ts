@@ -55,7 +55,7 @@ function createChanges(
       const told = {
         ...ended,
         endedAtMs: now(),
-        ...(delivery && { delivery }),
+        ...defined({ delivery }),
         ...(stops && after.paused && { text: `"${spec.name}" is paused: ${after.paused.reason}` }),
       }
       const isTold =
@@ -114,8 +114,7 @@ export function createStep(
       const language = rows.setting('language')
       const began = {
         beganAtMs: now(),
-        ...(limits && { limits }),
-        ...(language !== undefined && { language }),
+        ...defined({ limits, language }),
       }
       rows.putSlot({ ...own, state, ...began, looks: 0 }, now())
     })

@@ -112,7 +112,7 @@ async function proposed(
 ): Promise<JsonObject> {
   const when =
     cron !== undefined
-      ? { cron, ...(timeZone !== undefined && { timeZone }) }
+      ? { cron, ...defined({ timeZone }) }
       : at !== undefined
         ? { at }
         : { everyMinutes }
@@ -136,8 +136,7 @@ async function proposed(
   const { key, grant } = options
   const asker = {
     principal,
-    ...(key !== undefined && { key }),
-    ...(grant !== undefined && { grant }),
+    ...defined({ key, grant }),
   }
   // The same call made again meets the one that it made.
   const id = idFrom('sch', ['proposed', principal, idempotencyKey], sha256)

@@ -53,7 +53,7 @@ export function createSkillViews({
       if (skill) {
         const { files, frontMatter } = skill
         const view = await ofShipped(skill, isThere)
-        return { ...view, files, ...(frontMatter && { frontMatter }) }
+        return { ...view, files, ...defined({ frontMatter }) }
       }
       const row = await store?.find(wanted)
       if (!row?.version || row.state === 'removed' || !store || !loadBundle) return undefined

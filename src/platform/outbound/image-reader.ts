@@ -29,7 +29,7 @@ export function createImageReader(send: Send, openHosts: OpenHosts = async () =>
         timeoutMs: maxImageMs,
         maxRedirects,
         openHosts,
-        ...(onHop && { onHop }),
+        ...defined({ onHop }),
       },
     )
     if (answer.status < 200 || answer.status > 299) {

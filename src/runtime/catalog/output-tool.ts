@@ -55,7 +55,7 @@ export const keepOutput = (
     value: json,
     quotaBytes,
     evicts: true,
-    ...(label && { label }),
+    ...defined({ label }),
   })
 
 /** Pages through and searches what was kept. */

@@ -24,7 +24,7 @@ function stubOf(
   const note =
     handle === undefined ? 'Call the tool again if you need it.' : `Open it with ${readTool}.`
   return {
-    ...(handle !== undefined && { handle }),
+    ...defined({ handle }),
     ...(more.length > 0 && { more }),
     // What a tool itself calls `chars`, as a page of a kept text does, is not how long its answer is.
     chars: (handleOf(message) === undefined ? undefined : charsOf(message)) ?? text.length,

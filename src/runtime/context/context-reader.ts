@@ -74,7 +74,7 @@ function inputOf(
       left: { maxTokens, maxCostNanoUsd },
       settings: spec.context ?? defaultContextSettings,
       records: compactions,
-      ...(isLeftOver && { isLeftOver }),
+      ...defined({ isLeftOver }),
       signal: new AbortController().signal,
     }
   )

@@ -81,7 +81,7 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
     maxTokens: layout.summaryTokens - formatTokens,
     ofText: count.ofText,
     readTool,
-    ...(text !== undefined && { prose: text }),
+    ...defined({ prose: text }),
   })
   const message: Message = {
     role: 'user',

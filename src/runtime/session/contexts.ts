@@ -1,6 +1,7 @@
 import type { CompactionOutcome } from './types/compaction-outcome.ts'
 import type { ReadContext } from '#runtime/kernel/types/context-reader.ts'
 import type { ContextView } from '#runtime/kernel/types/context-view.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { SubmitRequest } from './types/submission.ts'
@@ -32,7 +33,7 @@ export function createContexts(access: SessionAccess, { run }: Pick<Submissions,
     const { added } = lastRun() ?? {}
     const { isLeftOver } = transcript
     const said = transcript.before(runToCome(store))
-    return { agent: ready, ...said, isLeftOver, ...(added && { added }) }
+    return { agent: ready, ...said, isLeftOver, ...defined({ added }) }
   }
 
   return {
@@ -81,7 +82,7 @@ export function createContexts(access: SessionAccess, { run }: Pick<Submissions,
     return {
       result,
       createdAtMs,
-      ...(report && { report }),
+      ...defined({ report }),
       ...(submission.compact === 'client' && {
         messages: runtime.context.shown({ messages, compactions: made }),
       }),
@@ -92,13 +93,7 @@ export function createContexts(access: SessionAccess, { run }: Pick<Submissions,
 /** The options of a next run that repeats those of the last one. */
 function optionsOf(row: RunRow | undefined): Options {
   const { model, parameters, clientInstructions, clientTools, keyPersona } = row?.submission ?? {}
-  return {
-    ...(keyPersona !== undefined && { keyPersona }),
-    ...(model !== undefined && { model }),
-    ...(parameters && { parameters }),
-    ...(clientInstructions !== undefined && { clientInstructions }),
-    ...(clientTools && { clientTools }),
-  }
+  return defined({ keyPersona, model, parameters, clientInstructions, clientTools })
 }
 
 const nothingToCompact = () =>

@@ -25,9 +25,7 @@ export function createFloorKeeper(access: SessionAccess, { admit }: Pick<Submiss
       agent,
       ...(key && { key }),
       ...(grant && { grant }),
-      ...(dayLimits && { dayLimits }),
-      ...(lineage && { lineage }),
-      ...(chain && { chain }),
+      ...defined({ dayLimits, lineage, chain }),
     }
     const request = toRepeated(kept, {
       under: floorKey(floor),

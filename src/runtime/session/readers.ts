@@ -46,7 +46,7 @@ export function createReaders(access: SessionAccess) {
       const only = run !== undefined && { order: row(run).order }
       return hub.attach({
         afterSeq,
-        ...(run !== undefined && { run }),
+        ...defined({ run }),
         follow: follow && isOpen,
         upTo: store.lastSeq(),
         read: (after, upTo) => eventsPage(store, { after, upTo, ...only }),

@@ -100,7 +100,7 @@ function entryOf(context: HttpContext, paths: Mount['paths'], ms: number): Reque
     route: route ?? null,
     status: res.status,
     ms,
-    ...(trace !== undefined && { trace }),
+    ...defined({ trace }),
     ...(principal && { role: principal.role }),
     ...(principal?.key !== undefined && { key: principal.key }),
   }

@@ -37,7 +37,7 @@ export function toRunResult(view: RunView): CallToolResult {
   const structuredContent = {
     ...place,
     result: result.result,
-    ...(output && { output }),
+    ...defined({ output }),
     ...(error && { error: { ...error } }),
   }
   const said = result.result === '' ? [] : [text(result.result)]
@@ -85,9 +85,9 @@ const toWait = ({
   kind,
   tool,
   input,
-  ...(about !== undefined && { about }),
+  ...defined({ about }),
   argsHash,
-  ...(expiresAtMs !== undefined && { expiresAtMs }),
+  ...defined({ expiresAtMs }),
 })
 
 function waitText({ id, session }: RunView, pauses: readonly PauseView[]): string {

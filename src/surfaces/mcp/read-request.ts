@@ -76,8 +76,7 @@ export function withoutNullParams(body: JsonObject): JsonObject {
   const kept = method === 'tools/call' ? given : given && withoutNulls(given)
   const read = {
     ...(withoutNulls(others) as JsonObject),
-    ...(kept !== undefined && { arguments: kept }),
-    ...(inputResponses !== undefined && { inputResponses }),
+    ...defined({ arguments: kept, inputResponses }),
   }
   // Both are required, and both say nothing that is needed here.
   const { capabilities = {}, clientInfo } = fieldsOf(read)

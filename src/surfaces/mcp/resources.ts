@@ -59,8 +59,6 @@ function toWire({ uri, name, title, description, mimeType }: ResourceListing) {
   return {
     uri,
     name,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(mimeType !== undefined && { mimeType }),
+    ...defined({ title, description, mimeType }),
   }
 }

@@ -34,7 +34,7 @@ export async function listTranscripts({ deps, caller }: McpCall, cursor: string 
   const { sessions, next } = await deps.sessionIndex.list({
     principal: caller.principal,
     limit: pageSessions,
-    ...(after && { after }),
+    ...defined({ after }),
   })
   return {
     resources: sessions.map(toResource),

@@ -99,7 +99,7 @@ function functionsOf(tool: JsonObject, namespace?: string): readonly ClientTool[
     {
       name: namespace === undefined ? own : `${namespace}__${own}`,
       own,
-      ...(namespace !== undefined && { namespace }),
+      ...defined({ namespace }),
       description: typeof description === 'string' ? description : '',
       inputSchema: (parameters as JsonSchema | null | undefined) ?? {
         type: 'object',

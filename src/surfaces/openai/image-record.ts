@@ -66,7 +66,7 @@ function toImage({ host, hosts, verdict, sizeBytes }: Attempt): Image {
     host,
     ...(isElsewhere && { hosts }),
     verdict,
-    ...(sizeBytes !== undefined && { sizeBytes }),
+    ...defined({ sizeBytes }),
   }
 }
 

@@ -101,6 +101,6 @@ export function headersFor(about: {
   return {
     'x-isola-session': about.session,
     'x-isola-run': about.run,
-    ...(about.trace !== undefined && { 'x-isola-trace': about.trace }),
+    ...defined({ 'x-isola-trace': about.trace }),
   }
 }

@@ -98,8 +98,7 @@ export async function toWork(
   const base: Omit<Ask, 'messages' | 'session'> = {
     agent: target.agent,
     ...(instructions !== '' && { clientInstructions: instructions }),
-    ...(target.model !== undefined && { model: target.model }),
-    ...(persona !== undefined && { persona }),
+    ...defined({ model: target.model, persona }),
     parameters: toParameters({
       ...parsed.sampling,
       toolChoice: held,
@@ -110,12 +109,12 @@ export async function toWork(
     // A client of these runs its own tools; it has no way to approve or to answer: what needs that fails and says so.
     pauses: 'client_tools',
     ...(clientTools.length > 0 && { clientTools }),
-    ...(parsed.limits && { limits: parsed.limits }),
+    ...defined({ limits: parsed.limits }),
     ...(isAlone && { bringsAll: true }),
     ...(isAlone && !parsed.isKept && { isStateless: true }),
     // Who named the session, or asks for what it comes to later, can raise a limit.
     ...((isBackground || !isAlone) && { mayRaise: true }),
-    ...(echo && { echo }),
+    ...defined({ echo }),
   }
   const carried = <T>(how: (work: Submitted) => Promise<Reply<T>>) =>
     carryOut(plan, ({ session, request }) =>

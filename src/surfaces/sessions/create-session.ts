@@ -45,7 +45,7 @@ export async function createSession(
       : await deps.sessions.idFor('named', [principal, 'create', idempotencyKey])
   await deps.limits.newSession(asking, session)
   const spoken = persona === undefined ? {} : { persona }
-  const about = { agent, principal, session, ...(limits && { limits }), ...spoken }
+  const about = { agent, principal, session, ...defined({ limits }), ...spoken }
   const made = unwrap(await deps.sessions.at(session).create(about))
   const headers = { location: `/api/sessions/${session}` }
   return jsonResponse(asMade({ ...made, ...spoken }), { status: 201, headers })

@@ -26,7 +26,7 @@ export function toEventsQuery(
     ...(lastEventId === null || lastEventId === ''
       ? parseCursor(cursor ?? '0', 'cursor')
       : parseCursor(lastEventId, 'last-event-id')),
-    ...(run !== undefined && { run }),
+    ...defined({ run }),
     follow: follow !== 'false' && follow !== '0',
   }
 }

@@ -77,7 +77,7 @@ async function lastRun(
       principal,
       state,
       startedAtMs: createdAtMs,
-      ...(usage && { usage }),
+      ...defined({ usage }),
       links: {
         run: self,
         events: `/api/sessions/${session}/events?run=${id}`,

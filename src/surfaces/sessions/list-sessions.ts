@@ -35,6 +35,6 @@ export function toSessionQuery(
     ...(state !== undefined && { state }),
     ...(stateless === 'true' && { withStateless: true }),
     limit: limit ?? defaultListLimit,
-    ...(after && { after }),
+    ...defined({ after }),
   }
 }

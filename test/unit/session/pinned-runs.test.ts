@@ -3,7 +3,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { RunOutcome } from '#runtime/session/types/run-view.ts'
 import type { AgentUse } from '#runtime/session/types/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { createLoader } from '../../../src/features/agents/pinned-agent.ts'
+import { createPrepareRun } from '../../../src/features/agents/pinned-agent.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import { createToolset } from '../../../src/runtime/catalog/toolset.ts'
 import { decideCalls } from '../../../src/runtime/session/waiting/outside.ts'
@@ -44,7 +44,7 @@ function setUp(script: Script, more: Partial<WorldOptions> = {}) {
       ...about,
     })
     const spec = agentSpec({}, { instructions: `Prompt ${version}.`, model: `m/${version}` })
-    return createLoader(spec, toolset, { sha256 })
+    return createPrepareRun(spec, toolset, { sha256 })
   }
   let now = generation(1)
   const world = createSessionWorld({

@@ -29,7 +29,7 @@ export async function beginConsent(
   const { handle, headers } = await api.beginConsent(request)
   const consent: Consent = {
     clientName: about.clientName,
-    ...(about.clientDomain !== undefined && { clientHost: about.clientDomain }),
+    ...defined({ clientHost: about.clientDomain }),
     redirectHost: new URL(request.redirectUri).host,
     redirectOrigin: new URL(request.redirectUri).origin,
     isLoopback: about.redirectIsLoopback,

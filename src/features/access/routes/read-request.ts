@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { KeyAdministration, KeyEnd, Rights, RightsChange } from '#contracts/keys.ts'
@@ -32,14 +33,11 @@ export async function toNewKey(
   const limits = toLimits(request.limits)
   const rights = role && {
     role,
-    ...(agents && { agents }),
-    ...(models && { models }),
-    ...(limits && { limits }),
+    ...defined({ agents, models, limits }),
   }
   return {
     principal,
-    ...(rights && { rights }),
-    ...(persona !== undefined && { persona }),
+    ...defined({ rights, persona }),
     end: toEnd(request) ?? {},
   }
 }
@@ -52,10 +50,7 @@ export function toRightsChange(
   checkReach(deps, { agents, models })
   const { dailyTokens: tokens, dailyCostUsd: costUsd } = limits ?? {}
   return {
-    ...(role !== undefined && { role }),
-    ...(agents !== undefined && { agents }),
-    ...(models !== undefined && { models }),
-    ...(tokens !== undefined && { tokens }),
+    ...defined({ role, agents, models, tokens }),
     ...(costUsd !== undefined && { costNanoUsd: costUsd === null ? null : toNanoUsd(costUsd) }),
   }
 }
@@ -63,7 +58,7 @@ export function toRightsChange(
 /** How long the old key holds on, and when the new one ends. Throws `request_invalid`. */
 export function toRotation({ graceMs, ...rest }: z.infer<typeof rotateKeyRequest>) {
   const ends = toEnd(rest)
-  return { ...(graceMs !== undefined && { graceMs }), ...(ends && { end: ends }) }
+  return defined({ graceMs, end: ends })
 }
 
 function checkReach(
@@ -110,7 +105,7 @@ function toLimits(limits: AddFields['limits']): Rights['limits'] | undefined {
   const { dailyTokens, dailyCostUsd } = limits ?? {}
   if (dailyTokens === undefined && dailyCostUsd === undefined) return undefined
   return {
-    ...(dailyTokens !== undefined && { tokens: dailyTokens }),
+    ...defined({ tokens: dailyTokens }),
     ...(dailyCostUsd !== undefined && { costNanoUsd: toNanoUsd(dailyCostUsd) }),
   }
 }

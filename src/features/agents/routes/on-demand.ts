@@ -62,7 +62,7 @@ export async function runOnDemand(
     hash: agent.hash,
     name: definition.name,
     tools: definition.agent.uses_tools,
-    ...(tempId !== undefined && { tempId }),
+    ...defined({ tempId }),
     request: by.requestId,
   }
   // Before it begins: of one that is gone nothing else is left that says what it was.
@@ -77,7 +77,7 @@ export async function runOnDemand(
       {
         session,
         agent: onDemandId,
-        messages: [toTaskMessage({ task, ...(material !== undefined && { context: material }) })],
+        messages: [toTaskMessage({ task, ...defined({ context: material }) })],
         onDemand: { ...agent, keepMs },
         // Its maker may have it kept: what it was is looked up then.
         echo: { onDemand: definition as unknown as JsonObject },
@@ -88,7 +88,7 @@ export async function runOnDemand(
       { key, origin: 'api' },
     ),
   )
-  const handle = { session, ...(tempId !== undefined && { tempId }) }
+  const handle = { session, ...defined({ tempId }) }
   if (background === true) {
     const { run, createdAtMs } = unwrap(await work.submit())
     return jsonResponse({ ...handle, run, expiresAtMs: createdAtMs + keepMs }, { status: 202 })
@@ -109,8 +109,7 @@ export async function runOnDemand(
     run,
     state,
     result: text,
-    ...(output && { output }),
-    ...(error && { error }),
+    ...defined({ output, error }),
     usage,
     costEstimateUsd,
     ...(isKept && { expiresAtMs: createdAtMs + keepMs }),

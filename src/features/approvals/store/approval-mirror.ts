@@ -90,9 +90,9 @@ function saidIn(events: readonly SessionEvent[]): ReadonlyMap<string, Said> {
       const { call, answer, decidedBy } = event.data
       const key = `${run} ${call}`
       const asked = said.get(key)?.asked
-      const decided = { ...(decidedBy && { decidedBy }), decidedAtMs: atMs }
+      const decided = { ...defined({ decidedBy }), decidedAtMs: atMs }
       const state = stateOf(answer)
-      said.set(key, { run, call, ...(asked && { asked }), state, ...decided, seq })
+      said.set(key, { run, call, ...defined({ asked }), state, ...decided, seq })
     }
   }
   return said

@@ -190,7 +190,7 @@ async function registeredByHand(
   if (secret !== undefined) learn(secret)
   return {
     client_id: clientId,
-    ...(secret !== undefined && { client_secret: secret }),
+    ...defined({ client_secret: secret }),
     issuer: issuer ?? pinned,
   }
 }

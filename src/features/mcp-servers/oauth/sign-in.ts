@@ -17,7 +17,7 @@ export function createSignIn(deps: SignInDeps) {
       config,
       origin,
       store: deps.storeOf(config),
-      ...(login && { login }),
+      ...defined({ login }),
     })
   const isSignedIn = async (config: McpServerConfig): Promise<boolean> => {
     const store = deps.storeOf(config)

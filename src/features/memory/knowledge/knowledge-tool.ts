@@ -82,7 +82,7 @@ async function search(
       output: {
         passages: passages.map((one) => ({
           cite: citationOf(one),
-          ...(one.document.title !== undefined && { title: one.document.title }),
+          ...defined({ title: one.document.title }),
           document: one.document.id,
           text: one.text,
         })),

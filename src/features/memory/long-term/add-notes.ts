@@ -68,7 +68,7 @@ async function plan(
     },
     body: {
       ...said,
-      ...(conversation !== undefined && { conversation }),
+      ...defined({ conversation }),
       kind,
       label: joinLabels([label]),
       origins: origin ? [origin] : [],

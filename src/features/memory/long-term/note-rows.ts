@@ -21,7 +21,7 @@ export interface NoteStorage {
 }
 
 /** A note as it is written: what can be read of it is sealed. */
-export interface NoteRow extends Omit<IndexedNote, 'row' | 'bytes'> {
+interface NoteRow extends Omit<IndexedNote, 'row' | 'bytes'> {
   readonly sealed: Uint8Array
   /** Sessions that it came from, for whoever forgets one of them. */
   readonly sessions: readonly string[]

@@ -174,7 +174,7 @@ function turnsOf(
     ...(asked?.role === 'user'
       ? [{ ...about, speaker: 'user', text: asked.text, label: labelOf(asked) }]
       : []),
-    { ...about, speaker: agent, text: result, ...(label && { label }) },
+    { ...about, speaker: agent, text: result, ...defined({ label }) },
   ]
   return turns
     .filter(({ text }) => text.trim() !== '')

@@ -36,7 +36,7 @@ export async function fetchArchive(
       timeoutMs,
       from,
       toError: toError(maxBytes),
-      ...(openHosts && { openHosts }),
+      ...defined({ openHosts }),
     },
   )
   onAnswer?.(answer)
@@ -69,6 +69,6 @@ function unavailable(what: string, cause?: unknown): IsolaError {
   return new IsolaError('plugin_source_unavailable', `The archive${what}.`, {
     param: 'url',
     transient: true,
-    ...(cause !== undefined && { cause }),
+    ...defined({ cause }),
   })
 }

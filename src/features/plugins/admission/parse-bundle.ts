@@ -41,7 +41,7 @@ export function parseBundle(value: unknown): CheckedBundle {
     )
   }
   const { manifest, code, files } = parsed.data
-  const bundle = { manifest, ...(code !== undefined && { code }), files }
+  const bundle = { manifest, ...defined({ code }), files }
   return checkBundle(bundle)
 }
 

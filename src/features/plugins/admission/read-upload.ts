@@ -72,7 +72,7 @@ function readJson(json: unknown, deps: UploadDeps): UnverifiedUpload {
   }
   const { bundle, signature, source = 'upload' } = parsed.data
   const read = toUpload(parseBundle(bundle), source, deps)
-  return { ...read, ...(signature && { signature }) }
+  return { ...read, ...defined({ signature }) }
 }
 
 function parseJson(bytes: Uint8Array): unknown {

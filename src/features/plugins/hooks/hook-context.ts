@@ -24,7 +24,7 @@ export const toHookContext = (
   principal: about.principal,
   agent: about.agent,
   trace: about.trace,
-  ...(about.traceLink && { traceLink: about.traceLink }),
+  ...defined({ traceLink: about.traceLink }),
   depth: about.depth,
   ancestry: about.ancestry,
   signal: about.signal,

@@ -59,8 +59,7 @@ function toAsked(on: HookPoint, subject: HookSubject, result?: Json): Asked {
     context: toHookContext(subject),
     changed: (told, { input: newInput, result: newResult }: HookChange) => ({
       ...told,
-      ...(newInput && { input: newInput }),
-      ...(newResult !== undefined && { result: newResult }),
+      ...defined({ input: newInput, result: newResult }),
     }),
   }
 }
@@ -119,7 +118,7 @@ function toResult(
       taint,
       label,
       ...spent,
-      ...(result.shows && { shows: result.shows }),
+      ...defined({ shows: result.shows }),
     }
   }
   const message = errorTextOf(output)

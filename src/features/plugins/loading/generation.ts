@@ -71,8 +71,7 @@ function toPlugin(
       grantEpoch,
       isInstalled: true,
       granted: permit.grants,
-      ...(runsOwnAgent !== undefined && { runsOwnAgent }),
-      ...(isTold && { isTold }),
+      ...defined({ runsOwnAgent, isTold }),
     },
   }
 }

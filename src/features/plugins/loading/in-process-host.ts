@@ -157,7 +157,7 @@ function toCandidate(
   const warning = checkApi(manifest)
   checkConfig(manifest, validator)
   const { id, depends_on: dependsOn } = manifest
-  return { id, dependsOn, manifest, bundled, ...(warning !== undefined && { warning }) }
+  return { id, dependsOn, manifest, bundled, ...defined({ warning }) }
 }
 
 function checkConfig(
@@ -261,12 +261,11 @@ function toHosted(parts: PluginParts): HostedParts {
   })
   const { tools, resources, prompts, providers, agent, schedule } = parts
   return {
-    ...(tools && { tools }),
+    ...defined({ tools }),
     resources: toFunctions(resources),
     prompts: toFunctions(prompts),
     providers: toFunctions(providers),
-    ...(agent && { agent }),
-    ...(schedule && { schedule }),
+    ...defined({ agent, schedule }),
     hooks: Object.fromEntries(hooks),
   }
 }

@@ -30,7 +30,7 @@ export async function addPlugin(deps: AddPluginDeps, context: RequestContext) {
     manifest: bundle.manifest,
     source,
     tier,
-    ...(signer !== undefined && { signer }),
+    ...defined({ signer }),
     installedAtMs: deps.sources.clock.nowMs(),
     installedBy: by.principal,
   }

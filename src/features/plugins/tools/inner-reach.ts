@@ -33,7 +33,7 @@ export function spendingOfTool({ manifest, granted }: LoadedPlugin, timeoutMs: n
         : Math.min(unlimited, isolates + (model?.maxCostNanoUsd ?? 0)),
       maxTimeMs: timeoutMs,
     },
-    inner: { resolve: nothing, children: 0, ...(model && { model }) },
+    inner: { resolve: nothing, children: 0, ...defined({ model }) },
   }
 }
 

@@ -37,17 +37,11 @@ function toAuditQuery(
   if (since !== undefined && !isBounded && order !== 'desc') checkWindow(since, until ?? nowMs)
   const sinceMs = since ?? (isSearch && !isBounded ? nowMs - dayMs : undefined)
   return {
-    ...(trace !== undefined && { trace }),
+    ...defined({ trace }),
     ...(session !== undefined && { session: session === 'deployment' ? '' : session }),
-    ...(principal !== undefined && { principal }),
-    ...(agent !== undefined && { agent }),
-    ...(type !== undefined && { type }),
-    ...(plugin !== undefined && { plugin }),
-    ...(sinceMs !== undefined && { sinceMs }),
-    ...(until !== undefined && { untilMs: until }),
-    ...(order && { order }),
+    ...defined({ principal, agent, type, plugin, sinceMs, untilMs: until, order }),
     limit: limit ?? defaultListLimit,
-    ...(cursor && { after: cursor }),
+    ...defined({ after: cursor }),
   }
 }
 
@@ -65,7 +59,7 @@ export function toCursor(text: string, order: AuditQuery['order'] | undefined): 
     const message = 'after: must be the `next` or `last` of a page in the same order.'
     throw new IsolaError('request_invalid', message, { param: 'after' })
   }
-  return { id: id ?? 0, ...(atMs !== undefined && { atMs }) }
+  return { id: id ?? 0, ...defined({ atMs }) }
 }
 
 export const fromCursor = ({ id, atMs }: AuditCursor): number | string =>

@@ -51,8 +51,7 @@ async function unconfirmedSince(
     sinceMs,
     order: 'desc',
     limit,
-    ...(principal !== undefined && { principal }),
-    ...(after && { after }),
+    ...defined({ principal, after }),
   })
   const attempts = records.map(({ session, run, seq, agent, atMs, data, principal: whose }) => {
     const costUsd = numberOf(data, 'bookedCostNanoUsd') / 1e9
@@ -135,7 +134,7 @@ async function settleUpwards(
   const { id, isLook } = request
   for (let at: ConfirmedAttempt = own; at.above;) {
     const { above } = at
-    const asked = { run: above.run, id, settlement: own.settlement, ...(isLook && { isLook }) }
+    const asked = { run: above.run, id, settlement: own.settlement, ...defined({ isLook }) }
     at = unwrap(await sessions.at(above.session).confirm(asked))
   }
   return own
@@ -149,7 +148,7 @@ function spentBy(asked: {
   if (asked.outcome === 'released') return { tokens: 0, costNanoUsd: 0 }
   const { tokens, costUsd } = asked
   return {
-    ...(tokens !== undefined && { tokens }),
+    ...defined({ tokens }),
     ...(costUsd !== undefined && { costNanoUsd: Math.round(costUsd * 1e9) }),
   }
 }

@@ -83,7 +83,7 @@ async function readReport(
     const message = 'since: at most 31 days before until; ask for a part at a time.'
     throw new IsolaError('request_invalid', message, { param: 'since' })
   }
-  const asked = { by, sinceMs, untilMs, limit, ...(of !== undefined && { principal: of }) }
+  const asked = { by, sinceMs, untilMs, limit, ...defined({ principal: of }) }
   const { rows, total, deployment } = await deps.usage.sum(asked)
   return {
     by,

@@ -45,7 +45,7 @@ export function createAuditSink(
       if (known < chunk.lastSeq) {
         deployment.count(others)
         const rest = chunkEvents.filter(({ seq }) => seq > known)
-        await append(owner, { events: rest, card, ...(unheard && { unheard }) }, counted)
+        await append(owner, { events: rest, card, ...defined({ unheard }) }, counted)
       }
     }
   }

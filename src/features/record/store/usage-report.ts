@@ -130,7 +130,7 @@ export function createUsageReport(database: Database): UsageReport {
         return {
           rows: rows.map((row) => toUsage(query.by, row)),
           total: toSum(total),
-          ...(others && { deployment: others }),
+          ...defined({ deployment: others }),
         }
       }),
   }

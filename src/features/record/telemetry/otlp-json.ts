@@ -42,7 +42,7 @@ export function toExportRequest(
               traceId: trace,
               spanId: span.id,
               ...(link?.state !== undefined && { traceState: link.state }),
-              ...(span.parent !== undefined && { parentSpanId: span.parent }),
+              ...defined({ parentSpanId: span.parent }),
               flags: flags.sampled | flags.knowsRemote | (span.isParentRemote ? flags.isRemote : 0),
               name: redact(span.name),
               kind: kinds[span.kind],

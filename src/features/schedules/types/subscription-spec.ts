@@ -23,12 +23,12 @@ export function toSubscriptionSpec(
   const { runs = defaults.runsADay, tokens = scheduleDefaults.tokensADay, costUsd } = daily
   return {
     name: asked.name ?? headOf(`${event}: ${task}`, maxNameChars).trim(),
-    when: { event, ...(where && { where }), of, ttlMs: ttlMinutes * minuteMs, maxDepth },
-    work: { agent, task, ...(model !== undefined && { model }) },
+    when: { event, ...defined({ where }), of, ttlMs: ttlMinutes * minuteMs, maxDepth },
+    work: { agent, task, ...defined({ model }) },
     catchUp: 'all',
     overlap: 'queue',
     jitterMs: 0,
-    ...(limits && { limits }),
+    ...defined({ limits }),
     daily: {
       runs,
       tokens,
@@ -36,7 +36,7 @@ export function toSubscriptionSpec(
     },
     stopAfterFailures: asked.stopAfterFailures ?? scheduleDefaults.stopAfterFailures,
     deliver: asked.deliver ?? scheduleDefaults.deliver,
-    ...(session !== undefined && { session }),
+    ...defined({ session }),
   }
 }
 

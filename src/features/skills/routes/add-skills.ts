@@ -58,7 +58,7 @@ export async function installSkills(
       const changes = await deps.skillAdmission.changes(name, { version, bundle })
       const done = await deps.plugins.change({ do: 'skill', skill: change }, by)
       if (!dryRun) generation = done.generation
-      const said = { name, hash, tier, ...about(one), ...(changes && { changes }) }
+      const said = { name, hash, tier, ...about(one), ...defined({ changes }) }
       skills.push({ ...said, notes: [...notes, ...done.notes] })
     } catch (error) {
       const code = errorCode(error)
@@ -67,7 +67,7 @@ export async function installSkills(
       refused.push({ name, code, message: errorMessage(error) })
     }
   }
-  const answer = { skills, refused, ...(generation !== undefined && { generation }) }
+  const answer = { skills, refused, ...defined({ generation }) }
   return jsonResponse(answer, { status: dryRun ? 200 : 201 })
 }
 

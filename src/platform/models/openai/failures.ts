@@ -88,7 +88,7 @@ function statusError(error: APIError, detail: string, model: string): IsolaError
   return new IsolaError(code, message, {
     detail,
     transient,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...defined({ retryAfterMs }),
   })
 }
 

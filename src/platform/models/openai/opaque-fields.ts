@@ -18,7 +18,7 @@ export function opaqueOfCall(call: object, inner: object): JsonObject | undefine
   const isFlat = inner === call
   const own = fieldsOf(call, (name) => !ofCall.has(name) && !(isFlat && ofFunction.has(name)))
   const inside = isFlat ? undefined : fieldsOf(inner, (name) => !ofFunction.has(name))
-  return own || inside ? { ...own, ...(inside && { function: inside }) } : undefined
+  return own || inside ? { ...own, ...defined({ function: inside }) } : undefined
 }
 
 function fieldsOf(said: object, isTaken: (name: string) => boolean): JsonObject | undefined {

@@ -28,7 +28,7 @@ export function withOpaque(
 ): readonly ModelToolCall[] {
   return calls.map(({ opaque: call, ...rest }, index) => {
     const isFirst = index === 0 && reply !== undefined
-    const opaque = { service, ...(isFirst && { reply }), ...(call && { call }) }
+    const opaque = { service, ...(isFirst && { reply }), ...defined({ call }) }
     return isFirst || call ? { ...rest, opaque } : rest
   })
 }

@@ -110,15 +110,15 @@ function toBody(
     // Always sent: what a call may cost was reserved with this cap (docs/design.md invariant 3).
     [capField]: outputCap(request),
     ...(temperature !== undefined && !omitsTemperature && { temperature }),
-    ...(topP !== undefined && { top_p: topP }),
+    ...defined({ top_p: topP }),
     ...(stop !== undefined && stop.length > 0 && { stop: [...stop] }),
-    ...(seed !== undefined && { seed }),
+    ...defined({ seed }),
     ...(tools.length > 0 && {
       // Without tools a service refuses the field.
       ...(toolChoice !== undefined && { tool_choice: toBodyChoice(toolChoice) }),
       ...(parallelToolCalls === false && { parallel_tool_calls: false }),
     }),
-    ...(format && { response_format: format }),
+    ...defined({ response_format: format }),
   }
 }
 
@@ -144,7 +144,7 @@ function toBodyPart(part: MessagePart, { takesAddresses }: ImageRule): BodyPart 
   if (part.type === 'text') return part
   const { url, detail } = part
   if (takesAddresses || !/^https?:/i.test(url)) {
-    return { type: 'image_url', image_url: { url, ...(detail && { detail }) } }
+    return { type: 'image_url', image_url: { url, ...defined({ detail }) } }
   }
   return { type: 'text', text: `[An image that was not fetched: ${headOf(url, 300)}]` }
 }

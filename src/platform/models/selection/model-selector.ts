@@ -40,7 +40,7 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
       capabilities: registry.capabilitiesOf(target),
       estimate: backend.estimate({ ...request, model }),
       isPriced: backend.priceOf(model) !== undefined,
-      ...(latencyMs !== undefined && { latencyMs }),
+      ...defined({ latencyMs }),
     }
   }
 

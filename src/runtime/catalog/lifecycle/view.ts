@@ -33,10 +33,10 @@ export function toView(row: PluginRow, versions: readonly PluginVersion[]): Plug
     manifest,
     grantEpoch,
     config,
-    ...(asks && { asks }),
+    ...defined({ asks }),
     lines: asks ? permitLines(asks) : [],
     missing: asks ? widened(asks, has) : [],
-    ...(problem && { problem }),
+    ...defined({ problem }),
     versions,
     waiting: versions.filter((one) => row.waiting?.includes(one.hash)),
     texts,
@@ -87,7 +87,7 @@ function toUpdate(row: PluginRow, { version, hash, tier, manifest }: KeptPluginV
   const { asks, lines, texts, isTold } = toView(waits, [])
   // Against what the version has that is in use.
   const missing = asks ? widened(asks, row.permit) : []
-  return { version, hash, tier, ...(asks && { asks }), lines, missing, texts, isTold }
+  return { version, hash, tier, ...defined({ asks }), lines, missing, texts, isTold }
 }
 
 function toListing({

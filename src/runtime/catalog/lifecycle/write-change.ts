@@ -46,11 +46,7 @@ export function createChangeWriter({
     const event = withData(told, { ...(next && { generation: number }), ...requestOf(by) })
     const after = await store.commit({
       rows,
-      ...(version && { version }),
-      ...(bundle && { bundle }),
-      ...(servers && { servers }),
-      ...(skills && { skills }),
-      ...(skillVersion && { skillVersion }),
+      ...defined({ version, bundle, servers, skills, skillVersion }),
       ...(next && { generation: { ...next, before, reason } }),
       event: { ...event, ...placeOf(by) },
       view,

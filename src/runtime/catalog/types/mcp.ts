@@ -6,7 +6,7 @@ import type { Reply } from '#contracts/reply.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 
 /** At most 24 characters, so that `<server>__<tool>` has at most 64. */
-export const serverIdForm = /^[a-z][a-z0-9-]{0,23}$/
+const serverIdForm = /^[a-z][a-z0-9-]{0,23}$/
 
 /** `${secret:NAME}` in a header's value stands for that secret, put in when the request leaves. */
 export const secretReference = /\$\{secret:([A-Z][A-Z0-9_]{0,63})\}/g

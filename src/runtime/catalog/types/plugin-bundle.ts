@@ -15,7 +15,7 @@ export interface PluginBundle {
 
 /** The same bundle has the same text wherever it is made. */
 export function toBundleText({ manifest, code, files }: PluginBundle): string {
-  return toCanonicalJson({ manifest, ...(code !== undefined && { code }), files })
+  return toCanonicalJson({ manifest, ...defined({ code }), files })
 }
 
 /** What a signature of a plugin signs. */

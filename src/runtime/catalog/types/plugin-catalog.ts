@@ -15,7 +15,7 @@ import type { SkillCandidate, SkillChange } from './skill-catalog.ts'
 import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 
 /** `installed`: there, and never enabled. Installing never enables. */
-export type PluginState = 'installed' | 'enabled' | 'disabled' | 'removed'
+type PluginState = 'installed' | 'enabled' | 'disabled' | 'removed'
 
 /** A version of a plugin that was brought once; its content never changes. */
 export interface PluginVersion {

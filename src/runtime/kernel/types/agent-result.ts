@@ -17,7 +17,7 @@ export interface Ending {
   readonly detail?: string
 }
 
-export interface EndedRun {
+interface EndedRun {
   readonly run: string
   readonly session: string
   readonly trace: string
@@ -41,7 +41,7 @@ export function toAgentResult(ended: EndedRun): AgentResult {
     state: ending.state,
     result: ending.result ?? said.join('\n\n'),
     ...(ending.state === 'completed' && finishReasonOf(turns.at(-1))),
-    ...(ending.output && { output: ending.output }),
+    ...defined({ output: ending.output }),
     ...(ending.code && { error: { code: ending.code, message: ending.message ?? '' } }),
     // Also of a turn in which nothing was said: why it ended may be in somebody else's words.
     label: contextLabel([

@@ -66,7 +66,7 @@ const answerSchemas = {
 } as const
 
 /** The answer, or what is to be asked: once more if what came does not fit. */
-export type Found = { readonly answer: Json } | { readonly asked: JsonObject }
+type Found = { readonly answer: Json } | { readonly asked: JsonObject }
 
 /** @throws `tool_failed` if no answer fits after several tries. */
 export function answerTo(

@@ -48,14 +48,14 @@ function messagesOf(turn: Said): readonly Message[] {
     text,
     ...(toolCalls.length > 0 && { toolCalls }),
     taint: ['model'],
-    ...(label && { label }),
+    ...defined({ label }),
   }
   const decided = new Set(events.flatMap(decidedByPerson))
   return [...received, said, ...calls.map((call) => answerOf(call, decided.has(call.id), turn))]
 }
 
 const toCall = ({ callId: id, toolId: name, input, opaque }: ToolStep): ToolCall => {
-  return { id, name, input, ...(opaque && { opaque }) }
+  return { id, name, input, ...defined({ opaque }) }
 }
 
 /** A client's own tool is run by its program, and another session by nobody. */
@@ -75,7 +75,7 @@ function answerOf(call: CallRecord, isDecided: boolean, turn: Said): Message {
     callId: call.id,
     name: call.name,
     ...mark,
-    ...(label && { label }),
+    ...defined({ label }),
   } as const
   if (outcome?.ok) {
     const taint = outcome.taint ?? [`tool:${call.tool}` as const]

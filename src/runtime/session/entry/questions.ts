@@ -51,8 +51,7 @@ function toRequest(kind: Question['kind'], asked: JsonObject): JsonObject {
         params: {
           messages,
           maxTokens,
-          ...(system !== undefined && { systemPrompt: system }),
-          ...(temperature !== undefined && { temperature }),
+          ...defined({ systemPrompt: system, temperature }),
         },
       }
     case 'roots':

@@ -69,7 +69,7 @@ export function addressed(
     const { id, holder, terms } = floor
     const { input, memo, monitor } = terms
     const label = joinLabels(messages.filter(({ role }) => role === 'user').map(labelOf))
-    return { passedOn: { id, holder, input, monitor, label, ...(memo && { memo }) } }
+    return { passedOn: { id, holder, input, monitor, label, ...defined({ memo }) } }
   }
   const now = found.ends ? ended(floor, { reason: found.ends, atMs: nowMs }) : floor
   if (now !== floor) keepFloor(now, parts)

@@ -22,7 +22,7 @@ export function spokenIn(row: Pick<RunRow, 'passedOn'>, { calls }: TurnRecord): 
         text: outcome.ok ? wordsOf(outcome.output) : outcome.error.message,
         by: tool,
         taint: [`tool:${tool}`],
-        ...(label && { label }),
+        ...defined({ label }),
       },
     ]
   })

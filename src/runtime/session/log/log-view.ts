@@ -86,9 +86,9 @@ export function runStarted({
       type: 'run_started',
       data: {
         principal,
-        ...(key !== undefined && { key }),
+        ...defined({ key }),
         ...toEntry(submission),
-        ...(persona && { persona }),
+        ...defined({ persona }),
         depth: lineage?.depth ?? 0,
         ...(lineage && { parentCall: lineage.parentCall }),
         ...(begunBy && { begunBy: { ...begunBy } }),
@@ -108,7 +108,7 @@ export function eventsPage(
   }: { readonly after: number; readonly upTo: number; readonly order?: number },
 ): ToldEvent[] {
   for (let from = after; from < upTo;) {
-    const page = store.logPage({ after: from, ...(order !== undefined && { order }) })
+    const page = store.logPage({ after: from, ...defined({ order }) })
     const [low, high] = [from, Math.min(page.upTo, upTo)]
     const events = page.rows
       .flatMap((row) => (row.kind === 'run' ? runStarted(row.run) : fullEvents(row.turn)))

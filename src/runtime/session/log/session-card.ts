@@ -40,10 +40,10 @@ export function cardOf(session: SessionRow, options: ViewOptions): SessionCard {
   const last = lastRun(store)
   const state = last && stateOf(last, options)
   return {
-    ...(agent !== undefined && { agent }),
+    ...defined({ agent }),
     kind: kindOf(session),
     usedAtMs: lastUsedMs(store, session, last),
     runs: store.lastOrder(),
-    ...(state && { state }),
+    ...defined({ state }),
   }
 }

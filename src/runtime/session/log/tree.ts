@@ -38,8 +38,7 @@ export function aboutOf(session: SessionRow): SessionAbout {
   return {
     id,
     agent,
-    ...(metadata && { metadata }),
-    ...(persona !== undefined && { persona }),
+    ...defined({ metadata, persona }),
     principal,
     createdAtMs,
   }
@@ -68,7 +67,7 @@ export async function treeOf(options: TreeOptions): Promise<SessionTree> {
   const trace = newest?.submission.trace
   return {
     ...aboutOf(session),
-    ...(trace !== undefined && { trace }),
+    ...defined({ trace }),
     ...(lineage && {
       parent: { session: lineage.parentSession, run: lineage.parentRun, call: lineage.parentCall },
     }),

@@ -21,7 +21,7 @@ export interface ViewOptions {
 export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptions): RunView {
   const { id, order, submission, createdAtMs } = row
   const { agent, begunBy } = submission
-  const base = { id, session, agent, createdAtMs, ...(begunBy && { begunBy }) }
+  const base = { id, session, agent, createdAtMs, ...defined({ begunBy }) }
   const result = store.final(order)
   if (result) return { ...base, state: result.state, result: resultNow(result, row) }
   const pauses = runs.live(id) ? [] : pausesOf(row, store.turns(order).at(-1))

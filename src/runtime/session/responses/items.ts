@@ -149,7 +149,7 @@ function saidIn(turn: TurnRecord, row: RunRow): readonly SaidItem[] {
 }
 
 const said = ({ role, text, images, name }: Extract<Message, { role: 'user' }>) => {
-  return { role, text, ...(images && { images }), ...(name !== undefined && { name }) }
+  return { role, text, ...defined({ images, name }) }
 }
 
 /** The items of a client's own messages. @param of.callsOf The run whose calls they answer, if the calls are ours. */

@@ -100,7 +100,7 @@ function started(run: NewRun, agent: ReadyAgent, options: AdmissionOptions): Adm
   // Once more: another run may have come while the agent was loaded.
   if (run.submission.compact === 'session') refuseAtWork(options)
   const { name, hash } = agent.spec.persona ?? {}
-  const persona = name !== undefined && { persona: { name, ...(hash !== undefined && { hash }) } }
+  const persona = name !== undefined && { persona: { name, ...defined({ hash }) } }
   const live = runs.start({ ...run, ...persona }, agent, audience)
   // At once, not when the run has its turn: the agent that has the conversation may be at work.
   if (isReturn(run.submission.messages) && !run.submission.isNote)

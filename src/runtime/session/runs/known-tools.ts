@@ -50,7 +50,7 @@ export function createKnownTools(
 }
 
 const changed = (message: string, shows?: ToolResult['shows']): ToolResult => {
-  return { ok: false, error: { code: 'tool_changed', message }, ...(shows && { shows }) }
+  return { ok: false, error: { code: 'tool_changed', message }, ...defined({ shows }) }
 }
 
 const changedText = (name: string): string =>

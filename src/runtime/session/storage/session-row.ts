@@ -33,7 +33,7 @@ export function begun(
     const about = {
       agent,
       principal,
-      ...(lineage && { lineage }),
+      ...defined({ lineage }),
       ...(isStateless && { isStateless }),
       ...(onDemand && { keepMs: onDemand.keepMs }),
     }
@@ -71,8 +71,7 @@ export function amendSession(
   store.writeSession({
     ...session,
     ...added,
-    ...(metadata && { metadata }),
-    ...(persona !== undefined && { personaSince: persona }),
+    ...defined({ metadata, personaSince: persona }),
   })
 }
 

@@ -58,7 +58,7 @@ export function toScheduled(
     owner,
     behind,
     isActive: state === 'active' && inForce !== undefined,
-    ...(schedule && { schedule }),
+    ...defined({ schedule }),
     subscribes: agent?.subscribes,
     ...(asker?.principal === owner && { asker }),
     ...(author?.principal === owner && { author }),

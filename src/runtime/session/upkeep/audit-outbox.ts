@@ -64,7 +64,7 @@ export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
         for (const events of pagesAfter(store, sent, maxBatch)) {
           const batch = { events: events.map(forRecord), card: card() }
           await note(events, (unheard) =>
-            sink.append(owner, { ...batch, ...(unheard && { unheard }) }, counted),
+            sink.append(owner, { ...batch, ...defined({ unheard }) }, counted),
           )
           sent = events.at(-1)?.seq ?? sent
         }

@@ -56,7 +56,7 @@ const pairOf = (event: SessionEvent, store: Store): readonly (readonly [number, 
   const chain = store.findRun(run)?.submission.chain
   const { id, principal } = session
   const place = { id: `${id}:${seq}`, session: id, principal, run, agent, trace, atMs }
-  return [[seq, { ...place, ...said, ...(chain && { chain }) }]]
+  return [[seq, { ...place, ...said, ...defined({ chain }) }]]
 }
 
 type Said = Pick<Emitted, 'name' | 'payload' | 'label' | 'isPublic'>

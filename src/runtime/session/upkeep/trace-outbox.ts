@@ -132,7 +132,7 @@ function recordOf(
     session: identity.id,
     agent,
     trace,
-    ...(link && { link }),
+    ...defined({ link }),
     ...(lineage && { parent: { run: lineage.parentRun, call: lineage.parentCall } }),
     startedAtMs: startedAtMs ?? createdAtMs,
     turns,

@@ -37,7 +37,7 @@ export function changeLimits(
     textOf(merged) === textOf(changed?.limits) && textOf(byOperator) === textOf(changed?.byOperator)
   if (isSame && !isTriedAlready) return
   const count = (changed?.count ?? 0) + 1
-  runs.change(row, { changed: { limits: merged, count, ...(byOperator && { byOperator }) } })
+  runs.change(row, { changed: { limits: merged, count, ...defined({ byOperator }) } })
   runs.wake(row.id)
 }
 

@@ -116,7 +116,7 @@ export function takeDecisions(row: RunRow, options: DecideOptions, parts: Outsid
       const answer = toAnswer(decision, pause, { before: row.answers?.[call], sha256 })
       const isOfApproval = pause.kind === 'approval' && { decidedBy: decider }
       const reach = isOfApproval && decision.decision === 'approve' && reachOf(rule)
-      answers[call] = { ...answer, ...(by !== undefined && { by }), ...isOfApproval, ...reach }
+      answers[call] = { ...answer, ...defined({ by }), ...isOfApproval, ...reach }
       decided[call] = digest
       if (isOfApproval) deciders[call] = { ...decider, atMs: nowMs }
     } else if (before !== digest || isAnothers(row.deciders?.[call], decider)) {
@@ -188,7 +188,7 @@ export function takeDelivery(
   const message = shortened(toMessage({ agent, session, result }), inbox, session)
   const { usage } = result
   const begins = beginsRun(row, delivery, store) && { begins: true as const }
-  const item: InboxItem = { id: call, call, message, ...(usage && { usage }), ...begins }
+  const item: InboxItem = { id: call, call, message, ...defined({ usage }), ...begins }
   runs.change(row, { inbox: [...inbox, item] })
   if (begins) store.pending.add(row.id, call)
   transcript.forget()

@@ -35,7 +35,7 @@ export function toAnswer(
         throw conflict('The arguments are not those that were shown: read the run again.')
       }
       const answers = answersIn(before)
-      return { kind: 'approved', argsHash, definitionHash, ...(answers && { answers }) }
+      return { kind: 'approved', argsHash, definitionHash, ...defined({ answers }) }
     }
     case 'deny': {
       if (kind === 'session') throw conflict('What waits is in another session: decide there.')

@@ -151,7 +151,7 @@ async function compacted(
       {
         session,
         agent: target.agent,
-        ...(target.model !== undefined && { model: target.model }),
+        ...defined({ model: target.model }),
         ...(instructions !== '' && { clientInstructions: instructions }),
         ...context.trace(),
         messages: history.messages,

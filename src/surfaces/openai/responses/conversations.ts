@@ -105,7 +105,7 @@ export async function addItems(deps: OpenaiDeps, context: RequestContext): Promi
   const newest = { order: 'desc', limit: 1 } as const
   const [last] = unwrap(await session.items(principal, newest)).items
   unwrap(await session.amend(principal, { messages }))
-  const added = { order: 'asc', limit: maxAdded, ...(last && { after: last }) } as const
+  const added = { order: 'asc', limit: maxAdded, ...defined({ after: last }) } as const
   return pageOfItems(unwrap(await session.items(principal, added)), sessionId)
 }
 

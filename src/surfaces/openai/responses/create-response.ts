@@ -71,7 +71,7 @@ function fromResponses(
     toolChoice: request.tool_choice,
     isParallel: request.parallel_tool_calls,
     history: () => readHistory(deps, context, request.input),
-    ...(place && { place }),
+    ...defined({ place }),
     isKept: request.store !== false,
     isBackground: request.background === true,
     echo: (session, tools) =>

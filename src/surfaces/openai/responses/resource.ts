@@ -128,8 +128,7 @@ export function toResource({ place, createdAt, echo }: ResponseHead, body: Respo
     created_at: createdAt,
     completed_at: completedAtMs === undefined ? null : Math.floor(completedAtMs / 1_000),
     status,
-    incomplete_details:
-      reason === undefined ? null : { reason, ...(message !== undefined && { message }) },
+    incomplete_details: reason === undefined ? null : { reason, ...defined({ message }) },
     error: error ?? null,
     ...shown,
     output,
@@ -191,7 +190,7 @@ export function functionCallItem(
     id: toFunctionCallId(place, call.call),
     call_id: toCallId(place, call.call),
     name,
-    ...(namespace !== undefined && { namespace }),
+    ...defined({ namespace }),
     arguments: status === 'completed' ? JSON.stringify(call.input) : '',
     status,
   }

@@ -25,7 +25,7 @@ export const incomplete = (
   body: {
     status: 'incomplete',
     incompleteReason: code,
-    ...(message !== undefined && { incompleteMessage: message }),
+    ...defined({ incompleteMessage: message }),
     tokens,
   },
 })

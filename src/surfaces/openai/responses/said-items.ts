@@ -45,7 +45,7 @@ export function toItem(item: SaidItem, session: string) {
     case 'message': {
       const { type, role, text, name } = item
       const content = role === 'assistant' ? [textPart(text)] : inputParts(item)
-      return { type, id, status, role, ...(name !== undefined && { name }), content }
+      return { type, id, status, role, ...defined({ name }), content }
     }
     case 'call': {
       const { name, input } = item

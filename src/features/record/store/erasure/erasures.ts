@@ -26,7 +26,7 @@ export function createErasureStore(database: Database): ErasureStore {
     },
     atMs: number,
   ) => {
-    const about = { owner: id, step, ...(request !== undefined && { request }) }
+    const about = { owner: id, step, ...defined({ request }) }
     return eventRow(database, deploymentEvent('person_erased', { principal, trace, atMs }, about))
   }
   const changed = ({ id, state, principal, nextMs, progress }: Erasure) => {

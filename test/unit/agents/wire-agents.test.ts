@@ -2,17 +2,14 @@ import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
 import { describe, expect, test } from 'vitest'
 import { orchestratorLimits } from '#contracts/default-limits.ts'
 import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
-import {
-  createAgentDirectory,
-  type AgentDirectoryDeps,
-  type InstalledPlugin,
-} from '../../../src/features/agents/agent-directory.ts'
+import type { InstalledPlugin } from '../../../src/features/agents/wire-agents.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../../src/runtime/catalog/outside-tools.ts'
 import { createPresence } from '../../../src/runtime/catalog/skill-tool.ts'
 import { createToolset } from '../../../src/runtime/catalog/toolset.ts'
 import { createPromptStore } from '../../../src/features/memory/prompt-store.ts'
 import { toToolEntries } from '../../../src/features/plugins/tools/tool-entries.ts'
+import { openAgents, type OpenAgentsOptions } from '../../fakes/agents.ts'
 import { createManualClock } from '../../fakes/manual-clock.ts'
 import {
   bundle,
@@ -44,13 +41,13 @@ const files = bundleTools(
   { id: 'files', natural_language_description: 'Use for files.\n## DO NOT use else.' },
 )
 
-function setUp(bundled: readonly BundledPlugin[], overrides: Partial<AgentDirectoryDeps> = {}) {
+function setUp(bundled: readonly BundledPlugin[], overrides: Partial<OpenAgentsOptions> = {}) {
   const capabilities = createCapabilityDeps()
   const plugins: readonly InstalledPlugin[] = bundled.map((entry) => {
     const loaded = loadOne(entry, runningIsolates)
     return { ...loaded, tools: toToolEntries(loaded, capabilities) }
   })
-  return createAgentDirectory({
+  return openAgents({
     plugins,
     prompts: createPromptStore(),
     sessions: createFakeGateway(),
