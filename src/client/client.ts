@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { ApiError, noReply, toSaid } from './api-error.ts'
 import { followEvents, type EventsOptions } from './events.ts'
 import type { StreamItem } from '#contracts/event.ts'

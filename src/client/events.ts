@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import { ApiError, mayPass, noReply, toSaid } from './api-error.ts'
 import { chunksOf, readBlocks } from './event-blocks.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { inTurn } from './in-turn.ts'
 import type { composeErasures } from '#features/record/erasure/compose.ts'
 import type { composeGovernance } from './governance.ts'

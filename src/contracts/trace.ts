@@ -1,3 +1,4 @@
+import { defined } from './defined.ts'
 /** What came in with a trace id, and goes on with it (W3C Trace Context). */
 export interface TraceLink {
   /** The span of whoever asked, 16 hex characters; absent below a sub-agent's call, whose own span it is. */

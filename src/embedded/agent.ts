@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { ContextFitter } from '#runtime/kernel/types/context-fitter.ts'

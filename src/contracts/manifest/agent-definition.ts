@@ -1,3 +1,4 @@
+import { defined } from '../defined.ts'
 import type * as z from 'zod'
 import type { agentDefinition, onDemandDefinition, permission } from './agent-definition-schema.ts'
 import { toLimits } from './agent-limits.ts'

@@ -1,3 +1,4 @@
+import { defined } from '../defined.ts'
 import { toLimits } from './agent-limits.ts'
 import type { AgentManifest, HookManifest, Manifest, RequestedGrants } from './manifest.ts'
 import { emitTool } from './manifest-events.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { CredentialState } from '#runtime/session/types/held-work.ts'
 import { stateOf, type KeyStore } from '#contracts/keys.ts'
 import type { GrantStore } from './types/oauth.ts'

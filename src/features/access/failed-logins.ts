@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { FailedLogin, FailedLoginVerdict } from '#runtime/session/types/principal.ts'
 import { tablesMark } from '#contracts/object-tables.ts'
 import type { PrincipalStorage } from './principal-rows.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { DeploymentEvent, DeploymentLog } from '#contracts/event.ts'
 import { stateOf, type KeyView } from '#contracts/keys.ts'

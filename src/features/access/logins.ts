@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { KeyStore } from '#contracts/keys.ts'
 import type { OAuthService } from './types/oauth.ts'

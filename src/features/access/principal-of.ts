@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { KeyView, Rights } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
 

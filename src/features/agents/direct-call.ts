@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toDirectOutcome } from '#runtime/session/types/direct-call.ts'
 import { wordsOf } from '#runtime/session/types/holder-result.ts'
 import type { Message } from '#contracts/message.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
 import { floorChangeOf, wordsOf } from '#runtime/session/types/holder-result.ts'
 import type { JsonObject } from '#contracts/json.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
 import type { Offers, PromptListing, ResourceListing } from '#contracts/manifest/offer.ts'
 import type { ListedTool } from '#runtime/session/types/runtime.ts'

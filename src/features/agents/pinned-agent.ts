@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AgentPin, PinnedAgent, PinnedTool } from '#runtime/kernel/types/agent-pin.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
 import type { RunOptions } from '#contracts/run-options.ts'

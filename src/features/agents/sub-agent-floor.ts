@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toNanoUsd } from '#contracts/manifest/agent-limits.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import type { FloorTerms, FloorTicket } from '#contracts/floor.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { FloorTerms, FloorTicket } from '#contracts/floor.ts'

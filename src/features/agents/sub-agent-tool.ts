@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { toLimits } from '#contracts/manifest/agent-limits.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'

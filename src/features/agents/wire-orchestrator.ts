@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
 import type { TokenCounter } from '#contracts/context.ts'
 import type { Offers } from '#contracts/manifest/offer.ts'

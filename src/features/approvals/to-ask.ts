@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { covers, isOutdated, likenessOf, ruleIdOf } from '#runtime/session/types/approval-shape.ts'
 import type { ApprovalRules } from '#runtime/session/types/approval-rules.ts'
 import { scopeOf } from '#contracts/approval.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { answerTo } from '#runtime/kernel/types/asks.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'

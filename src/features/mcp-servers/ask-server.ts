@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Client, Progress } from '@modelcontextprotocol/client'
 import type { Json, JsonSchema } from '#contracts/json.ts'

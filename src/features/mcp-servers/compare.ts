@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Json } from '#contracts/json.ts'
 import type { McpDifference, McpItem } from '#runtime/catalog/types/mcp.ts'
 import { withCodes } from '#contracts/visible-text.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client'
 import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'
 import type { createBackoff } from './backoff.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf, tailOf } from '#contracts/cut.ts'
 import type { ContentBlock } from '#contracts/content.ts'
 import { fieldsOf, isFields } from '#contracts/foreign-json.ts'

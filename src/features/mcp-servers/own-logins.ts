@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { DeploymentDraft } from '#contracts/event.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { McpServerApi, McpServerRow } from '#runtime/catalog/types/mcp.ts'

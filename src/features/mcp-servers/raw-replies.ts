@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/client'
 import { fieldsOf, isFields, wellFormedJson, withoutNulls } from '#contracts/foreign-json.ts'
 import { IsolaError } from '#contracts/errors.ts'

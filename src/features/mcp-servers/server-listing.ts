@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { McpListing, McpServerConfig } from '#runtime/catalog/types/mcp.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { isSessionGone } from './call-failure.ts'

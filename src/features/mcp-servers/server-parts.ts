@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { McpServerApi, McpServerConfig } from '#runtime/catalog/types/mcp.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { tablesMark } from '#contracts/object-tables.ts'

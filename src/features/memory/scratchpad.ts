@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { MemoryClient, MemoryEntry, StreamBounds, StreamOf } from '#contracts/memory.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { DeploymentLogs } from '#contracts/event.ts'
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { policyOf, type PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import { isOpen } from '#contracts/network-rule.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Schedule, ScheduleSpec } from '#contracts/schedule.ts'
 import { nextSlot } from './slots.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { DirectOutcome } from '#runtime/session/types/direct-call.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'

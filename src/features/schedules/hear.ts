@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Emitted } from '#contracts/event-bus.ts'
 import { maxTtlMs } from '#contracts/event-bus.ts'
 import type { Schedule, Slot } from '#contracts/schedule.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { Incident } from '#runtime/session/types/principal.ts'
 import type { ScheduleIndex } from '#runtime/session/types/schedule-object.ts'

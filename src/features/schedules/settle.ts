@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { DaySpent, Schedule, Slot, SlotState } from '#contracts/schedule.ts'
 import { nextSlot } from './slots.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { keeperOf } from './types/schedule-keeper.ts'
 import type { DeliverTo, Schedule, Slot, SlotDelivery } from '#contracts/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Emitted } from '#contracts/event-bus.ts'
 import { OutboundError } from '#contracts/outbound.ts'

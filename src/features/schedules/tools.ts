@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { labelFrom, ownLabel } from '#contracts/label.ts'

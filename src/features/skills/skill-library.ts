@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { labelFrom } from '#contracts/label.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SearchedSkill } from '#runtime/catalog/types/skill-catalog.ts'
 import type { SkillSource } from '#runtime/catalog/types/skill.ts'
 import { cutFrontMatter } from '#contracts/front-matter.ts'

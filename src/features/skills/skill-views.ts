@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { cutFrontMatter, needsQuotes } from '#contracts/front-matter.ts'
 import type { SkillBundle, SkillStore, SkillVersion } from '#runtime/catalog/types/skill-catalog.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { OutboundError, type OpenHosts, type Send } from '#contracts/outbound.ts'
 import { maxImageBytes, type ReadImage } from '#contracts/read-image.ts'
 

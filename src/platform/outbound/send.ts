@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { isReachable, unreachableText } from '#contracts/network-rule.ts'
 import { isOfThisMachine } from '#contracts/public-host.ts'
 import {

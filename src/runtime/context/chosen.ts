@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { BuiltContext } from '#contracts/context.ts'
 import { headOf } from '#contracts/cut.ts'
 import { errorMessage } from '#contracts/errors.ts'

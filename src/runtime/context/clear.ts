@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { ContextInput, TokenCounter } from '#contracts/context.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'

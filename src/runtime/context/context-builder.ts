@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type {
   BuiltContext,
   Compaction,

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Compaction, ContextInput, TokenCounter, Unpinned } from '#contracts/context.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import { labelOfAll } from '#contracts/message-label.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Compaction, ContextPart } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { toFloorView, type Floor, type FloorEnding, type FloorView } from '#contracts/floor.ts'
 import { toRepeated } from './entry/submission.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { withoutOpaque } from '#contracts/message-parts.ts'
 import type { RunMemo, RunView } from './types/run-view.ts'
 import type { ItemsPage, ItemsQuery } from './types/said-item.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { matchedRoutes } from 'hono/route'

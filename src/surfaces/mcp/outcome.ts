@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import { toContentBlocks, toStructured } from '#contracts/content.ts'

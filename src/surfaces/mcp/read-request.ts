@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import { errorMessage } from '#contracts/errors.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toCallInput } from '#contracts/call-input.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Json } from '#contracts/json.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
 import { OutboundError } from '#contracts/outbound.ts'
 import type { ReadImage } from '#contracts/read-image.ts'

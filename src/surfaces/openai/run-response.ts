@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SubmitReceipt } from '#runtime/session/types/submission.ts'

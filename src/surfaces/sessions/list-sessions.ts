@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SessionFields } from '#runtime/session/requests/session-requests.ts'
 import type { Principal, SessionCursor, SessionIndex, SessionQuery } from '#contracts/operations.ts'
 import { defaultListLimit, ofCallers } from '#platform/routes/queries.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Consent } from '../types/oauth.ts'
 import { baselineScope, isScope, scopesOfRole, type Scope } from '#contracts/scopes.ts'
 import type { Role } from '#contracts/keys.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type * as z from 'zod'
 import { onDemandDefinition } from '#contracts/manifest/agent-definition-schema.ts'
 import type { OnDemandDefinition } from '#contracts/manifest/agent-definition.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { ApprovalEntry } from '#contracts/approval.ts'
 import type { AuditOwner } from '#runtime/session/types/audit-sink.ts'
 import type { EventData, SessionEvent } from '#contracts/event.ts'

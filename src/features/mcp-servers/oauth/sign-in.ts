@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { auth, UnauthorizedError } from '@modelcontextprotocol/client'
 import { IsolaError } from '#contracts/errors.ts'
 import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { maxParts, type PassageSpot } from '#contracts/knowledge.ts'
 import { createCount, type Count } from './count.ts'

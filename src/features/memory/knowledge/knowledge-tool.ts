@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { citationOf, type KnowledgeGateway } from '#contracts/knowledge.ts'
 import type { KnowledgeSettings } from '#contracts/manifest/knowledge-settings.ts'

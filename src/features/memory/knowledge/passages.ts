@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { NewPassage } from '#contracts/knowledge.ts'
 import type { Block } from './blocks.ts'
 

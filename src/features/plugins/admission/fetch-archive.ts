@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Answer, OpenHosts, OutboundError, Send } from '#contracts/outbound.ts'
 import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'

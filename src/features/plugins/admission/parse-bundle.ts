@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'

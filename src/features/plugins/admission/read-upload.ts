@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
 import { bundleCaps, toBundleText } from '#runtime/catalog/types/plugin-bundle.ts'
 import type { PluginSignature, ReadUpload, Upload } from '#runtime/catalog/types/plugin-upload.ts'

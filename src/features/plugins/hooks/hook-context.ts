@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ToolContext } from '#contracts/tool.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Json } from '#contracts/json.ts'
 import { joinLabels, labelOfResult, ownLabel, type Label } from '#contracts/label.ts'

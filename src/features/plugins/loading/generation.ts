@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { parseManifest, type BundledPlugin } from '#contracts/manifest/manifest.ts'
 import { toPermit, widened } from '#contracts/manifest/permit.ts'
 import type { PluginProblem } from '#contracts/operations.ts'

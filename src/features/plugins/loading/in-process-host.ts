@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import {

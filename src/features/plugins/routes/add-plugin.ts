@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type * as z from 'zod'
 import { addPluginOptions, addPluginQuery } from './requests.ts'
 import { noFields } from '#platform/routes/answer.ts'

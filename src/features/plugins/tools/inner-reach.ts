@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toLimits, toNanoUsd } from '#contracts/manifest/agent-limits.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { unlimited } from '#contracts/lease.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { toolDestroys } from '#contracts/destructive.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'

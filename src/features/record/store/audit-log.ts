@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AuditSink } from '#runtime/session/types/audit-sink.ts'
 import { forgetApprovals, mirrorApprovals } from '#features/approvals/store/approval-mirror.ts'
 import { billedBy, type Database } from '#platform/d1/database.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { platformCostNanoUsd } from '#contracts/platform-prices.ts'
 import type {
   PlatformSum,

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { RunRecord } from '#runtime/session/types/telemetry.ts'
 import type { Redact } from '../redactor.ts'
 import type { Attributes, AttributeValue, Span } from './span.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Schedule, ScheduleView, Slot } from '#contracts/schedule.ts'
 import type { ScheduleListing, SlotListing } from './replies.ts'

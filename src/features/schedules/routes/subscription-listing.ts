@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Schedule, Slot } from '#contracts/schedule.ts'
 import { toListing, toSlotListing } from './listing.ts'
 import type { FiringListing, SubscriptionListing } from './replies.ts'

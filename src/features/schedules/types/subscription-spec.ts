@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SubscriptionRequestBody } from '#contracts/subscription-requests.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Limits } from '#contracts/lease.ts'

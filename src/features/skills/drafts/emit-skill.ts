@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import { joinLabels, type Label } from '#contracts/label.ts'

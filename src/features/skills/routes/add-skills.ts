@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { noFields } from '#platform/routes/answer.ts'
 import { addSkillsQuery, fetchSkillsRequest, sendSkillRequest } from './requests.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'

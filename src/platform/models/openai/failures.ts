@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/error'
 import { IsolaError, errorMessage, type ModelErrorCode } from '#contracts/errors.ts'

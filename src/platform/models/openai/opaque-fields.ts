@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { toWellFormedJson } from '#contracts/well-formed.ts'
 import { maxOpaqueChars } from './reply-limits.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { OpaqueFields } from '#contracts/message.ts'
 import type { ModelToolCall } from '#contracts/model.ts'

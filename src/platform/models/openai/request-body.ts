@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { isFields } from '#contracts/foreign-json.ts'
 import type { OpenAI } from 'openai'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { ModelCandidate, ModelRequest, ModelSelection, ScoreModel } from '#contracts/model.ts'
 import { orderCandidates, type CandidateOrder } from './candidate-order.ts'

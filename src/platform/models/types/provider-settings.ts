@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
 import type { DeclaredModel, ModelServer } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'

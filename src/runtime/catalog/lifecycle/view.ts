@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { parseManifest, type Manifest } from '#contracts/manifest/manifest.ts'
 import { permitLines, toPermit, widened, type Permit } from '#contracts/manifest/permit.ts'
 import type {

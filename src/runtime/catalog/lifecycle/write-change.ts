@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { withData, type DeploymentDraft, type DeploymentEventPlace } from '#contracts/event.ts'
 import type { Generation } from '../types/generation.ts'

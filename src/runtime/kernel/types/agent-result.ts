@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AgentResult, AgentSpec, FinalState } from '#contracts/agent.ts'
 import type { TurnRecord } from './journal.ts'
 import type { JsonObject } from '#contracts/json.ts'

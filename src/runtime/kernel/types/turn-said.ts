@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from './journal.ts'
 import { labelOfResult, ownLabel } from '#contracts/label.ts'

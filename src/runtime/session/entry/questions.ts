@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { asksForYes } from '#runtime/kernel/types/asks.ts'
 import type { Answers, Askable, Question } from '../types/follow-run.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toInherited } from '#contracts/run-options.ts'
 import { sessionProtocol, type Submission, type SubmitRequest } from '../types/submission.ts'
 import type { Ask, AskedByCall, AskedFrom, Asker } from '../types/submit-as.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toFloorView, type Floor, type FloorEnding } from '#contracts/floor.ts'
 import { floorChangeOf } from '../types/holder-result.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { floorChangeOf, wordsOf } from '../types/holder-result.ts'
 import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { labelOfResult } from '#contracts/label.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SessionEvent, ToldEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { toEntry } from '#contracts/run-options.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SessionCard } from '../types/audit-sink.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow, SessionRow } from '../storage/stored-rows.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { floorViewOf } from '../floor/floors.ts'
 import type { RunView } from '../types/run-view.ts'
 import type { SessionGateway } from '../types/session-api.ts'

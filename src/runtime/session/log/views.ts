@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '../types/runtime.ts'

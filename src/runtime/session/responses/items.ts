@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import { IsolaError } from '#contracts/errors.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { runOptionFields, type RunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '../types/runtime.ts'

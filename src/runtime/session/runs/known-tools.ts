@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { PinnedTool } from '#runtime/kernel/types/agent-pin.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'

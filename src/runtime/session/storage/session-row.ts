@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import type { SessionApi } from '../types/session-api.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { ScheduleRequestBody } from '#contracts/schedule-requests.ts'
 import type { SubscriptionManifest } from '#contracts/manifest/manifest-events.ts'
 import type { ScheduleAsker, ScheduleChanger } from '#contracts/schedule.ts'

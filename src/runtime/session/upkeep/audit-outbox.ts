@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AuditOwner, AuditSink, Counted, SessionCard } from '../types/audit-sink.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { pagesAfter } from '../log/log-view.ts'

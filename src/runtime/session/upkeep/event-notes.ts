@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Counted } from '../types/audit-sink.ts'
 import { ownEvents, type Emitted, type EventBus } from '#contracts/event-bus.ts'
 import type { SessionEvent } from '#contracts/event.ts'

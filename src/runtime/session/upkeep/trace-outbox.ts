@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
 import type { ExportOutcome, RunRecord } from '../types/telemetry.ts'
 import { loadAgent } from '../runs/load-agent.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import { pausesOf } from '../storage/open-pauses.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { scopeOf, type ApprovalRule, type Decider } from '#contracts/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'

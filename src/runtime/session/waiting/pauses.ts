@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { clientSource, labelFrom, saidLabel } from '#contracts/label.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { OpenaiDeps } from '../deps.ts'
 import { readJsonObject } from '#platform/routes/body.ts'

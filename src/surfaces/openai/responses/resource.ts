@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { toParts, type TextWithImages } from '#contracts/message-parts.ts'
 import type { ClientCall, TokenCount } from '../fold.ts'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
 import type { ItemsPage, ItemsQuery, SaidItem } from '#runtime/session/types/said-item.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'

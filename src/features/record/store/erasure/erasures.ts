@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { Erasure, ErasureProgress, ErasureStore } from '../../types/erasure.ts'
 import { deploymentEvent } from '#contracts/event.ts'
