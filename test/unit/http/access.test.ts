@@ -162,18 +162,20 @@ describe('I26: whoever is no operator', () => {
       ({ allowed, path }) =>
         path.startsWith('/api/operator') && (isFor(allowed, 'author') || isFor(allowed, 'user')),
     )
-    expect(reachable.map(({ method, path }) => `${method} ${path}`)).toEqual([
-      'GET /api/operator/approvals',
-      'POST /api/operator/approvals',
-      'GET /api/operator/approvals/:id',
-      'POST /api/operator/approvals/:id',
-      'GET /api/operator/skills',
-      'POST /api/operator/skills',
-      'GET /api/operator/skills/:skill',
-      'GET /api/operator/plugins',
-      'POST /api/operator/plugins',
-      'GET /api/operator/plugins/:plugin',
-      'GET /api/operator/generations',
-    ])
+    expect(reachable.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(
+      [
+        'GET /api/operator/approvals',
+        'POST /api/operator/approvals',
+        'GET /api/operator/approvals/:id',
+        'POST /api/operator/approvals/:id',
+        'GET /api/operator/skills',
+        'POST /api/operator/skills',
+        'GET /api/operator/skills/:skill',
+        'GET /api/operator/plugins',
+        'POST /api/operator/plugins',
+        'GET /api/operator/plugins/:plugin',
+        'GET /api/operator/generations',
+      ].toSorted(),
+    )
   })
 })
