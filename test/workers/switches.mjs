@@ -14,8 +14,8 @@ export default [
     what: "Y31: what the deployment remembers is an operator's to change",
     test: 'memory.workers.test.ts',
     only: "the deployment's is an operator's to write",
-    file: 'src/http/memory.ts',
-    find: "if (where.scope === 'deployment' && context.get('principal').role !== 'operator') {",
+    file: 'src/features/memory/routes/notes.ts',
+    find: "if (where.scope === 'deployment' && caller.role !== 'operator') {",
     replace: 'if (false) {',
   },
   {

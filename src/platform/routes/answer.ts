@@ -32,7 +32,11 @@ function queryOf({ name, shape }: AnyRoute, { search }: RequestContext): unknown
 }
 
 async function bodyOf(schema: z.ZodType, raw: Request): Promise<unknown> {
-  if (!(schema instanceof z.ZodOptional)) return parseFields(schema, await readJsonObject(raw))
-  const inner = schema.unwrap() as z.ZodType // what `optional` was called on
+  const inner = innerOf(schema)
+  if (!inner) return parseFields(schema, await readJsonObject(raw))
   return parseFields(inner, await readJsonObject(raw, { whenEmpty: {} }))
 }
+
+/** The schema that `.optional()` was called on; nothing for a body that is needed. */
+export const innerOf = (schema: z.ZodType): z.ZodType | undefined =>
+  schema.def.type === 'optional' ? (schema as z.ZodOptional<z.ZodType>).def.innerType : undefined

@@ -1,6 +1,7 @@
-import * as z from 'zod'
+import type * as z from 'zod'
 import { apiError } from '#platform/routes/shapes.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
+import { innerOf } from '#platform/routes/answer.ts'
 import {
   replyHeaders,
   requestHeaders,
@@ -138,10 +139,10 @@ function toParameters({ params = {}, query, headers = [] }: RouteShape, named: N
 }
 
 function toRequestBody(body: z.ZodType, otherBody: string | undefined, named: NamedSchemas) {
-  const isOptional = body instanceof z.ZodOptional
-  const schema = toSchema(isOptional ? (body.unwrap() as z.ZodType) : body, 'input', named)
+  const inner = innerOf(body)
+  const schema = toSchema(inner ?? body, 'input', named)
   return {
-    required: !isOptional,
+    required: inner === undefined,
     content: {
       ...toContent('application/json', schema),
       ...(otherBody !== undefined && { [otherBody]: {} }),
