@@ -4,7 +4,7 @@ import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import { childIdOf } from '../../../src/sessions/storage/ids.ts'
 import { noteOlderChildren } from '../../../src/sessions/log/older-children.ts'
 import { deleteChildren } from '../../../src/sessions/upkeep/subtree.ts'
-import { errandsOf } from '../../../src/sessions/runs/errands.ts'
+import { errandsOf } from '../../../src/sessions/runs/run-end.ts'
 import { steerRun, takeDelivery } from '../../../src/sessions/waiting/outside.ts'
 
 const spends = agentSpec().limits
