@@ -3,7 +3,7 @@ import { createSessionWorld, never, session, settle } from '../../switches/sessi
 import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import { childIdOf } from '../../../src/runtime/session/storage/ids.ts'
 import { deleteChildren } from '../../../src/runtime/session/upkeep/subtree.ts'
-import { errandsOf } from '../../../src/runtime/session/runs/errands.ts'
+import { errandsOf } from '../../../src/runtime/session/runs/run-end.ts'
 import { steerRun, takeDelivery } from '../../../src/runtime/session/waiting/outside.ts'
 
 const spends = agentSpec().limits

@@ -1,14 +1,13 @@
 import type { Journal, TurnRecord } from '#runtime/kernel/types/journal.ts'
+import type { ReadyAgent } from '../types/runtime.ts'
 import { createFloorCalls, withFloor } from '../floor/floors.ts'
 import { fullEvents } from '../log/log-view.ts'
 import { childrenIn, type BegunChild, type ChildNames } from '../storage/children.ts'
 import { childIdOf } from '../storage/ids.ts'
 import type { KnownTools } from './known-tools.ts'
-import type { Run, RunParts } from './live-runs.ts'
+import { persistRun, type Run, type RunParts } from './live-runs.ts'
 import type { RunBill } from './run-bill.ts'
 import { isLastTurn, writeEnd } from './run-end.ts'
-import { persistRun } from './run-row.ts'
-import type { ReadyAgent } from '../types/runtime.ts'
 
 export interface RunJournalOptions {
   readonly run: Run

@@ -19,11 +19,10 @@ import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
 import { createKnownTools } from './known-tools.ts'
 import { adviceFor, mayAsk, pauseAt, whyRefused } from './limit-pause.ts'
 import { limitsInForce, ownerOfLimit } from './limits.ts'
-import type { Run, RunParts } from './live-runs.ts'
+import { changeRun, persistRun, type Run, type RunParts } from './live-runs.ts'
 import { review } from './review.ts'
 import { openBill } from './run-bill.ts'
 import { createRunJournal } from './run-journal.ts'
-import { changeRun, persistRun } from './run-row.ts'
 
 /** A run with its agent and its lease, ready for the kernel: from here it runs until it ends or is parked. */
 export interface Segment {

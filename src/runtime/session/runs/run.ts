@@ -10,11 +10,10 @@ import { isStorageFault, usedUp } from '../storage/refusals.ts'
 import { pinnedIn } from '../storage/run-pin.ts'
 import { limitsThatStay } from './limit-pause.ts'
 import { leaseOf, loweredSince, ownLimits } from './limits.ts'
-import type { Run, RunParts } from './live-runs.ts'
+import { changeRun, declineRun, persistRun, type Run, type RunParts } from './live-runs.ts'
 import { loadAgent } from './load-agent.ts'
 import { failRun } from './run-end.ts'
 import { executeRun } from './run-ports.ts'
-import { changeRun, declineRun, persistRun } from './run-row.ts'
 
 /** How often an accepted run asks for its lease while the day's ledger cannot be reached. */
 const maxLeaseTries = 5
