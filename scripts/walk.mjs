@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startEffectServer, startModelServer } from '../test/fakes/model-server.mjs'
 import { root } from './toolchain.mjs'
-import { answering, callingTool, count, createPlaces, toSteps } from './walk/measure.ts'
+import { answering, callingTool, count, createPlaces, inIsolates, toSteps } from './walk/measure.ts'
 import { printWalks } from './walk/print.mjs'
 import { startServer } from './walk/server.mjs'
 import { bundleOf, makeTree } from './walk/tree.mjs'
@@ -113,10 +113,11 @@ try {
   const placeOf = createPlaces(bundleOf(tree.folder), join(tree.folder, 'src'))
   const read = (recording) => toSteps(recording, { fileOf: tree.fileOf, placeOf })
   const message = answering(read(recordings.chat))
+  const inside = inIsolates(recordings.chat, tree.fileOf)
   printWalks(
     {
-      chat: count(message, tree.lines),
-      tool: count(callingTool(message, new URL(effects.url).origin), tree.lines),
+      chat: count([...message, ...inside], tree.lines),
+      tool: count([...callingTool(message, new URL(effects.url).origin), ...inside], tree.lines),
       schedule: count(read(recordings.schedule), tree.lines),
     },
     values,

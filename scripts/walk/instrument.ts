@@ -7,8 +7,8 @@ interface Edit {
   readonly text: string
 }
 
-/** The recorder of scripts/walk/recorder.mjs; absent in an isolate, where a call does nothing. */
-const call = (id: number) => `globalThis.__walk?.(${id})`
+/** Calls scripts/walk/recorder.mjs. An isolate has none: its functions say so on the console of the server. */
+const call = (id: number) => `(globalThis.__walk ??= (id) => console.warn('@@walk ' + id))(${id})`
 
 /**
  * @param options.path Of the file, for its syntax (`.ts` or `.js`).

@@ -11,6 +11,8 @@ export interface Place {
 
 /** What scripts/walk/recorder.mjs sends: entries `[function, stack]` and marks `[name]`; stacks are positions in the bundle. */
 export interface Recording {
+  /** Functions that said on the console that they were entered (scripts/walk/server.mjs). */
+  readonly inIsolates: readonly number[]
   readonly entries: readonly (readonly [number, number] | readonly [string])[]
   readonly stacks: readonly string[]
 }
@@ -73,7 +75,7 @@ export function createPlaces(
 
 /** The steps of a recording; `fileOf` is of `makeTree` (scripts/walk/tree.mjs). */
 export function toSteps(
-  { entries, stacks }: Recording,
+  { entries, stacks }: Omit<Recording, 'inIsolates'>,
   { fileOf, placeOf }: { readonly fileOf: (id: number) => string; readonly placeOf: PlaceOf },
 ): readonly Step[] {
   const chains = stacks.map((text) =>
@@ -86,6 +88,12 @@ export function toSteps(
         { id: first, file: fileOf(first), callers: (chains[stack ?? 0] ?? []).slice(1) },
   )
 }
+
+/** The entries in isolates, whose callers are on the other side of a call between Workers. */
+export const inIsolates = (
+  { inIsolates: ids }: Pick<Recording, 'inIsolates'>,
+  fileOf: (id: number) => string,
+): readonly Entry[] => ids.map((id) => ({ id, file: fileOf(id), callers: [] }))
 
 const isEntry = (step: Step): step is Entry => 'file' in step
 

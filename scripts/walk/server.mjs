@@ -9,6 +9,7 @@ import { toolEnv, toolNode } from '../toolchain.mjs'
 
 const patienceMs = 300_000
 const quietMs = 2_500
+const consoleMs = 500
 
 /** Starts it on a free port of loopback, with a state folder of its own and the model server at `modelUrl`. */
 export async function startServer(folder, modelUrl) {
@@ -27,11 +28,15 @@ export async function startServer(folder, modelUrl) {
     }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const entered = []
+  child.stderr.on('data', (chunk) => {
+    for (const [, id] of String(chunk).matchAll(/@@walk (\d+)/g)) entered.push(Number(id))
+  })
   const url = await addressOf(child)
   const { ISOLA_OPERATOR_KEY: operatorKey } = parseVars(
     readFileSync(join(folder, '.dev.vars'), 'utf8'),
   )
-  return { ...createClient(url, operatorKey), stop: () => stop(child) }
+  return { ...createClient(url, operatorKey, entered), stop: () => stop(child) }
 }
 
 async function stop(child) {
@@ -58,7 +63,8 @@ function addressOf(child) {
   return promise.finally(() => clearTimeout(timer))
 }
 
-function createClient(url, operatorKey) {
+/** @param entered Functions that were entered in isolates, in order. */
+function createClient(url, operatorKey, entered) {
   async function request(path, { body, key = operatorKey } = {}) {
     const response = await fetch(`${url}${path}`, {
       method: body === undefined ? 'GET' : 'POST',
@@ -82,9 +88,13 @@ function createClient(url, operatorKey) {
     await request('/__walk?start')
     await untilQuiet()
     await request('/__walk?start')
+    entered.length = 0
     await work()
     if (isDone) await untilQuiet(isDone)
-    return request('/__walk?stop')
+    const recording = await request('/__walk?stop')
+    // The console takes another way than the answer.
+    await new Promise((resolve) => setTimeout(resolve, consoleMs))
+    return { ...recording, inIsolates: [...entered] }
   }
   return { request, record }
 }

@@ -1,7 +1,13 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { instrument } from '../../../scripts/walk/instrument.ts'
-import { answering, callingTool, count, toSteps } from '../../../scripts/walk/measure.ts'
+import {
+  answering,
+  callingTool,
+  count,
+  inIsolates,
+  toSteps,
+} from '../../../scripts/walk/measure.ts'
 import { layerOf, roomOf } from '../../../scripts/walk/rooms.ts'
 
 /** The value of this text as JSON, and the functions that it entered, in order. */
@@ -79,6 +85,14 @@ describe('toSteps', () => {
       entry(0, 'kernel/run.ts', place('http/app.ts', 9)),
       entry(1, 'http/app.ts'),
     ])
+  })
+})
+
+describe('an entry in an isolate', () => {
+  it('counts as a file, and crosses no border', () => {
+    const file = 'plugins/sandbox/inside/entry.ts'
+    const entries = inIsolates({ inIsolates: [4, 4] }, () => file)
+    expect(count(entries, new Map([[file, 9]]))).toMatchObject({ files: 1, borders: 0, lines: 9 })
   })
 })
 
