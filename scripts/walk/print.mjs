@@ -7,7 +7,8 @@ const titles = {
 }
 
 const definition = `file      a file of src/ of which a function was entered between the request's arrival and the end of its answer
-          (of a schedule: from its alarm until nothing runs any more); the server had done the same once before
+          (of a schedule: from its alarm until nothing runs any more); the server had done the same once before;
+          modules that run in an isolate are among them, and cross no border
 border    a line of one room that calls a function of another room, counted once however often it runs; calls through
           a package's function or an await are followed to the caller, a call that the platform makes is none
 change    the files in the order in which each is first entered: one for each that lies in another room than the last
