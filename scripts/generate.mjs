@@ -132,7 +132,7 @@ export function generate(base) {
   })
   return [
     '// Written by scripts/generate.mjs from plugins/: do not edit.',
-    "import type { BundledPlugin } from '#contracts/manifest.ts'",
+    "import type { BundledPlugin } from '#contracts/manifest/manifest.ts'",
     ...imports,
     '',
     `export const bundledPlugins: readonly BundledPlugin[] = [${items.length > 0 ? `\n${items.join('\n')}\n` : ''}]`,

@@ -8,7 +8,7 @@ import { root } from './toolchain.mjs'
 
 /** The text of docs/openapi.json. */
 export async function openApiText() {
-  const file = pathToFileURL(join(root, 'src', 'http', 'openapi', 'document.ts')).href
+  const file = pathToFileURL(join(root, 'src', 'surfaces', 'http', 'openapi', 'document.ts')).href
   const { toOpenApiDocument } = await import(file)
   return `${JSON.stringify(toOpenApiDocument(), null, 1)}\n`
 }

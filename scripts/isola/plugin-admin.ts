@@ -1,6 +1,6 @@
 // isola plugin list|show|grant|…: what is installed, and what it may do.
 import type { Client } from '../../src/client/client.ts'
-import type { Permit } from '../../src/contracts/permit.ts'
+import type { Permit } from '../../src/contracts/manifest/permit.ts'
 import {
   defineVerbs,
   dryRun,

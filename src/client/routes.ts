@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { ApiRoutes } from '#contracts/api/contracts.ts'
+import type { ApiRoutes } from './all-contracts.ts'
 
 /** A method and a path, as the contracts name it: `GET /api/sessions/:id`. */
 export type Route = keyof ApiRoutes

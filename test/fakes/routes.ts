@@ -1,4 +1,4 @@
-import type { Access } from '../../src/http/access.ts'
+import type { Access } from '../../src/platform/routes/access.ts'
 
 export interface Route {
   readonly method: string

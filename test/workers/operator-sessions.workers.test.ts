@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { access, type Access } from '../../src/http/access.ts'
+import { access, type Access } from '../../src/platform/routes/access.ts'
 import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
 import { routesOf } from '../fakes/routes.ts'
 import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'

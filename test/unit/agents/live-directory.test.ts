@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { AgentCatalog } from '../../../src/agents/agent-directory.ts'
-import { createLiveDirectory } from '../../../src/agents/live-directory.ts'
-import type { PluginSnapshot } from '../../../src/contracts/generation.ts'
+import type { AgentCatalog } from '../../../src/features/agents/agent-directory.ts'
+import { createLiveDirectory } from '../../../src/features/agents/live-directory.ts'
+import type { PluginSnapshot } from '../../../src/runtime/catalog/types/generation.ts'
 
 const generation = (number: number): PluginSnapshot => ({
   number,

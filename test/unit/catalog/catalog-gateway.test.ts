@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { policyOf, type StoredPart } from '#contracts/generation.ts'
-import type { CatalogApi } from '#contracts/plugin-catalog.ts'
-import type { SessionGateway } from '#contracts/session-api.ts'
-import type { SubmitRequest } from '#contracts/submission.ts'
-import { createCatalogGateway } from '../../../src/catalog/catalog-gateway.ts'
-import { createSubmitAs } from '../../../src/sessions/entry/submit-as.ts'
-import { systemSources } from '../../../src/sources.ts'
+import { policyOf, type StoredPart } from '#runtime/catalog/types/generation.ts'
+import type { CatalogApi } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
+import type { SubmitRequest } from '#runtime/session/types/submission.ts'
+import { createCatalogGateway } from '../../../src/runtime/catalog/catalog-gateway.ts'
+import { createSubmitAs } from '../../../src/runtime/session/entry/submit-as.ts'
+import { systemSources } from '../../../src/compose/sources.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -325,12 +325,9 @@ it('lists plugins in answers that are small enough, all of them', async () => {
   expect(Math.max(...asked)).toBeLessThanOrEqual(50)
 })
 
-it('C3: takes what a Catalog found with its scores, and from one of the version before the names', async () => {
+it('C3: takes what a Catalog found with its scores', async () => {
   const hit = { id: 'kv__set', score: 2, fit: 2, matched: ['store'] }
-  const search = vi.fn<CatalogApi['search']>(() => ok([hit, 'kv__get']))
-  expect(await open({ search }).gateway.search(['store'], 8)).toEqual([
-    hit,
-    { id: 'kv__get', score: 0, matched: [] },
-  ])
-  expect(search).toHaveBeenCalledWith(['store'], 8, 'hits')
+  const search = vi.fn<CatalogApi['search']>(() => ok([hit]))
+  expect(await open({ search }).gateway.search(['store'], 8)).toEqual([hit])
+  expect(search).toHaveBeenCalledWith(['store'], 8)
 })

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { Generation } from '#contracts/generation.ts'
-import { createInForce } from '../../../src/catalog/in-force.ts'
-import type { KeptParts } from '../../../src/catalog/kept-parts.ts'
-import { systemSources } from '../../../src/sources.ts'
+import type { Generation } from '#runtime/catalog/types/generation.ts'
+import { createInForce } from '../../../src/runtime/catalog/in-force.ts'
+import type { KeptParts } from '../../../src/runtime/catalog/kept-parts.ts'
+import { systemSources } from '../../../src/compose/sources.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createKeptParts } from '../../../src/catalog/kept-parts.ts'
+import { createKeptParts } from '../../../src/runtime/catalog/kept-parts.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
 
 it('what is searched is read anew by an object that begins anew: another may have left it in the isolate', () => {

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
-import type { Consent } from '../../../src/contracts/oauth.ts'
+import type { Consent } from '../../../src/features/access/types/oauth.ts'
 import { roles, type Role } from '../../../src/contracts/keys.ts'
 import {
   roleWithin,
@@ -9,10 +9,10 @@ import {
   scopesOfRole,
   type Scope,
 } from '../../../src/contracts/scopes.ts'
-import { access, guarded, type Access } from '../../../src/http/access.ts'
-import type { HttpEnv } from '../../../src/http/deps.ts'
-import { formTargets } from '../../../src/http/oauth/oauth.ts'
-import { consentPage, pageResponse, refusalPage } from '../../../src/http/oauth/page.ts'
+import { access, guarded, type Access } from '../../../src/platform/routes/access.ts'
+import type { HttpEnv } from '../../../src/platform/routes/deps.ts'
+import { formTargets } from '../../../src/surfaces/sign-in/oauth.ts'
+import { consentPage, pageResponse, refusalPage } from '../../../src/surfaces/sign-in/page.ts'
 import { routesOf } from '../../fakes/routes.ts'
 
 const consent: Consent = {

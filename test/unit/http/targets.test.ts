@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
-import type { HttpDeps } from '../../../src/http/deps.ts'
-import { resolveTarget } from '../../../src/http/targets.ts'
+import type { HttpDeps } from '../../../src/platform/routes/deps.ts'
+import { resolveTarget } from '../../../src/platform/routes/targets.ts'
 
 /** A server that takes any name, and a database that is away. */
 const deps = {

@@ -1,0 +1,69 @@
+import { auditQuery } from './record-requests.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { AuditCursor, AuditQuery } from '#contracts/operations.ts'
+import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
+import { jsonResponse } from '#platform/routes/responses.ts'
+import { parseFields } from '#platform/routes/validate.ts'
+import { dayMs, defaultListLimit, maxWindowMs } from '#platform/routes/list-queries.ts'
+
+/**
+ * `GET /api/operator/audit`: the record in the order it arrived, or the newest first. What is looked for by principal,
+ * agent, type or plugin is looked for in the last day, unless the request says since when.
+ */
+export const readAudit =
+  (deps: HttpDeps) =>
+  async (context: HttpContext): Promise<Response> => {
+    const query = parseAuditQuery(context.req.query(), deps.sources.clock.nowMs())
+    const { records, next, last } = await deps.audit.query(query)
+    return jsonResponse({
+      records,
+      ...(next && { next: fromCursor(next) }),
+      last,
+      ...(query.sinceMs !== undefined && { sinceMs: query.sinceMs }),
+    })
+  }
+
+function parseAuditQuery(query: Readonly<Record<string, string>>, nowMs: number): AuditQuery {
+  const { session, since, until, after, order, limit, ...exact } = parseFields(auditQuery, query)
+  const { trace, principal, agent, type, plugin } = exact
+  const cursor = after === undefined ? undefined : toCursor(after, order)
+  const isSearch = [principal, agent, type, plugin].some((one) => one !== undefined)
+  // A few rows of one session or trace, or what arrived after a place, have a bound of their own.
+  const isBounded = session !== undefined || trace !== undefined || (cursor && order !== 'desc')
+  if (since !== undefined && !isBounded && order !== 'desc') checkWindow(since, until ?? nowMs)
+  const sinceMs = since ?? (isSearch && !isBounded ? nowMs - dayMs : undefined)
+  return {
+    ...(trace !== undefined && { trace }),
+    ...(session !== undefined && { session: session === 'deployment' ? '' : session }),
+    ...(principal !== undefined && { principal }),
+    ...(agent !== undefined && { agent }),
+    ...(type !== undefined && { type }),
+    ...(plugin !== undefined && { plugin }),
+    ...(sinceMs !== undefined && { sinceMs }),
+    ...(until !== undefined && { untilMs: until }),
+    ...(order && { order }),
+    limit: limit ?? defaultListLimit,
+    ...(cursor && { after: cursor }),
+  }
+}
+
+/** All of a time is read before it is in the order of arrival. */
+function checkWindow(since: number, until: number): void {
+  if (until - since <= maxWindowMs) return
+  const message = 'since: at most 31 days before until in this order; order=desc goes further back.'
+  throw new IsolaError('request_invalid', message, { param: 'since' })
+}
+
+/** A place in one order is none in the other. */
+/** A place in the record as its pages name it. */
+export function toCursor(text: string, order: AuditQuery['order'] | undefined): AuditCursor {
+  const [id, atMs] = text.split('-').map(Number).toReversed()
+  if ((atMs !== undefined) !== (order === 'desc')) {
+    const message = 'after: must be the `next` or `last` of a page in the same order.'
+    throw new IsolaError('request_invalid', message, { param: 'after' })
+  }
+  return { id: id ?? 0, ...(atMs !== undefined && { atMs }) }
+}
+
+export const fromCursor = ({ id, atMs }: AuditCursor): number | string =>
+  atMs === undefined ? id : `${atMs}-${id}`

@@ -1,0 +1,77 @@
+import * as z from 'zod'
+import type { JsonObject } from '#contracts/json.ts'
+import { mcpServerSchema } from './mcp.ts'
+import type { Permit } from '#contracts/manifest/permit.ts'
+import { refuseHidden } from '#contracts/visible-text.ts'
+
+const flag = z.boolean().optional()
+const inQuery = z.stringbool().optional()
+
+/** `POST /api/operator/plugins`: the fields that are not about the plugin; a zip has them in the query. */
+export const addPluginOptions = z.object({
+  allowDowngrade: flag,
+  replace: flag,
+  takeOver: flag,
+  now: flag.describe(
+    'One that asks for more waits if absent; with it, it is there at once and off.',
+  ),
+})
+/** The same beside a zip. */
+export const addPluginQuery = z.strictObject({
+  allowDowngrade: inQuery,
+  replace: inQuery,
+  takeOver: inQuery,
+  now: inQuery,
+})
+
+const jsonObject = z.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object',
+)
+const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits that were shown')
+
+/** `POST …/plugins/:plugin/grant`. */
+export const grantPluginRequest = z.strictObject({
+  hash,
+  // Compared with what the plugin asks for, as a whole: nothing in it counts by itself.
+  permit: z.custom<Permit>(
+    (value) => typeof value === 'object' && value !== null,
+    'must be `asks`',
+  ),
+  texts: z
+    .boolean()
+    .default(false)
+    .describe('Whether what it tells models of itself (`texts`) was read, and counts as approved.'),
+})
+/** `POST …/plugins/:plugin/accept`: a version that waits. */
+export const acceptPluginRequest = z.strictObject({ hash })
+/** `POST …/plugins/:plugin/enable`. */
+export const enablePluginRequest = z.strictObject({
+  config: jsonObject.superRefine(refuseHidden('text')).optional(),
+  hash: hash.optional(),
+})
+/** `DELETE …/plugins/:plugin`. */
+export const removePluginQuery = z.strictObject({
+  purge: z.enum(['true', 'false'], 'must be true or false').optional(),
+})
+/** `POST …/generations/:number/restore`. */
+export const restoreRequest = z.strictObject({ withPolicy: z.boolean().default(false) })
+
+const names = z.array(z.string().min(1).max(2_100)).max(500)
+
+/** `POST /api/operator/mcp`. */
+export const addServerRequest = mcpServerSchema
+  .unwrap()
+  .extend({ replace: z.boolean().default(false) })
+/** `POST /api/mcp/:server/login/finish`. */
+export const finishOwnLoginRequest = z.strictObject({
+  code: z.string().regex(/^login_[0-9A-Za-z]{22}$/, 'must be the code that the browser showed'),
+})
+/** `POST …/mcp/:server/approve`. */
+export const approveServerRequest = z.strictObject({
+  hash,
+  items: names.optional(),
+  confirm: names.default([]),
+  harmless: names.default([]),
+  closed: names.default([]),
+})

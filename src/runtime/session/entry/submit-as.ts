@@ -1,0 +1,31 @@
+import type { SessionGateway } from '../types/session-api.ts'
+import type { Ids } from '#contracts/sources.ts'
+import type { SubmitAs } from '../types/submit-as.ts'
+import { toSubmission } from './submission.ts'
+
+export interface SubmitParts {
+  readonly sessions: SessionGateway
+  readonly ids: Ids
+  /** Whether the Catalog was waited for in vain here, a moment ago. */
+  readonly isCatalogSilent?: () => boolean
+}
+
+/** The way in: a submission on its way to its session's object, wherever it came from. */
+export const createSubmitAs =
+  ({ sessions, ids, isCatalogSilent = () => false }: SubmitParts): SubmitAs =>
+  (principal, ask, by) => {
+    const { session, trace = ids.traceId() } = ask
+    const submission = {
+      ...toSubmission(principal, { ...ask, trace }, by),
+      ...(isCatalogSilent() && { isCatalogSilent: true }),
+    }
+    const api = sessions.at(session)
+    return {
+      session,
+      trace,
+      submit: () => api.submit(session, submission),
+      run: () => api.run(session, submission),
+      runStream: () => api.runStream(session, submission),
+      compact: () => api.compact(session, submission),
+    }
+  }

@@ -1,0 +1,130 @@
+import { errorCode, IsolaError } from '#contracts/errors.ts'
+import { afterFirstCall } from '#contracts/model.ts'
+import type { SessionRuntime } from '../types/runtime.ts'
+import type { Delivery } from '../types/lineage.ts'
+import type { SubmitRequest } from '../types/submission.ts'
+import { toRepeated } from '../entry/submission.ts'
+import { keyedRunId, outcomeKey } from '../storage/ids.ts'
+import type { LiveRun } from '../runs/live-run.ts'
+import type { Runs } from '../runs/runs.ts'
+import { runBefore } from '../storage/run-order.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
+import type { Transcript } from '../log/transcript.ts'
+
+/** So many runs in a row are begun by outcomes; after that somebody has to ask again. */
+export const maxOutcomeRuns = 4
+
+/**
+ * Whether an outcome begins a run. One whose run is at work is heard there; where nobody would come to look (a
+ * sub-agent's own session, a session that nobody named, a response), or somebody has said stop, it is only noted.
+ */
+export function beginsRun(row: RunRow, { onOutcome }: Delivery, store: SessionStore): boolean {
+  const { lineage, isStateless, directCall, after, echo } = row.submission
+  const final = store.final(row.order)
+  if (onOutcome !== 'run' || !final || final.state === 'cancelled') return false
+  if (lineage || isStateless || directCall || after || echo) return false
+  return begunInARow(store) < maxOutcomeRuns
+}
+
+/**
+ * Runs that outcomes began since somebody asked, and those that they are about to begin: one behind another or side by
+ * side. Counted until there are too many, from the end: no more of a long session is read.
+ */
+function begunInARow(store: SessionStore): number {
+  let count = store.pending.count()
+  let last = runBefore(store, store.lastOrder() + 1)
+  while (last?.submission.begunBy && count < maxOutcomeRuns) {
+    count += 1
+    last = runBefore(store, last.order)
+  }
+  return count
+}
+
+export interface OutcomeRunParts {
+  readonly store: SessionStore
+  readonly runs: Runs
+  readonly transcript: Transcript
+  readonly runtime: Pick<SessionRuntime, 'mayBegin' | 'sha256'>
+  /** Whose run it is to be. */
+  readonly sessionId: string
+  /** Nothing begins any more, and whoever deletes waits for the acknowledgement. */
+  readonly isDeleting: () => boolean
+  readonly admit: (request: SubmitRequest) => Promise<{ readonly live: LiveRun | undefined }>
+}
+
+/** What passes: the outcome comes again, and its run is tried again. */
+const passing: ReadonlySet<string> = new Set(['request_unavailable', 'request_queue_full'])
+
+/**
+ * Begins the run of an outcome that was taken, once, however often it is delivered: its key follows from the call. It
+ * reserves what it may spend as any run does; if it is refused, the outcome is a note for the next one.
+ */
+export async function beginByOutcome(delivery: Delivery, parts: OutcomeRunParts): Promise<void> {
+  const { parentRun, call } = delivery
+  const { store, runs, transcript, runtime, admit, isDeleting } = parts
+  const row = store.findRun(parentRun)
+  const item = row && itemOf(row, call)
+  if (!row || !item?.begins) return
+  const request = toRequest(row, item, delivery)
+  try {
+    if (await isBegun(request, parts)) return
+    if (isDeleting()) throw new IsolaError('request_conflict', 'The session is being deleted.')
+    if (!(await runtime.mayBegin(row.submission)))
+      throw new IsolaError('request_forbidden', 'Whoever asked for it may not any more.')
+    const { live } = await admit(request)
+    await live?.accepted
+  } catch (error) {
+    const code = errorCode(error)
+    if (!isDeleting() && (code === undefined || passing.has(code))) throw error
+    // Another delivery may have begun it while this one was refused.
+    if (await isBegun(request, parts)) return
+    const now = store.findRun(parentRun)
+    if (!now) throw error
+    store.together(() => {
+      runs.change(now, { inbox: (now.inbox ?? []).map((one) => noteOf(one, call)) })
+      store.pending.remove(parentRun, call)
+    })
+    transcript.forget()
+  }
+}
+
+/** Whether the run is there; one that is just beginning is waited for. */
+async function isBegun(
+  { principal, idempotencyKey: key = '' }: SubmitRequest,
+  { store, runs, runtime, sessionId: session }: OutcomeRunParts,
+): Promise<boolean> {
+  const id = keyedRunId({ session, principal, key }, runtime.sha256)
+  await runs.live(id)?.accepted.catch(() => {})
+  return store.findRun(id) !== undefined
+}
+
+const itemOf = ({ inbox = [] }: RunRow, call: string): InboxItem | undefined =>
+  inbox.find((item) => item.call === call)
+
+function noteOf(item: InboxItem, call: string): InboxItem {
+  if (item.call !== call) return item
+  const { begins: _refused, ...note } = item
+  return note
+}
+
+/** As the run that started the work was asked for; what its limits leave is known when it begins to work. */
+function toRequest(
+  { id, submission }: RunRow,
+  { message }: InboxItem,
+  { call, session }: Delivery,
+): SubmitRequest {
+  const { messages: _said, pauses, clientTools, mayAsk, parameters, begunBy, ...kept } = submission
+  return toRepeated(kept, {
+    under: outcomeKey(id, call),
+    // What it was to call first, it has called.
+    ...(parameters && { parameters: afterFirstCall(parameters) }),
+    // A client that answers its tools in the same connection is not there.
+    ...(pauses === 'park' && { pauses, ...(clientTools && { clientTools }) }),
+    ...(pauses === 'park' && mayAsk && { mayAsk }),
+    messages: [message],
+    // A session that was deleted meanwhile is not made anew.
+    mustExist: true,
+    begunBy: { run: id, call, session, depth: (begunBy?.depth ?? 0) + 1 },
+  })
+}
