@@ -82,7 +82,7 @@ function importsOf({ path, module }: Source) {
 }
 
 /** Wiring and entries use the whole vocabulary: they are no rooms that share it. */
-const isWiring = (room: string) => room === 'src' || room === 'compose'
+const isWiring = (room: string) => ['src', 'compose', 'embedded'].includes(room)
 
 /**
  * The names that contracts/ exports, each with the rooms that import it. Contracts among themselves, wiring, tests and

@@ -1,6 +1,5 @@
 // Where a file lies: its layer and its room.
-
-const layers = ['surfaces', 'features', 'runtime', 'platform']
+import { layers } from '../lint/house.mjs'
 
 /**
  * The room of a file, by its path from src/: `layer/room` within a layer, else the first folder. A file beside the
@@ -9,7 +8,9 @@ const layers = ['surfaces', 'features', 'runtime', 'platform']
 export function roomOf(path: string): string {
   const [first = '', second, ...rest] = path.split('/')
   if (second === undefined) return 'src'
-  return layers.includes(first) && rest.length > 0 ? `${first}/${second}` : first
+  return layers.includes(first) && first !== 'contracts' && rest.length > 0
+    ? `${first}/${second}`
+    : first
 }
 
 /** The layer of a room; a room outside the layers is its own. */
