@@ -127,8 +127,8 @@ async function look() {
     return { ms: Date.now() - startedMs, bytes: JSON.stringify(reply).length, ...reply.billed?.own }
   }
   return {
-    look: await timed(() => api.look('bench')),
-    lookAgain: await timed(() => api.look('bench')),
+    look: await timed(() => api.look()),
+    lookAgain: await timed(() => api.look()),
     part: await timed(() => api.parts(['plugin-7'])),
   }
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { maxKernelLines, measureKernel } from './kernel-size.mjs'
 import { ensureInstalled, root, runNode, tools } from './toolchain.mjs'
 import { dryRun, measureUpload } from './upload-size.mjs'
+import { checkWords } from './words.mjs'
 
 const script = (name) => join(root, 'scripts', name)
 const kib = (sizeBytes) => `${(sizeBytes / 1024).toFixed(1)} KiB`
@@ -53,9 +54,11 @@ const oneChecker = ['--checkers', '1']
 const steps = [
   { name: 'package-lock', run: async () => checkLock() },
   tool('oxfmt', [tools.oxfmt, '--check']),
-  tool('oxlint', [tools.oxlint, '--type-aware', '--report-unused-disable-directives'], {
+  // Warnings are of sizes and words, which have figures of their own.
+  tool('oxlint', [tools.oxlint, '--type-aware', '--quiet', '--report-unused-disable-directives'], {
     show: lintSummary,
   }),
+  { name: 'words', run: async () => checkWords() },
   // Apart, so that what is uploaded sees no type of Node or of the tests.
   tool('tsc src', [tools.tsc, '-p', 'tsconfig.json', ...oneChecker]),
   tool('tsc command and test', [tools.tsc, '-p', 'test/tsconfig.json', ...oneChecker]),

@@ -16,6 +16,7 @@ export const names = [
   'ZodExactOptional',
   'ZodIssueCode',
   'ZodObject',
+  'ZodOptional',
   'ZodType',
   'any',
   'array',

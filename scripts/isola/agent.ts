@@ -1,4 +1,5 @@
 // isola agent …: whom a session, or `model` of a request, may name; and agents that need no plugin.
+import { defined } from '../../src/contracts/defined.ts'
 import type { Reply } from '../../src/client/client.ts'
 import { addedText, diffText, headOf, versionLine } from './agent-text.ts'
 import { readAgentFolder, type AgentBody } from './agent-folder.ts'
@@ -70,7 +71,7 @@ async function diff({
   // What is new is compared with what runs; where that is the newest, with the one before.
   const before = version === newest ? newest - 1 : (version ?? newest)
   const from = older ?? String(Math.max(1, before))
-  const query = { from, ...(newer !== undefined && { to: newer }) }
+  const query = { from, ...defined({ to: newer }) }
   const lines = await request('GET /api/agents/:agent/diff', { params: { agent }, query })
   print(lines, shown(diffText(lines)))
 }
@@ -123,11 +124,10 @@ async function once({
   const { name, description, agent } = readAgentFolder(path) as AgentBody
   const body = {
     agent,
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
+    ...defined({ name, description }),
     task,
     ...(ttl !== undefined && { ttlSeconds: toNumber('ttl', ttl) }),
-    ...(tempId !== undefined && { tempId }),
+    ...defined({ tempId }),
     ...(background && { background }),
   }
   const done = await request('POST /api/agents/on-demand', { body })

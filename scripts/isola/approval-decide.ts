@@ -1,4 +1,5 @@
 // Deciding about one call that waits in a session: let it run, give its run more, or say no.
+import { defined } from '../../src/contracts/defined.ts'
 import type { Client } from '../../src/client/client.ts'
 import { limitsOf, limitUsage, neededOption, type LimitValues } from './limit-options.ts'
 import { short } from './text.ts'
@@ -72,7 +73,7 @@ export async function denyCall(
 ) {
   const { pause, run } = waiting
   const { call, kind } = pause
-  const body = { call, decision: 'deny', ...(message !== undefined && { message }) } as const
+  const body = { call, decision: 'deny', ...defined({ message }) } as const
   const path = 'POST /api/sessions/:id/runs/:run/decisions'
   const view = await request(path, { ...placeOf(waiting), body })
   const text =

@@ -1,4 +1,5 @@
 // isola approval show|allow|rules|revoke, and deny by id.
+import { defined } from '../../src/contracts/defined.ts'
 import { ApiError, type Client, type Reply } from '../../src/client/client.ts'
 import { allowCall, asksFirst, checkMayAllow, denyCall, type Also } from './approval-decide.ts'
 import { findCall, findInSession, type Entry, type Found } from './approval-find.ts'
@@ -17,7 +18,7 @@ async function show({ args, request, connect, print }: Context) {
   const said = found.entry && (await saidTo(found.entry, connect()))
   const text = describedFound(found)
   print(
-    found.entry ? { ...found.entry, ...(said !== undefined && { message: said }) } : found.waiting,
+    found.entry ? { ...found.entry, ...defined({ message: said }) } : found.waiting,
     said === undefined ? text : `${text}\nThe model was told: ${short(said, 2_000)}`,
   )
 }
@@ -78,7 +79,7 @@ function alsoOf({ for: scope = 'once', free, days }: AllowValues): Also {
   if (also === undefined && (free || days !== undefined))
     throw new UsageError('--free and --days go with --for session or --for always.')
   return {
-    ...(also && { also }),
+    ...defined({ also }),
     ...(free && { free: [...free] }),
     ...(days !== undefined && { days: toNumber('--days', days) }),
   }
@@ -154,7 +155,7 @@ export async function denyIds(
   message: string | undefined,
 ) {
   const { request, print } = context
-  const said = { decision: 'deny', ...(message !== undefined && { message }) } as const
+  const said = { decision: 'deny', ...defined({ message }) } as const
   if (ids.every((id) => id.startsWith('apr_'))) {
     const body = { approvals: ids.map((id) => ({ id })), ...said }
     try {

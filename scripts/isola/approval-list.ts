@@ -1,4 +1,5 @@
 // isola approval list: all that the caller may decide, of all sessions and of its own.
+import { defined } from '../../src/contracts/defined.ts'
 import { ApiError, type Client, type Reply } from '../../src/client/client.ts'
 import { argumentsOf, readText } from './approval-text.ts'
 import type { Context, Options, ValuesOf } from './command.ts'
@@ -126,7 +127,7 @@ async function list({ values, request, print }: Context<Values>) {
     ...(next === undefined ? [] : [`There may be more: --after ${next}`]),
     ...(isCut ? [`Only the newest ${limit} parked sessions were looked at: --limit`] : []),
   ]
-  print({ approvals, waiting, ...(next !== undefined && { next }) }, notes.join('\n'))
+  print({ approvals, waiting, ...defined({ next }) }, notes.join('\n'))
 }
 
 const usage = (verb: string) =>

@@ -1,5 +1,6 @@
 // What somebody should know who decides about a call, for a terminal.
 import type { Reply } from '../../src/client/client.ts'
+import { defined } from '../../src/contracts/defined.ts'
 import { textsIn, withCodes } from '../../src/contracts/visible-text.ts'
 import { dollars, short, shown } from './text.ts'
 
@@ -111,10 +112,10 @@ function factsOf(facts: Facts): readonly string[] {
 export const factsOfPause = ({ approval, label, about, input, spent }: Partial<Pause>) =>
   factsOf({
     ...approval,
-    ...(input && { input }),
+    ...defined({ input }),
     label,
     ...(about && { about }),
-    ...(spent && { spent }),
+    ...defined({ spent }),
   })
 
 /** All that somebody should know who decides about a call of the inbox: nothing of the arguments is cut. */
@@ -128,13 +129,13 @@ export function described(entry: Entry): string {
     `asked by ${agent} for ${principal}, in ${session} ${run}`,
     ...factsOf({
       ...pause?.approval,
-      ...(input && { input }),
+      ...defined({ input }),
       approver,
       reason,
       rule,
       label,
       ...(about && { about }),
-      ...(spent && { spent }),
+      ...defined({ spent }),
     }),
     `arguments ${entry.argsHash}`,
   ]

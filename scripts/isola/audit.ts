@@ -1,6 +1,7 @@
 // isola audit list: who did what, when, at what cost.
 import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError, mayPass, type Client, type Reply } from '../../src/client/client.ts'
+import { defined } from '../../src/contracts/defined.ts'
 import type {
   DeploymentEventData,
   DeploymentEventType,
@@ -201,11 +202,10 @@ async function list(context: Context<ValuesOf<typeof options>>) {
   const { records, next, last, sinceMs } = await request('GET /api/operator/audit', {
     query: {
       ...given,
-      ...(since !== undefined && { since }),
-      ...(until !== undefined && { until }),
+      ...defined({ since, until }),
       order: 'desc',
       limit: tail,
-      ...(after !== undefined && { after }),
+      ...defined({ after }),
     },
   })
   const show = (record: Record) =>

@@ -1,4 +1,5 @@
 // isola chat: a conversation in the terminal, or one message a line from a pipe.
+import { defined } from '../../src/contracts/defined.ts'
 import { compactSession, describeCompaction, describeContext, readContext } from './context.ts'
 import type { Client } from '../../src/client/client.ts'
 import { openInput, type Lines } from './chat/input.ts'
@@ -40,7 +41,7 @@ async function openSession(
   const spoken = persona === undefined ? {} : { persona }
   if (session === undefined)
     return request('POST /api/sessions', {
-      body: { ...(agent !== undefined && { agent }), ...spoken },
+      body: { ...defined({ agent }), ...spoken },
     })
   if (agent !== undefined)
     throw new UsageError('A session has its agent already: --session or --agent, not both.')

@@ -1,5 +1,6 @@
 // Which server, with which key.
 import { join } from 'node:path'
+import { defined } from '../../src/contracts/defined.ts'
 import { createClient, type Client } from '../../src/client/client.ts'
 import { parseVars, readVarsText } from '../dev-vars.mjs'
 import { isClone, root } from '../toolchain.mjs'
@@ -60,7 +61,7 @@ export function createConnection(
         : `ISOLA_KEY is not set: the key for ${url} (that of .dev.vars is for the local server only).`,
     )
   }
-  return createClient({ url, key, ...(io.fetch && { fetch: io.fetch }) })
+  return createClient({ url, key, ...defined({ fetch: io.fetch }) })
 }
 
 /** What to do where the local server does not answer. */

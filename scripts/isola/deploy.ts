@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
+import { defined } from '../../src/contracts/defined.ts'
 import { root } from '../toolchain.mjs'
 import { newSecrets } from '../dev-vars.mjs'
 import { askForHosts, mayAsk, networkLine, readNetwork } from '../network.mjs'
@@ -121,7 +122,7 @@ async function run(context: Context<ValuesOf<typeof options>>) {
   const secrets = new Set(keys.values())
   const wrangler = createWrangler({
     ...(env['ISOLA_WRANGLER'] && { file: env['ISOLA_WRANGLER'] }),
-    ...(context.wrangler && { program: context.wrangler }),
+    ...defined({ program: context.wrangler }),
     secrets,
   })
   if (values['dry-run']) return rehearse({ config, plan, wrangler, print })

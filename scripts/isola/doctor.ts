@@ -1,4 +1,5 @@
 // isola doctor: what is wrong with this installation, and how to put it right.
+import { defined } from '../../src/contracts/defined.ts'
 import { isClone, staleReason } from '../toolchain.mjs'
 import { defineVerb, type Context, type Env, type Options, type ValuesOf } from './command.ts'
 import { isLocal, readVars } from './connection.ts'
@@ -105,7 +106,7 @@ async function run({
 }: Context<ValuesOf<typeof options>>) {
   const { tenant, folder, clear } = values
   if (clear) return clearIncidents(clear, { request, print })
-  const context: Looked = { env, ...(fetch && { fetch }), tenant, folder }
+  const context: Looked = { env, ...defined({ fetch }), tenant, folder }
   const findings: Omit<Mended, 'repair'>[] = []
   for (const [subject, check] of Object.entries(checks)) {
     // Some take seconds.

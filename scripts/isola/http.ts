@@ -1,4 +1,5 @@
 // isola http list|allow|deny: which hosts the http tools may reach.
+import { defined } from '../../src/contracts/defined.ts'
 import { openingHint } from '../network.mjs'
 import type { Reply } from '../../src/client/client.ts'
 import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
@@ -25,7 +26,7 @@ const change = (what: 'allow' | 'deny') =>
     const hosts = [...args]
     const body = {
       ...(what === 'allow' ? { allow: hosts } : { deny: hosts }),
-      ...(elsewhere && { elsewhere }),
+      ...defined({ elsewhere }),
     }
     const answer = await request('POST /api/operator/http', { body })
     print(answer, [...answer.notes, `Generation ${answer.generation}.`].join('\n'))

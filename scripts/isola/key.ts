@@ -1,4 +1,5 @@
 // isola key …: who may ask, and with which keys.
+import { defined } from '../../src/contracts/defined.ts'
 import type { Reply, Request } from '../../src/client/client.ts'
 import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
 import { only } from './only.ts'
@@ -236,7 +237,7 @@ export default {
         tell(
           await request('POST /api/operator/keys/:key/rotate', {
             params: { key: id },
-            ...(body && { body }),
+            ...defined({ body }),
           }),
           io,
         )

@@ -1,4 +1,5 @@
 // Whose notes or documents a command is about.
+import { defined } from '../../src/contracts/defined.ts'
 import type { Reply } from '../../src/client/client.ts'
 import type { Options, ValuesOf } from './command.ts'
 import { UsageError } from './usage.ts'
@@ -20,7 +21,7 @@ export function whereOf({ scope, agent }: ValuesOf<typeof where>) {
   if (scope !== undefined && !scopes.includes(scope))
     throw new UsageError(`--scope is principal, agent or deployment, not ${scope}.`)
   const of = scope ?? (agent === undefined ? undefined : 'agent')
-  return { ...(of !== undefined && { scope: of as Scope }), ...(agent !== undefined && { agent }) }
+  return { ...(of !== undefined && { scope: of as Scope }), ...defined({ agent }) }
 }
 export const ofOne = ({ deployment }: ValuesOf<typeof isDeployment>) =>
   deployment ? ({ scope: 'deployment' } as const) : {}

@@ -1,5 +1,6 @@
 // isola memory …: what agents remember beyond their sessions.
 import { readFile } from 'node:fs/promises'
+import { defined } from '../../src/contracts/defined.ts'
 import type { Client, Reply } from '../../src/client/client.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
 import { isDeployment, ofOne, where, whereOf } from './memory-options.ts'
@@ -78,7 +79,7 @@ const addingOne = {
 
 async function add({ args, values, request, print }: Context<ValuesOf<typeof addingOne>>) {
   const { 'dry-run': isDry = false, replaces } = values
-  const note = { text: args.join(' '), ...(replaces !== undefined && { replaces }) }
+  const note = { text: args.join(' '), ...defined({ replaces }) }
   const body = { ...whereOf(values), notes: [note], dryRun: isDry }
   const answer = await request('POST /api/memory', { body })
   print(answer, stateOf(answer))
@@ -106,7 +107,7 @@ async function forget({
   const chosen = [note !== undefined, session !== undefined, all].filter(Boolean)
   if (chosen.length !== 1) throw new UsageError('Name a note, --session <id>, or --all.')
   if (everywhere && note === undefined) throw new UsageError('--everywhere goes with a note.')
-  const query = { ...whereOf(values), ...(session !== undefined && { session }) }
+  const query = { ...whereOf(values), ...defined({ session }) }
   const answer =
     note === undefined
       ? await request('DELETE /api/memory', { query })
@@ -197,13 +198,7 @@ function toNew(line: string, at: string) {
   if (typeof text !== 'string') throw new UsageError(`${at}: has no text.`)
   return {
     text,
-    ...(kind && { kind }),
-    ...(speaker !== undefined && { speaker }),
-    ...(caption !== undefined && { caption }),
-    ...(date !== undefined && { date }),
-    ...(conversation !== undefined && { conversation }),
-    ...(label && { label }),
-    ...(replaces !== undefined && { replaces }),
+    ...defined({ kind, speaker, caption, date, conversation, label, replaces }),
   }
 }
 

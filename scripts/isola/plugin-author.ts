@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Request } from '../../src/client/client.ts'
+import { defined } from '../../src/contracts/defined.ts'
 import type { PluginBundle } from '../../src/runtime/catalog/types/plugin-bundle.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
 import { lineOf, nextOfUpdate, toolsOf, type Plugin } from './plugin-view.ts'
@@ -127,7 +128,7 @@ async function toUpload(asked: string): Promise<Upload> {
   const { bundle, signature, source } = readBundleFile(given)
   return {
     bundle,
-    ...(signature !== undefined && { signature }),
+    ...defined({ signature }),
     source: source ?? basename(given),
   }
 }

@@ -1,5 +1,6 @@
 // isola policy show|set|test: which tools may be called, by whom, and how often.
 import { readFileSync } from 'node:fs'
+import { defined } from '../../src/contracts/defined.ts'
 import type { Request } from '../../src/client/client.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
 import { confirm } from './confirm.ts'
@@ -115,7 +116,7 @@ async function test({ values, request, print }: Context<TestValues>) {
     tool,
     ...(agent && { agent }),
     ...(principal && { principal }),
-    ...(label && { label }),
+    ...defined({ label }),
     ...(sink.length > 0 && { sinks: [...sink] as Asked['sinks'] }),
     ...(url && { url }),
   }

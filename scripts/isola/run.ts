@@ -1,4 +1,5 @@
 // isola run …: runs, by their ids alone; with --given-up those that were given up after too many interruptions.
+import { defined } from '../../src/contracts/defined.ts'
 import { ApiError, type Client, type Reply, type Request } from '../../src/client/client.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
 import {
@@ -43,13 +44,7 @@ async function list(context: Context<ValuesOf<typeof listOptions>>) {
   const { state, limit, principal, agent, after } = values
   if (values['given-up']) return listGivenUp(context)
   // What a state may be, the server says.
-  const query = {
-    ...(state !== undefined && { state }),
-    ...(limit !== undefined && { limit }),
-    ...(principal !== undefined && { principal }),
-    ...(agent !== undefined && { agent }),
-    ...(after !== undefined && { after }),
-  }
+  const query = defined({ state, limit, principal, agent, after })
   const answer = await request('GET /api/runs', { query: query as RunsQuery })
   const rows = answer.runs.map((run) => [
     run.id,

@@ -1,5 +1,6 @@
 // What `isola schedule add` and `edit` send, of their options.
 import type { Request } from '../../src/client/client.ts'
+import { defined } from '../../src/contracts/defined.ts'
 import type { JsonObject } from '../../src/contracts/json.ts'
 import { dryRun, type Options, type ValuesOf } from './command.ts'
 import { short } from './text.ts'
@@ -81,7 +82,7 @@ function checkIn({ check, 'check-input': input, 'check-has': has }: Values): Bod
     return {
       tool: check,
       ...(input !== undefined && { input: inputIn('check-input', input) }),
-      ...(has !== undefined && { has }),
+      ...defined({ has }),
     }
   if (input ?? has) throw new UsageError('--check-input and --check-has go with --check.')
   return undefined
@@ -97,10 +98,9 @@ export function bodyOf(task: string | undefined, values: Values) {
   const when = whenIn(values)
   return {
     ...Object.fromEntries(given),
-    ...(task !== undefined && { task }),
-    ...(when && { when }),
+    ...defined({ task, when }),
     ...(input !== undefined && { input: inputIn('input', input) }),
-    ...(check && { check }),
+    ...defined({ check }),
     // What these may be, the server says.
     ...(catchUp !== undefined && { catchUp: catchUp as 'once' }),
     ...(overlap !== undefined && { overlap: overlap as 'skip' }),

@@ -1,4 +1,5 @@
 // isola schedule …: work that begins by the clock.
+import { defined } from '../../src/contracts/defined.ts'
 import type { Request } from '../../src/client/client.ts'
 import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
 import { bodyOf, listOptions, ownOptions, pauseOptions, type Body } from './schedule-body.ts'
@@ -16,7 +17,7 @@ async function add({
   print,
 }: Context<ValuesOf<typeof addOptions>, [string?]>) {
   const { plugin } = values
-  const body: Body = { ...bodyOf(task, values), ...(plugin !== undefined && { plugin }) }
+  const body: Body = { ...bodyOf(task, values), ...defined({ plugin }) }
   const made = await request('POST /api/schedules', { body })
   if (!values['dry-run']) return print(made, described(made))
   print(made, ['Would be made, and due at:', ...slotsOf(made)].join('\n'))

@@ -1,4 +1,5 @@
 // isola usage show|unconfirmed|confirm: what was spent, a principal's day, and what failed requests hold.
+import { defined } from '../../src/contracts/defined.ts'
 import type { Reply } from '../../src/client/client.ts'
 import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
 import { dollars, table, time } from './text.ts'
@@ -136,7 +137,7 @@ async function listUnconfirmed({
   const { principal, limit } = values
   const { since } = range(values)
   const query = {
-    ...(since !== undefined && { since }),
+    ...defined({ since }),
     ...(principal && { principal }),
     ...(limit && { limit }),
   }

@@ -1,4 +1,5 @@
 // isola status: which server answers, as whom, with which model, and what the day has left.
+import { defined } from '../../src/contracts/defined.ts'
 import { ApiError, type Client, type Reply } from '../../src/client/client.ts'
 import { defineVerb, type Context } from './command.ts'
 import { findServer } from './connection.ts'
@@ -60,7 +61,7 @@ async function run({ request, print, env }: Context) {
     ...(health ? [['health', healthText(health)]] : []),
   ]
   const text = lines.map(([name = '', value]) => `${name.padEnd(7)} ${value}`).join('\n')
-  print({ url, ...status, ...(health && { health }) }, text)
+  print({ url, ...status, ...defined({ health }) }, text)
 }
 
 export default {

@@ -1,3 +1,4 @@
+import { defined } from '../../src/contracts/defined.ts'
 import type { Client, Reply, Request } from '../../src/client/client.ts'
 
 export type Tree = Reply<'GET /api/sessions/:id'>
@@ -13,7 +14,7 @@ export async function wholeTree(request: Client['request'], id: string): Promise
   for (let page = first; ;) {
     const below = [...page.children]
     for (let more = page.moreChildren; more !== undefined;) {
-      const next = await ask({ ...(before !== undefined && { before }), fromChild: more })
+      const next = await ask({ ...defined({ before }), fromChild: more })
       below.push(...next.children)
       more = next.moreChildren
     }

@@ -1,3 +1,4 @@
+export const layers: readonly string[]
 export const notYet: Readonly<Record<string, readonly string[]>>
 export function againstHouse(
   from: string,

@@ -33,6 +33,8 @@ function refusal(place, { filename, cwd }, specifier) {
       return `${specifier} leaves the room ${place.name}: another room is imported as #<layer>/<room>/types.ts.`
     return againstHouse(place.path, path)
   }
+  // The types of a client are those of all routes.
+  if (place.name === 'client' && specifier === '#routes.gen.ts') return undefined
   if (specifier.startsWith('#')) return againstHouse(place.path, specifier.slice(1))
   if (wires(place)) return undefined
   // Types are zod schemas too.

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { ApiError, noReply, toSaid } from './api-error.ts'
 import { followEvents, type EventsOptions } from './events.ts'
 import type { StreamItem } from '#contracts/event.ts'
@@ -109,7 +110,7 @@ export function createClient(options: ClientOptions): Client {
         ...headers,
         ...present(request.headers),
       },
-      ...(body !== undefined && { body }),
+      ...defined({ body }),
     }).catch((cause: unknown) => {
       if (signal.aborted) throw signal.reason
       throw noReply('no_answer', `No server answers at ${origin}.`, cause)

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import { ApiError, mayPass, noReply, toSaid } from './api-error.ts'
 import { chunksOf, readBlocks } from './event-blocks.ts'
@@ -67,7 +68,7 @@ async function* readOnce(
   const silent = new AbortController()
   const reply = await open('GET /api/sessions/:id/events', {
     params: { id: session },
-    query: { ...(run !== undefined && { run }), ...(!follow && { follow: 'false' }) },
+    query: { ...defined({ run }), ...(!follow && { follow: 'false' }) },
     ...(cursor.seq > 0 && { headers: { 'last-event-id': String(cursor.seq) } }),
     timeoutMs: silenceMs,
     signal: AbortSignal.any([silent.signal, ...(signal ? [signal] : [])]),

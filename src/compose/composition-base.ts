@@ -1,3 +1,4 @@
+import type { CatalogGatewayOptions } from '#runtime/catalog/catalog-gateway.ts'
 import { composeCatalog } from '#runtime/catalog/compose.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { composeGovernance, type GovernanceParts } from './governance.ts'
@@ -16,7 +17,10 @@ import { version } from '../../package.json'
 export function composeBase(
   env: Env,
   sources: Sources,
-  more: Pick<GovernanceParts, 'openOAuth' | 'rotateOthers'>,
+  {
+    keepAlive,
+    ...more
+  }: Pick<GovernanceParts, 'openOAuth' | 'rotateOthers'> & Pick<CatalogGatewayOptions, 'keepAlive'>,
 ) {
   const config = parseConfig(env)
   const outbound = composeOutbound({ ...sources, config })
@@ -26,12 +30,12 @@ export function composeBase(
     ...sources,
     namespace: env.SESSION,
     usage: (...asked) => governance.principals.usage(...asked),
-    isCatalogSilent: () => catalog.installed.isSilent(),
   })
   const { gateway } = sessions
   const catalog = composeCatalog({
     ...sources,
     namespace: env.CATALOG,
+    keepAlive,
     config,
     bundles: storage.bundles,
     store: storage.plugins,

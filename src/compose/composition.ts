@@ -22,7 +22,7 @@ import type { openOAuth as OpenOAuth } from './sign-in.ts'
 import { composeErasures } from '#features/record/erasure/compose.ts'
 import type { PrincipalRuntime } from './principal-object.ts'
 import { composeHttp } from '#surfaces/http/compose.ts'
-import type { HttpDeps } from '#platform/routes/deps.ts'
+import type { AppDeps } from '#surfaces/http/app.ts'
 import { createToldClients } from '#surfaces/mcp/told-clients.ts'
 import { composeKernel } from '#runtime/kernel/compose.ts'
 import { composeMcp } from '#features/mcp-servers/compose.ts'
@@ -32,6 +32,7 @@ import { composePlugins } from '#features/plugins/compose.ts'
 import type { PluginRunnerStub } from '#features/plugins/sandbox/isolate-host.ts'
 import type { RunnerParts } from '#features/plugins/sandbox/run-call.ts'
 import type { PluginServiceRuntime } from '#features/plugins/capabilities/storage/plugin-service.ts'
+import type { RouteDeps } from '../routes.gen.ts'
 import { bundledSkills } from '../skills.gen.ts'
 import { composeSkills } from '#features/skills/compose.ts'
 import { keyedHash, secureBytes, systemSources } from './sources.ts'
@@ -41,7 +42,7 @@ import { version } from '../../package.json'
 export interface Runtime extends Triggers {
   readonly session: SessionRuntime
   readonly principal: PrincipalRuntime
-  readonly http: HttpDeps
+  readonly http: AppDeps & RouteDeps
   readonly runner: RunnerParts
   readonly catalog: CatalogRuntime
   readonly pluginService: PluginServiceRuntime
@@ -53,6 +54,7 @@ export interface Platform {
   /** This deployment's own `PluginRunner`. */
   readonly runner?: () => PluginRunnerStub
   readonly openOAuth?: typeof OpenOAuth
+  readonly waitUntil?: (work: Promise<unknown>) => void
 }
 
 /** Builds the runtime from bindings: leaves first, then what uses them. Wiring only, no decisions. */
@@ -82,7 +84,6 @@ export function composeRuntime(
       held: governance.principals,
       events: rooms.schedules.events,
       onSessionEnded: inTurn(rooms.hooks.sessionEnded, rooms.mcp.sessionEnded),
-      onCatalogSilent: catalog.installed.heardOfSilence,
       timing: kept,
       ...(governance.telemetry && { telemetry: governance.telemetry }),
     },
@@ -114,10 +115,10 @@ export function composeRuntime(
 }
 
 /** What the surfaces translate to. */
-function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
+function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
   const { config, storage, sessions, catalog, governance, models, plugins, mcp, agents } = rooms
   const { log, logins, principals } = governance
-  return composeHttp({
+  const deps = {
     ...storage.reports,
     ...logins,
     ...governance.administration,
@@ -146,7 +147,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     storedAgents: agents.administration,
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
-      ...agents.current().problems,
+      ...agents.last().problems,
       // What is loaded by name is known there; while it does not answer, that is said elsewhere.
       ...(await catalog.installed.problems().catch(() => [])),
     ],
@@ -157,24 +158,28 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     readUpload: plugins.readUpload,
     readAsset: rooms.readAsset,
     ...rooms.skills.surfaces,
-    purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
+    purgePlugin: async (id: string) =>
+      plugins.scopedStorage.clear(id, await storage.keys.principals()),
     toldAnswers: rooms.told,
     toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
+    onFault: log.fault,
+    ...(log.request && { onRequest: log.request }),
+  }
+  return composeHttp(deps, {
     configProblem: config.problem,
     readReadiness: storage.readiness,
     onReady: () =>
-      storage.manifests.syncBundled(agents.current().manifests).catch((error) => log.fault(error)),
-    onFault: log.fault,
-    ...(log.request && { onRequest: log.request }),
+      storage.manifests.syncBundled(agents.last().manifests).catch((error) => log.fault(error)),
   })
 }
 
 type Rooms = ReturnType<typeof composeRooms>
 
 /** The parts of every room, leaves first. What is wrapped in a function is made later than who asks for it. */
-function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platform) {
+function composeRooms(env: Env, sources: Sources, { runner, openOAuth, waitUntil }: Platform) {
   const base = composeBase(env, sources, {
     openOAuth,
+    keepAlive: waitUntil,
     rotateOthers: () => work.memory.rotate(work.mcp.rotate),
   })
   const work = composeWork({ env, sources, runner, ...base })
@@ -203,13 +208,12 @@ function composeWork(parts: WorkParts) {
   const { env, sources, common, storage, sessions, catalog, governance, readAsset } = parts
   const { installed, validator, outputs, unseenWords: words } = catalog
   const { provider: models, count } = parts.models
-  const [{ gateway }, { bundles }] = [sessions, storage]
-  const { memoryOwners } = storage
+  const [{ gateway }, { bundles, memoryOwners }] = [sessions, storage]
   const keys = { memoryOwners, sealing: governance.sealing, keyedHash, randomBytes: secureBytes }
-  const askProvider: AskProvider = async (...asked) => (await agents.now()).askProvider(...asked)
-  const { redact } = common
+  const ask: AskProvider = async (...asked) => (await agents.inForce()).askProvider(...asked)
+  const { config, redact } = common
   const stored = { ...sources, ...keys, ...catalog.words, namespace: env.PRINCIPAL, redact }
-  const memory = composeMemory({ ...stored, askProvider })
+  const memory = composeMemory({ ...stored, askProvider: ask })
   const remembersOf: ReturnType<typeof composeAgents>['remembersOf'] = (...of) =>
     agents.remembersOf(...of)
   const knowledgeTools = memory.knowledgeTools(
@@ -249,7 +253,7 @@ function composeWork(parts: WorkParts) {
     count,
   })
   const ownTools = [parts.schedules.tools, knowledgeTools]
-  const bundledIds = () => new Set([...agents.current().manifests, ...ownTools].map(({ id }) => id))
+  const bundledIds = () => new Set([...agents.last().manifests, ...ownTools].map(({ id }) => id))
   const mcp = composeMcp({
     ...common,
     bundles,
@@ -263,7 +267,7 @@ function composeWork(parts: WorkParts) {
     watchRevocation: plugins.watchServer,
   })
   const hooks = plugins.liveHooks(
-    () => agents.now(),
+    () => agents.inForce(),
     (...of) => agents.mayRun(...of),
   )
   const agents = composeAgents({
@@ -273,7 +277,7 @@ function composeWork(parts: WorkParts) {
     withOutside: catalog.withOutside,
     presence: catalog.presence,
     createToolset: catalog.toolsets({ ...skills.ofAgents, deniedOf: governance.policy.deniedOf }),
-    defaultModel: common.config.models.defaultModel,
+    defaultModel: config.models.defaultModel,
     sessions: gateway,
     submitAs: sessions.entry.submitAs,
     createPrompts: memory.createPrompts,
@@ -282,7 +286,7 @@ function composeWork(parts: WorkParts) {
     load: plugins.load,
     wireServers: mcp.wire,
     own: ownTools,
-    stored: { ...common, store: storage.storedAgents, people: common.config.oidc?.people ?? [] },
+    storedAgents: { ...common, store: storage.storedAgents, people: config.oidc?.people ?? [] },
     onSubAgentStopped: hooks.subAgentStopped,
   })
   const tryOut = plugins.tryOut(agents.wire)
@@ -292,7 +296,7 @@ function composeWork(parts: WorkParts) {
   const thinking = composeThinking((one) => answers.around(around(hooks.around(one))), validator)
   const gates = { ...governance.policy, ...catalog.ofGates, hooks: words.around(hooks.tools) }
   const builder = createContextBuilder({ count, readTool: readOutputName })
-  const fitting = { outputs, aroundSummary, askProvider }
+  const fitting = { outputs, aroundSummary, askProvider: ask }
   const context = createContextFitter({ ...sources, ...fitting, builder, models })
   const guarded = { ...thinking, models: answers.behind(models) }
   const session = {

@@ -55,7 +55,7 @@ export interface GovernanceParts extends Sources, Pick<OAuthParts, 'send' | 'che
   readonly namespace: PrincipalNamespace
   readonly deployment: PlatformCount
   readonly counters: RequestLimitsOptions['counters']
-  readonly installed: Pick<LivePolicyDeps, 'snapshot' | 'lastKnown'>
+  readonly installed: Pick<LivePolicyDeps, 'snapshot'>
   readonly unseen: NonNullable<LivePolicyDeps['unseen']>
   readonly fullNameOf: MayBeginOptions['fullNameOf']
   readonly rotateOthers: NonNullable<SecretAdministrationDeps['rotateOthers']>

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { inTurn } from './in-turn.ts'
 import type { composeErasures } from '#features/record/erasure/compose.ts'
 import type { composeGovernance } from './governance.ts'
@@ -39,7 +40,7 @@ export function composeTriggers(
   const { logins, principals } = governance
   const daily = inTurn(
     storage.retention({
-      ...(keepAuditMs !== undefined && { keepAuditMs }),
+      ...defined({ keepAuditMs }),
       keep,
       collect: catalog.installed.collect,
       tell: principals.tell,

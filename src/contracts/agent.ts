@@ -13,14 +13,6 @@ export interface AgentDescriptor {
   readonly integrationMode: 'tool' | 'handoff'
 }
 
-/**
- * An agent that brings code of its own (Y5). The descriptor is derived from the manifest; the author writes `invoke`.
- */
-export interface AgentProvider {
-  readonly getAgentDescriptor: () => AgentDescriptor
-  readonly invoke: (task: string, context?: string) => Promise<string>
-}
-
 /** An agent made ready for a session: instructions rendered, model and limits settled. */
 export interface AgentSpec {
   readonly id: string
@@ -48,7 +40,7 @@ export interface AgentSpec {
 }
 
 /** The persona that an agent speaks as, for the record. */
-export interface SpokenPersona {
+interface SpokenPersona {
   readonly name: string
   /** sha-256 of its files; absent where a default names one that is not there any more, and nobody's voice is used. */
   readonly hash?: string
@@ -68,7 +60,7 @@ export interface RunError {
 }
 
 /** One tool call of a run, as its result tells it. */
-export interface ActionSummary {
+interface ActionSummary {
   readonly callId: string
   readonly tool: string
   readonly ok: boolean
@@ -97,7 +89,7 @@ export interface AgentResult {
   /** Present if the agent has an `output_schema` and the result fits it. */
   readonly output?: JsonObject
   readonly error?: RunError
-  /** Of all that went into what it says; absent in one of an older version. */
+  /** Of all that went into what it says; absent of a run that failed before its first plan. */
   readonly label?: Label
   readonly startedAtMs: number
   readonly finishedAtMs: number

@@ -16,7 +16,7 @@ export const decidedBySchema = z.object({
 export const approvalScope = z.enum(['once', 'session', 'rule'])
 
 /** Who asks for a call that waits. */
-export const askerSchema = z.object({
+const askerSchema = z.object({
   principal: z.string(),
   agent: z.string(),
   session: z.string(),

@@ -11,7 +11,7 @@ export type ErrorCode =
 export type ConfigErrorCode = 'config_missing' | 'config_invalid' | 'config_not_migrated'
 
 /** Raised by the loader: that plugin is off and listed, the Worker still starts. */
-export type PluginErrorCode =
+type PluginErrorCode =
   | 'plugin_manifest_invalid'
   | 'plugin_register_failed'
   | 'plugin_contract_mismatch'

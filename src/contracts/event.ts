@@ -3,12 +3,6 @@ import type { deploymentEventSchemas } from './events/deployment-event-schemas.t
 import type { eventSchemas } from './event-schemas.ts'
 import type { JsonObject } from './json.ts'
 
-/**
- * Of the payloads below: stored turns say which one theirs have, those without a number have 1. A change that a reader
- * could trip over takes the next one, and a step in `runtime/session/storage/event-version.ts`.
- */
-export const eventVersion = 2
-
 type Schemas = typeof eventSchemas
 
 /** Every kind of thing that can happen, as `noun_verb`. The stream, the audit log, traces and the console are views of these. */
@@ -24,7 +18,7 @@ type DraftOf<Type extends EventType> = { readonly type: Type; readonly data: Eve
 type ToldOf<Type extends EventType> = { readonly type: Type; readonly data: ToldData<Type> }
 
 /** Where and when something happened. `seq` counts from 1 without gaps; the SSE id is `<run>:<seq>`. */
-export interface EventPlace {
+interface EventPlace {
   readonly seq: number
   readonly run: string
   readonly agent: string

@@ -2,7 +2,7 @@
 export type ParseYaml = (text: string) => unknown
 
 /** A file in two parts: the YAML between its first two lines of `---`, and what is under them. */
-export interface FrontMatter {
+interface FrontMatter {
   readonly yaml: string
   readonly body: string
 }

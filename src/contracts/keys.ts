@@ -52,7 +52,7 @@ export interface KeyView extends Rights {
 }
 
 /** Whether a key opens anything now. */
-export type KeyState = 'active' | 'expired' | 'revoked'
+type KeyState = 'active' | 'expired' | 'revoked'
 
 /** A key from the moment `expiresAtMs` on is expired. Revoked wins. */
 export function stateOf(

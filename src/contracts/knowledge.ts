@@ -50,7 +50,7 @@ export interface DocumentInfo {
 }
 
 /** A document as somebody puts it. */
-export type NewDocument = Pick<DocumentInfo, 'name' | 'title' | 'type' | 'hash' | 'chars' | 'label'>
+type NewDocument = Pick<DocumentInfo, 'name' | 'title' | 'type' | 'hash' | 'chars' | 'label'>
 
 /** A passage that was found. */
 export interface FoundPassage extends NewPassage {

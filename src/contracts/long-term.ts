@@ -21,7 +21,7 @@ export const maxNotesOfPlace = 10_000
 export const maxNoteChars = 4_000
 
 /** Where a note came from. */
-export interface NoteOrigin {
+interface NoteOrigin {
   readonly principal?: string
   readonly session?: string
   readonly run?: string

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from './json.ts'
+import type { JsonObject } from './json.ts'
 
 /** A note of the scratchpad. */
 export interface MemoryEntry {
@@ -8,7 +8,7 @@ export interface MemoryEntry {
 }
 
 /** One of the streams that the agent declares; the scratchpad if absent. */
-export interface OfStream {
+interface OfStream {
   readonly stream?: string
 }
 
@@ -34,17 +34,6 @@ export interface MemoryClient {
     options?: OfStream & { readonly limit?: number },
   ) => Promise<readonly MemoryEntry[]>
   readonly clear: (options?: OfStream) => Promise<void>
-}
-
-/** Named values, JSON, at most 1 MiB each; a quota for the whole. */
-export interface KeyValueStore {
-  readonly get: (key: string) => Promise<Json | undefined>
-  readonly set: (key: string, value: Json) => Promise<void>
-  readonly delete: (key: string) => Promise<boolean>
-  readonly list: (options?: {
-    readonly prefix?: string
-    readonly limit?: number
-  }) => Promise<readonly string[]>
 }
 
 /** Parameterized SQL on a database that was granted (I20). */

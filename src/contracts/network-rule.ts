@@ -48,7 +48,7 @@ function isShared(under: string): boolean {
 }
 
 /** Why a pattern with a star says more than whoever reads it believes; `undefined` if it does not. */
-export function wildcardProblem(host: string): string | undefined {
+function wildcardProblem(host: string): string | undefined {
   if (!host.startsWith('*.')) return undefined
   const under = host.slice(2).toLowerCase()
   return isShared(under)

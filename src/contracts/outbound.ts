@@ -127,7 +127,7 @@ export interface Outbound {
 }
 
 /** Why there is no (whole) answer. */
-export type OutboundFailure =
+type OutboundFailure =
   /** The address is not allowed. */
   | 'refused'
   | 'redirects'

@@ -15,10 +15,9 @@ import type { PlatformAmounts, PlatformUnit } from './platform.ts'
  *
  * What is kept ($0.20 a GB-month in objects, $0.75 in D1) and requests from outside ($0.30 per million) are no part of
  * a run's bill.
+ *
+ * In billionths of a US dollar for one unit.
  */
-export const platformPricesOf = '2026-11-22'
-
-/** Billionths of a US dollar for one. */
 export const platformPrices: Readonly<Record<PlatformUnit, number>> = {
   rowsRead: 1,
   rowsWritten: 1_000,

@@ -1,3 +1,4 @@
+import { defined } from './defined.ts'
 import type { Billed } from './platform.ts'
 import { errorCode, errorMessage, IsolaError, type ErrorCall } from './errors.ts'
 
@@ -34,11 +35,7 @@ export function toFailureReply(error: unknown): Extract<Reply<never>, { readonly
   if (code === undefined) throw error
   const { param, call, retryAfterMs }: Partial<IsolaError> =
     error instanceof IsolaError ? error : {}
-  const more = {
-    ...(param !== undefined && { param }),
-    ...(call && { call }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  }
+  const more = defined({ param, call, retryAfterMs })
   return { ok: false, error: { code, message: errorMessage(error), ...more } }
 }
 

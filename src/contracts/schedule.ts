@@ -214,7 +214,7 @@ export type ToldEvent = DeploymentDraft<ScheduleEventType> & {
   readonly trace: string
   readonly atMs: number
 }
-export type ScheduleEventType =
+type ScheduleEventType =
   | 'schedule_added'
   | 'schedule_changed'
   | 'schedule_paused'

@@ -80,7 +80,7 @@ export interface AgentSeer {
 }
 
 /** Who looks at a list, and for what. */
-export interface AgentLooker extends AgentSeer {
+interface AgentLooker extends AgentSeer {
   readonly may: Exclude<AgentPermission, 'edit'>
   /** The role that counts; absent: that of the table, or else `elseRole`. */
   readonly role?: Role | undefined
@@ -124,10 +124,10 @@ export interface AgentStore {
   readonly remove: (id: string, event: DeploymentEvent) => Promise<boolean>
 }
 
-export type NewAgent = Pick<StoredAgent, 'id' | 'owner' | 'createdAtMs'>
+type NewAgent = Pick<StoredAgent, 'id' | 'owner' | 'createdAtMs'>
 
 /** Who wants to do something with an agent. */
-export interface AgentAsker {
+interface AgentAsker {
   readonly principal: string
   readonly role: Role | undefined
 }

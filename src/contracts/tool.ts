@@ -173,13 +173,13 @@ export type ToolResult =
     }
 
 /** What a model reads in place of what whoever has the conversation said to the user: that hears the words, it does not. */
-export interface KeptAside {
+interface KeptAside {
   readonly output: Json
   readonly label: Label
 }
 
 /** The tools whose definitions whoever reads a result sees in it: by name, `definitionHash` of what is shown. Only the core says so. */
-export type ShownTools = Readonly<Record<string, string>>
+type ShownTools = Readonly<Record<string, string>>
 
 /** Whose a tool is, for people who read the record. */
 export type ToolOwner = Pick<EventData<'tool_started'>, 'plugin' | 'version' | 'tier' | 'server'>

@@ -1,3 +1,4 @@
+import { defined } from './defined.ts'
 /** What came in with a trace id, and goes on with it (W3C Trace Context). */
 export interface TraceLink {
   /** The span of whoever asked, 16 hex characters; absent below a sub-agent's call, whose own span it is. */
@@ -9,7 +10,7 @@ export interface TraceLink {
 }
 
 /** The header of one request, with the span it is part of. */
-export interface TracePosition {
+interface TracePosition {
   readonly trace: string
   readonly span: string
   readonly link?: TraceLink | undefined
@@ -25,7 +26,7 @@ export function toTraceHeaders(position: TracePosition): Readonly<Record<string,
   const state = position.link?.state
   return {
     traceparent: toTraceparent(position),
-    ...(state !== undefined && { tracestate: state }),
+    ...defined({ tracestate: state }),
   }
 }
 
@@ -46,7 +47,7 @@ export function parseTraceHeaders(
     link: {
       span,
       isSampled: (Number.parseInt(flags, 16) & 1) === 1,
-      ...(checked !== undefined && { state: checked }),
+      ...defined({ state: checked }),
     },
   }
 }

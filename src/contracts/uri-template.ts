@@ -2,7 +2,7 @@ const maxUriChars = 2_048
 const maxVariables = 8
 
 /** A URI template, level 1 of RFC 6570: text and `{name}`. A variable stands for at least one character and no slash. */
-export interface UriTemplate {
+interface UriTemplate {
   readonly names: readonly string[]
   /** The text before, between and after the variables: one more than there are names. */
   readonly texts: readonly string[]

@@ -32,7 +32,7 @@ const inTexts = new RegExp(`(?!${joined}|${ofTexts})${hidden}|\\p{Cs}`, 'u')
 const eachInTexts = new RegExp(`(?!${joined}|${ofTexts})${hidden}`, 'gu')
 
 /** `line`: a name, a host. `text`: may have several lines. */
-export type TextForm = 'line' | 'text'
+type TextForm = 'line' | 'text'
 
 /** The first hidden character of a text, or half of one, as words for an error; `undefined` if there is none. */
 export function hiddenProblem(text: string, form: TextForm): string | undefined {
@@ -59,7 +59,7 @@ export const hasHidden = (text: string): boolean => firstHidden(text, 'text') !=
 export const hasHiddenInLine = (text: string): boolean => firstHidden(text, 'line') !== undefined
 
 /** What hides in a JSON value: with the path to it. */
-export interface HiddenPart {
+interface HiddenPart {
   readonly path: readonly (string | number)[]
   readonly problem: string
 }

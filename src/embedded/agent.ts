@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { ContextFitter } from '#runtime/kernel/types/context-fitter.ts'
@@ -195,7 +196,7 @@ export class Agent {
       executor,
       reflector,
       models,
-      ...(context && { context }),
+      ...defined({ context }),
       gates: {
         ...openPolicy,
         validator: createInputValidator(validator),
@@ -261,7 +262,7 @@ export class Agent {
         parameters: {},
         limits: {
           ...defaultAgentLimits,
-          ...(maxSteps !== undefined && { maxTurns: maxSteps }),
+          ...defined({ maxTurns: maxSteps }),
           ...given(limits),
         },
         provenance: { template: id, version: '1' },

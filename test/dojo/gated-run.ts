@@ -163,7 +163,6 @@ export function deployedGates(
   const snapshot = { ...noGeneration, pins, sources: {} }
   const gates = createLivePolicy({
     snapshot: async () => snapshot,
-    lastKnown: () => snapshot,
     takeRate: async () => ({}),
     toAsk: (_subject, { about = '' }) => ({ about }),
     ownHosts: [],

@@ -21,8 +21,9 @@ import { createKeyAdministration } from '../../src/features/access/key-administr
 import { createTrustAdministration } from '../../src/features/access/trust-administration.ts'
 import { createSealing } from '../../src/features/access/secrets/sealing.ts'
 import { createSecretAdministration } from '../../src/features/access/secrets/secret-administration.ts'
-import { createHttpApp } from '../../src/surfaces/http/app.ts'
-import type { GoneClient, HttpDeps } from '../../src/platform/routes/deps.ts'
+import { createHttpApp, type AppDeps } from '../../src/surfaces/http/app.ts'
+import type { GoneClient } from '../../src/platform/routes/gone-client.ts'
+import { routeTable, type RouteDeps } from '../../src/routes.gen.ts'
 import { composeEntry } from '../../src/runtime/session/entry/compose.ts'
 import type { ErrorBody } from '../../src/platform/routes/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
@@ -31,6 +32,9 @@ import { createMemoryTrust } from './trust.ts'
 import { shelfOf } from './skills.ts'
 import { createMemorySecrets, masterKeyOf, sealingSources } from './secrets.ts'
 import openApi from '../../docs/openapi.json' with { type: 'json' }
+
+/** What the app and all of its routes need. */
+type HttpDeps = AppDeps & RouteDeps
 
 const noSuchServer = async () => {
   throw new IsolaError('request_not_found', 'There is no such MCP server.')
@@ -304,7 +308,6 @@ export function createFakeApp(options: FakeOptions = {}) {
       cancel: answerOwner('cancel', () => view),
       abandon: answer('abandon', () => view),
       steer: answer('steer', () => ({ session, run: testRun, place: 1 })),
-      decideAs: answerOwner('decide', () => view),
       decide: answerOwner('decide', () => view),
       changeLimits: answerOwner('changeLimits', () => view),
       retry: answer('retry', () => ({ ...receipt, session })),
@@ -366,7 +369,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     at,
     idFor: async (kind, parts) => `ses_${btoa([kind, ...parts].join('|')).replace(/\W/g, '')}`,
   }
-  const app = createHttpApp({
+  const deps: HttpDeps = {
     sessions,
     entry: composeEntry({ ...sources, sessions, usage: (id) => principals.usage(id) }),
     agents: {
@@ -441,7 +444,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     metrics: { since: async () => ({ agents: [], tools: [], models: [] }) },
     principals,
     database: async () => 'ok',
-    readiness: async () => ({ state: 'ready', migration: '0001_init.sql' }),
+    readiness: async () => ({ state: 'ready', migration: '0001_isola.sql' }),
     sources,
     version: '0.1.0',
     isDevelopment: true,
@@ -487,7 +490,8 @@ export function createFakeApp(options: FakeOptions = {}) {
     onClientGone: (client) => void gone.push(client),
     onFault: (error) => void faults.push(error),
     ...options.deps,
-  })
+  }
+  const app = createHttpApp(deps, routeTable)
 
   const send = (path: string, init: RequestInit & { json?: unknown } = {}) => {
     const { json, ...rest } = init

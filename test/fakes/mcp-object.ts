@@ -21,7 +21,12 @@ export function createObjectStorage() {
     list: ({ prefix = '' }: { readonly prefix?: string } = {}) =>
       [...kept].filter(([key]) => key.startsWith(prefix)),
   }
-  const storage = { kv, deleteAll: async () => kept.clear() } as unknown as DurableObjectStorage
+  const sql = { exec: () => undefined }
+  const storage = {
+    kv,
+    sql,
+    deleteAll: async () => kept.clear(),
+  } as unknown as DurableObjectStorage
   return { kept, storage }
 }
 

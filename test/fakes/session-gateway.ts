@@ -84,7 +84,6 @@ export function createFakeGateway(
         cancel: unexpected('cancel'),
         abandon: unexpected('abandon'),
         steer: unexpected('steer'),
-        decideAs: unexpected('decideAs'),
         decide: unexpected('decide'),
         changeLimits: unexpected('changeLimits'),
         retry: unexpected('retry'),

@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defaultPinned } from '#runtime/kernel/types/tool-policy.ts'
 import { bundledPlugins } from '../../src/bundled.gen.ts'
-import { createAgentDirectory } from '../../src/features/agents/agent-directory.ts'
 import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
 import { createSearchIndex } from '../../src/runtime/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../src/runtime/catalog/outside-tools.ts'
-import { createPresence } from '../../src/runtime/catalog/presence.ts'
+import { createPresence } from '../../src/runtime/catalog/skill-tool.ts'
 import { createToolset } from '../../src/runtime/catalog/toolset.ts'
 import { createPromptStore } from '../../src/features/memory/prompt-store.ts'
 import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
 import { readYaml } from '../../src/features/plugins/admission/read-yaml.ts'
 import { loadPlugins } from '../../src/features/plugins/loading/in-process-host.ts'
 import { toToolEntries } from '../../src/features/plugins/tools/tool-entries.ts'
+import { openAgents } from './agents.ts'
 import { sha256 } from './kernel.ts'
 import { createManualClock } from './manual-clock.ts'
 import { createCapabilityDeps, runningIsolates } from './plugins.ts'
@@ -48,7 +48,7 @@ export async function openBundled() {
   const capabilities = createCapabilityDeps()
   const loaded = report.plugins.map((one) => ({ ...one, tools: toToolEntries(one, capabilities) }))
   const gateway = createFakeGateway()
-  const { directory } = createAgentDirectory({
+  const { directory } = openAgents({
     plugins: loaded,
     prompts: createPromptStore(),
     sessions: gateway,

@@ -3,12 +3,10 @@
 
 /** No scenario reaches these. One that is reached after all is a mistake in this list. */
 export const exempt = {
-  'runtime/session/log/older-children#noteOlderChildren.1':
-    'Rows of sessions that an older version wrote; the harness writes none.',
-  'runtime/session/rings#setAlarm.1':
+  'runtime/session/alarms#setAlarm.1':
     'The pushed-out alarm of a loop of wakes: 600 alarms a minute at the pace of the harness (unit/session/wake-loop.test.ts).',
-  'runtime/session/upkeep/wake-loop#rang.1': 'As runtime/session/rings#setAlarm.1.',
-  'runtime/session/upkeep/wake-loop#rang.2': 'As runtime/session/rings#setAlarm.1.',
+  'runtime/session/upkeep/wake-loop#rang.1': 'As runtime/session/alarms#setAlarm.1.',
+  'runtime/session/upkeep/wake-loop#rang.2': 'As runtime/session/alarms#setAlarm.1.',
   'runtime/session/upkeep/retention#isKnownAbove.1':
     'Asked when a child was not used for ninety days (unit/session/ending.test.ts).',
   'runtime/session/upkeep/timers#push.2':
@@ -20,6 +18,5 @@ export const chance = {
   'runtime/session/entry/follow-run#viewOf.2':
     'The view of a run is older than the event of its end.',
   'runtime/session/gateway#call.2': 'The second try of a read whose object broke.',
-  'runtime/session/opened-session#plain.1':
-    'The first call of an object that was put out of memory.',
+  'runtime/session/session#plain.1': 'The first call of an object that was put out of memory.',
 }

@@ -7,11 +7,11 @@ const checker = '../../../../test/setup/check-events.ts'
 /** Where all events and replies come by, and what is done to each there. */
 export const places = [
   {
-    file: 'src/runtime/session/storage/event-version.ts',
-    find: 'export const toStoredTurn = ',
-    name: 'toStoredTurn',
+    file: 'src/runtime/session/storage/store.ts',
+    find: 'export function createSessionStore(',
+    name: 'createSessionStore',
     check: 'import { checkStored as check }',
-    wrap: '(turn) => { turn.events.forEach(check); return unchecked(turn) }',
+    wrap: '(...given) => { const store = unchecked(...given); return { ...store, writeTurn(order, turn, begun) { turn.events.forEach(check); return store.writeTurn(order, turn, begun) } } }',
   },
   {
     file: 'src/runtime/session/log/log-view.ts',
@@ -22,10 +22,10 @@ export const places = [
   },
   {
     file: 'src/surfaces/http/app.ts',
-    find: 'export function createHttpApp(',
+    find: 'export function createHttpApp<',
     name: 'createHttpApp',
     check: 'import { checkReplies as check }',
-    wrap: '(deps) => check(unchecked(deps))',
+    wrap: '(deps, table) => check(unchecked(deps, table))',
     path: '../../../test/setup/check-replies.ts',
   },
 ]
@@ -43,7 +43,9 @@ export const deploymentPlace = {
 /** The text of a module with its function behind a check. Throws if it is not there exactly once. */
 export function withCheck(text, { file, find, name, check, wrap, path = checker }) {
   if (text.split(find).length !== 2) throw new Error(`${file} has not one "${find}"`)
-  const hidden = find.startsWith('export const') ? 'const unchecked = ' : 'function unchecked('
+  const hidden = find.startsWith('export const')
+    ? 'const unchecked = '
+    : `function unchecked${find.at(-1)}`
   return [
     `${check} from '${path}'`,
     text.replace(find, () => hidden),

@@ -10,20 +10,20 @@ import { defaultTiming, type SessionRuntime } from '#runtime/session/types/runti
 import type { Planner } from '#runtime/kernel/types/plan.ts'
 import type { Telemetry } from '#runtime/session/types/telemetry.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { withCompaction } from '../../src/features/agents/compaction-run.ts'
+import { withCompaction } from '../../src/features/agents/model-planner.ts'
 import { modelPlanner } from '../../src/features/agents/model-planner.ts'
 import { createContextReader } from '../../src/runtime/context/context-reader.ts'
 import { createKernel } from '../../src/runtime/kernel/run.ts'
 import { createContexts } from '../../src/runtime/session/contexts.ts'
 import { pagesAfter } from '../../src/runtime/session/log/log-view.ts'
 import { admit } from '../../src/runtime/session/runs/admission.ts'
-import { createScope } from '../../src/runtime/session/scope.ts'
+import { createSessionAccess } from '../../src/runtime/session/session-access.ts'
 import { createSubmissions } from '../../src/runtime/session/submissions.ts'
 import { answerRun } from '../../src/runtime/session/waiting/client-answers.ts'
 import { openParts, type SessionParts } from '../../src/runtime/session/session-parts.ts'
 import { createMeter } from '../../src/runtime/session/storage/meter.ts'
 import type { SessionRow } from '../../src/runtime/session/storage/stored-rows.ts'
-import type { Jobs } from '../../src/runtime/session/upkeep/jobs.ts'
+import type { Jobs } from '../../src/runtime/session/upkeep/timers.ts'
 import { contextBuilder, createContextParts, tokenCounter } from '../fakes/context.ts'
 import {
   agentSpec,
@@ -230,7 +230,7 @@ export function createSessionWorld(options: WorldOptions) {
       storage: disk.storage,
       meter: createMeter(disk.storage),
       jobs,
-      sessionId: () => session,
+      identity: { id: session },
       onExpired: options.onExpired ?? (async () => {}),
     })
     if (Object.keys(about).length > 0) create(parts, about)
@@ -253,20 +253,17 @@ export function createSessionWorld(options: WorldOptions) {
           answerRun: async (asked) => answerRun(asked, { ...parts, runtime }),
         },
       )
-    const scope = createScope({
+    const access = createSessionAccess({
       runtime,
-      parts: () => parts,
-      id: () => session,
+      identity: { id: session },
+      current: { parts },
       isDeleting: () => false,
       sync: async () => {},
     })
     return {
       ...parts,
       take,
-      contexts: createContexts(
-        scope,
-        createSubmissions(scope, () => {}),
-      ),
+      contexts: createContexts(access, createSubmissions(access)),
       /** Takes a run in and waits for what comes of it. */
       async run(request: Partial<SubmitRequest> = {}): Promise<RunOutcome> {
         const { live, receipt } = await take(request)

@@ -1,13 +1,13 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createAgentDirectory } from '../../src/features/agents/agent-directory.ts'
 import { createSearchIndex } from '../../src/runtime/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../src/runtime/catalog/outside-tools.ts'
-import { createPresence } from '../../src/runtime/catalog/presence.ts'
+import { createPresence } from '../../src/runtime/catalog/skill-tool.ts'
 import { createToolset } from '../../src/runtime/catalog/toolset.ts'
 import { parseConfig } from '../../src/compose/settings.ts'
 import { composeRuntime } from '../../src/compose/composition.ts'
 import { createKernel } from '../../src/runtime/kernel/run.ts'
 import { createPromptStore } from '../../src/features/memory/prompt-store.ts'
+import { openAgents } from '../fakes/agents.ts'
 import { batchOf } from '../fakes/audit-batch.ts'
 import {
   createFakeModel,
@@ -264,7 +264,7 @@ describe('the composition', () => {
   })
 
   it('Y1: without plugins there is one agent, the orchestrator, and it works with what the core has', async () => {
-    const { directory, problems } = createAgentDirectory({
+    const { directory, problems } = openAgents({
       plugins: [],
       prompts: createPromptStore(),
       sessions: createFakeGateway(),

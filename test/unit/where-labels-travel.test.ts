@@ -135,7 +135,7 @@ const rows: readonly Row[] = [
   ['a sub-agent’s result', () => toToolResult(ended('completed', page)).label, page],
   ['one that failed', () => toToolResult(ended('failed', page)).label, page],
   [
-    'one of an older version',
+    'one that has no label',
     () => toToolResult(ended('completed', undefined)).label,
     labelFrom('a__run'),
   ],
@@ -144,7 +144,7 @@ const rows: readonly Row[] = [
     () => delivered({ ok: true, output: 1, label: page }),
     page,
   ],
-  ['of one of an older version', () => delivered({ ok: true, output: 1 }), worst],
+  ['of one that has no label', () => delivered({ ok: true, output: 1 }), worst],
   ['a failure of one of those', () => delivered({ ok: false, error: failed }), worst],
   ['one that its caller waits for', () => awaited({ ok: false, error: failed }), worst],
   [
@@ -175,7 +175,7 @@ const rows: readonly Row[] = [
     joinLabels([saidLabel, page]),
   ],
   [
-    'one of an older version, beside what it sums up',
+    'one without a label, beside what it sums up',
     () => labelOfContext([user('user')], [summaryFrom(undefined)]),
     saidLabel,
   ],

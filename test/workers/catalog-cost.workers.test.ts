@@ -97,9 +97,9 @@ async function costOf(id: string) {
     { do: 'enable', id },
   ]
   for (const step of steps) {
-    fromReply(await catalog().look('test'))
+    fromReply(await catalog().look())
     Object.assign(asked, { trips: 0, statements: 0, rows: 0 })
-    const reply = await catalog().change(step, { ...by, principal: id }, 'test')
+    const reply = await catalog().change(step, { ...by, principal: id })
     fromReply(reply)
     costs[step.do] = { ...asked, own: reply.billed?.own.rowsRead ?? 0 }
   }

@@ -625,6 +625,7 @@ describe('a cancel', () => {
       parentRun: 'run_above',
       parentCall: 'call_1',
       depth: 1,
+      shared: {},
       ancestry: [],
       lease: {} as never,
     }

@@ -14,8 +14,8 @@ export default [
     what: "Y31: what the deployment remembers is an operator's to change",
     test: 'memory.workers.test.ts',
     only: "the deployment's is an operator's to write",
-    file: 'src/features/memory/routes/memory.ts',
-    find: "if (where.scope === 'deployment' && context.get('principal').role !== 'operator') {",
+    file: 'src/features/memory/routes/notes.ts',
+    find: "if (where.scope === 'deployment' && caller.role !== 'operator') {",
     replace: 'if (false) {',
   },
   {
@@ -41,7 +41,7 @@ export default [
     what: 'T2: a session of another principal looks like one that is not there',
     test: 'switched.workers.test.ts',
     only: 'T2',
-    file: 'src/runtime/session/scope.ts',
+    file: 'src/runtime/session/session-access.ts',
     find: 'if (!session || session.principal !== principal) {',
     replace: 'if (!session) {',
   },
@@ -186,7 +186,7 @@ export default [
     test: 'floor-tree.workers.test.ts',
     only: 'after its time',
     file: 'src/runtime/session/floor-keeper.ts',
-    find: '      cancelBackground(parts())\n',
+    find: '      cancelBackground(current.parts)\n',
     replace: '',
   },
   {

@@ -1,4 +1,5 @@
 // What a plugin or an MCP server asks in the middle of a call: a form, an answer of a model, or places to work in.
+import { defined } from '../../../src/contracts/defined.ts'
 import type { Json } from '../../../src/contracts/json.ts'
 import { short } from '../text.ts'
 import type { Decided, Decision, Person } from './person.ts'
@@ -250,7 +251,7 @@ export async function decideAsks(
     call,
     decision: 'result',
     output,
-    ...(asksHash !== undefined && { asksHash }),
+    ...defined({ asksHash }),
   }
   return { decision, isUnanswered }
 

@@ -1,5 +1,6 @@
 // Whether a deployment works, as seen from outside.
 
+import { defined } from '../../../src/contracts/defined.ts'
 import { ApiError, createClient, type Reply } from '../../../src/client/client.ts'
 
 const requestMs = 10_000
@@ -12,7 +13,7 @@ interface Seen {
 }
 
 const clientOf = (url: string, key?: string) =>
-  createClient({ url, timeoutMs: requestMs, ...(key !== undefined && { key }) })
+  createClient({ url, timeoutMs: requestMs, ...defined({ key }) })
 
 /** What a refusal says of a path; other failures stay what they are. */
 function refused(path: string, say: (error: ApiError) => string) {

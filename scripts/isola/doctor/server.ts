@@ -1,4 +1,5 @@
 // The server: whether it answers, to this key, in this version, and what it says about itself.
+import { defined } from '../../../src/contracts/defined.ts'
 import { ApiError, type Reply } from '../../../src/client/client.ts'
 import type { Env } from '../command.ts'
 import { ownVersion } from '../version.ts'
@@ -109,7 +110,7 @@ export async function checkServer({
     return [fail('server', messageOf(error))]
   }
   try {
-    const { request } = createConnection(server, { ...(fetch && { fetch }) })
+    const { request } = createConnection(server, defined({ fetch }))
     const health = await request('GET /api/operator/health', { timeoutMs })
     // One of a version before has no such page.
     const network = await readNetwork(() => request('GET /api/operator/http')).catch(

@@ -31,10 +31,7 @@ export const findingEventSchemas = {
     call,
     name: text,
     hash: text.describe('sha-256 of all files of the skill'),
-    tier: z
-      .enum(['builtin', 'trusted', 'community'])
-      .exactOptional()
-      .describe('absent of an older version: it shipped'),
+    tier: z.enum(['builtin', 'trusted', 'community']),
     file: text.exactOptional().describe('absent for the instructions'),
     tokens: number.describe('of what it was given, as estimated'),
   }),

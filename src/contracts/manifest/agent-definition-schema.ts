@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { scheduleRequest } from '../routes/schedules-requests.ts'
+import { scheduleRequest } from '../schedule-requests.ts'
 import { agentManifest } from './agent-manifest.ts'
 import { checkAgentHandoff } from './handoff.ts'
 import { ownerId } from './manifest.ts'

@@ -1,3 +1,4 @@
+import { defined } from '../defined.ts'
 import type * as z from 'zod'
 import type { agentDefinition, onDemandDefinition, permission } from './agent-definition-schema.ts'
 import { toLimits } from './agent-limits.ts'
@@ -37,7 +38,7 @@ function manifestOf(
       id,
       name,
       description,
-      ...(natural !== undefined && { natural_language_description: natural }),
+      ...defined({ natural_language_description: natural }),
       version: `1.0.0-${hash.slice(0, 12)}`,
       agent: { ...agent, instructions: instructionsFile },
     },

@@ -24,7 +24,6 @@ const eventManifest = z.lazy(() =>
     public: z.boolean().optional(),
   }),
 )
-export type EventManifest = z.infer<typeof eventManifest>
 
 /** At most 32 events a plugin. */
 export const eventManifests = z

@@ -72,7 +72,7 @@ export type ResourceManifest = z.infer<typeof resourceManifest>
 export type PromptManifest = z.infer<typeof promptManifest>
 
 /** What of a manifest has names that may meet. */
-export interface OffersManifest {
+interface OffersManifest {
   readonly tools: readonly { readonly name: string }[]
   readonly resources: readonly ResourceManifest[]
   readonly prompts: readonly PromptManifest[]

@@ -62,7 +62,7 @@ const toolManifest = z.lazy(() =>
 )
 
 /** Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents else. */
-export const hookPoints = [
+const hookPoints = [
   'sessionStart',
   'sessionEnd',
   'sessionReset',
@@ -91,7 +91,7 @@ const hookManifest = z.lazy(() =>
  * `plugin.yaml` as a plugin's author writes it. Unknown keys are rejected; an error names the path.
  * Keys keep the file's spelling.
  */
-export const manifestSchema = z.lazy(() =>
+const manifestSchema = z.lazy(() =>
   z
     .strictObject({
       id: ownerId,

@@ -1,3 +1,4 @@
+import { defined } from '../defined.ts'
 import { toLimits } from './agent-limits.ts'
 import type { AgentManifest, HookManifest, Manifest, RequestedGrants } from './manifest.ts'
 import { emitTool } from './manifest-events.ts'
@@ -80,7 +81,7 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
         ...(agent.subscribes && { subscribes: agent.subscribes.map(({ event }) => event) }),
       },
     }),
-    ...(schedule !== undefined && { schedule }),
+    ...defined({ schedule }),
     ...(publishes.length > 0 && { publishes }),
     ...(approvals.length > 0 && { approvals }),
     ...(free.length > 0 && { free }),
@@ -134,7 +135,7 @@ function linesOf({
   const { network, secrets, storage, model, request, workspace, memory, database, isolate } = grants
   const one = (text: string, amount?: number) => ({
     text,
-    ...(amount !== undefined && { amount }),
+    ...defined({ amount }),
   })
   return [
     ...network.flatMap(({ host, methods }) =>
@@ -205,7 +206,7 @@ function limitsOf(limits: AgentManifest['limits']): Readonly<Record<string, numb
     max_concurrency: maxConcurrency,
     max_children: maxChildren,
     // Only where it is limited: what was allowed before there was such a limit says nothing of it.
-    ...(limits.max_platform_usd !== undefined && { max_platform_usd: limits.max_platform_usd }),
+    ...defined({ max_platform_usd: limits.max_platform_usd }),
   }
 }
 

@@ -18,7 +18,6 @@ export const signatureScheme = z.enum([...textSchemes, ...requestSchemes])
 
 export type RequestScheme = (typeof requestSchemes)[number]
 export type TextScheme = (typeof textSchemes)[number]
-export type SignatureScheme = z.infer<typeof signatureScheme>
 
 /** A request as it came in. The body is what was signed, byte by byte: before anything parsed it. */
 export interface SignedRequest {

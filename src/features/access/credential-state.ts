@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { CredentialState } from '#runtime/session/types/held-work.ts'
 import { stateOf, type KeyStore } from '#contracts/keys.ts'
 import type { GrantStore } from './types/oauth.ts'
@@ -27,6 +28,6 @@ export function createCredentialState({ keys, grants, clock }: CredentialStateOp
     const state = key ? stateOf(key, nowMs) : 'revoked'
     if (state !== 'active') return { state: 'ended', reason: state }
     const endsAtMs = key?.expiresAtMs
-    return { state: 'active', ...(endsAtMs !== undefined && { endsAtMs }) }
+    return { state: 'active', ...defined({ endsAtMs }) }
   }
 }

@@ -70,7 +70,7 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
     })
     return areReached
   }
-  /** One that cannot be asked, or is of a version that does not say, is asked again. */
+  /** A session that cannot be asked is asked again. */
   const ask = async (): Promise<void> => {
     const nowMs = clock.nowMs()
     const due = rows.toAsk(nowMs, nowMs + askEveryMs)

@@ -1,4 +1,6 @@
+import { defined } from '#contracts/defined.ts'
 import type { FailedLogin, FailedLoginVerdict } from '#runtime/session/types/principal.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import type { PrincipalStorage } from './principal-rows.ts'
 
 /** So many wrong keys an address may show in a window. */
@@ -17,7 +19,7 @@ export interface FailedLoginLog {
 }
 
 const table = `
-  CREATE TABLE IF NOT EXISTS failed_logins (
+  CREATE TABLE IF NOT EXISTS failed_logins (${tablesMark}
     address TEXT NOT NULL, key TEXT NOT NULL, since_ms INTEGER NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (address, key)
   ) STRICT, WITHOUT ROWID;
@@ -57,7 +59,7 @@ export function createFailedLoginLog(storage: PrincipalStorage): FailedLoginLog 
     const sinceMs = isLimited ? numberIn(`SELECT min(since_ms) ${of}`, failed.address) : 0
     return {
       ...(isLimited && { retryAfterMs: Math.max(sinceMs + failureWindowMs - nowMs, 1_000) }),
-      ...(record && { record }),
+      ...defined({ record }),
     }
   }
   return { failed: (failed, nowMs) => storage.transactionSync(() => fail(failed, nowMs)) }

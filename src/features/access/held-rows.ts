@@ -1,4 +1,5 @@
 import type { CredentialState, EndedCredential } from '#runtime/session/types/held-work.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import type { PrincipalStorage } from './principal-rows.ts'
 
 /** A key or a sign-in with which somebody works, or did a moment ago. */
@@ -40,11 +41,11 @@ export interface HeldRows {
 const maxAsked = 256
 
 const tables = `
-  CREATE TABLE IF NOT EXISTS credentials (
+  CREATE TABLE IF NOT EXISTS credentials (${tablesMark}
     id TEXT PRIMARY KEY, checked INTEGER NOT NULL DEFAULT 0, ends_at_ms INTEGER, ended TEXT
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS holders (
-    credential TEXT NOT NULL, session TEXT NOT NULL, up_to INTEGER NOT NULL, ask_at_ms INTEGER NOT NULL DEFAULT 0,
+  CREATE TABLE IF NOT EXISTS holders (${tablesMark}
+    credential TEXT NOT NULL, session TEXT NOT NULL, up_to INTEGER NOT NULL, ask_at_ms INTEGER NOT NULL,
     PRIMARY KEY (credential, session)
   ) STRICT, WITHOUT ROWID;`
 
@@ -52,24 +53,14 @@ export function createHeldRows({ sql }: Pick<PrincipalStorage, 'sql'>): HeldRows
   let isMade = false
   const exec = (query: string, ...values: (string | number)[]) =>
     sql.exec(query, ...values).toArray()
-  let hasTimes = false
   const exists = () =>
     (isMade ||= exec(`SELECT 1 FROM sqlite_master WHERE name = 'holders'`).length > 0)
-  /** The version before had no times, and passes over them. */
-  const addTimes = () => {
-    if (hasTimes || !exists()) return
-    const [table] = exec(`SELECT sql FROM sqlite_master WHERE name = 'holders'`)
-    if (!String(table?.['sql']).includes('ask_at_ms'))
-      exec('ALTER TABLE holders ADD COLUMN ask_at_ms INTEGER NOT NULL DEFAULT 0')
-    hasTimes = true
-  }
   const read: typeof exec = (...query) => (exists() ? exec(...query) : [])
 
   return {
     hold(credential, { session, upTo }, askAtMs) {
       if (!exists()) exec(tables)
       isMade = true
-      addTimes()
       exec('INSERT OR IGNORE INTO credentials (id) VALUES (?)', credential)
       exec(
         `INSERT INTO holders (credential, session, up_to, ask_at_ms) VALUES (?1, ?2, ?3, ?4)
@@ -90,7 +81,6 @@ export function createHeldRows({ sql }: Pick<PrincipalStorage, 'sql'>): HeldRows
         credential,
       ).map(toHolder),
     toAsk(nowMs, latestMs) {
-      addTimes()
       const due = 'ask_at_ms <= ?1 OR ask_at_ms > ?2'
       return read(
         `SELECT * FROM holders WHERE ${due} ORDER BY ask_at_ms LIMIT ${maxAsked}`,

@@ -1,5 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Incident, IncidentRecord } from '#runtime/session/types/principal.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import type { PrincipalStorage } from './principal-rows.ts'
 
 const maxIncidents = 200
@@ -14,7 +15,7 @@ export interface IncidentLog {
 
 // `place` orders by when it was last said, and no clock can turn that round.
 const table = `
-  CREATE TABLE IF NOT EXISTS incidents (
+  CREATE TABLE IF NOT EXISTS incidents (${tablesMark}
     kind TEXT NOT NULL, session TEXT NOT NULL, run TEXT, message TEXT NOT NULL, count INTEGER NOT NULL,
     first_at_ms INTEGER NOT NULL, last_at_ms INTEGER NOT NULL, place INTEGER NOT NULL,
     PRIMARY KEY (kind, session)

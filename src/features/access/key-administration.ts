@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import {
   deploymentEvent,
@@ -40,11 +41,11 @@ export function createKeyAdministration({
     const key: NewKey = {
       id: ids.next('key'),
       principal,
-      ...(persona !== undefined && { persona }),
+      ...defined({ persona }),
       hash: sha256(secret),
       hint: secret.slice(0, hintChars),
       createdAtMs: nowMs,
-      ...(expiresAtMs !== undefined && { expiresAtMs }),
+      ...defined({ expiresAtMs }),
     }
     return { secret, key }
   }
@@ -67,7 +68,7 @@ export function createKeyAdministration({
         key: key.id,
         owner: principal,
         expiresAtMs: key.expiresAtMs ?? null,
-        ...(persona !== undefined && { persona }),
+        ...defined({ persona }),
       }
       const data = rights ? { ...about, ...shown(rights) } : about
       await keys.add(key, eventOf('key_added', by, nowMs, data), rights)

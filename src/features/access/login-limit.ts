@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { DeploymentEvent, DeploymentLog } from '#contracts/event.ts'
 import { stateOf, type KeyView } from '#contracts/keys.ts'
@@ -101,10 +102,10 @@ function eventOf(
   const data = {
     count,
     ...(refused > 0 && { refused }),
-    ...(address !== undefined && { address }),
+    ...defined({ address }),
     ...(address !== undefined && { reason }),
     ...(id !== undefined && key && { key: id, owner: key.principal }),
-    ...(client.requestId !== undefined && { request: client.requestId }),
+    ...defined({ request: client.requestId }),
   }
   return { type: 'login_failed', principal: '', trace: '', atMs: nowMs, data }
 }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { KeyStore } from '#contracts/keys.ts'
 import type { OAuthService } from './types/oauth.ts'
@@ -31,7 +32,7 @@ export function createLogins(parts: LoginParts): {
   const options = { ...parts, logins: createLoginLimit(parts) }
   const oauth = parts.openOAuth?.(createAuthenticator(options))
   return {
-    authenticate: createAuthenticator({ ...options, ...(oauth && { tokens: oauth }) }),
-    ...(oauth && { oauth }),
+    authenticate: createAuthenticator({ ...options, ...defined({ tokens: oauth }) }),
+    ...defined({ oauth }),
   }
 }

@@ -77,7 +77,6 @@ export function createPrincipalLedger({
   ): Promise<T> =>
     answered(async () => {
       const reply = await call(at(principal))
-      // An object of the version before says nothing of it.
       const { own, others } = reply.billed ?? {}
       if (own) counted(own)
       if (others) nobodys(others)

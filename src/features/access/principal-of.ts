@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { KeyView, Rights } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
 
@@ -10,8 +11,7 @@ export function principalOf(id: string, rights: Rights, nowMs: number): Principa
   return {
     id,
     role,
-    ...(agents && { agents }),
-    ...(models && { models }),
+    ...defined({ agents, models }),
     limits: { ...limits, asOfMs: nowMs },
   }
 }
@@ -22,6 +22,6 @@ export function holderOf(key: KeyView, nowMs: number): Principal {
   return {
     ...principalOf(principal, key, nowMs),
     key: id,
-    ...(persona !== undefined && { persona }),
+    ...defined({ persona }),
   }
 }

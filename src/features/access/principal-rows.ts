@@ -1,4 +1,5 @@
 import type { DayAmount } from '#runtime/session/types/principal.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import { minus, nothing } from './day.ts'
 
 /** A reservation that is open. */
@@ -77,17 +78,17 @@ export interface PrincipalRows extends LeaseRows, DayRows {
 
 // REAL holds sums of absurd figures too, without an overflow that would stop every settlement.
 const tables = `
-  CREATE TABLE IF NOT EXISTS days (
+  CREATE TABLE IF NOT EXISTS days (${tablesMark}
     day TEXT PRIMARY KEY, tokens REAL NOT NULL DEFAULT 0, cost_nano_usd REAL NOT NULL DEFAULT 0
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS settled (
+  CREATE TABLE IF NOT EXISTS settled (${tablesMark}
     run TEXT PRIMARY KEY, day TEXT NOT NULL, tokens REAL NOT NULL, cost_nano_usd REAL NOT NULL
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS leases (
+  CREATE TABLE IF NOT EXISTS leases (${tablesMark}
     run TEXT PRIMARY KEY, session TEXT NOT NULL, day TEXT NOT NULL, tokens REAL NOT NULL,
     cost_nano_usd REAL NOT NULL, checks INTEGER NOT NULL DEFAULT 0, next_check_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS progress (
+  CREATE TABLE IF NOT EXISTS progress (${tablesMark}
     run TEXT PRIMARY KEY, step INTEGER NOT NULL, tokens REAL NOT NULL, cost_nano_usd REAL NOT NULL
   ) STRICT, WITHOUT ROWID;`
 
@@ -95,12 +96,8 @@ const tables = `
 export function createPrincipalRows(storage: PrincipalStorage): PrincipalRows {
   let isReady = false
   const exec: Exec = (query, ...values) => storage.sql.exec(query, ...values).toArray()
-  const isMade = (): boolean => {
-    const made = exec(`SELECT name FROM sqlite_master WHERE name IN ('leases', 'progress')`)
-    if (made.length === 1) exec(tables) // made by a version that knew of no progress
-    return made.length > 0
-  }
-  const exists = (): boolean => (isReady ||= isMade())
+  const exists = (): boolean =>
+    (isReady ||= exec(`SELECT 1 FROM sqlite_master WHERE name = 'leases'`).length > 0)
   const read: Exec = (query, ...values) => (exists() ? exec(query, ...values) : [])
 
   return {

@@ -1,4 +1,5 @@
 import type { RateRequest, RateVerdict } from '#runtime/session/types/principal.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import type { PrincipalStorage } from './principal-rows.ts'
 
 /** How long a call counts. */
@@ -11,7 +12,7 @@ export interface RateWindow {
 }
 
 const table = `
-  CREATE TABLE IF NOT EXISTS rate_calls (
+  CREATE TABLE IF NOT EXISTS rate_calls (${tablesMark}
     key TEXT NOT NULL, call TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (key, call)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS rate_calls_by_time ON rate_calls (at_ms);`

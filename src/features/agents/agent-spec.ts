@@ -1,5 +1,6 @@
 import { toLimits } from '#contracts/manifest/agent-limits.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { returnName } from '#contracts/floor.ts'
 import { narrower, type Limits } from '#contracts/lease.ts'
@@ -8,7 +9,7 @@ import type { ModelParameters } from '#contracts/model.ts'
 import type { PromptStore, RenderedPrompt } from '#contracts/prompt.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 
-/** What an agent section is made ready from. */
+/** The agent section of a manifest, with the files that it names. */
 export interface AgentSource {
   readonly manifest: Manifest
   readonly agent: AgentManifest
@@ -17,11 +18,11 @@ export interface AgentSource {
 }
 
 /** The id under which a plugin's instructions are in the prompt store. */
-export function instructionsId(plugin: string): string {
+function instructionsId(plugin: string): string {
   return `${plugin}/instructions`
 }
 
-/** A template is a program that runs in here: of those that nobody reviewed only the names of values are filled in. */
+/** A template is a program that runs in this isolate: a template without a review may only fill in named values. */
 export function refuseLogic({ agent, files }: AgentSource): void {
   const text = Object.hasOwn(files, agent.instructions) ? (files[agent.instructions] ?? '') : ''
   const isPlain = (expression: string) => /^-?\s*[A-Za-z_][A-Za-z0-9_]*\s*-?$/.test(expression)
@@ -38,7 +39,7 @@ export function refuseLogic({ agent, files }: AgentSource): void {
 
 /**
  * Puts an agent's instructions into the prompt store and renders them once, so that a mistake in them shows when
- * the plugin loads and not when somebody calls it. Throws `plugin_prompt_invalid`.
+ * the plugin loads and not at its first call. Throws `plugin_prompt_invalid`.
  */
 export function registerInstructions(
   { manifest, agent, files }: AgentSource,
@@ -71,7 +72,7 @@ function renderInstructions(
   return prompts.render(instructionsId(manifest.id), agent.variables, manifest.version)
 }
 
-/** A manifest's agent as it is without options of a run; its instructions must be registered. */
+/** The spec of a manifest's agent, before the options of a run. Its instructions must be registered. */
 export function toAgentSpec(source: AgentSource, prompts: PromptStore): AgentSpec {
   const { manifest, agent } = source
   return {
@@ -82,15 +83,17 @@ export function toAgentSpec(source: AgentSource, prompts: PromptStore): AgentSpe
     model: agent.model,
     parameters: toParameters(agent.parameters),
     limits: toLimits(agent.limits),
-    ...(agent.limits.max_repeats !== undefined && { maxRepeats: agent.limits.max_repeats }),
-    ...(agent.output_schema && { outputSchema: agent.output_schema }),
-    ...(agent.context && { context: agent.context }),
-    ...(agent.memory && { memory: agent.memory }),
-    ...(agent.knowledge && { knowledge: agent.knowledge }),
+    ...defined({
+      maxRepeats: agent.limits.max_repeats,
+      outputSchema: agent.output_schema,
+      context: agent.context,
+      memory: agent.memory,
+      knowledge: agent.knowledge,
+    }),
   }
 }
 
-/** A rendered prompt as an agent's instructions, with where they came from. */
+/** A rendered prompt as an agent's instructions, with its template and version. */
 export function toInstructions({
   text,
   template,
@@ -99,7 +102,7 @@ export function toInstructions({
   return { instructions: text, provenance: { template, version } }
 }
 
-/** `parameters` of a manifest in our words. */
+/** `parameters` of a manifest, in our spelling. */
 export function toParameters(parameters: AgentManifest['parameters']): ModelParameters {
   const {
     temperature,
@@ -109,17 +112,10 @@ export function toParameters(parameters: AgentManifest['parameters']): ModelPara
     seed,
     timeout_ms: timeoutMs,
   } = parameters
-  return {
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { topP }),
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    ...(stop !== undefined && { stop }),
-    ...(seed !== undefined && { seed }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-  }
+  return defined({ temperature, topP, maxOutputTokens, stop, seed, timeoutMs })
 }
 
-/** What a caller may change of an agent: only ever less than it has, and words that rank below its own. */
+/** Applies the options of a run: a caller narrows the limits, and its instructions rank below the agent's own. */
 export function withOptions(spec: AgentSpec, options: RunOptions, lease?: Limits): AgentSpec {
   const limits = lease ? narrower(spec.limits, lease) : spec.limits
   return {
@@ -156,7 +152,7 @@ function mergeParameters(
   }
 }
 
-/** An agent with a schema of its own answers to that, whatever a client asked the text to be. */
+/** Drops the client's response format for an agent with an output schema of its own. */
 function withinOutputOf(
   { outputSchema }: AgentSpec,
   { responseFormat, ...rest }: ModelParameters,

@@ -1,13 +1,8 @@
-import type { Manifest, TrustTier } from '#contracts/manifest/manifest.ts'
 import { codeModeOff, type PluginProblem } from '#contracts/operations.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { resolveUsesTools, type ToolOwner } from './tool-reach.ts'
+import { resolveUsesTools, type PluginOwner } from './tool-reach.ts'
 
-interface CodeOwner extends ToolOwner {
-  readonly plugin: { readonly manifest: Manifest; readonly tier: TrustTier }
-}
-
-/** What runs the code of an agent, if it writes code; `undefined` if it calls its tools one by one. */
+/** The tool that runs the code of an agent; `undefined` if the agent calls its tools one by one. */
 export type CodeOf = (
   agent: string,
   own?: {
@@ -17,15 +12,16 @@ export type CodeOf = (
 ) => ToolEntry | undefined
 
 /**
- * Code mode is what an agent's manifest or the operator asks for, and runs on the plugin that ships for it. Where that is
- * off, cannot start (no Worker Loader) or is disallowed, the agent calls its tools as any other, and that is said.
+ * Gives code mode to the agents whose manifest or operator asks for it. The bundled plugin `code` runs the code.
+ * Where the plugin is off, cannot start (no Worker Loader) or is disallowed, the agent calls its tools one by one,
+ * with a problem.
  */
 export function createCodeMode(
-  owners: readonly CodeOwner[],
+  owners: readonly PluginOwner[],
   writesCode: (agent: string) => boolean,
   problems: PluginProblem[],
 ): CodeOf {
-  // Code of others is never handed all that an agent may call.
+  // All tools of an agent are never handed to the code of an installed plugin.
   const runs = owners.filter(
     ({ plugin: { manifest, tier } }) => tier === 'builtin' && manifest.grants.isolate === true,
   )

@@ -1,25 +1,20 @@
 import type { JsonObject } from '#contracts/json.ts'
-import type { Manifest } from '#contracts/manifest/manifest.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { agentToolName } from './sub-agent-tool.ts'
-import { resolveUsesTools, type ToolOwner } from './tool-reach.ts'
+import { resolveUsesTools, type PluginOwner, type ToolOwner } from './tool-reach.ts'
 
-interface CodeOwner extends ToolOwner {
-  readonly plugin: { readonly manifest: Manifest }
-}
-
-/** Names in a plugin's `uses_tools` that nobody answers to. */
-export type ReportUnknown = (plugin: string, names: readonly string[]) => void
+/** Hears of names in a plugin's `uses_tools` that no tool here has. */
+type ReportUnknown = (plugin: string, names: readonly string[]) => void
 
 /**
- * Gives the code of each plugin exactly the tools of its `uses_tools`: its tools those of the manifest, an agent with
- * code of its own those of the agent section. All of them are of this one list of owners, so a directory that is built
- * anew holds no tool of an older one.
+ * Gives the code of each plugin exactly the tools of its `uses_tools`: its tools get the list of the manifest, an agent
+ * with code of its own gets the list of its agent section. All tools come from this one list of owners, so that a new
+ * generation holds no tool of an older one.
  */
-export function connectCode<Owner extends CodeOwner>(
+export function connectCode<Owner extends PluginOwner>(
   owners: readonly Owner[],
   report: ReportUnknown,
-  /** Owners of tools without code of theirs here. */
+  /** Owners of tools that run no code here. */
   others: readonly ToolOwner[] = [],
 ): readonly Owner[] {
   const connected: readonly Owner[] = owners.map((owner) => ({
@@ -28,7 +23,7 @@ export function connectCode<Owner extends CodeOwner>(
   }))
   return connected
 
-  function connect(entry: ToolEntry, { id, plugin: { manifest } }: CodeOwner): ToolEntry {
+  function connect(entry: ToolEntry, { id, plugin: { manifest } }: PluginOwner): ToolEntry {
     if (!entry.inner) return entry
     const { agent, uses_tools: ofCode } = manifest
     // Without an agent section `run` is a tool's name like any other.
@@ -36,7 +31,7 @@ export function connectCode<Owner extends CodeOwner>(
     const uses = isAgent ? agent.uses_tools : ofCode
     const without = isAgent ? agent.disallowed_tools : undefined
     report(id, resolveUsesTools(uses, [...owners, ...others]).unknown)
-    // Plugins may use each other: what each of them reaches is looked up when it is first asked for.
+    // Plugins may use each other: the tools of each are looked up at the first call.
     const reach: { tools?: ReadonlyMap<string, ToolEntry> } = {}
     const tools = () =>
       (reach.tools ??= new Map(

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toDirectOutcome } from '#runtime/session/types/direct-call.ts'
 import { wordsOf } from '#runtime/session/types/holder-result.ts'
 import type { Message } from '#contracts/message.ts'
@@ -10,19 +11,19 @@ import type {
 } from '#runtime/kernel/types/plan.ts'
 import type { DirectCall } from '#contracts/run-options.ts'
 
-/** The planner of a run that makes one call, asks no model and is over with what came of it. */
+/** The planner of a run that makes one call without a model, and ends with the call's outcome. */
 export const directPlanner: Planner = {
   async plan({ caller: { options }, messages, tools, turn }) {
     const { directCall } = options
     if (turn === 1 && directCall) return [callStep(directCall, tools)]
     const late = directCall?.floor && saidSince(messages)
     if (late) return [callStep({ ...directCall, input: lateInput(directCall, late) }, tools)]
-    // Once: what else is said to such a run on its way changes nothing of it.
+    // One call alone: later messages to such a run change nothing.
     return [madeBefore(messages)]
   },
 }
 
-/** What the user said since a message was passed on. */
+/** The user's messages since the last one that was passed on. */
 const saidSince = (messages: readonly Message[]): string =>
   messages
     .slice(messages.findLastIndex(({ role }) => role === 'tool') + 1)
@@ -32,7 +33,7 @@ const saidSince = (messages: readonly Message[]): string =>
 const lateInput = ({ input }: DirectCall, text: string): DirectCall['input'] =>
   Object.fromEntries(Object.keys(input).map((name) => [name, text]))
 
-/** Behind the tool that stands for all others, where its agent has that: what is not pinned is called in the same way. */
+/** A tool that the model does not see is called through `isola__call`, as a model would call it. */
 function callStep(
   { tool: name, input, floor }: DirectCall,
   tools: readonly { readonly name: string }[],
@@ -42,7 +43,10 @@ function callStep(
   return { type: 'tool', callId: 'direct', ...call, ...(floor && { reason: passedOn }) }
 }
 
-/** Why a message is a call: somebody has the conversation, and what comes back is the answer. */
+/**
+ * The reason of a call that passes the user's message to the agent that has the conversation; its answer is the
+ * run's.
+ */
 const passedOn = 'floor'
 
 function madeBefore(messages: readonly Message[]): PlanStep {
@@ -55,7 +59,7 @@ function madeBefore(messages: readonly Message[]): PlanStep {
   return { type: 'finish', message: callWasMade, output: outcome }
 }
 
-/** The call's outcome ends the run; one that was made before its run was taken up again is in a `finish` step. */
+/** The call's outcome ends the run. After a restart the outcome is in a `finish` step. */
 export const directReflector: Reflector = {
   async reflect({ actions, steps }) {
     const [action] = actions
@@ -64,7 +68,7 @@ export const directReflector: Reflector = {
     const finish = steps.find((step) => step.type === 'finish')
     if (!finish) return { decision: 'continue' }
     const { message, output } = finish
-    return { decision: 'finish', result: message, ...(output && { output }) }
+    return { decision: 'finish', result: message, ...defined({ output }) }
   },
 }
 

@@ -3,8 +3,8 @@ import type { Message } from '#contracts/message.ts'
 import type { Planner, PlannerState } from '#runtime/kernel/types/plan.ts'
 
 /**
- * Before a message is passed on, the session's own model looks at it, where the terms say so: one request, leased like
- * any other. Where it takes the conversation back it answers this message itself; with its tools again from the next one.
+ * Where the terms of a handoff ask for it, the session's own model looks at each message before it is passed on: one
+ * leased request. A model that takes the conversation back answers this message without tools, later ones with tools.
  */
 export const withMonitor = (direct: Planner, own: Planner): Planner => ({
   async plan(state) {
@@ -35,7 +35,7 @@ async function takesBack({ agent, messages, signal, generate }: PlannerState): P
     return /^\W*RECLAIM\b/.test(text)
   } catch (error) {
     if (signal.aborted) throw error
-    return false // it is only a look: the rules hold without it
+    return false // the look is an extra: the rules of the handoff hold without it
   }
 }
 

@@ -1,16 +1,34 @@
 import type { AgentSpec } from '#contracts/agent.ts'
 import type { AgentManifest } from '#contracts/manifest/manifest.ts'
-import type { ToolEntry } from '#contracts/tool.ts'
-import type { BuildToolset } from './build-toolset.ts'
+import type { MoreTools, ToolEntry, Toolset } from '#contracts/tool.ts'
 import type { CodeOf } from './code-mode.ts'
 
-interface ManifestToolsetDeps {
+/** Builds the tools of one agent (the catalog room). */
+type BuildToolset = (
+  entries: readonly ToolEntry[],
+  options: {
+    /** Adds the core tools; the orchestrator alone has them. */
+    readonly core: 'with-core-tools' | 'without-core-tools'
+    /** Whether the model sees the tool's definition from the start. */
+    readonly isPinned: (entry: ToolEntry) => boolean
+    readonly beyond?: MoreTools | undefined
+    /** Runs the code that the agent writes in place of calls. */
+    readonly code?: ToolEntry | undefined
+    /** Results that a stranger can have written stay behind handles; a reader on this model answers about them. */
+    readonly narrowReading?: { readonly model: string | undefined } | undefined
+    /** The agent may keep drafts of skills. */
+    readonly emitsSkills?: boolean | undefined
+  },
+) => Toolset & { readonly problems: readonly { readonly tool: string; readonly message: string }[] }
+
+export interface ManifestToolsetDeps {
   readonly createToolset: BuildToolset
   readonly codeOf: CodeOf
+  /** Agents that never see a text that a stranger can have written; absent: none. */
   readonly readsNarrowly?: ((agent: string) => boolean) | undefined
 }
 
-/** The tools of an agent that a manifest or a text of its own describes: exactly these, all of them in its definitions. */
+/** The tools of an agent with a manifest or a definition of its own: exactly these, and the model sees all of them. */
 export const toManifestToolset = (
   spec: Pick<AgentSpec, 'id' | 'model'>,
   agent: AgentManifest,
@@ -25,7 +43,7 @@ export const toManifestToolset = (
     emitsSkills: agent.allow_skill_emission,
   })
 
-/** For whom what a stranger can have written stays behind handles: the reader is on its own model. */
+/** Set for an agent that reads narrowly: the reader uses the agent's own model. */
 export const narrowReadingOf = (
   { id, model }: { readonly id: string; readonly model: string | undefined },
   { readsNarrowly }: Pick<ManifestToolsetDeps, 'readsNarrowly'>,

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
 import { floorChangeOf, wordsOf } from '#runtime/session/types/holder-result.ts'
 import type { JsonObject } from '#contracts/json.ts'
@@ -36,10 +37,18 @@ function stepsOf({ text, toolCalls, finishReason }: ModelReply): PlanStep[] {
     ...said,
     ...toolCalls.map(
       ({ id, name, input, opaque }) =>
-        ({ type: 'tool', callId: id, toolId: name, input, ...(opaque && { opaque }) }) as const,
+        ({ type: 'tool', callId: id, toolId: name, input, ...defined({ opaque }) }) as const,
     ),
   ]
 }
+
+/** Ends a run that only compacts (which was done before the planner is asked) or only keeps its messages. */
+export const withCompaction = (planner: Planner): Planner => ({
+  plan: async (state) =>
+    (state.caller.options.compact ?? state.caller.options.isNote)
+      ? [{ type: 'finish', message: '' }]
+      : planner.plan(state),
+})
 
 /** The default reflector: a `finish` step meets the goal. */
 export const createFinishReflector = (validator: SchemaValidator): Reflector => ({
@@ -49,11 +58,14 @@ export const createFinishReflector = (validator: SchemaValidator): Reflector => 
     const finish = steps.find((step) => step.type === 'finish')
     if (!finish) return { decision: 'continue' }
     const output = finish.output ?? outputIn(finish.message, agent, validator)
-    return { decision: 'finish', result: finish.message, ...(output && { output }) }
+    return { decision: 'finish', result: finish.message, ...defined({ output }) }
   },
 })
 
-/** Who takes the conversation has answered; who gives it back has said what there was to say. */
+/**
+ * Ends the run after a handoff: the agent that takes the conversation has answered, the agent that returns it has
+ * spoken.
+ */
 function handedOver(
   { result }: ActionResult,
   steps: readonly PlanStep[],
@@ -66,7 +78,7 @@ function handedOver(
   return [{ decision: 'finish', result: said || summary, output: { summary } }]
 }
 
-/** An agent with an output schema answers in JSON; what does not fit stays text only. */
+/** The JSON answer of an agent with an output schema. An answer that does not fit the schema stays text. */
 function outputIn(
   text: string,
   { outputSchema }: AgentSpec,

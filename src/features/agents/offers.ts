@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
 import type { Offers, PromptListing, ResourceListing } from '#contracts/manifest/offer.ts'
 import type { ListedTool } from '#runtime/session/types/runtime.ts'
@@ -6,7 +7,7 @@ import type { ToolEntry } from '#contracts/tool.ts'
 /** The resources and prompts of these plugins, by their manifests alone (P14). */
 export function offersOf(
   manifests: readonly Pick<Manifest, 'id' | 'contributes'>[],
-  /** Of owners that are no plugins. */
+  /** Offers of servers and of the deployment itself. */
   others: readonly Offers[] = [],
 ): Offers {
   return {
@@ -35,9 +36,7 @@ function toResource(
     uri: uri ?? uriTemplate ?? '',
     isTemplate: uri === undefined,
     name,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(mimeType !== undefined && { mimeType }),
+    ...defined({ title, description, mimeType }),
   }
 }
 
@@ -49,18 +48,19 @@ function toPrompt(
   return {
     owner,
     name,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
+    ...defined({ title, description }),
     arguments: prompt.arguments.map((argument) => ({
       name: argument.name,
-      ...(argument.description !== undefined && { description: argument.description }),
-      ...(argument.required !== undefined && { required: argument.required }),
-      ...(argument.suggestions !== undefined && { suggestions: argument.suggestions }),
+      ...defined({
+        description: argument.description,
+        required: argument.required,
+        suggestions: argument.suggestions,
+      }),
     })),
   }
 }
 
-/** A tool as lists have it. */
+/** A tool as an entry of a list. */
 export function toListed({ tool, isReadOnly, isIdempotent, isDestructive }: ToolEntry): ListedTool {
   const { name, description, inputSchema } = tool
   const hints = { isReadOnly, isIdempotent, isDestructive: isDestructive ?? false }

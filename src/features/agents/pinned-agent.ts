@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AgentPin, PinnedAgent, PinnedTool } from '#runtime/kernel/types/agent-pin.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
@@ -5,21 +6,22 @@ import type { AgentUse, ReadyAgent } from '#runtime/session/types/runtime.ts'
 import type { Toolset } from '#contracts/tool.ts'
 import { withOptions } from './agent-spec.ts'
 
-/** What a pin takes besides the agent itself. */
+/** What a pin contains besides the agent itself. */
 export interface PinningDeps {
   readonly sha256: (text: string) => string
-  /** The deployment's default model as it is set: one name, or several with commas between. */
+  /** The deployment's default model: one name, or several with commas between. */
   readonly defaultModel?: string | undefined
 }
 
-export type LoadAgent = (options: RunOptions, use: AgentUse) => ReadyAgent
+/** Applies the options, the lease and the pin of one run to an agent of one generation. */
+export type PrepareRun = (options: RunOptions, use: AgentUse) => ReadyAgent
 
-/** An agent of one generation, ready for a run that begins, or for one that goes on with what it began with. */
-export function createLoader(
+/** An agent of one generation: a new run begins with it as it is, a run that continues keeps its pin. */
+export function createPrepareRun(
   spec: AgentSpec,
   toolset: Toolset,
   { sha256, defaultModel }: PinningDeps,
-): LoadAgent {
+): PrepareRun {
   let pin: AgentPin | undefined
   /** The same for every run of a generation. */
   const pinned = (): AgentPin => {
@@ -37,7 +39,7 @@ export function createLoader(
 function toolsOf({ definitions, resolve }: Toolset): readonly PinnedTool[] {
   return definitions.map((definition) => {
     const hash = resolve(definition.name, {})?.entry.definitionHash
-    return { ...definition, ...(hash !== undefined && { hash }) }
+    return { ...definition, ...defined({ hash }) }
   })
 }
 
@@ -45,7 +47,7 @@ const toDefinition = ({ name, description, inputSchema }: PinnedTool) => {
   return { name, description, inputSchema }
 }
 
-/** While the default is the same, its whole list is; of another time it is the first name. */
+/** The pinned spec. If the default model has changed since, the first name of the old list is its model. */
 function specOf({ spec, defaultModel: begun }: PinnedAgent, now: string | undefined): AgentSpec {
   if (spec.model !== undefined || begun === undefined || begun === now) return spec
   return { ...spec, model: begun.split(',')[0]!.trim() }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toNanoUsd } from '#contracts/manifest/agent-limits.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import type { FloorTerms, FloorTicket } from '#contracts/floor.ts'
@@ -8,25 +9,25 @@ import type { RunOutcome } from '#runtime/session/types/run-view.ts'
 import type { Submitted } from '#runtime/session/types/submit-as.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
-/** Where a call of an agent works: in a session of its own or, where the agent has the conversation, in that of before. */
-export interface AgentFloor {
+/** The session of a call to an agent: a new one or, while the agent has the conversation, the one of its last call. */
+interface AgentFloor {
   readonly session: string
   readonly holds?: FloorTerms
   readonly ticket?: FloorTicket
 }
 
-/** @param own The session of this very call. */
+/** @param own The session of this call. */
 export function floorOf(
   { integration_mode: mode, handoff }: AgentManifest,
   own: string,
   { options, parent }: ToolContext,
 ): AgentFloor {
-  // What another tool's code calls answers that code.
+  // A call from the code of another tool answers that code: it cannot take the conversation.
   if (mode !== 'handoff' || parent !== undefined) return { session: own }
   const ticket = options.directCall?.floor
   if (!ticket && !options.mayHandOff) return { session: own }
   const session = String(ticket?.memo?.['session'] ?? own)
-  return { session, holds: toTerms(handoff, session), ...(ticket && { ticket }) }
+  return { session, holds: toTerms(handoff, session), ...defined({ ticket }) }
 }
 
 function toTerms(handoff: AgentManifest['handoff'], session: string): FloorTerms {
@@ -42,7 +43,7 @@ function toTerms(handoff: AgentManifest['handoff'], session: string): FloorTerms
   }
 }
 
-/** Waits for the outcome, and meanwhile passes on what the agent says, where somebody reads it as it goes. */
+/** Waits for the outcome; meanwhile passes the agent's text on, if a client streams it. */
 export async function runAloud(
   child: Submitted,
   say: ToolContext['say'],
@@ -55,11 +56,11 @@ export async function runAloud(
     const { turn, offset, text } = item
     say({ turn, offset, text })
   })
-  // Under the same key it is joined, and has mostly told its end by now.
+  // The same key joins the run, which has mostly ended by now.
   return child.run()
 }
 
-/** A stream that breaks off is no fault: what was said is in the outcome. */
+/** A stream that breaks off is no fault: the whole text is in the outcome. */
 async function readPieces(
   stream: ReadableStream<Uint8Array>,
   onItem: (item: StreamItem) => void,

@@ -1,19 +1,19 @@
+// The connection between a run and the session of an agent that it called.
 import { headOf } from '#contracts/cut.ts'
-// How a parent stays in touch with the session of an agent that it called.
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
-/** How many times a broken connection to the child is taken up again. */
+/** A broken connection to the child is opened again at most so often. */
 const maxReattaches = 3
 const reattachDelayMs = 200
-/** So much is said of why: more does not go into an event. */
+/** The reason in an event has at most so many characters. */
 export const maxReasonChars = 200
 
 /**
- * An `AbortSignal` does not cross Durable Object RPC: its place is taken by one explicit call.
+ * Cancels the child's call when the caller's signal aborts: an `AbortSignal` does not cross Durable Object RPC.
  * @returns Stops listening.
  */
 export function cancelOnAbort(
@@ -30,12 +30,12 @@ export function cancelOnAbort(
         onFailed(headOf(errorMessage(error), maxReasonChars))
       })
   }
-  if (context.signal.aborted) cancel() // a listener on an aborted signal never hears of it
+  if (context.signal.aborted) cancel() // a listener on an aborted signal is never called
   else context.signal.addEventListener('abort', cancel, { once: true })
   return () => context.signal.removeEventListener('abort', cancel)
 }
 
-/** Asks up to three times again after a broken connection: the same key joins the run that is there. */
+/** Repeats the request up to three times after a broken connection: the same key joins the existing run. */
 export async function reattaching<T>(
   attempt: () => Promise<T>,
   clock: Clock,
@@ -51,12 +51,14 @@ export async function reattaching<T>(
   }
 }
 
-/** A child that cannot answer just now may be at work all the same: it is asked again, like one that cannot be reached. */
+/**
+ * A child that answers `request_unavailable` may work all the same: it is asked again, as after a broken connection.
+ */
 export function available<T>(reply: Reply<T>): Reply<T> {
   if (reply.ok || reply.error.code !== 'request_unavailable') return reply
   throw new IsolaError('request_unavailable', reply.error.message, { transient: true })
 }
 
-/** A broken connection says so. One that has too much to do is left alone, and a bug stays one. */
+/** Only a broken connection is transient. An overloaded child is left alone, and a bug stays a bug. */
 const mayReattach = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && 'transient' in error && error.transient === true

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { FloorTerms, FloorTicket } from '#contracts/floor.ts'
@@ -5,7 +6,7 @@ import { shareWith, type SharedPart } from '#contracts/shared-parts.ts'
 import type { SubmitAs, Submitted } from '#runtime/session/types/submit-as.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
-/** A call of an agent's tool as what its session is asked to do: on the caller's lease, under the call's id as key. */
+/** Submits a call of an agent's tool to the agent's session: on the caller's lease, with the call's id as the key. */
 export function submitTo(
   {
     agent,
@@ -17,12 +18,12 @@ export function submitTo(
   }: {
     readonly agent: string
     readonly session: string
-    /** What its manifest declares. */
+    /** The parts of the caller's context that the agent's manifest asks for. */
     readonly shares: readonly SharedPart[]
     readonly submitAs: SubmitAs
-    /** The terms on which it has the conversation, or takes it with its answer. */
+    /** The terms of the handoff, if the agent has or takes the conversation. */
     readonly holds?: FloorTerms
-    /** The user's own message is passed on. */
+    /** Set where the user's own message is passed on. */
     readonly ticket?: FloorTicket
   },
   { task, context: material, background, onOutcome }: JsonObject,
@@ -30,7 +31,7 @@ export function submitTo(
 ): Submitted {
   const { traceLink, options, trace } = context
   const label = ticket?.label ?? joinLabels([context.label])
-  // The caller's span is this call's, which its lineage names.
+  // The span of the caller is the span of this call; the lineage names it.
   const { span: _span, ...link } = traceLink ?? { isSampled: true }
   const lineage = {
     rootSession: context.rootSession,
@@ -55,12 +56,12 @@ export function submitTo(
         label,
       },
     ] as const,
-    ...(holds && { holds }),
+    ...defined({ holds }),
     trace,
     ...(traceLink && { traceLink: link }),
   }
   return submitAs({ id: context.principal }, ask, {
-    // Its session is the same with each message, and calls of different runs may have the same id.
+    // Each message of a handoff goes to the same session, and calls of different runs may have the same id.
     key: ticket ? context.idempotencyKey : context.call,
     above: { options, lineage },
   })

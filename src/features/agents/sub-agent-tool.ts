@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { toLimits } from '#contracts/manifest/agent-limits.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
@@ -20,7 +21,7 @@ import { available, cancelOnAbort, maxReasonChars, reattaching } from './sub-age
 import { floorOf, runAloud } from './sub-agent-floor.ts'
 import { submitTo } from './sub-agent-submission.ts'
 
-/** The child's own time limit fires first, so that its result says what was done. */
+/** The child's own time limit fires first, so that its result reports the work done. */
 const timeoutGraceMs = 5_000
 
 export interface SubAgentOptions {
@@ -28,12 +29,12 @@ export interface SubAgentOptions {
   readonly agent: AgentManifest
   readonly hash: string
   readonly tier: TrustTier
-  /** An operator has read what its plugin tells models of itself. */
+  /** An operator has read the texts that its plugin shows to models. */
   readonly isTold?: boolean | undefined
   readonly sessions: SessionGateway
   readonly submitAs: SubmitAs
   readonly clock: Clock
-  /** Told when the outcome is there; it delays it by what it takes. */
+  /** Hears the outcome before the caller does; the caller waits for it. */
   readonly onStopped?: SubAgentStopped | undefined
 }
 
@@ -42,7 +43,7 @@ export function agentToolName(plugin: string): string {
   return `${plugin}__run`
 }
 
-/** Of one that takes the conversation: it cannot do that while it works in the background. */
+/** The input of an agent that takes the conversation: such an agent cannot work in the background. */
 const handoffSchema: JsonSchema = {
   type: 'object',
   properties: {
@@ -108,7 +109,7 @@ export function createSubAgentEntry(options: SubAgentOptions): ToolEntry {
     },
     isReadOnly: false,
     isIdempotent: true,
-    // What it does it asks for itself, in its own context; that is this one's to begin with.
+    // The agent's own calls pass the gates of its own session, which begins with the caller's label.
     sinks: [],
     yields: ownLabel,
     timeoutMs: limits.maxTimeMs + timeoutGraceMs,
@@ -136,7 +137,7 @@ async function callAgent(
   }
   const problem = outcomeProblem(input, context)
   if (problem) return problem
-  // It would report to a call that is over, which is none of the session's own.
+  // Its outcome would go to a call that has ended and that the session does not know.
   if (input['background'] === true && context.parent !== undefined) {
     const message =
       'A call that another tool makes cannot work in the background: leave "background" out.'
@@ -158,7 +159,7 @@ async function callAgent(
     ...(onOutcome !== undefined && { onOutcome: String(onOutcome) }),
   }
   context.emit({ type: 'agent_invoked', data })
-  // Made anew each time: a connection that broke stays so.
+  // A new stub for each attempt: a broken one stays broken.
   const { shares } = declared
   const child = () => submitTo({ agent, session, shares, submitAs, ...floor }, input, context)
   const again = <T>(attempt: () => Promise<Reply<T>>) =>
@@ -214,18 +215,18 @@ function emitError({ agent, session, context }: Where, code: string, message: st
 }
 
 function failed(code: ToolFailure['code'], message: string, usage?: Usage): ToolResult {
-  return { ok: false, error: { code, message }, ...(usage && { usage }) }
+  return { ok: false, error: { code, message }, ...defined({ usage }) }
 }
 
 function refused(reply: Reply<unknown> & { readonly ok: false }, where: Where): ToolResult {
   emitError(where, reply.error.code, reply.error.message)
   const message = `The agent ${where.agent} did not start: ${reply.error.message}`
-  // Something is there under this call's key: it may spend, so its whole lease is booked.
+  // Another run has this call's key. It may spend, so the whole lease is booked.
   const isThere = reply.error.code === 'request_idempotency_mismatch'
   return failed('tool_failed', message, isThere ? undefined : zeroUsage)
 }
 
-/** It works on by itself, with its whole lease; what it did not use comes back with its outcome. */
+/** Leaves the agent at work with its whole lease; the outcome returns the unused rest. */
 function leave(reply: Reply<SubmitReceipt>, where: Where): ToolResult {
   if (!reply.ok) return refused(reply, where)
   const { session, run } = reply.value
@@ -259,11 +260,11 @@ async function settle(
       ...(error && { error: { ...error } }),
     },
   })
-  // A call that was cancelled meanwhile must say at once what it has spent.
+  // A call that was cancelled meanwhile must report its usage at once.
   const outcome = toHolderResult(result, holds ? { holds } : {})
   if (onStopped && !context.signal.aborted)
     await onStopped(
-      { agent, child: session, state, ...(error && { error }), text: result.result },
+      { agent, child: session, state, ...defined({ error }), text: result.result },
       { ...context, label: joinLabels([context.label, outcome.label]) },
     )
   return outcome

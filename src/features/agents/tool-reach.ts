@@ -1,22 +1,29 @@
+import type { Manifest, TrustTier } from '#contracts/manifest/manifest.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
 
-/** What a plugin offers to agents: its tools, and its agent's tool among them. */
+/** An owner of tools: a plugin with its tools and its agent's tool, or a server. */
 export interface ToolOwner {
   readonly id: string
   readonly entries: readonly ToolEntry[]
 }
 
+/** A plugin as an owner of tools. */
+export interface PluginOwner extends ToolOwner {
+  readonly plugin: { readonly manifest: Manifest; readonly tier: TrustTier }
+}
+
 /** The tools that an agent may call. */
-export interface ToolReach {
+interface ToolReach {
   readonly entries: readonly ToolEntry[]
-  /** Entries of `uses_tools` that name nothing that is enabled. */
+  /** Entries of `uses_tools` that fit no enabled tool. */
   readonly unknown: readonly string[]
 }
 
 /**
  * Resolves `uses_tools`: a plugin id means all its tools, anything else must be a full tool name (Y15).
- * An empty list is no tool at all, and what is disallowed wins (P30). Order is the owners', so that it does not depend on how a manifest lists them.
+ * An empty list is no tool at all, and `disallowed_tools` wins (P30). The order of the tools is that of their owners,
+ * whatever the order in the manifest.
  */
 export function resolveUsesTools(
   usesTools: readonly string[],

@@ -1,7 +1,7 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 
-/** What was thrown about a plugin, as it is listed. */
+/** An error about a plugin, as an entry of the list of problems. */
 export function toProblem(plugin: string, error: unknown): PluginProblem {
   const isOurs = error instanceof IsolaError && error.code.startsWith('plugin_')
   return {
@@ -11,7 +11,7 @@ export function toProblem(plugin: string, error: unknown): PluginProblem {
   }
 }
 
-/** Lists names that a plugin uses and that are not there, each once. */
+/** Lists each unknown name in a plugin's `uses_tools` once. */
 export function reportUnknown(
   plugin: string,
   names: readonly string[],
@@ -24,7 +24,7 @@ export function reportUnknown(
   }
 }
 
-/** Lists tools that could not be taken into a set of tools. */
+/** Lists the tools that a toolset refused. */
 export function report(
   plugin: string,
   toolset: { readonly problems: readonly { readonly tool: string; readonly message: string }[] },

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { covers, isOutdated, likenessOf, ruleIdOf } from '#runtime/session/types/approval-shape.ts'
 import type { ApprovalRules } from '#runtime/session/types/approval-rules.ts'
 import { scopeOf } from '#contracts/approval.ts'
@@ -23,7 +24,7 @@ export const createToAsk =
     const { approver, reason, rule, about, place } = why
     const sinks = subject.sinks ?? sink.options
     const { isDestructive = false } = subject
-    const asked = { reason, sinks, isDestructive, ...(place !== undefined && { place }) }
+    const asked = { reason, sinks, isDestructive, ...defined({ place }) }
     const known = await rules.of(principal, tool).catch(() => [])
     const now = { approver, nowMs: clock.nowMs(), sha256 }
     // What was said of this very call is its answer, and no rule for it.
@@ -42,7 +43,7 @@ export const createToAsk =
     }
     const outdated = known.find((one) => isOutdated(one, subject, now))
     return {
-      ...(about !== undefined && { about }),
+      ...defined({ about }),
       approval: {
         id: `apr_${sha256(JSON.stringify([session, run, call])).slice(0, 22)}`,
         approver,

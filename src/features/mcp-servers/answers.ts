@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { answerTo } from '#runtime/kernel/types/asks.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
@@ -65,7 +66,7 @@ export function createAnswers(
     if (!messages) return refused('Models are asked in text here, and in nothing else.')
     const maxOutputTokens = Math.min(asked.maxTokens, allow.sampling.maxTokens)
     const { temperature } = asked
-    const parameters = { maxOutputTokens, ...(temperature !== undefined && { temperature }) }
+    const parameters = { maxOutputTokens, ...defined({ temperature }) }
     const reply = await generate({ model: undefined, messages, tools: [], parameters }, () => true)
     const { text, provider, model, finishReason } = reply
     const answer = {

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Client, Progress } from '@modelcontextprotocol/client'
 import type { Json, JsonSchema } from '#contracts/json.ts'
@@ -30,7 +31,7 @@ export async function ask(
     onprogress: ({ progress, total, message }: Progress) =>
       tell({
         progress,
-        ...(total !== undefined && { total }),
+        ...defined({ total }),
         ...(message !== undefined && { message: headOf(message, 500) }),
       }),
   }

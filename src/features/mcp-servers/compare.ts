@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Json } from '#contracts/json.ts'
 import type { McpDifference, McpItem } from '#runtime/catalog/types/mcp.ts'
 import { withCodes } from '#contracts/visible-text.ts'
@@ -27,7 +28,7 @@ export function compare(
   return [...there, ...gone]
 }
 
-const about = ({ kind, key, tool }: McpItem) => ({ kind, key, ...(tool !== undefined && { tool }) })
+const about = ({ kind, key, tool }: McpItem) => ({ kind, key, ...defined({ tool }) })
 
 /** How many characters may still be shown. */
 interface Room {

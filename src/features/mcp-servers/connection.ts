@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import {
   Client,
   StreamableHTTPClientTransport,
@@ -95,7 +96,7 @@ export function openClient(
       reconnectionDelayGrowFactor: 2,
       maxRetries: 3,
     },
-    ...(provider && { authProvider: provider }),
+    ...defined({ authProvider: provider }),
     ...(resume?.era === 'legacy' && {
       sessionId: resume.sessionId,
       protocolVersion: resume.protocolVersion,
@@ -121,7 +122,7 @@ export async function connect(
   const { client, transport } = openClient(config, { ...deps, guardedFetch: stream.fetch }, resume)
   const options = { timeout: timeoutMs }
   const prior = priorOf(resume)
-  await client.connect(transport, { ...options, ...(prior && { prior }) })
+  await client.connect(transport, { ...options, ...defined({ prior }) })
   const isOlder = !client.getDiscoverResult()
   if (deps.answer && mayAsk(config.allow) && isOlder) await stream.open(client, resume)
   // One that may ask is closed while its cancel may be on the way still.

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client'
 import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'
 import type { createBackoff } from './backoff.ts'
@@ -181,7 +182,7 @@ async function connectingOf(
   config: McpServerConfig,
 ): Promise<Omit<ConnectDeps, 'answer'>> {
   const provider = await providerOf(config)
-  return { ...connectDeps(config), ...(provider && { provider }) }
+  return { ...connectDeps(config), ...defined({ provider }) }
 }
 
 /** Ends a session at the server, if there is one. Never rejects: one that is not ended ends there by itself, some day. */

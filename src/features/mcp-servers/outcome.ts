@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf, tailOf } from '#contracts/cut.ts'
 import type { ContentBlock } from '#contracts/content.ts'
 import { fieldsOf, isFields } from '#contracts/foreign-json.ts'
@@ -104,7 +105,7 @@ function rich(
   name: string,
 ): ToolResult {
   const content: readonly ContentBlock[] = blocks.length > 0 ? blocks : [{ type: 'text', text: '' }]
-  const output = { content, ...(structured !== undefined && { structured }) }
+  const output = { content, ...defined({ structured }) }
   const text = JSON.stringify(output)
   if (text.length > maxOutputChars)
     return failure(`The tool ${name} answered more than 1 MiB of JSON.`)

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { DeploymentDraft } from '#contracts/event.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { McpServerApi, McpServerRow } from '#runtime/catalog/types/mcp.ts'
@@ -48,7 +49,7 @@ export function createOwnLogins({ rowOf, at, told }: OwnLoginDeps): McpOwnLogins
       const { config } = await serverFor(id, by)
       const { login, isDenied } = await at(id, by.principal).standing(config)
       const state = login === 'signed_in' ? 'signed_in' : 'signed_out'
-      return { state, ...(isDenied && { isDenied }) }
+      return { state, ...defined({ isDenied }) }
     },
     async begin(id, by, origin) {
       const row = await serverFor(id, by)

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/client'
 import { fieldsOf, isFields, wellFormedJson, withoutNulls } from '#contracts/foreign-json.ts'
 import { IsolaError } from '#contracts/errors.ts'
@@ -212,7 +213,7 @@ function toMessage(value: unknown, asked: Map<string, Asked>, only?: string): Fi
   if (typeof method === 'string')
     return {
       jsonrpc,
-      ...(id !== undefined && { id }),
+      ...defined({ id }),
       method,
       ...(isFields(params) && { params: withoutNulls(params) }),
     }
@@ -220,7 +221,7 @@ function toMessage(value: unknown, asked: Map<string, Asked>, only?: string): Fi
   const of = id ?? only
   const request = asked.get(String(of))
   asked.delete(String(of))
-  const about = { jsonrpc, ...(of !== undefined && { id: of }) }
+  const about = { jsonrpc, ...defined({ id: of }) }
   if (error !== undefined && !(result !== undefined && saysNothing(error)))
     return { ...about, error: toError(error) }
   return { ...about, result: toResult(result ?? {}, request) }
@@ -238,7 +239,7 @@ function toError(error: unknown): Fields {
   return {
     code: Number.isSafeInteger(Number(code ?? NaN)) ? Number(code) : -32_603,
     message: typeof words === 'string' ? words : JSON.stringify(words),
-    ...(data !== undefined && { data }),
+    ...defined({ data }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { McpListing, McpServerConfig } from '#runtime/catalog/types/mcp.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { isSessionGone } from './call-failure.ts'
@@ -47,7 +48,7 @@ export function createServerListing({
     const seen = toListing(
       {
         ...said,
-        ...(instructions !== undefined && { instructions }),
+        ...defined({ instructions }),
         server: said.server.name === '' && before ? before.server : said.server,
       },
       { sha256, nowMs: clock.nowMs },

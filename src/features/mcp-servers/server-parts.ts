@@ -1,5 +1,7 @@
+import { defined } from '#contracts/defined.ts'
 import type { McpServerApi, McpServerConfig } from '#runtime/catalog/types/mcp.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import { toReply } from '#contracts/reply.ts'
 import { notSignedIn } from './call-failure.ts'
 import { createSealedStore, resealAll, type Seal } from './oauth/sealed-store.ts'
@@ -24,7 +26,7 @@ type ObjectState = Pick<DurableObjectState, 'storage' | 'id'>
 /** All that one remote server's object does, over the object's own storage. */
 export function createServerParts(state: ObjectState, runtime: McpServerRuntime): McpServerApi {
   const { storage } = state
-  const signers = createSigners({ store: storage.kv, secret: runtime.secret })
+  const signers = createSigners({ store: markedValues(storage), secret: runtime.secret })
   let parts = openParts(state, runtime)
   let forgetting = Promise.resolve()
   /** What there is, once nothing is being forgotten. */
@@ -57,13 +59,13 @@ export function createServerParts(state: ObjectState, runtime: McpServerRuntime)
     async standing(config) {
       const { link, signIn } = await present()
       const listing = link.seenOf(config)
-      if (config.auth === 'headers') return { ...(listing && { listing }), login: 'none' }
+      if (config.auth === 'headers') return { ...defined({ listing }), login: 'none' }
       const [isIn, isDenied] = await Promise.all([
         signIn.isSignedIn(config),
         signIn.isDenied(config),
       ])
       const login = isIn ? 'signed_in' : 'signed_out'
-      return { ...(listing && { listing }), login, ...(isDenied && { isDenied }) }
+      return { ...defined({ listing }), login, ...(isDenied && { isDenied }) }
     },
     async call(call, tell, asked) {
       const { link, isOut } = await present()
@@ -109,10 +111,21 @@ export function createServerParts(state: ObjectState, runtime: McpServerRuntime)
   }
 }
 
+/** The object's values. The first comes with a table, which says of which version they are. */
+const markedValues = ({ kv, sql }: DurableObjectStorage) => ({
+  get: (key: string): unknown => kv.get(key),
+  delete: (key: string) => void kv.delete(key),
+  list: (options: { readonly prefix: string }) => kv.list(options),
+  put(key: string, value: unknown): void {
+    sql.exec(`CREATE TABLE IF NOT EXISTS mcp_server (${tablesMark} none INTEGER)`)
+    kv.put(key, value)
+  },
+})
+
 /** The link and the sign-in, from one forgetting to the next. */
 function openParts({ storage, id: objectId }: ObjectState, runtime: McpServerRuntime) {
   const { sealing, sha256, clock } = runtime
-  const { store, leave } = untilLeft(storage.kv)
+  const { store, leave } = untilLeft(markedValues(storage))
   const link: ReturnType<typeof createServerLink> = createServerLink(store, {
     ...runtime,
     providerOf: (config) => signIn.providerOf(config),

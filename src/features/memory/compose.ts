@@ -18,7 +18,7 @@ import { createScratchpad } from './scratchpad.ts'
 type ScratchpadParts = Parameters<typeof createScratchpad>[0]
 
 /** What memory is made from. */
-export interface MemoryParts
+interface MemoryParts
   extends Pick<ScratchpadParts, 'buildIndex'>, MemoryGatewayDeps, NoteStoreDeps {
   readonly memoryOwners: MemoryOwners
   /** Asks the plugin that stands in for what is built in. */

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { MemoryClient, MemoryEntry, StreamBounds, StreamOf } from '#contracts/memory.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
@@ -9,7 +10,7 @@ const defaultRead = 50
 const defaultFound = 10
 
 /** Where notes are kept, and how they are searched. */
-export interface ScratchpadDeps {
+interface ScratchpadDeps {
   /** Runs one storage verb in the object of the session that keeps it. */
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
   readonly buildIndex: BuildSearchIndex
@@ -43,7 +44,7 @@ export function createScratchpad({
       const { space, max_items: most, max_chars: chars } = await boundsOf(stream)
       if (chars !== undefined && JSON.stringify(text).length > chars)
         throw new IsolaError('tool_failed', `The stream ${stream} holds ${chars} characters.`)
-      const bounds = { maxEntries: most, ...(chars !== undefined && { maxChars: chars }) }
+      const bounds = { maxEntries: most, ...defined({ maxChars: chars }) }
       const { entries, error } = await storage({ verb: 'append', space, text, ...bounds })
       const entry = entries?.at(-1)
       if (!entry) throw new IsolaError('tool_failed', error ?? 'The note was not kept.')

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { DeploymentLogs } from '#contracts/event.ts'
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
@@ -153,7 +154,7 @@ function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode
     watchRevocation: createRevocationWatch({ ...installed, clock }),
     faults: createFaultReport({ report: installed.report, clock }),
     meter: createIsolateMeter({ priceNanoUsd, clock, sessions, scopedStorage }),
-    ...(modelCode && { modelCode }),
+    ...defined({ modelCode }),
   }
   return { scopedStorage, capabilities }
 }

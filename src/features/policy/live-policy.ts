@@ -22,10 +22,8 @@ import { approverOf, decideTool, goesElsewhere, ratesOf } from './decide-tool.ts
 
 /** Where the policy in force is read, and who counts calls. */
 export interface LivePolicyDeps {
-  /** What is enabled now, the policy with it: a moment old at most. May throw. */
+  /** The set in force, as it is cached here, the policy with it. Throws if none was ever read. */
   readonly snapshot: () => Promise<PluginSnapshot>
-  /** What was heard last, however old; nothing if nothing ever was. */
-  readonly lastKnown: () => PluginSnapshot | undefined
   readonly takeRate: PrincipalRates['takeRate']
   /** Hosts and ports at which a server in development itself answers. */
   readonly ownHosts: readonly string[]
@@ -64,11 +62,8 @@ export function createLivePolicy(deps: LivePolicyDeps): {
   /** While nobody knows the policy, none: no call of any is allowed then. */
   readonly deniedOf: DeniedTools
 } {
-  const { snapshot, lastKnown, takeRate, ownHosts } = deps
-  const look = async (): Promise<ToolPolicy | undefined> => {
-    const known = await snapshot().catch(lastKnown)
-    return known && policyOf(known)
-  }
+  const { snapshot, takeRate, ownHosts } = deps
+  const look = (): Promise<ToolPolicy | undefined> => snapshot().then(policyOf, () => undefined)
   /**
    * Calls of a turn come here in the same moment, and ask once: one that comes later asks anew, since what is allowed
    * may have changed meanwhile. Not those of other sessions: no object waits for another's answer.

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { policyOf, type PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import { isOpen } from '#contracts/network-rule.ts'
@@ -60,7 +61,7 @@ async function toSession(
     isNote: true,
     // It ends as a run does: what hears of that is part of the same chain.
     ...(cause && { trace: cause.trace, chain: cause.chain }),
-    messages: [{ role: 'user', text: said, taint: ['context'], ...(label && { label }) } as const],
+    messages: [{ role: 'user', text: said, taint: ['context'], ...defined({ label }) } as const],
   }
   const asking = { id: principal, ...credential }
   unwrap(await submitAs(asking, ask, { key, origin: 'schedule' }).submit())

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Schedule, ScheduleSpec } from '#contracts/schedule.ts'
 import { nextSlot } from './slots.ts'
@@ -40,7 +41,7 @@ export function createEditVerbs(
       const nextMs = isDueOtherwise ? nextSlot(spec.when, atMs) : schedule.nextMs
       if (isDueOtherwise && nextMs === undefined) throw neverDue()
       const { nextMs: _, ...rest } = schedule
-      const changed = { ...rest, spec, asker, ...(nextMs !== undefined && { nextMs }) }
+      const changed = { ...rest, spec, asker, ...defined({ nextMs }) }
       if (isDryRun) return toView(changed)
       const edited = storage.transactionSync(() => {
         // Up to now each moment of before has its row, and from then on each moment of the new ones: none is in both.

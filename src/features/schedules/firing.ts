@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { DirectOutcome } from '#runtime/session/types/direct-call.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
@@ -87,9 +88,9 @@ export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps)
       ? { directCall: { tool: work.tool, input: work.input }, isStateless: true }
       : {
           clientInstructions: aboutOf(spec, slot),
-          ...(work.model !== undefined && { model: work.model }),
+          ...defined({ model: work.model }),
         }),
-    ...(limits && { limits }),
+    ...defined({ limits }),
   }
   const key = keyOf(slot, deps.sha256)
   const asking = { id: principal, ...credential }
@@ -142,7 +143,7 @@ function toOutcome({ state, result }: RunView): Outcome {
   if (!result) return { state: 'open', isParked: state === 'parked' }
   const { usage, label } = result
   const spent = { tokens: usage.inputTokens + usage.outputTokens, costNanoUsd: usage.costNanoUsd }
-  const ended = { state: 'ended', ...spent, ...(label && { label }) } as const
+  const ended = { state: 'ended', ...spent, ...defined({ label }) } as const
   const direct = isDirect(result.output) ? result.output : undefined
   if (direct && !direct.ok) return { ...ended, reason: `${direct.code}: ${direct.message}` }
   if (state !== 'completed')

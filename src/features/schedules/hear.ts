@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Emitted } from '#contracts/event-bus.ts'
 import { maxTtlMs } from '#contracts/event-bus.ts'
 import type { Schedule, Slot } from '#contracts/schedule.ts'
@@ -70,7 +71,7 @@ export function createHear({
       slotMs: freeMoment(rows, id, nowMs()),
       state: why === undefined ? 'queued' : 'skipped',
       ...nothingSpent,
-      ...(cause && { cause }),
+      ...defined({ cause }),
       ...(why !== undefined && { reason: why, endedAtMs: nowMs() }),
     }
     keeper.enqueue(slot)

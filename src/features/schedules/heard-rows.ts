@@ -1,3 +1,4 @@
+import { tablesMark } from '#contracts/object-tables.ts'
 import type { NoticeRows } from './notice-rows.ts'
 import type { Tables } from './slot-rows.ts'
 
@@ -9,8 +10,8 @@ export interface HeardRows {
   readonly forgetHeard: (beforeMs: number) => void
 }
 
-/** A table of its own, made with its first row: objects of the version before have the others already. */
-const table = `CREATE TABLE IF NOT EXISTS heard_events (
+/** Made with its first row: an object without subscriptions has none. */
+const table = `CREATE TABLE IF NOT EXISTS heard_events (${tablesMark}
   subscription TEXT NOT NULL, event TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (subscription, event)
 ) STRICT, WITHOUT ROWID`
 

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { Incident } from '#runtime/session/types/principal.ts'
 import type { ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
@@ -69,7 +70,7 @@ export function createKeeper(
     }
     rows.prune(id, { most: keepSlots.most, sinceMs: now() - keepSlots.ms })
     const { nextMs: _, ...rest } = schedule
-    const moved = { ...rest, ...(due.nextMs !== undefined && { nextMs: due.nextMs }) }
+    const moved = { ...rest, ...defined({ nextMs: due.nextMs }) }
     return rows.put(moved, missedEvents(schedule, due.verdicts, now()))
   }
 

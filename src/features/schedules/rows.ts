@@ -1,4 +1,5 @@
 import type { Schedule, ScheduleOwner, ToldEvent } from '#contracts/schedule.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import { bodies, createSlotRows, type SlotRows, type SqlValues } from './slot-rows.ts'
 import { createHeardRows, type HeardRows } from './heard-rows.ts'
 import { createNoticeRows, type NoticeRows } from './notice-rows.ts'
@@ -48,18 +49,18 @@ export type DraftEvent = ToldEvent extends infer Each
   : never
 
 const tables = `
-  CREATE TABLE IF NOT EXISTS schedules (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS schedule_slots (
+  CREATE TABLE IF NOT EXISTS schedules (${tablesMark} id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS schedule_slots (${tablesMark}
     schedule TEXT NOT NULL, slot_ms INTEGER NOT NULL, is_open INTEGER NOT NULL, look_ms INTEGER, body TEXT NOT NULL,
     PRIMARY KEY (schedule, slot_ms)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS schedule_looks ON schedule_slots (look_ms) WHERE look_ms IS NOT NULL;
   CREATE INDEX IF NOT EXISTS schedule_open ON schedule_slots (schedule, slot_ms) WHERE is_open = 1;
-  CREATE TABLE IF NOT EXISTS schedule_untold (
+  CREATE TABLE IF NOT EXISTS schedule_untold (${tablesMark}
     id TEXT PRIMARY KEY, owner TEXT NOT NULL, version INTEGER NOT NULL, events TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS notices (id TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;`
+  CREATE TABLE IF NOT EXISTS notices (${tablesMark} id TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS settings (${tablesMark} name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;`
 
 export function createScheduleRows({ sql }: Pick<ScheduleStorage, 'sql'>): ScheduleRows {
   let made = false

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { DaySpent, Schedule, Slot, SlotState } from '#contracts/schedule.ts'
 import { nextSlot } from './slots.ts'
@@ -149,7 +150,7 @@ export function afterSlot(
   const failures = slot.state === 'failed' ? schedule.failures + 1 : 0
   const { stopAfterFailures } = schedule.spec
   if (failures < stopAfterFailures || schedule.paused)
-    return { failures, day, ...(schedule.paused && { paused: schedule.paused }) }
+    return { failures, day, ...defined({ paused: schedule.paused }) }
   const times = failures === 1 ? 'once' : `${failures} times in a row`
   const reason = `it failed ${times}, the last time: ${slot.reason ?? 'no reason was given'}`
   return { failures, day, paused: { atMs: nowMs, reason, by: 'isola' } }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { keeperOf } from './types/schedule-keeper.ts'
 import type { DeliverTo, Schedule, Slot, SlotDelivery } from '#contracts/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -55,7 +56,7 @@ function createChanges(
       const told = {
         ...ended,
         endedAtMs: now(),
-        ...(delivery && { delivery }),
+        ...defined({ delivery }),
         ...(stops && after.paused && { text: `"${spec.name}" is paused: ${after.paused.reason}` }),
       }
       const isTold =
@@ -114,8 +115,7 @@ export function createStep(
       const language = rows.setting('language')
       const began = {
         beganAtMs: now(),
-        ...(limits && { limits }),
-        ...(language !== undefined && { language }),
+        ...defined({ limits, language }),
       }
       rows.putSlot({ ...own, state, ...began, looks: 0 }, now())
     })

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Emitted } from '#contracts/event-bus.ts'
 import { OutboundError } from '#contracts/outbound.ts'
@@ -25,7 +26,7 @@ export function changeEvent(
   by: ScheduleChanger & { readonly atMs: number; readonly reason?: string },
 ): DraftEvent {
   const { reason, ...place } = by
-  const data = { schedule: id, owner, name: spec.name, ...(reason !== undefined && { reason }) }
+  const data = { schedule: id, owner, name: spec.name, ...defined({ reason }) }
   return { type, data, ...place }
 }
 
@@ -85,7 +86,7 @@ export const toNotice = (
   name,
   text,
   slotMs,
-  ...(session !== undefined && { session }),
+  ...defined({ session }),
 })
 
 /** What the list of all schedules is told; a schedule that works is watched a while after. */
@@ -95,7 +96,7 @@ export function toTold(
 ): ToldSchedule {
   if (!schedule) return { id, owner, version, events }
   const due = dueMs(schedule)
-  return { id, owner, version, events, schedule, ...(due !== undefined && { dueMs: due }) }
+  return { id, owner, version, events, schedule, ...defined({ dueMs: due }) }
 }
 
 /** Why something was not delivered, for whoever made the schedule. */

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { labelFrom, ownLabel } from '#contracts/label.ts'
@@ -112,13 +113,13 @@ async function proposed(
 ): Promise<JsonObject> {
   const when =
     cron !== undefined
-      ? { cron, ...(timeZone !== undefined && { timeZone }) }
+      ? { cron, ...defined({ timeZone }) }
       : at !== undefined
         ? { at }
         : { everyMinutes }
   const asked = { ...rest, when, ...(check !== undefined && { check: { tool: check } }) }
   // Read with the first proposal: it is much, and few runs make one.
-  const { scheduleRequest } = await import('#contracts/routes/schedules-requests.ts')
+  const { scheduleRequest } = await import('#contracts/schedule-requests.ts')
   const parsed = scheduleRequest.safeParse(asked)
   if (!parsed.success) {
     const { path, message } = parsed.error.issues[0] ?? { path: [], message: 'it is not valid' }
@@ -136,8 +137,7 @@ async function proposed(
   const { key, grant } = options
   const asker = {
     principal,
-    ...(key !== undefined && { key }),
-    ...(grant !== undefined && { grant }),
+    ...defined({ key, grant }),
   }
   // The same call made again meets the one that it made.
   const id = idFrom('sch', ['proposed', principal, idempotencyKey], sha256)

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { OutboundError, type CheckUrl } from '#contracts/outbound.ts'
 import type { ScheduleVerb, ScheduleVerbs } from '#runtime/session/types/schedule-object.ts'
@@ -73,8 +74,7 @@ export function createReadVerbs({
       const { id } = find(asked)
       return rows.slots(id, {
         limit,
-        ...(beforeMs !== undefined && { beforeMs }),
-        ...(state && { state }),
+        ...defined({ beforeMs, state }),
       })
     },
     notices: ({ limit }) => rows.notices(limit),
@@ -93,7 +93,7 @@ export function createReadVerbs({
       const language = rows.setting('language')
       return {
         timeZone: rows.setting('time_zone') ?? 'UTC',
-        ...(language !== undefined && { language }),
+        ...defined({ language }),
       }
     },
   }
@@ -152,7 +152,7 @@ export function createChangeVerbs({
       const made = { id, owner, asker, spec, createdAtMs: atMs, failures: 0, day }
       const schedule: Schedule = {
         ...made,
-        ...(nextMs !== undefined && { nextMs }),
+        ...defined({ nextMs }),
         version: 0,
       }
       if (isDryRun) return toView(schedule)
@@ -179,19 +179,19 @@ export function createChangeVerbs({
         ...rest
       } = storage.transactionSync(() => keeper.settle(schedule))
       const nextMs = nextSlot(schedule.spec.when, atMs)
-      const running = { ...rest, failures: 0, ...(nextMs !== undefined && { nextMs }) }
+      const running = { ...rest, failures: 0, ...defined({ nextMs }) }
       return changed(
         rows.put(running, [changeEvent('schedule_resumed', schedule, { ...by, atMs })]),
       )
     },
     run({ key, id: named, principal }) {
-      const { id } = find({ id: named, ...(principal !== undefined && { principal }) })
+      const { id } = find({ id: named, ...defined({ principal }) })
       const known = rows
         .slots(id, { limit: maxKeyed })
         .find((slot) => key !== undefined && slot.asked?.key === key)
       if (known) return known
       const slotMs = freeMoment(rows, id, nowMs())
-      const about = { ...(key !== undefined && { key }) }
+      const about = defined({ key })
       const slot = {
         schedule: id,
         slotMs,

@@ -9,14 +9,13 @@ import type { SkillDraftStore } from '#runtime/catalog/types/skill-draft.ts'
 import { compareSkills } from './admission/compare.ts'
 import { createUploadReader, type UploadReaderDeps } from './admission/read-uploads.ts'
 import { createBundledSkills, type BundledSkillsDeps } from './bundled-skills.ts'
-import { doneIn } from './drafts/done-in.ts'
-import { createEmitSkill, type EmitSkillDeps } from './drafts/emit-skill.ts'
+import { createEmitSkill, doneIn, type EmitSkillDeps } from './drafts/emit-skill.ts'
 import { createInstalledSkills, type InstalledSkillsDeps } from './installed-skills.ts'
 import { createSkillLibrary, type SkillLibraryDeps } from './skill-library.ts'
 import { createSkillSearch } from './skill-search.ts'
 import { createSkillShelf } from './skill-shelf.ts'
 
-export interface SkillParts
+interface SkillParts
   extends
     BundledSkillsDeps,
     Pick<SkillLibraryDeps, 'buildIndex' | 'count'>,

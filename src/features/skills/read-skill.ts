@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type {
   ReadSkill,
@@ -60,7 +61,7 @@ export function readSkill(
 }
 
 const failed = (message: string, field?: string): ReadSkill => ({
-  diagnostics: [{ severity: 'error', message, ...(field !== undefined && { field }) }],
+  diagnostics: [{ severity: 'error', message, ...defined({ field }) }],
 })
 
 const warnings = (message: string | false): readonly SkillDiagnostic[] =>
@@ -85,9 +86,7 @@ function toSkill({ fields, description, folder, body, isWritten }: Found): Skill
     description,
     kind: metadata[kindKey] === 'persona' ? 'persona' : 'skill',
     requires: requirementsOf(metadata).filter((one) => requirement.test(one)),
-    ...(license !== undefined && { license }),
-    ...(compatibility !== undefined && { compatibility }),
-    ...(allowedTools !== undefined && { allowedTools }),
+    ...defined({ license, compatibility, allowedTools }),
     metadata,
     ...(isWritten && { frontMatter: fields as JsonObject }), // YAML of plain values
     body,

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { labelFrom } from '#contracts/label.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
@@ -78,7 +79,7 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
       const enabled = persona ? [] : ((await deps.store?.list('enabled')) ?? [])
       const there = [...shipped, ...enabled.map(({ version }) => version)]
       const names = there.filter(({ kind }) => kind === 'persona').map(({ name }) => name)
-      return { ...(persona && { persona }), names: [...new Set(names)].toSorted() }
+      return { ...defined({ persona }), names: [...new Set(names)].toSorted() }
     },
   }
 }

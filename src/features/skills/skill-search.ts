@@ -10,7 +10,7 @@ import { createSkillIndex } from './skill-index.ts'
 import { toSearched } from './skill-text.ts'
 
 /** What may be found, and how it is ranked. */
-export interface SkillSearchDeps {
+interface SkillSearchDeps {
   readonly bundled: () => Promise<readonly SkillSource[]>
   readonly store: Pick<SkillStore, 'list'>
   readonly buildIndex: BuildSearchIndex

@@ -7,8 +7,7 @@ import type {
   SkillLibrary,
   SkillShelf,
 } from '#runtime/catalog/types/skill.ts'
-import { digestOf } from './digest.ts'
-import { entryFile } from './skill-text.ts'
+import { digestOf, entryFile } from './skill-text.ts'
 import { storedZip } from './stored-zip.ts'
 
 /** What every client has to take of a skill, and no more than that goes out: SEP-2640, "Limits". */

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SearchedSkill } from '#runtime/catalog/types/skill-catalog.ts'
 import type { SkillSource } from '#runtime/catalog/types/skill.ts'
 import { cutFrontMatter } from '#contracts/front-matter.ts'
@@ -17,6 +18,12 @@ export const toSearched = (skill: SkillSource): SearchedSkill => ({
   description: skill.description,
   kind: skill.kind,
   requires: skill.requires,
-  ...(skill.tier && { tier: skill.tier }),
+  ...defined({ tier: skill.tier }),
   text: instructionsOf(skill),
 })
+
+/** sha-256 of bytes, as Agent Skills Discovery and SEP-2640 write it: `sha256:` and lowercase hex. */
+export async function digestOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  return `sha256:${Array.from(hash, (one) => one.toString(16).padStart(2, '0')).join('')}`
+}

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { cutFrontMatter, needsQuotes } from '#contracts/front-matter.ts'
 import type { SkillBundle, SkillStore, SkillVersion } from '#runtime/catalog/types/skill-catalog.ts'
@@ -53,7 +54,7 @@ export function createSkillViews({
       if (skill) {
         const { files, frontMatter } = skill
         const view = await ofShipped(skill, isThere)
-        return { ...view, files, ...(frontMatter && { frontMatter }) }
+        return { ...view, files, ...defined({ frontMatter }) }
       }
       const row = await store?.find(wanted)
       if (!row?.version || row.state === 'removed' || !store || !loadBundle) return undefined

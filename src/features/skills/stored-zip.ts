@@ -1,5 +1,5 @@
 /** A file as it stands in an archive. */
-export interface ZipFile {
+interface ZipFile {
   readonly path: string
   readonly bytes: Uint8Array
 }

@@ -1,4 +1,4 @@
-// What writes and reads `audit_runs` has to agree on. An id is a time: see migrations/0012_audit_runs.sql.
+// What writes and reads `audit_runs` has to agree on. An id is a time: see migrations/0001_isola.sql.
 
 export const idsPerMs = 100
 /** A row's events span at most this; one that arrives later or earlier than this is `off_time`. */

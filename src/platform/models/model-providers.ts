@@ -1,5 +1,6 @@
 import type { ModelConfig } from '#contracts/config.ts'
 import type { TokenCounter } from '#contracts/context.ts'
+import { defined } from '#contracts/defined.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type {
   ContextModel,
@@ -86,7 +87,7 @@ export function createModelProviders(
     const contextTokens =
       registry.capabilitiesOf(target).contextTokens ?? registry.windowOf(target)?.contextTokens
     const price = registry.backendOf(target.provider).priceOf(target.model)
-    const known = { ...(contextTokens !== undefined && { contextTokens }), ...(price && { price }) }
+    const known = defined({ contextTokens, price })
     if (sizes.size >= maxKept) sizes.clear()
     sizes.set(idOf(target), known)
     return known
@@ -140,10 +141,7 @@ export function createModelProviders(
         return {
           id: idOf(target),
           capabilities: registry.capabilitiesOf(target),
-          ...(price && { price }),
-          ...(window && { window }),
-          ...(coolingUntilMs !== undefined && { coolingUntilMs }),
-          ...(latencyMs !== undefined && { latencyMs }),
+          ...defined({ price, window, coolingUntilMs, latencyMs }),
         }
       }),
   }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { OutboundError, type OpenHosts, type Send } from '#contracts/outbound.ts'
 import { maxImageBytes, type ReadImage } from '#contracts/read-image.ts'
 
@@ -29,7 +30,7 @@ export function createImageReader(send: Send, openHosts: OpenHosts = async () =>
         timeoutMs: maxImageMs,
         maxRedirects,
         openHosts,
-        ...(onHop && { onHop }),
+        ...defined({ onHop }),
       },
     )
     if (answer.status < 200 || answer.status > 299) {

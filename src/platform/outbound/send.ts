@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { isReachable, unreachableText } from '#contracts/network-rule.ts'
 import { isOfThisMachine } from '#contracts/public-host.ts'
 import {
@@ -158,7 +159,7 @@ async function carryHop(
   const sent = { method, headers, redirect: 'manual' as const, ...(hasBody && { body }) }
   let carried: Response
   try {
-    carried = await deadline.within(carry(url.href, { ...sent, ...(signal && { signal }) }))
+    carried = await deadline.within(carry(url.href, { ...sent, ...defined({ signal }) }))
   } catch (cause) {
     rules.onHop?.(report(0))
     // The platform's own words may hold addresses: only the host that was asked for is named.

@@ -1,11 +1,11 @@
 import { baselineScope } from '#contracts/scopes.ts'
-import type { HttpContext, HttpDeps } from './deps.ts'
+import type { HttpContext, RequestDeps } from './types.ts'
 
 /** Where a client gets the token it needs (RFC 6750, RFC 9728), at the addresses where tokens are taken. */
 export function challenge(
   context: HttpContext,
   status: number,
-  { oauth }: HttpDeps,
+  { oauth }: Pick<RequestDeps, 'oauth'>,
 ): Readonly<Record<string, string>> {
   const { req } = context
   const needed = status === 403 ? context.get('neededScopes') : undefined

@@ -1,4 +1,4 @@
-import type { HttpContext } from './deps.ts'
+import type { HttpContext } from './types.ts'
 
 /** Without this what follows an answer, or a closed connection, would be dropped with it. Failures are nobody's here. */
 export function keepAlive(context: HttpContext, work: Promise<unknown>): void {

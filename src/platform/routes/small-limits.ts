@@ -1,4 +1,4 @@
-import type { HttpDeps } from './deps.ts'
+import type { Targets } from './targets.ts'
 
 /** What a first model call of an agent takes: instructions and tools as they ship, and an answer of some length. */
 const usualCall = { inputTokens: 1_800, outputTokens: 2_048 }
@@ -11,7 +11,7 @@ interface SmallLimits {
 }
 
 /** `warnings` of an answer about limits that are under one model call; nothing if none is. */
-export function warningsOf(deps: HttpDeps, { tokens, costUsd }: SmallLimits) {
+export function warningsOf(deps: Pick<Targets, 'models'>, { tokens, costUsd }: SmallLimits) {
   const price = deps.models.status()[0]?.price
   const costOf = (call: typeof usualCall) =>
     price

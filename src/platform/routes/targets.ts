@@ -1,10 +1,26 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import { mayNameModel, type Rights } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
-import type { HttpDeps, HttpModels } from './deps.ts'
+import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
+import type { ModelListing, ModelProvider, ModelStatus } from '#contracts/model.ts'
 
 /** The one agent the kernel itself creates. */
 export const orchestrator = 'orchestrator'
+
+/** The models of the deployment: who answers, what `/v1/models` names, and how they did. */
+export interface HttpModels {
+  readonly provider: ModelProvider
+  readonly list: () => readonly ModelListing[]
+  readonly status: () => readonly ModelStatus[]
+}
+
+/** What a name of an agent or a model is looked up in. */
+export interface Targets {
+  readonly agents: Pick<AgentDirectory, 'list' | 'runnable' | 'isSeen'>
+  /** Brings `agents` up to date; with the name of an agent that is not there, to this very moment. Never throws. */
+  readonly refreshAgents?: (agent?: string) => Promise<void>
+  readonly models: HttpModels
+}
 
 /** Whom a request is for: an agent, and the model that it names, if it does. */
 export interface Target {
@@ -18,7 +34,7 @@ export type Reach = Pick<Rights, 'agents' | 'models'>
 export type Asker = Reach & Pick<Principal, 'id'>
 
 /** What `model` means on `/v1`: an agent, else a model that this deployment serves, run by the orchestrator. */
-export async function resolveTarget(deps: HttpDeps, reach: Asker, model: string): Promise<Target> {
+export async function resolveTarget(deps: Targets, reach: Asker, model: string): Promise<Target> {
   const isAgent = isServed(deps.models, model)
     ? hasAgent(deps, reach, model) || (await isUnlistedAgent(deps, reach, model))
     : await lookForAgent(deps, reach, model)
@@ -28,14 +44,14 @@ export async function resolveTarget(deps: HttpDeps, reach: Asker, model: string)
 }
 
 /** The agents there are for somebody, the orchestrator first. */
-export function agentNames(deps: HttpDeps, { agents }: Reach): readonly string[] {
+export function agentNames(deps: Targets, { agents }: Reach): readonly string[] {
   const names = deps.agents.list().map((agent) => agent.name)
   const all = [orchestrator, ...names.filter((name) => name !== orchestrator)]
   return agents ? all.filter((name) => agents.includes(name)) : all
 }
 
 /** Whether this agent is there: also one without a plugin, and one that is not known yet, since it may have come a moment ago. */
-export async function lookForAgent(deps: HttpDeps, reach: Asker, agent: string): Promise<boolean> {
+export async function lookForAgent(deps: Targets, reach: Asker, agent: string): Promise<boolean> {
   if (hasAgent(deps, reach, agent)) return true
   if (await isStored(deps, reach, agent)) return true
   await deps.refreshAgents?.(agent)
@@ -47,7 +63,7 @@ export async function lookForAgent(deps: HttpDeps, reach: Asker, agent: string):
  * database that is away keeps nobody from a model. Throws `request_model_not_found` for one that waits or is put aside,
  * so that nobody else answers in its name.
  */
-async function isUnlistedAgent(deps: HttpDeps, reach: Asker, model: string): Promise<boolean> {
+async function isUnlistedAgent(deps: Targets, reach: Asker, model: string): Promise<boolean> {
   if (isListed(deps.models, model)) return false
   const no = () => false
   if (await isStored(deps, reach, model).catch(no)) return true
@@ -57,7 +73,7 @@ async function isUnlistedAgent(deps: HttpDeps, reach: Asker, model: string): Pro
 }
 
 /** Whether it is an agent without a plugin that the caller may run. */
-const isStored = async (deps: HttpDeps, reach: Asker, agent: string): Promise<boolean> =>
+const isStored = async (deps: Targets, reach: Asker, agent: string): Promise<boolean> =>
   mayBeStored(reach, agent) && (await deps.agents.runnable?.(reach.id, agent)) !== undefined
 
 const mayBeStored = ({ agents }: Asker, agent: string): boolean =>
@@ -67,18 +83,18 @@ const isListed = (models: HttpModels, model: string): boolean =>
   models.list().some(({ id }) => id === model || id.endsWith(`/${model}`))
 
 /** Whether this agent is there, and the caller may talk to it. */
-export function hasAgent(deps: HttpDeps, reach: Reach, agent: string): boolean {
+export function hasAgent(deps: Targets, reach: Reach, agent: string): boolean {
   return agentNames(deps, reach).includes(agent)
 }
 
 /** The models that may be named: none without the orchestrator, who runs them. */
-export function modelListings(deps: HttpDeps, reach: Reach) {
+export function modelListings(deps: Targets, reach: Reach) {
   if (!hasAgent(deps, reach, orchestrator)) return []
   return deps.models.list().filter(({ id }) => mayName(deps.models, reach, id))
 }
 
 /** Throws `request_model_not_found` for a model that only a substitute would answer, or that may not be named. */
-export function checkModel(deps: HttpDeps, reach: Reach, model: string): string {
+export function checkModel(deps: Pick<Targets, 'models'>, reach: Reach, model: string): string {
   if (isServed(deps.models, model) && mayName(deps.models, reach, model)) return model
   throw noSuchModel()
 }

@@ -43,7 +43,7 @@ export function createCircuitBreaker({ nowMs }: Pick<Clock, 'nowMs'>) {
 
   return {
     /** @param principals How many the deployment has, the operator included. */
-    note({ hash, fault, principal = '' }: CallReport, principals: number): Breaking {
+    note({ hash, fault, principal }: CallReport, principals: number): Breaking {
       if (fault === undefined) {
         everybodys.delete(hash)
         own.get(hash)?.delete(principal)

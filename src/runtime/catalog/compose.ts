@@ -15,14 +15,13 @@ import {
   emptySnapshot,
   type CatalogGatewayOptions,
 } from './catalog-gateway.ts'
-import { entryOf, toStoredPart } from './concerns.ts'
+import { entryOf, toStoredPart } from './stored-parts.ts'
 import {
   createPluginLifecycle,
   type LifecycleDeps,
   type PluginLifecycle,
 } from './lifecycle/lifecycle.ts'
-import type { IsolatePrice } from './lifecycle/isolate-note.ts'
-import { createPluginViews } from './lifecycle/view.ts'
+import { createPluginViews, type IsolatePrice } from './lifecycle/view.ts'
 import { createCollector } from './lifecycle/collect.ts'
 import { createEmitSkillTool } from './emit-skill-tool.ts'
 import { createOutputStore, createOutputTool, readOutputName } from './output-tool.ts'
@@ -32,9 +31,9 @@ import { withOutsideTools } from './outside-tools.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
 import { createInputValidator } from './input-validator.ts'
 import { createSchemaValidator } from './schema-validator.ts'
-import { createPresence } from './presence.ts'
 import { createSearchIndex } from './search/search-index.ts'
 import { queryTerms, termsOf } from './search/words.ts'
+import { createPresence } from './skill-tool.ts'
 import { createToolset, type ToolsetOptions } from './toolset.ts'
 import { createUnseenWords } from './unseen-words.ts'
 

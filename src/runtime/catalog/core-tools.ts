@@ -5,10 +5,9 @@ import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search
 import type { AgentSkills, IsThere } from './types/skill.ts'
 import type { DeniedTools } from '#runtime/kernel/types/policy.ts'
 import type { MoreTools, Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
-import { createPresence } from './presence.ts'
 import { splitExclusions } from './search/exclusions.ts'
 import { toSignature } from './signatures.ts'
-import { createLoadSkill } from './skill-tool.ts'
+import { createLoadSkill, createPresence } from './skill-tool.ts'
 import { toToolDocument } from './tool-document.ts'
 
 /** Names that begin so are ours. */

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf, tailOf } from '#contracts/cut.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { ownLabel, type Label } from '#contracts/label.ts'
@@ -55,7 +56,7 @@ export const keepOutput = (
     value: json,
     quotaBytes,
     evicts: true,
-    ...(label && { label }),
+    ...defined({ label }),
   })
 
 /** Pages through and searches what was kept. */

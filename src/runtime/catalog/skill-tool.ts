@@ -1,6 +1,7 @@
 import { ownLabel } from '#contracts/label.ts'
-import { labelOfSkill, type AgentSkills, type IsThere } from './types/skill.ts'
-import type { Tool, ToolResult } from '#contracts/tool.ts'
+import { labelOfSkill, toRequired, type AgentSkills, type IsThere } from './types/skill.ts'
+import type { MoreTools, Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import { ownerOf } from '#contracts/tool-name.ts'
 
 /** The tool that reads a skill. */
 export const loadSkillName = 'isola__load_skill'
@@ -46,3 +47,22 @@ export const createLoadSkill = (skills: AgentSkills, isThere: IsThere): Tool => 
     }
   },
 })
+
+/**
+ * Whether an agent has what a skill requires: a tool (`tool:sql__query`), or any tool of an owner (`plugin:http`). A name
+ * that is not among its tools is looked up in the Catalog; rejects if that does not answer.
+ */
+export function createPresence(
+  reach: readonly ToolEntry[],
+  beyond: Pick<MoreTools, 'ready' | 'entry' | 'owns'> | undefined,
+): IsThere {
+  const names = new Set(reach.map(({ tool }) => tool.name))
+  const owners = new Set([...names].map(ownerOf))
+  return async (requirement) => {
+    const wanted = toRequired(requirement)
+    if ('tool' in wanted ? names.has(wanted.tool) : owners.has(wanted.owner)) return true
+    if (!beyond) return false
+    await beyond.ready(['tool' in wanted ? wanted.tool : wanted.owner])
+    return 'tool' in wanted ? beyond.entry(wanted.tool) !== undefined : beyond.owns(wanted.owner)
+  }
+}

@@ -3,7 +3,7 @@ import { codeModeOff, type PluginProblem } from '#contracts/operations.ts'
 import type { ListedTool } from '#runtime/session/types/runtime.ts'
 import { ownerOf } from '#contracts/tool-name.ts'
 import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
-import type { KeptParts } from './kept-parts.ts'
+import type { StoredParts } from './stored-parts.ts'
 import { toSnapshot, withNeeds, type NeedsDeps, type WithNeeds } from './part-needs.ts'
 import { createDocumentReader } from './search/read-document.ts'
 import { shippedRanking } from './search/settings.ts'
@@ -20,7 +20,7 @@ export interface WiredParts {
 }
 
 export interface ToolIndexDeps {
-  readonly kept: KeptParts
+  readonly kept: StoredParts
   readonly sourceOf: NeedsDeps['sourceOf']
   readonly wire: (snapshot: PluginSnapshot) => WiredParts
   readonly buildIndex: BuildSearchIndex
@@ -70,7 +70,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
         tools: names
           .flatMap((name) => tools.get(name) ?? [])
           .map((tool) => ({
-            tool: { ...tool, isHidden, about: about(id) },
+            tool,
             words: isHidden ? undefined : read(toToolDocument(tool, about(id))),
           })),
       })
@@ -83,11 +83,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
   /** One at a time, for all who wait. */
   const ready = (): Promise<void> => (working ??= indexAll().finally(() => (working = undefined)))
   return {
-    async search(
-      queries: readonly string[],
-      limit: number,
-      as?: 'hits',
-    ): Promise<readonly (SearchHit | string)[]> {
+    async search(queries: readonly string[], limit: number): Promise<readonly SearchHit[]> {
       await ready()
       const revision = kept.tools.revision()
       if (built?.revision !== revision) {
@@ -98,11 +94,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
           .tools()
           .filter(({ name }) => !wired.ownerOf(ownerOf(name))?.isHidden)
         const own = new Set(base.map(({ name }) => name))
-        const others = kept.tools.searched().flatMap((one) => {
-          const document =
-            'terms' in one ? one : isHidden(one.tool) ? undefined : toOwnDocument(one.tool)
-          return document && !own.has(document.id) ? [document] : []
-        })
+        const others = kept.tools.searched().filter(({ id }) => !own.has(id))
         const about = aboutOf(always)
         const documents = [
           ...base.map((tool) => toToolDocument(tool, about(ownerOf(tool.name)))),
@@ -110,8 +102,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
         ]
         built = { revision, index: buildIndex(documents) }
       }
-      const hits = built.index.search(queries, limit)
-      return as === 'hits' ? hits : hits.map(({ id }) => id)
+      return built.index.search(queries, limit)
     },
     async tools(wanted: readonly string[]): Promise<readonly ListedTool[]> {
       await ready()
@@ -142,10 +133,6 @@ function aboutOf({ parts, sources }: WithNeeds): (id: string) => string {
   )
   return (id) => texts.get(id) ?? ''
 }
-
-/** Of a tool as it is kept, with what its owner says of itself. */
-const toOwnDocument = (tool: ListedTool) => toToolDocument(tool, Object(tool).about)
-const isHidden = (tool: ListedTool): boolean => Object(tool).isHidden === true
 
 /** Reads each body once, however many parts need it: for one look at what is there now. */
 function onceEach(sourceOf: NeedsDeps['sourceOf']): NeedsDeps['sourceOf'] {

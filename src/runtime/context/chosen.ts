@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { BuiltContext } from '#contracts/context.ts'
 import { headOf } from '#contracts/cut.ts'
 import { errorMessage } from '#contracts/errors.ts'
@@ -54,7 +55,7 @@ export async function chosenLayout(deps: ChosenDeps): Promise<Chosen | undefined
     // What it was told may be a stranger's; whether it keeps to that is believed of what is trusted.
     const label = isBelieved ? undefined : labelFrom(from)
     const spent = { tokens: 0, costNanoUsd: 0 }
-    const prose = summary && { text: summary, spent, ...(label && { label }) }
+    const prose = summary && { text: summary, spent, ...defined({ label }) }
     return { from, layout, ...(prose && { prose }) }
   } catch (error) {
     input.signal.throwIfAborted()
@@ -77,7 +78,7 @@ function toShown(step: Step, deps: LayoutDeps): JsonObject {
   const pin = pinOf(step, deps)
   return {
     step: from,
-    ...(pin && { pinned: pin }),
+    ...defined({ pinned: pin }),
     messages: input.messages.slice(from, to).map((message, index) => ({
       at: from + index,
       role: message.role,
@@ -148,6 +149,6 @@ export function told(
   const { compaction } = built
   const notChosen = 'refused' in chosen ? chosen.refused : 'it frees nothing'
   const { from } = chosen
-  const report = { ...compaction.report, ...(from !== undefined && { chosenBy: from }), notChosen }
+  const report = { ...compaction.report, ...defined({ chosenBy: from }), notChosen }
   return { ...built, compaction: { ...compaction, report } }
 }

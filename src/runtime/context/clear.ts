@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { ContextInput, TokenCounter } from '#contracts/context.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
@@ -24,7 +25,7 @@ function stubOf(
   const note =
     handle === undefined ? 'Call the tool again if you need it.' : `Open it with ${readTool}.`
   return {
-    ...(handle !== undefined && { handle }),
+    ...defined({ handle }),
     ...(more.length > 0 && { more }),
     // What a tool itself calls `chars`, as a page of a kept text does, is not how long its answer is.
     chars: (handleOf(message) === undefined ? undefined : charsOf(message)) ?? text.length,

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type {
   BuiltContext,
   Compaction,
@@ -237,8 +238,7 @@ async function asLaidOut(
       ...(made.gone > 0 || !from
         ? { stage: 'summary' as const, by: made.by }
         : { stage: 'results' as const }),
-      ...(from !== undefined && { chosenBy: from }),
-      ...(made.refused !== undefined && { refused: made.refused }),
+      ...defined({ chosenBy: from, refused: made.refused }),
       left: { results: made.results, messages: made.gone, notKept: made.notKept },
       stayed: {
         lastTurns: layout.stayed.last,

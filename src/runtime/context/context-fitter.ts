@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import {
   defaultContextSettings,
   type BuiltContext,
@@ -61,12 +62,12 @@ export function createContextFitter(parts: ContextFitterParts): ContextFitter {
         model,
         left,
         signal,
-        ...(force && { force }),
+        ...defined({ force }),
         settings: agent.context ?? defaultContextSettings,
         records: [...compactions, ...own],
         isDecided: isDecided && !turn.force,
         isDecision: (message) => message.role === 'tool' && message.decided === true,
-        ...(isLeftOver && { isLeftOver }),
+        ...defined({ isLeftOver }),
         ...(askProvider && {
           choose: (request: JsonObject) =>
             askProvider('context', { principal: run.principal, request }),

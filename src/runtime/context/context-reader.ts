@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import {
   defaultContextSettings,
   type ContextBuilder,
@@ -74,7 +75,7 @@ function inputOf(
       left: { maxTokens, maxCostNanoUsd },
       settings: spec.context ?? defaultContextSettings,
       records: compactions,
-      ...(isLeftOver && { isLeftOver }),
+      ...defined({ isLeftOver }),
       signal: new AbortController().signal,
     }
   )

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import {
   unpinOrder,
   type ContextInput,
@@ -96,7 +97,7 @@ export function layOut(deps: LayoutDeps): Layout {
     kept: staying,
     goneTo: across && !kept.has(across) ? across.to : goneTo,
     cleared: new Map([...cleared].filter(([at]) => isSent(at))),
-    ...(goalChars !== undefined && { goalChars }),
+    ...defined({ goalChars }),
     unpinned: [...unpinned],
     tokens,
     summaryTokens: deps.leastSummary + summaryRoom(sizes.target - tokens, sizes.target),

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Compaction, ContextInput, TokenCounter, Unpinned } from '#contracts/context.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import { labelOfAll } from '#contracts/message-label.ts'
@@ -81,7 +82,7 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
     maxTokens: layout.summaryTokens - formatTokens,
     ofText: count.ofText,
     readTool,
-    ...(text !== undefined && { prose: text }),
+    ...defined({ prose: text }),
   })
   const message: Message = {
     role: 'user',

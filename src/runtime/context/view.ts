@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Compaction, ContextPart } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 
@@ -29,7 +30,7 @@ export function createView(): ToView {
       const { summary: text, taint, label } = part
       return [
         once(part, undefined, () => ({
-          message: { role: 'user', text, taint, ...(label && { label }) },
+          message: { role: 'user', text, taint, ...defined({ label }) },
           isReplaced: false,
         })),
       ]
@@ -65,7 +66,7 @@ export function toParts(entries: readonly Entry[]): readonly ContextPart[] {
     if (at === undefined) {
       if (message.role === 'user') {
         const { text: summary, taint, label } = message
-        parts.push({ summary, taint, ...(label && { label }) })
+        parts.push({ summary, taint, ...defined({ label }) })
       }
     } else if (isReplaced && message.role === 'tool') parts.push({ at, output: message.output })
     else if (isReplaced && message.role === 'user') parts.push({ at, text: message.text })

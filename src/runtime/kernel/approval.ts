@@ -4,18 +4,18 @@ import type { PauseRequest } from '#contracts/tool.ts'
 import { leaseFor } from './leases/share.ts'
 import { failure, subjectOf, type CallState, type TurnScope } from './call.ts'
 
-const nobodyOutside =
+const noPerson =
   'This call needs someone to decide or answer, and this client cannot be asked. Submit the task to /api/sessions instead.'
 const notWithin =
   'This call needs someone to decide or answer, and one that another tool makes cannot wait for that.'
 
-/** Waits for somebody, or says what they would have been asked where nobody can be. */
+/** Pauses the call for a person, or denies it with the question if no person can be asked. */
 export const pauseOrDeny = (pause: PauseRequest, call: CallState, scope: TurnScope) => {
   const { pauses } = scope.caller.options
   const known = [subjectOf(call, scope).label, pause.label ?? ownLabel]
   if (pauses === 'park' || (pauses === 'client_tools' && pause.kind === 'client_tool'))
     return { pause: { ...pause, label: joinLabels(known) } }
-  const why = scope.caller.parent === undefined ? nobodyOutside : notWithin
+  const why = scope.caller.parent === undefined ? noPerson : notWithin
   return { deny: failure('tool_denied', pause.about ? `${why} ${pause.about}` : why) }
 }
 
@@ -23,13 +23,13 @@ export const pauseOrDeny = (pause: PauseRequest, call: CallState, scope: TurnSco
 export const heldBack = (code: LeaseErrorCode, message: string, { mayAsk }: TurnScope) =>
   mayAsk ? { pause: { kind: 'budget', expires: true } as const } : { deny: failure(code, message) }
 
-/** One that the end of the run's time kept from beginning. */
+/** A call that cannot begin because the run's time is over. */
 export function outOfTime(call: CallState, scope: TurnScope) {
   call.refused = 'lease_time'
   return heldBack(call.refused, 'The time of this run is used up.', scope)
 }
 
-/** The policy says so, and may say why; or the tool, or the run (`kv__set` means itself, `kv__*` all of a plugin). */
+/** Asks whether a call needs an approval, by the policy, the tool or the run's options (`kv__set` is one tool, `kv__*` all of a plugin). */
 export function needsApproval(call: CallState, scope: TurnScope) {
   const { needsApproval: always, tool, definitionHash } = call.entry!
   const isMatch = (pattern: string) =>

@@ -2,7 +2,7 @@ import type { EventDraft } from '#contracts/event.ts'
 import type { CallRecord } from './types/journal.ts'
 import type { ToolOwner, ToolResult } from '#contracts/tool.ts'
 
-/** A call as the record tells of it; the call whose code makes it is its `parent`. */
+/** A call as the record has it; the call whose code makes it is its `parent`. */
 type Told = Pick<CallRecord, 'id' | 'tool'> & {
   readonly parent?: string | undefined
   readonly record: ToolOwner | undefined
@@ -11,7 +11,7 @@ type Started = Told & Pick<CallRecord, 'input' | 'definitionHash'> & { readonly 
 type Finished = Told &
   Pick<CallRecord, 'argsHash'> & { result: ToolResult | undefined; durationMs: number }
 
-/** What the record says of a call that begins: the same for every tool. */
+/** The event of a call that begins: the same for every tool. */
 export function startedEvent(call: Started): EventDraft {
   const { id, parent, tool, input, argsHash, definitionHash, record } = call
   const data = {
@@ -26,7 +26,7 @@ export function startedEvent(call: Started): EventDraft {
   return { type: 'tool_started', data }
 }
 
-/** What the record says of a call that is over: the same for every tool. */
+/** The event of a call that is over: the same for every tool. */
 export function finishedEvent(call: Finished): EventDraft {
   const { id, parent, tool, argsHash, result, durationMs, record } = call
   return {

@@ -14,7 +14,7 @@ import type { Ledger } from './types/ledger.ts'
 import { widthOf } from './leases/share.ts'
 import type { Deadlines } from './deadlines.ts'
 
-/** What all calls of a turn have in common. */
+/** The scope that all calls of a turn share. */
 export interface TurnScope {
   readonly parts: GateParts & {
     readonly clock: Clock
@@ -29,7 +29,7 @@ export interface TurnScope {
   readonly deadlines: Deadlines
   readonly argsHashes: WeakMap<JsonObject, string>
   readonly answerTo: (call: string) => PauseAnswer | undefined
-  /** A call that a limit holds back waits until somebody has raised it, or nobody has. */
+  /** A call that a limit holds back waits for a raise, until the pause expires. */
   readonly mayAsk: boolean
   /** Aborts on cancel, on the run's time limit and when its lease is revoked. */
   readonly signal: AbortSignal
@@ -40,39 +40,39 @@ export interface TurnScope {
   >
 }
 
-/** One call on its way through the gates. Each gate reads and adds; nobody else holds it. */
+/** One call on its way through the gates. Only the gates read and change it. */
 export interface CallState {
   readonly id: string
   /** The call that makes this one, if it is not the model that does. */
   readonly parent?: string | undefined
-  /** As the model named it. */
+  /** The name that the model used. */
   readonly name: string
   readonly emit: (event: EventDraft) => void
   input: JsonObject
-  /** Of what a hook made of its input. */
+  /** The label of an input that a hook changed. */
   changed?: Label | undefined
   entry?: ToolEntry | undefined
   lease?: Lease
-  /** What it may spend at most. */
+  /** The most that the call may spend. */
   limits?: Limits
   /** The tool's own limit, or what the run has left if that is less. */
   deadline?: { readonly ms: number; readonly code: 'tool_timeout' | 'lease_time' }
   hasRun: boolean
-  /** Somebody was asked about it with these arguments, and said yes. */
+  /** An approver allowed the call with these arguments. */
   isApproved?: boolean
-  /** Interrupted by a crash and not to be repeated: what it may have spent. */
+  /** The possible spending of a call that a crash cut and that must not be repeated. */
   readonly cut?: Partial<Amount>
   startedAtMs: number
   /** True if a lease of this run was refused for this call: the run stops after the turn. */
   refused?: LeaseErrorCode
-  /** It waits for someone outside, and has no result in this segment. */
+  /** The call waits for an answer from outside, and has no result in this segment. */
   pause?: PauseRequest
-  /** What it spent up to that; whatever it does when it runs again comes on top. */
+  /** The spending up to the pause; the next run of the call adds to it. */
   asking?: Usage | undefined
   result?: ToolResult | undefined
 }
 
-/** What a gate may say. Nothing means: go on. */
+/** The verdict of a gate. Without one the call goes on. */
 export type GateVerdict =
   | void
   | { readonly deny: ToolResult }
@@ -81,16 +81,16 @@ export type GateVerdict =
 
 export type PassGates = (call: CallState, scope: TurnScope) => Promise<void>
 
-/** What a call that runs has besides: its own end, and the whole way for calls that it makes. */
+/** The parts of a running call: its own abort signal, and the gates for calls that it makes. */
 export type Within = { readonly signal: AbortSignal; readonly passOther: PassGates }
 
 export interface Gate {
   readonly name: string
   /** `before` runs while there is no result, `after` only if the tool ran, `always` whatever happened. */
   readonly when: 'before' | 'after' | 'always'
-  /** What it says where it breaks. */
+  /** The result if the gate throws. */
   readonly broken?: ToolResult
-  /** @param passOther The whole way, for calls that this one makes. */
+  /** @param passOther All gates, for calls that this call makes. */
   readonly pass: (
     call: CallState,
     scope: TurnScope,
@@ -104,7 +104,7 @@ export function failure(code: FailureCode, message: string, transient?: boolean)
   return { ok: false, error: { code, message, ...(transient && { transient }) } }
 }
 
-/** Of what a call was given, in whatever order its fields came: made once, since the start, the end and the record of a call all name it. */
+/** The hash of a call's input, independent of the order of its fields. Computed once: start, end and record of a call have it. */
 export function argsHashOf(input: JsonObject, { parts, argsHashes }: TurnScope): string {
   const hash = argsHashes.get(input) ?? parts.sha256(toCanonicalJson(input))
   argsHashes.set(input, hash)
@@ -120,7 +120,7 @@ export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookS
   return { ...caller, ...does, call: id, tool, input, goesTo, label, signal, emit }
 }
 
-/** What a call really took: itself, and what the tool reports; a spending call that reports nothing took its whole lease. */
+/** The spending of a call: the call itself and the tool's report. A spending call without a report took its whole lease. */
 export function spentBy(call: CallState): Partial<Amount> {
   if (!call.hasRun) return {}
   const reserved = call.lease?.amount
@@ -132,11 +132,11 @@ export function spentBy(call: CallState): Partial<Amount> {
   return { ...spent, toolCalls: 1 + spent.toolCalls, children }
 }
 
-/** What the caller books for a call. Its time is the caller's own: time does not add up. */
+/** The usage that the caller books for a call, without its time: calls run side by side. */
 export function spentUsage(call: CallState): Usage {
   if (call.pause) {
     const { asking, entry } = call
-    // What asks has run, and runs again. One that spends has to find the share that it had.
+    // A call that asks has run, and runs again. A spending call has to find its old share.
     const toolCalls = (asking?.toolCalls ?? 0) + (call.pause.asks && !entry?.spends ? 1 : 0)
     return { ...zeroUsage, ...asking, toolCalls, timeMs: 0 }
   }

@@ -6,15 +6,15 @@ import { createKernel } from './run.ts'
 import type { KernelParts } from './segment.ts'
 
 export interface KernelChoice extends Omit<KernelParts, 'executor'> {
-  /** Who plans and reflects in a run that makes one call and asks no model. */
+  /** Planner and reflector of a run that makes one call and asks no model. */
   readonly direct: { readonly planner: Planner; readonly reflector: Reflector }
 }
 
-/** The loop, with its parts chosen by what a run is: work with a model, or one call. */
+/** The loop, with the parts for a run with a model, or for one direct call. */
 export function composeKernel({ direct, ...rest }: KernelChoice): Kernel {
   const parts = { executor: parallelExecutor, ...rest }
   const withModel = createKernel(parts)
-  // Whoever called has no context to fill, and what goes to them has passed the hooks: all of it.
+  // The caller of a direct call has no context to fill, and gets the whole result after the hooks.
   const outputs = { ...parts.gates.outputs, maxChars: maxOutputChars }
   const ofOneCall = createKernel({ ...parts, ...direct, gates: { ...parts.gates, outputs } })
   return {

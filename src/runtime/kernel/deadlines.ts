@@ -1,6 +1,6 @@
 import type { Clock } from '#contracts/sources.ts'
 
-/** What is to happen at its time, unless it is called off before: all of a run behind one timer. */
+/** The deadlines of a run behind one timer; each may be called off. */
 export interface Deadlines {
   /** @returns Calls it off. `due` must not throw. */
   readonly after: (ms: number, due: () => void) => () => void
@@ -9,9 +9,9 @@ export interface Deadlines {
 }
 
 /**
- * The timer is armed for the earliest moment and not moved when that is called off: most calls end long before their
- * time, and the next one's is later than the timer's, which then goes on to whatever is the earliest. An earlier moment
- * takes its place, so that there is never more than one.
+ * The timer is armed for the earliest deadline, and stays when that is called off: most calls end long before their
+ * deadline, and the next deadline is later. Then the timer goes on to the earliest one. An earlier deadline replaces the
+ * timer, so that there is never more than one.
  */
 export function createDeadlines(clock: Clock): Deadlines {
   const entries = new Set<{ readonly atMs: number; readonly due: () => void }>()
@@ -32,7 +32,7 @@ export function createDeadlines(clock: Clock): Deadlines {
     armed = undefined
   }
 
-  /** The time was slept through, also where the clock has been set back meanwhile. */
+  /** The time has passed, also if the clock was set back meanwhile. */
   function ring(atMs: number): void {
     armed = undefined
     const nowMs = Math.max(atMs, clock.nowMs())

@@ -15,7 +15,7 @@ import {
 } from './call.ts'
 import { openInner } from './inner.ts'
 
-/** How long a stopped tool may take to say what it has spent; longer if others below it have to be asked first. */
+/** Milliseconds in which a stopped tool may report its spending; more if it has to ask sub-agents first. */
 const graceMs = 1_000
 const graceFor = ({ entry, limits }: CallState): number =>
   entry?.spends && limits ? graceMs * (1 + Math.min(Math.max(limits.maxDepth, 0), 8)) : graceMs
@@ -43,7 +43,7 @@ export const execute: Gate = {
       stop.abort(ended.reason)
     }
     let callOff = deadlines.after(ms, timeUp)
-    // Taken away again: a run makes many calls, and its signal outlives them all.
+    // Removed again below: a run makes many calls, and its signal outlives them all.
     ended.addEventListener('abort', cancel)
     try {
       if (ended.aborted) cancel()
@@ -73,7 +73,7 @@ export const execute: Gate = {
   },
 }
 
-/** The run's time ended it, and it may be made again if there is more. */
+/** The end of the run's time cut the call, and the call may be repeated after a raise. */
 const isCut = ({ entry, refused }: CallState, { mayAsk, signal }: TurnScope): boolean =>
   mayAsk &&
   (refused ?? errorCode(signal.reason)) === 'lease_time' &&

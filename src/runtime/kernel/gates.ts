@@ -8,7 +8,7 @@ import { execute } from './execute.ts'
 import { heldBack, needsApproval, outOfTime, pauseOrDeny } from './approval.ts'
 import { leaseFor, widthOf } from './leases/share.ts'
 
-/** Known to this agent: a name that is not in its toolset does not exist for it. */
+/** A name that is not in the agent's toolset does not exist for the agent. */
 const known: Gate = {
   name: 'known',
   when: 'before',
@@ -29,7 +29,7 @@ const known: Gate = {
   },
 }
 
-/** What a run knows of a tool is what it calls: one that has become another since is looked at again first. */
+/** A run calls the definition of a tool that it knows; it has to look at a changed tool first. */
 const unchanged: Gate = {
   name: 'unchanged',
   when: 'before',
@@ -93,7 +93,7 @@ const approval: Gate = {
   async pass(call, scope) {
     const needed = await needsApproval(call, scope)
     if (needed === false) return
-    scope.argsHashes.delete(call.input) // what was asked about may have been changed in its place
+    scope.argsHashes.delete(call.input) // a hook may have changed the input in place
     const answer = scope.answerTo(call.id)
     const isSame =
       answer?.kind === 'approved' &&
@@ -105,7 +105,7 @@ const approval: Gate = {
   },
 }
 
-/** One tool call, and for a call that may itself spend its share of what is left. */
+/** Reserves one tool call, and for a call that may itself spend, its share of the rest. */
 const lease: Gate = {
   name: 'lease',
   when: 'before',
@@ -141,7 +141,7 @@ const timeout: Gate = {
   },
 }
 
-/** A result too long for the context is kept behind a handle, never silently cut. */
+/** A result too long for the context is stored behind a handle, never silently cut. */
 const outputCap: Gate = {
   name: 'outputCap',
   when: 'after',

@@ -10,7 +10,7 @@ import { createGenerate, type GenerateOptions } from './leases/generate.ts'
 import { createLedger, createLedgerWithin } from './leases/ledger.ts'
 import { shareOf } from './leases/share.ts'
 
-/** Code has no context to fill: longer than this is kept behind a handle all the same. */
+/** Code has no context to fill; a longer result is stored behind a handle all the same. */
 export const maxOutputChars = 1_000_000
 const endsFirstMs = 100
 
@@ -18,8 +18,8 @@ const tooMany = failure('lease_tool_calls', 'The budget does not allow this call
 const isOver = failure('tool_cancelled', 'The call that asked for this is over.')
 
 /**
- * What the code of one call may begin: other tools, each through every gate, and model calls; all within the call's
- * lease, known by ids of their own, and ended with it. `close` waits for them and says what they spent.
+ * The calls that the code of one call may make: other tools, each through every gate, and model calls. All are within the
+ * call's lease, have ids of their own, and end with the call. `close` waits for them and returns their spending.
  * @see docs/design.md section 8, invariants 3 and 4
  */
 export function openInner(call: CallState, scope: TurnScope, { signal, passOther }: Within) {
@@ -34,7 +34,7 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
   const slots = createSlots(limits.maxConcurrency)
   const open = new Set<Promise<unknown>>()
   const beganAtMs = clock.nowMs()
-  // This call's own end, which ends those below, comes first: else its code could answer with theirs.
+  // The end of this call comes before the end of its inner calls: else its code could answer with their ends.
   const timeLeftMs = () => limits.maxTimeMs + endsFirstMs - Math.max(0, clock.nowMs() - beganAtMs)
   const ownModels = inner!.model && createLedgerWithin(ledger, narrower(limits, inner!.model))
   let usage = zeroUsage
@@ -50,13 +50,10 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
   const pass = async (state: CallState): Promise<ToolResult> => {
     if (within.aborted) return isOver
     state.startedAtMs = clock.nowMs()
-    const {
-      tool,
-      definitionHash = '',
-      record,
-    } = toolset.resolve(state.name, state.input)?.entry ?? {}
+    const entry = toolset.resolve(state.name, state.input)?.entry
+    const { definitionHash = '', record, tool = state } = entry ?? {}
     const about = { argsHash: argsHashOf(state.input, scope), definitionHash, record }
-    state.emit(startedEvent({ ...state, ...about, tool: tool?.name ?? state.name }))
+    state.emit(startedEvent({ ...state, ...about, tool: tool.name }))
     await passOther(state, scopeBelow(shared))
     usage = addUsage(usage, spentUsage(state))
     label = joinLabels([label, labelOfResult(state.result!)])
@@ -67,7 +64,7 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
     reaches: (name) => toolset.resolve(name, {}) !== undefined,
     async callTool(name, input, changed) {
       const id = `${call.id}.${(count += 1)}`
-      // The first that is too many is on the record, further ones are not.
+      // The first call beyond the limit is on the record, further ones are not.
       if (count > limits.maxToolCalls + 1) return tooMany
       const base = { emit: call.emit, hasRun: false, startedAtMs: 0 }
       const state: CallState = { ...base, id, parent: call.id, name, input, changed }
@@ -93,32 +90,28 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
   }
 }
 
-/** What the calls that a call's code makes have in common. */
-function scopeBelow({
-  call,
-  scope,
-  underWay,
-  read,
-  ...own
-}: Pick<TurnScope, 'toolset' | 'ledger' | 'timeLeftMs' | 'signal'> & {
+/** A call with the parts that its own calls share. */
+interface Caller extends Pick<TurnScope, 'toolset' | 'ledger' | 'timeLeftMs' | 'signal'> {
   readonly call: CallState
   readonly scope: TurnScope
   readonly underWay: ReadonlySet<CallState>
-  /** Of what came back to its code so far. */
+  /** The label of all results that its code has read so far. */
   readonly read: () => Label
-}): TurnScope {
-  const limits = call.limits!
+}
+
+/** The scope of the calls that a call's code makes. */
+function scopeBelow({ call, scope, underWay, read, ...own }: Caller): TurnScope {
   return {
     ...scope,
     ...own,
     parts: { ...scope.parts, outputs: { ...scope.parts.outputs, maxChars: maxOutputChars } },
-    // Read when the call reserves, and divided by those that have yet to.
+    // Read when the call reserves, and divided by the calls that have no reservation yet.
     get share() {
       const [left, finalCall] = [own.ledger.left(), { tokens: 0, costNanoUsd: 0 }]
       const calls = [...underWay].filter((one) => !one.lease && !one.result).length
-      const options = { limits, left, finalCall, calls, timeLeftMs: own.timeLeftMs() }
-      // Together with those that begin later they keep to what this call may run side by side.
-      return { ...shareOf(options), maxConcurrency: 1 }
+      const options = { left, finalCall, calls, timeLeftMs: own.timeLeftMs() }
+      // Together with later calls they keep to the concurrency of this call.
+      return { ...shareOf({ ...options, limits: call.limits! }), maxConcurrency: 1 }
     },
     answerTo: () => undefined,
     mayAsk: false,
@@ -139,7 +132,7 @@ type ModelParts = Pick<
   'models' | 'clock' | 'ledger' | 'signal' | 'onSpent' | 'mayUse'
 >
 
-/** A model for a call's code: on the call's record, read by nobody as it arrives. */
+/** A model for a call's code: on the call's record, and not streamed to readers. */
 const generateFor = (call: CallState, parts: ModelParts) =>
   createGenerate({
     ...parts,

@@ -7,7 +7,7 @@ const onceOnly = new Set(['rate', 'beforeToolCall'])
 /**
  * Takes one call through every gate. Contract: never throws, and leaves exactly one `result`, or a `pause`.
  *
- * A gate that denies ends the way there; what must happen in any case (settle, event) still happens.
+ * A denial skips the gates up to the end; the gates that always run (settle, event) still run.
  */
 export async function passGates(
   call: CallState,
@@ -17,14 +17,14 @@ export async function passGates(
   let mayRecheck = true
   for (let index = 0; index < order.length; index += 1) {
     const gate = order[index]!
-    if (call.pause) return // whoever answers takes it through the rest
+    if (call.pause) return // the next segment takes the call through the rest
     if (gate.when === 'before' && call.result) continue
     if (gate.when === 'after' && !call.hasRun) continue
-    // What a hook changed is checked again; it is not asked again, and the call counts once.
+    // An input that a hook changed is checked again, without the hooks, and the call counts once.
     if (!mayRecheck && onceOnly.has(gate.name)) continue
     let verdict = await verdictOf(gate, call, scope)
     if (!verdict) continue
-    // A check that the end of the time broke off says no as well: it is made again where there may be more.
+    // A check that the end of the run's time broke off denies too: it is repeated if the time may be raised.
     if ('deny' in verdict && scope.mayAsk && !call.hasRun && scope.timeLeftMs() <= 0)
       verdict = outOfTime(call, scope)
     if ('deny' in verdict) call.result = verdict.deny
@@ -36,7 +36,7 @@ export async function passGates(
   }
 }
 
-/** A gate that breaks says no: guards fail closed, also those after the tool, which hold its result back. */
+/** A gate that throws denies: guards fail closed, also after the tool, where they hold its result back. */
 async function verdictOf(gate: Gate, call: CallState, scope: TurnScope) {
   try {
     return await gate.pass(call, scope, passGates)

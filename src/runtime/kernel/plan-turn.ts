@@ -23,11 +23,11 @@ export interface OpenTurn {
   readonly checkpoint: () => void
 }
 
-/** Takes the lease of one turn, fits what was said into its model and asks the planner what to do in it. */
+/** Takes the lease of one turn, fits the conversation into the model's context, and asks the planner for the steps. */
 export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> {
   const { draft, turns, lostCalls, checkpoint } = open
   const { parts, input, ports, ledger, stamp, signal } = segment
-  // One that was cut after its context was decided on has its lease, and has heard what came in.
+  // A turn that was cut after its context was compacted has its lease, and its messages.
   if (!draft.isBegun) begin(segment, open)
   let offset = 0
   let isSummary = false
@@ -57,7 +57,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
   const said = [...segment.said.flat(), ...draft.received]
   const instructions = { role: 'system', text: input.agent.instructions } as const
   const messages: readonly Message[] = [instructions, ...input.messages, ...said]
-  // All that was ever said: what stands for some of it in a compacted context has its label, too.
+  // The label of the whole conversation: the summary in a compacted context has the label of its originals.
   draft.label = joinLabels([input.label, contextLabel(said)])
   const summarize = (request: ModelRequest) => {
     isSummary = true
@@ -86,7 +86,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
       draft.compactions.push(fitted.compaction)
       const data = { turn: draft.turn, ...fitted.compaction.report }
       state.emit({ type: 'context_compacted', data })
-      // With what it cost: a turn that is taken up from here neither decides nor pays again.
+      // Written with its cost: a turn that is taken up from here neither compacts nor pays again.
       checkpoint()
     }
     return parts.planner.plan({ ...state, ...fitted, left: segment.left() })
@@ -121,11 +121,11 @@ function begin({ input, ports, ledger, stamp }: Segment, { draft, turns }: OpenT
     draft.events.push(stamp({ type: 'run_steered', data: { turn: draft.turn } }))
 }
 
-/** How many of the messages that came in meanwhile these turns have seen. */
+/** How many messages of the inbox these turns have read. */
 export const receivedBy = (turns: readonly Pick<TurnRecord, 'received'>[]): number =>
   turns.reduce((sum, { received = [] }) => sum + received.length, 0)
 
-/** What the calls of a turn have in common, each with an equal share of what is left. */
+/** The scope of a turn's calls: each has an equal share of the rest. */
 export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
   const { parts, input, ports, ledger, signal, timeLeftMs, deadlines } = segment
   const { agent } = input
@@ -137,7 +137,7 @@ export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
     parts: { ...parts, ...parts.gates },
     toolset: input.toolset,
     ledger,
-    // Pinned: a call that is taken up again reserves what it had, whatever else was spent meanwhile.
+    // Pinned: a call that is taken up again reserves its old share, whatever was spent meanwhile.
     share: draft.share
       ? { ...draft.share, maxTimeMs: timeLeftMs() }
       : shareOf({

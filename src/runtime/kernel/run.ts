@@ -33,7 +33,7 @@ async function runAgent(
   const segment = openSegment(parts, input, ports, usageOf(turns))
   const cut = last && !last.isDone ? turns.pop() : undefined
   let draft = openTurn(cut?.turn ?? (last?.turn ?? 0) + 1, parts.clock.nowMs(), cut)
-  // A turn whose plan is on record has its model call on record; without one, what was lost up to its last write.
+  // A stored plan includes its model call. Without a plan, the calls lost up to the turn's last write are stored.
   let lostCalls = cut?.steps.length ? 0 : input.lostCalls - lostIn(draft)
   if (cut || lostCalls > 0) {
     const data = { turn: draft.turn, lostCalls }
@@ -57,13 +57,13 @@ async function runAgent(
   }
 }
 
-/** Since it was last parked: what was lost before that is counted no more. */
+/** Lost model calls since the turn was last parked: earlier ones are booked already. */
 const lostIn = ({ events }: TurnDraft): number =>
   events
     .slice(events.findLastIndex(({ type }) => type === 'run_parked') + 1)
     .filter(({ type, data }) => type === 'model_failed' && data.code === 'lost').length
 
-/** @returns How the run ends, if it does with this turn, or what it waits for. */
+/** @returns The end of the run, if the turn ends it, or its pauses. */
 async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | Parked | undefined> {
   const { parts, input, ports, signal } = segment
   const { draft } = open
@@ -93,7 +93,7 @@ async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | Parke
     ),
     left: segment.left(),
   })
-  // Somebody said something meanwhile: it is heard before the run ends.
+  // A message that arrived meanwhile is read before the run ends.
   const hasHeardAll = () => !ports.received?.(receivedBy([...open.turns, draft])).length
   if (reflection.decision === 'finish' && hasHeardAll())
     return { state: 'completed', ...reflection }
@@ -102,7 +102,7 @@ async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | Parke
   return review?.end
 }
 
-/** A limit that somebody may raise: the run waits for that where it is. Every other end is one. */
+/** Ends the run, or parks it at a limit that a caller may raise. */
 function leave(segment: Segment, left: Left): AgentResult | Parked {
   const { draft, turns, ending } = left
   if (ending.state !== 'stopped') return end(segment, left)
@@ -112,13 +112,13 @@ function leave(segment: Segment, left: Left): AgentResult | Parked {
   draft.pause = answer.pause
   const { reached } = draft.pause
   if (reached?.limit) draft.events.push(segment.stamp({ type: 'budget_reached', data: reached }))
-  // A turn that has no plan yet has not taken place.
+  // A turn without a plan does not count.
   if (draft.steps.length === 0) draft.usage = { ...draft.usage, turns: 0 }
   const others = draft.calls.flatMap(({ pause, outcome }) => (pause && !outcome ? [pause] : []))
   return park(segment, draft, [draft.pause, ...others.filter(({ kind }) => kind !== 'budget')])
 }
 
-/** The segment ends here. What the answer needs is in the row, so nothing has to stay. */
+/** Ends the segment. The row has everything that the answer needs, so the object may leave memory. */
 function park(segment: Segment, draft: TurnDraft, pauses: readonly Pause[]): Parked {
   const told = ({ call, tool, kind, label, approval }: Pause) => {
     return { call, tool, kind, label, approval }
@@ -134,7 +134,7 @@ function write(
   ending: 'open' | 'done' | AgentResult = 'done',
 ): TurnRecord {
   const final = typeof ending === 'object' ? ending : undefined
-  // The last row says what the result says.
+  // The last row has the usage of the result.
   if (!final) draft.usage = { ...draft.usage, timeMs: timeOf(draft, segment) }
   const record = recordOf(draft, ending !== 'open', final)
   segment.ports.journal.write(record)
@@ -142,7 +142,7 @@ function write(
   return record
 }
 
-/** Active time of a turn up to now; a turn that was cut keeps what it had. */
+/** Active time of a turn up to now, with the time of earlier segments. */
 const timeOf = (draft: TurnDraft, { parts }: Segment): number =>
   draft.timeBeforeMs + Math.max(0, parts.clock.nowMs() - draft.openedAtMs)
 
@@ -151,7 +151,7 @@ type Left = Pick<OpenTurn, 'draft' | 'turns'> & { readonly ending: Ending }
 /** The terminal outcome, in the same row as the last turn. */
 function end(segment: Segment, { draft, turns, ending }: Left): AgentResult {
   const { input, parts, stamp } = segment
-  // What has no outcome may have spent all it held: nobody else would book it.
+  // A call without an outcome may have spent its whole reservation, which no later segment books.
   draft.usage = addUsage(draft.usage, heldBy(draft.calls))
   draft.usage = { ...draft.usage, timeMs: timeOf(draft, segment) }
   const result = toAgentResult({

@@ -20,11 +20,11 @@ export interface KernelParts extends Sources {
   readonly reflector: Reflector
   readonly models: ModelProvider
   readonly gates: GateParts
-  /** Without it a model is sent all that was ever said. */
+  /** Without it a model gets the whole conversation. */
   readonly context?: ContextFitter
 }
 
-/** A run between two pauses: what every phase of it works with. */
+/** A run between two pauses, with the parts that every phase uses. */
 export interface Segment {
   readonly parts: KernelParts
   readonly input: RunInput
@@ -36,14 +36,14 @@ export interface Segment {
   readonly stamp: Stamp
   readonly timeLeftMs: () => number
   readonly deadlines: Deadlines
-  /** What is left of the run's lease. */
+  /** The rest of the run's lease. */
   readonly left: () => Limits
-  /** What each finished turn said, as far as it was read: once. */
+  /** The messages of finished turns, collected once. */
   readonly said: (readonly Message[])[]
   readonly close: () => void
 }
 
-/** @param before What the run has spent in earlier segments and turns. */
+/** @param before The spending of earlier segments and turns. */
 export function openSegment(
   parts: KernelParts,
   input: RunInput,
@@ -73,7 +73,7 @@ export function openSegment(
     said: [],
     signal: stop.signal,
     throwIfOver() {
-      if (timeLeftMs() <= 0) timeUp() // there may be less than there was
+      if (timeLeftMs() <= 0) timeUp() // the limit may have been lowered
       stop.signal.throwIfAborted()
     },
     close() {

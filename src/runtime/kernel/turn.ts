@@ -9,26 +9,26 @@ import type { Pause } from './types/pause.ts'
 import type { PlanStep } from './types/plan.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 
-/** A turn while it is being made; `record` is what the journal gets. */
+/** A turn while it is being made; `recordOf` makes the journal's record of it. */
 export interface TurnDraft {
   readonly turn: number
   /** An earlier segment took its lease. */
   readonly isBegun: boolean
   received: readonly Message[]
   readonly compactions: Compaction[]
-  /** Of all that its model was sent. */
+  /** The label of everything that its model was sent. */
   label: Label | undefined
   share: Limits | undefined
   steps: readonly PlanStep[]
   calls: CallRecord[]
   readonly modelCalls: ModelCallSummary[]
   readonly events: SessionEvent[]
-  /** When this segment opened the turn, and what earlier segments spent in it. */
+  /** When this segment opened the turn, and the turn's active time in earlier segments. */
   readonly openedAtMs: number
   readonly timeBeforeMs: number
-  /** It waits as a whole. */
+  /** The pause of the whole turn. */
   pause?: Pause
-  /** Spent by the turn's model calls and by its settled calls. */
+  /** The usage of the turn's model calls and settled calls. */
   usage: Usage
 }
 
@@ -40,7 +40,7 @@ export function openTurn(turn: number, openedAtMs: number, from?: TurnRecord): T
     isBegun: from !== undefined && from.usage.turns > 0,
     compactions: [...(from?.compactions ?? [])],
     label: from?.label,
-    // What was held back gets its share of what there is now.
+    // A turn that a limit held back gets a share of the present rest.
     share: from?.pause ? undefined : from?.share,
     timeBeforeMs: from?.usage.timeMs ?? 0,
     steps: from?.steps ?? [],
@@ -74,5 +74,5 @@ export function recordOf(draft: TurnDraft, isDone: boolean, final?: AgentResult)
 export const usageOf = (turns: readonly TurnRecord[]): Usage =>
   turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
 
-/** Numbers events and stamps them with whose they are. */
+/** Numbers an event and adds its run, agent, trace and time. */
 export type Stamp = (event: EventDraft) => SessionEvent

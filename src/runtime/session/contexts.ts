@@ -1,47 +1,43 @@
 import type { CompactionOutcome } from './types/compaction-outcome.ts'
 import type { ReadContext } from '#runtime/kernel/types/context-reader.ts'
 import type { ContextView } from '#runtime/kernel/types/context-view.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { SubmitRequest } from './types/submission.ts'
 import { loadAgent } from './runs/load-agent.ts'
-import { refuseAtWork, unknownAgent } from './runs/refusals.ts'
-import type { Scope } from './scope.ts'
+import { refuseAtWork, unknownAgent } from './storage/refusals.ts'
+import type { SessionAccess } from './session-access.ts'
 import { runBefore, runToCome } from './storage/run-order.ts'
 import type { RunRow } from './storage/stored-rows.ts'
 import type { Submissions } from './submissions.ts'
 
 type Options = RunOptions & Pick<SubmitRequest, 'keyPersona'>
 
-/** What a model would be sent next: looked at, and made less. */
-export interface Contexts {
-  readonly view: (principal: string) => Promise<ContextView>
-  readonly compact: (session: string, request: SubmitRequest) => Promise<CompactionOutcome>
-}
-
-export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>): Contexts {
-  const { runtime, parts, own } = scope
+/** Shows and compacts the context that a model would be sent next. */
+export function createContexts(access: SessionAccess, { run }: Pick<Submissions, 'run'>) {
+  const { runtime, current, own } = access
   const lastRun = () => {
-    const { store } = parts()
+    const { store } = current.parts
     return runBefore(store, store.lastOrder() + 1)
   }
 
-  /** The session as a run with these options would find it. */
+  /** The context of a run with these options. */
   async function read(agent: string, options: Options): Promise<ReadContext> {
-    const { session } = parts().store
+    const { session } = current.parts.store
     const row = session()
     const asked = { ...options, agent, principal: row?.principal ?? '' }
     const ready = await loadAgent(asked, runtime, { session: row })
     if (!ready) throw unknownAgent(agent)
-    const { transcript, store } = parts()
+    const { transcript, store } = current.parts
     const { added } = lastRun() ?? {}
     const { isLeftOver } = transcript
     const said = transcript.before(runToCome(store))
-    return { agent: ready, ...said, isLeftOver, ...(added && { added }) }
+    return { agent: ready, ...said, isLeftOver, ...defined({ added }) }
   }
 
   return {
-    async view(principal) {
+    async view(principal: string): Promise<ContextView> {
       const { agent } = own(principal)
       if (agent === undefined) {
         const message =
@@ -50,12 +46,12 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
       }
       return runtime.context.view(await read(agent, optionsOf(lastRun())))
     },
-    async compact(session, request) {
+    async compact(session: string, request: SubmitRequest): Promise<CompactionOutcome> {
       let asked = request
       if (request.compact === 'session') {
         const { agent } = own(request.principal)
         asked = { ...optionsOf(lastRun()), ...request }
-        refuseAtWork(parts())
+        refuseAtWork(current.parts)
         const isInherited = asked.model !== request.model
         if (isInherited && agent !== undefined) await refuseTaken({ ...asked, agent })
         const isWorthwhile =
@@ -63,13 +59,13 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
         if (!isWorthwhile) throw nothingToCompact()
       }
       const result = await run(session, asked)
-      // It makes no call, so it waits for nobody.
+      // A compaction makes no call, so it has no pause.
       if (result.state === 'parked') throw new Error('A run that only compacts was parked.')
-      return outcomeOf(result, scope.row(result.id))
+      return outcomeOf(result, access.row(result.id))
     },
   }
 
-  /** The model of the last run may have been taken since from whoever asks; an operator asks with no right of theirs. */
+  /** The caller may have lost the model of the last run meanwhile; an operator asks without a key. */
   async function refuseTaken(asked: SubmitRequest & { readonly agent: string }): Promise<void> {
     const isOwner = asked.key !== undefined || asked.grant !== undefined
     if (!isOwner || (await runtime.mayBegin(asked))) return
@@ -78,7 +74,7 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
   }
 
   function outcomeOf(result: CompactionOutcome['result'], row: RunRow): CompactionOutcome {
-    const { store } = parts()
+    const { store } = current.parts
     const { createdAtMs, order, submission } = row
     const made = store.turns(order).flatMap(({ compactions = [] }) => compactions)
     const report = made.at(-1)?.report
@@ -86,7 +82,7 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
     return {
       result,
       createdAtMs,
-      ...(report && { report }),
+      ...defined({ report }),
       ...(submission.compact === 'client' && {
         messages: runtime.context.shown({ messages, compactions: made }),
       }),
@@ -94,16 +90,10 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
   }
 }
 
-/** What the next request will ask for, if it asks as the last one did. */
+/** The options of a next run that repeats those of the last one. */
 function optionsOf(row: RunRow | undefined): Options {
   const { model, parameters, clientInstructions, clientTools, keyPersona } = row?.submission ?? {}
-  return {
-    ...(keyPersona !== undefined && { keyPersona }),
-    ...(model !== undefined && { model }),
-    ...(parameters && { parameters }),
-    ...(clientInstructions !== undefined && { clientInstructions }),
-    ...(clientTools && { clientTools }),
-  }
+  return defined({ keyPersona, model, parameters, clientInstructions, clientTools })
 }
 
 const nothingToCompact = () =>

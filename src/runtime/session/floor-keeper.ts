@@ -1,32 +1,23 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { toFloorView, type Floor, type FloorEnding, type FloorView } from '#contracts/floor.ts'
 import { toRepeated } from './entry/submission.ts'
-import type { Scope } from './scope.ts'
+import type { SessionAccess } from './session-access.ts'
 import type { Submissions } from './submissions.ts'
 import { isPassedOn, reclaimFloor } from './floor/floors.ts'
 import { isHeld } from './floor/message-router.ts'
 import { floorKey, noteOf } from './floor/note.ts'
 import { cancelBackground } from './floor/revoke.ts'
 
-/** Who takes a conversation back, besides whoever has it. */
-export interface FloorKeeper {
-  /** Throws `request_conflict` if nobody has the conversation. @param by The operator who does it; its user if absent. */
-  readonly reclaim: (principal: string, by: string | undefined) => FloorView
-  /** Its time is looked at. @returns When to come back, if somebody has the conversation. */
-  readonly expire: () => number | undefined
-  /** Whoever began this session is done with it: all that works in it and below it is over. Resolves once it is. */
-  readonly revoke: (reason: string) => Promise<void>
-}
+export type FloorKeeper = ReturnType<typeof createFloorKeeper>
 
-export function createFloorKeeper(
-  scope: Scope,
-  { admit }: Pick<Submissions, 'admit'>,
-): FloorKeeper {
-  const { runtime, parts, own, refuseWhileDeleting } = scope
+/** Ends handoffs: for the user, for an operator, when their time is over, or with the session. */
+export function createFloorKeeper(access: SessionAccess, { admit }: Pick<Submissions, 'admit'>) {
+  const { runtime, identity, current, own, refuseWhileDeleting } = access
 
-  /** Puts its end on record at once, in a run of its own. Where that cannot be, the next run does. */
+  /** Records the end of the handoff at once, in a run of its own. If that run is refused, the next run records it. */
   const announce = (floor: Floor): void => {
-    const row = parts().store.findRun(floor.id)
+    const row = current.parts.store.findRun(floor.id)
     if (!row) return
     const { principal, trace, key, grant, dayLimits, agent, lineage, chain } = row.submission
     const kept = {
@@ -35,9 +26,7 @@ export function createFloorKeeper(
       agent,
       ...(key && { key }),
       ...(grant && { grant }),
-      ...(dayLimits && { dayLimits }),
-      ...(lineage && { lineage }),
-      ...(chain && { chain }),
+      ...defined({ dayLimits, lineage, chain }),
     }
     const request = toRepeated(kept, {
       under: floorKey(floor),
@@ -45,44 +34,47 @@ export function createFloorKeeper(
       isNote: true,
       mustExist: true,
     })
-    void admit(scope.id(), request, 'result')
+    void admit(identity.id, request, 'result')
       .then(({ live }) => live?.accepted)
       .catch(() => {})
   }
   const end = (reason: FloorEnding, by?: string): Floor | undefined => {
-    const floor = reclaimFloor({ reason, by }, { ...parts(), runtime })
+    const floor = reclaimFloor({ reason, by }, { ...current.parts, runtime })
     if (floor) {
       announce(floor)
-      parts().upkeep.carry()
+      current.parts.upkeep.carry()
     }
     return floor
   }
 
   return {
-    reclaim(principal, by) {
+    /** Throws `request_conflict` if no agent has the conversation. @param by The operator; absent for the user. */
+    reclaim(principal: string, by: string | undefined): FloorView {
       own(principal)
       refuseWhileDeleting()
       const floor = end(by === undefined ? 'user' : 'operator', by)
       if (floor) return toFloorView(floor)
       throw new IsolaError('request_conflict', 'The conversation is with the session’s own agent.')
     },
-    expire() {
-      const { store } = parts()
+    /** Ends a handoff whose time is over. @returns When to look again, if an agent has the conversation. */
+    expire(): number | undefined {
+      const { store } = current.parts
       const floor = store.floor()
       if (!isHeld(floor)) return undefined
       const nowMs = runtime.clock.nowMs()
-      // While a message of it is worked on or waits for somebody, that has a time of its own.
+      // A run that works on a message of the handoff, or is parked, has a time limit of its own.
       if (store.unfinishedRuns().some(isPassedOn(floor))) return nowMs + floor.terms.timeoutMs
       if (nowMs < floor.untilMs) return floor.untilMs
       end('timeout')
       return undefined
     },
-    async revoke(reason) {
-      const { runs, upkeep } = parts()
-      // First: what ends now may hand over or begin something with its last turn.
+    /** The call that made this session is cancelled: ends all work in it and below it. Resolves once its runs are over. */
+    async revoke(reason: string): Promise<void> {
+      const { runs, upkeep } = current.parts
+      // First: the last turn of a run may begin a handoff or a child.
       await runs.cancelAll(reason)
       end('revoked')
-      cancelBackground(parts())
+      cancelBackground(current.parts)
       upkeep.carry()
     },
   }

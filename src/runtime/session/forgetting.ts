@@ -1,38 +1,34 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { ForgottenText } from '#contracts/forgotten-text.ts'
 import { createWithoutWords } from './log/without-words.ts'
-import { refuseAtWork } from './runs/refusals.ts'
-import type { Scope } from './scope.ts'
+import { refuseAtWork } from './storage/refusals.ts'
+import type { SessionAccess } from './session-access.ts'
 
-/** Takes what was forgotten elsewhere out of what was said here. */
-export interface Forgetting {
-  /**
-   * Texts that go, wherever they are quoted: what tools answered, what a model was reminded of and said, what is kept
-   * behind handles. What its owner wrote stays. Summaries of such a conversation go whole, since they may say it in
-   * other words: the next run makes one anew. Throws `request_conflict` while something is under way.
-   *
-   * `agent`: what runs were begun with of this session's own agent, whose maker is erased: its name, its instructions
-   * and all that it was. The agent is gone, so nothing goes on with it; what waits may wait.
-   *
-   * @returns How many rows were changed.
-   */
-  readonly forgetTexts: (
-    principal: string,
-    texts: readonly ForgottenText[] | 'agent',
-  ) => { readonly changed: number }
-}
-
-export function createForgetting(scope: Scope): Forgetting {
-  const { parts, own } = scope
+/** Removes texts from a session that were deleted elsewhere. */
+export function createForgetting(access: SessionAccess) {
+  const { current, own } = access
   return {
-    forgetTexts(principal, texts) {
+    /**
+     * Removes texts wherever the session quotes them: in tool results, reminders, the model's words, and values behind
+     * handles. The owner's own messages stay. Summaries of the conversation go whole, since they may say the same in
+     * other words: the next run makes a new one. Throws `request_conflict` while a run is not over.
+     *
+     * `agent`: removes the pins of the session's own agent, whose maker is erased: its name, instructions and options.
+     * The agent is gone, so no run goes on with it; a parked run may stay parked.
+     *
+     * @returns The number of changed rows.
+     */
+    forgetTexts(
+      principal: string,
+      texts: readonly ForgottenText[] | 'agent',
+    ): { readonly changed: number } {
       own(principal)
-      const { store, transcript, runs } = parts()
+      const { store, transcript, runs } = current.parts
       if (texts === 'agent') {
         if (runs.isIdle()) return { changed: store.rewrite([withoutPin]) }
         throw new IsolaError('request_conflict', 'A run works here: it is asked again.')
       }
-      refuseAtWork(parts())
+      refuseAtWork(current.parts)
       const without = createWithoutWords(texts)
       const changed = store.rewrite([(value) => mapped(value, without), withoutSummaries])
       transcript.forget()
@@ -41,7 +37,7 @@ export function createForgetting(scope: Scope): Forgetting {
   }
 }
 
-/** What a run was begun with; what it is called by stays. */
+/** Removes the agent of a pin; its hash and place stay. */
 function withoutPin(value: unknown): unknown {
   const { pin } = Object(value) as { readonly pin?: { readonly agent?: unknown } }
   if (pin?.agent === undefined) return value
@@ -51,7 +47,7 @@ function withoutPin(value: unknown): unknown {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Reminders and what came back are in the user's role, too, with another taint. */
+/** Reminders and outcomes have the user's role, too, but another taint. */
 const isTyped = ({ role, taint }: Fields): boolean =>
   role === 'user' && Array.isArray(taint) && taint.every((one) => one === 'user')
 
@@ -67,13 +63,13 @@ function mapped(value: unknown, without: (text: string) => string): unknown {
   )
 }
 
-/** Fields whose value is one word of ours, an id or a moment: what reads the rows goes by them. */
+/** Fields whose value is a word of ours, an id or a time: readers of the rows need them. */
 const structural =
   /^(id|.*Id|state|type|role|code|kind|status|run|session|agent|principal|trace|call|tool|provider|model|finishReason|outcome|taint|.*Hash|echo|echoes)$/
 const isOneWord = (value: unknown): boolean =>
   typeof value === 'string' && /^[\w.:/-]+$/.test(value)
 
-/** `name` is a tool's in a call, and a person's elsewhere. */
+/** `name` is the name of a tool in a call, and of a person elsewhere. */
 const isStructure = (name: string, value: unknown, { input }: Fields): boolean =>
   (structural.test(name) || (name === 'name' && input !== undefined)) &&
   (isOneWord(value) || (Array.isArray(value) && value.every(isOneWord)))

@@ -1,4 +1,3 @@
-import type { Reply } from '#contracts/reply.ts'
 import type { SessionApi, SessionGateway } from './types/session-api.ts'
 import { keyedRunId, objectNameOf, sessionIdOf } from './storage/ids.ts'
 import { faultOf, unavailable, type PlatformFault } from './platform-fault.ts'
@@ -46,7 +45,7 @@ export function createSessionGateway({ namespace, sha256 }: GatewayOptions): Ses
 type Method = keyof SessionApi
 type Stub = Readonly<Record<Method, (...args: readonly unknown[]) => Promise<unknown>>>
 
-/** What asking twice would mean: nothing, one more change, or one more run (unless a key is sent). */
+/** The effect of a repeated call: none, one more change, or one more run (unless it has a key). */
 const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   create: 'change',
   amend: 'change',
@@ -65,7 +64,6 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   cancel: 'change',
   abandon: 'change',
   steer: 'change',
-  decideAs: 'change',
   decide: 'change',
   changeLimits: 'change',
   retry: 'change',
@@ -82,12 +80,8 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   delete: 'change',
   storage: 'change',
 }
-const notThere: Reply<never> = {
-  ok: false,
-  error: { code: 'request_not_found', message: 'There is no such session.' },
-}
 
-/** Every call of a session's object. One that only reads is made once more after a break, on a new stub: the old one stays broken. */
+/** Calls a session's object. A read is repeated once after a break, on a new stub: the old stub stays broken. */
 function guarded(
   stubOf: () => Stub,
   toError: (fault: PlatformFault, method: Method, args: readonly unknown[]) => Error,
@@ -105,19 +99,16 @@ function guarded(
   }
   const call = async (method: Method, args: readonly unknown[]) => {
     let outcome = await attempt(method, args)
-    // One that is overloaded is left alone: asking again makes it worse (docs/reliability.md F30,
+    // An overloaded object is not called again: that would make it worse (docs/reliability.md F30,
     // docs/security.md T27).
     if (outcome.fault?.kind === 'broken' && kinds[method] === 'read')
       outcome = await attempt(method, args)
-    // It looked at nothing: whatever was asked is asked of the next one.
+    // A deleted object has not looked at the request: the next object gets it.
     if (outcome.fault?.kind === 'gone') outcome = await attempt(method, args)
-    // An object of an older version cannot say whose it is: nobody else finds a session there
-    // (docs/reliability.md F32).
-    if (outcome.fault?.kind === 'outdated' && method === 'owner') return notThere
     if (outcome.fault) throw toError(outcome.fault, method, args)
     return outcome.value
   }
-  // A method is made when it is called: there are many, and one call is what most stubs are for.
+  // Methods are made on demand: there are many, and most stubs get one call.
   return new Proxy({} as SessionApi, {
     get: (_target, name) =>
       isMethod(name) ? (...args: readonly unknown[]) => call(name, args) : undefined,

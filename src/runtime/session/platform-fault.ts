@@ -1,6 +1,6 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 
-/** What went wrong between a caller and an object, as far as the platform tells. */
+/** A fault between a caller and an object, as far as the platform tells. */
 export interface PlatformFault {
   /** `broken`: the object or the way to it was lost. `gone`: it was deleted, and has not looked at the request. `overloaded`: it has too much to do. `outdated`: it runs older code. */
   readonly kind: 'broken' | 'gone' | 'overloaded' | 'outdated'
@@ -10,7 +10,7 @@ export interface PlatformFault {
 /** What workerd says where it sets no flag: "Network connection lost.", "internal error; reference = …". */
 const brokenTexts =
   /\b(abort\w*|reset|evicted|disconnected|connection (was )?(lost|closed)|internal error|transient issue|exceeded|code (was|has been) updated)\b/i
-/** With what an object ends itself when somebody comes to it after its session was deleted. */
+/** The reason with which an object ends itself when a request comes after its session was deleted. */
 export const goneText = 'isola: this session was deleted, the next request begins another'
 const overloadedTexts = /\b(overloaded|too much load on Durable Objects)\b/i
 const missingMethod = /^The RPC receiver does not implement /
@@ -18,8 +18,8 @@ const missingMethod = /^The RPC receiver does not implement /
 /**
  * Tells the platform's errors from ours; `undefined` for ours, which must stay visible as a bug.
  *
- * An error that code in the object threw arrives with `remote`, one that only the platform knows of without: so
- * flags that somebody forged on an error of theirs count for nothing (docs/reliability.md F30).
+ * An error that code in the object threw arrives with `remote`, an error of the platform without: so flags that a plugin
+ * forges on its own error count for nothing (docs/reliability.md F30).
  */
 export function faultOf(cause: unknown): PlatformFault | undefined {
   if (!(cause instanceof Error)) return undefined

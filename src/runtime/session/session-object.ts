@@ -3,17 +3,17 @@ import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
 import type { SessionRuntime } from './types/runtime.ts'
 import type { SessionApi } from './types/session-api.ts'
 import { createMeter } from './storage/meter.ts'
-import { openSession } from './opened-session.ts'
-import { operatorOf, ownerOf } from './waiting/approvals.ts'
+import { openSession } from './session.ts'
+import { ownerOf } from './waiting/approvals.ts'
 
 type Given<Method extends keyof SessionApi> = Parameters<SessionApi[Method]>
 
-/** A job that runs out of memory is tried again, less and less often: it may be what deletes the session. */
+/** A job that runs out of memory is tried again, less and less often: it may be the job that deletes the session. */
 const neverDropped = { maxAlarmMemoryLimitStrikes: Number.MAX_SAFE_INTEGER }
 
 /**
  * The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. Its methods
- * only say who answers: `SessionApi` has what each takes and gives. The meter has the storage before anybody else.
+ * only forward: `SessionApi` documents them. The meter wraps the storage before any other part uses it.
  */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
   return class extends DurableObject<Env> implements SessionApi {
@@ -24,18 +24,18 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     readonly #session = openSession(runtimeOf(), { ...this.#own, lifecycle: this.lifecycle })
     readonly #answer = this.#session.answer
 
-    /** Set without a row: what it is for has one before anything else is done, or could break. */
+    /** An alarm may have no row: its jobs get rows before anything else is done, or could break. */
     override alarm(): Promise<void> {
       return this.#session.ring()
     }
     create(...given: Given<'create'>) {
-      return this.#answer(() => this.#session.changes.create(...given))
+      return this.#answer(() => this.#session.edits.create(...given))
     }
     amend(...given: Given<'amend'>) {
-      return this.#answer(() => this.#session.changes.amend(...given))
+      return this.#answer(() => this.#session.edits.amend(...given))
     }
     delete(...given: Given<'delete'>) {
-      return this.#answer(() => this.#session.changes.delete(...given))
+      return this.#answer(() => this.#session.edits.delete(...given))
     }
     forgetTexts(...given: Given<'forgetTexts'>) {
       return this.#answer(() => this.#session.forgetting.forgetTexts(...given))
@@ -65,38 +65,35 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(() => this.#session.submissions.abandon(...given))
     }
     steer(...given: Given<'steer'>) {
-      return this.#answer(() => this.#session.arrivals.steer(...given))
+      return this.#answer(() => this.#session.inputs.steer(...given))
     }
-    decideAs(...[principal, run, call, decision, decider]: Given<'decideAs'>) {
-      const decided = { call, decision, decider }
-      return this.#answer(() => this.#session.arrivals.decide(principal, run, decided))
-    }
-    decide(...[principal, run, call, decision, by]: Given<'decide'>) {
-      return this.decideAs(principal, run, call, decision, deciderOf(principal, by))
+    decide(...[principal, run, call, decision, decider]: Given<'decide'>) {
+      const decided = { call, decision, decider: decider ?? ownerOf(principal) }
+      return this.#answer(() => this.#session.inputs.decide(principal, run, decided))
     }
     changeLimits(...given: Given<'changeLimits'>) {
-      return this.#answer(() => this.#session.arrivals.changeLimits(...given))
+      return this.#answer(() => this.#session.inputs.changeLimits(...given))
     }
     reclaim(...given: Given<'reclaim'>) {
       return this.#answer(() => this.#session.floors.reclaim(...given))
     }
     deliver(...given: Given<'deliver'>) {
-      return this.#answer(() => this.#session.arrivals.deliver(...given))
+      return this.#answer(() => this.#session.inputs.deliver(...given))
     }
     confirm(...given: Given<'confirm'>) {
-      return this.#answer(() => this.#session.arrivals.confirm(...given))
+      return this.#answer(() => this.#session.inputs.confirm(...given))
     }
     cancelCall(...given: Given<'cancelCall'>) {
-      return this.#session.plain(() => this.#session.arrivals.cancelCall(...given))
+      return this.#session.plain(() => this.#session.inputs.cancelCall(...given))
     }
     endHeld(...given: Given<'endHeld'>) {
-      return this.#session.plain(() => this.#session.arrivals.endHeld(...given))
+      return this.#session.plain(() => this.#session.inputs.endHeld(...given))
     }
     worksWith(...given: Given<'worksWith'>) {
-      return this.#session.plain(() => this.#session.arrivals.worksWith(...given))
+      return this.#session.plain(() => this.#session.inputs.worksWith(...given))
     }
     spentBy(...given: Given<'spentBy'>) {
-      return this.#session.plain(() => this.#session.arrivals.spentBy(...given))
+      return this.#session.plain(() => this.#session.inputs.spentBy(...given))
     }
     owner() {
       return this.#answer(() => this.#session.readers.owner())
@@ -126,14 +123,11 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(() => this.#session.readers.tree(principal, query))
     }
     storage(...[request]: Given<'storage'>) {
-      return this.#session.plain(() => this.#session.parts().space(request))
+      return this.#session.plain(() => this.#session.current.parts.space(request))
     }
     /** Rows this object has written since it was loaded; read by the benchmark. */
     async rowsWritten(): Promise<number> {
-      return this.#session.parts().store.rowsWritten()
+      return this.#session.current.parts.store.rowsWritten()
     }
   }
 }
-
-const deciderOf = (principal: string, by: string | undefined) =>
-  by === undefined ? ownerOf(principal) : operatorOf(by)

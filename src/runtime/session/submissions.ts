@@ -5,31 +5,22 @@ import type { SubmitReceipt, SubmitRequest } from './types/submission.ts'
 import { toRepeated } from './entry/submission.ts'
 import { eventsPage } from './log/log-view.ts'
 import { memoOf, outcomeOf } from './log/views.ts'
-import type { Scope } from './scope.ts'
+import type { SessionAccess } from './session-access.ts'
 import { stopped } from './upkeep/subtree.ts'
 import { refuseWithoutAgent } from './waiting/agent-there.ts'
 import { answerRun, type AnswerRequest } from './waiting/client-answers.ts'
 import { admit, type Admitted } from './runs/admission.ts'
-import type { Audience } from './runs/runs.ts'
+import type { Audience } from './runs/live-runs.ts'
 
-/** What is asked of a session, and taken back: runs, read or waited for or left to themselves. */
-export interface Submissions {
-  readonly admit: (session: string, request: SubmitRequest, audience: Audience) => Promise<Admitted>
-  readonly submit: (session: string, request: SubmitRequest) => Promise<SubmitReceipt>
-  readonly run: (session: string, request: SubmitRequest) => Promise<RunOutcome>
-  readonly runStream: (session: string, request: SubmitRequest) => Promise<StartedStream>
-  readonly retry: (run: string) => Promise<SubmitReceipt>
-  readonly hide: (principal: string, run: string) => RunMemo
-  readonly cancel: (principal: string, run: string, reason: string) => Promise<RunView>
-  readonly abandon: (principal: string, run: string, reader: string) => Promise<RunView>
-}
+export type Submissions = ReturnType<typeof createSubmissions>
 
-/** @param onSession Told which session somebody comes to, before it is there. */
-export function createSubmissions(scope: Scope, onSession: (session: string) => void): Submissions {
-  const { runtime, parts, own, row, view, viewOptions, refuseWhileDeleting } = scope
+/** Starts, streams, retries and cancels the runs of a session. */
+export function createSubmissions(access: SessionAccess) {
+  const { runtime, identity, current, own, row, view, viewOptions, refuseWhileDeleting } = access
+  /** Callers that wait for the result of a run, by the run. */
   const waiting = new Map<string, number>()
 
-  /** While somebody waits for a run, a closed stream of somebody else does not cancel it. */
+  /** While a caller waits for the result of a run, the closed stream of another caller does not cancel it. */
   const awaited = async <T>(run: string, done: Promise<T>): Promise<T> => {
     waiting.set(run, (waiting.get(run) ?? 0) + 1)
     try {
@@ -45,28 +36,30 @@ export function createSubmissions(scope: Scope, onSession: (session: string) => 
     return { ...receipt, state, createdAtMs }
   }
   const giveAnswers = async (asked: AnswerRequest) => {
-    const waiting = parts().store.findRun(asked.answers.run)
-    if (waiting) await refuseWithoutAgent(waiting, scope)
+    const waiting = current.parts.store.findRun(asked.answers.run)
+    if (waiting) await refuseWithoutAgent(waiting, access)
     refuseWhileDeleting()
-    return answerRun(asked, { ...parts(), runtime })
+    return answerRun(asked, { ...current.parts, runtime })
   }
-  const admitTo: Submissions['admit'] = async (session, asked, audience) => {
-    const { isCatalogSilent, ...request } = asked
+  const admitTo = async (
+    session: string,
+    request: SubmitRequest,
+    audience: Audience,
+  ): Promise<Admitted> => {
     refuseWhileDeleting()
-    onSession(session)
-    if (isCatalogSilent) runtime.onCatalogSilent?.()
+    if (identity.id === '') identity.id = session
     const about = { runtime, session, audience, refuseWhileDeleting, answerRun: giveAnswers }
-    return admit(request, { ...parts(), ...about })
+    return admit(request, { ...current.parts, ...about })
   }
 
   return {
     admit: admitTo,
-    async submit(session, request) {
+    async submit(session: string, request: SubmitRequest): Promise<SubmitReceipt> {
       const { receipt, live } = await admitTo(session, request, 'reader')
       await live?.accepted
       return toReceipt(receipt)
     },
-    async run(session, request) {
+    async run(session: string, request: SubmitRequest): Promise<RunOutcome> {
       const { receipt, live } = await admitTo(session, request, 'result')
       await live?.accepted
       if (live) return awaited(receipt.run, live.done)
@@ -74,13 +67,13 @@ export function createSubmissions(scope: Scope, onSession: (session: string) => 
       if (outcome) return outcome
       throw new IsolaError('request_unavailable', 'The run is being taken up again. Try again.')
     },
-    async runStream(session, request) {
-      const { store, hub, runs } = parts()
+    async runStream(session: string, request: SubmitRequest): Promise<StartedStream> {
+      const { store, hub, runs } = current.parts
       const { receipt, live } = await admitTo(session, request, 'reader')
       const { run } = receipt
-      // Usually nothing is written yet: the model's request goes first.
+      // Usually the run has no row yet: its first model request goes first.
       const hasBegun = store.findRun(run)?.startSeq !== undefined
-      if (hasBegun) await scope.synced()
+      if (hasBegun) await access.synced()
       const read = (after: number, upTo: number) => {
         const order = store.findRun(run)?.order
         return order === undefined ? [] : eventsPage(store, { after, upTo, order })
@@ -101,37 +94,37 @@ export function createSubmissions(scope: Scope, onSession: (session: string) => 
       })
       return { receipt: toReceipt(receipt), reader, stream }
     },
-    async retry(run) {
+    async retry(run: string): Promise<SubmitReceipt> {
       const { submission, order } = row(run)
-      if (parts().store.final(order)?.error?.code !== 'run_given_up') {
+      if (current.parts.store.final(order)?.error?.code !== 'run_given_up') {
         throw new IsolaError('request_conflict', 'Only a run that was given up can be retried.')
       }
       if (submission.lineage) {
         throw new IsolaError('request_conflict', 'Its caller has gone on: retry the run above it.')
       }
       const again = toRepeated(submission, { under: `retry:${run}`, messages: submission.messages })
-      const { receipt, live } = await admitTo(scope.id(), again, 'result')
+      const { receipt, live } = await admitTo(identity.id, again, 'result')
       await live?.accepted
       return toReceipt(receipt)
     },
-    hide(principal, run) {
+    hide(principal: string, run: string): RunMemo {
       own(principal)
       refuseWhileDeleting()
-      const { runs } = parts()
+      const { runs } = current.parts
       runs.change(row(run), { isHidden: true })
-      // Nobody could read what it comes to, and what it holds is wanted elsewhere.
+      // No caller could read its result, and other runs want its reservation.
       runs.cancel(row(run), 'The response was deleted.')
       return memoOf(row(run), viewOptions())
     },
-    async cancel(principal, run, reason) {
+    async cancel(principal: string, run: string, reason: string): Promise<RunView> {
       own(principal)
-      await stopped(parts().runs.cancel(row(run), reason))
+      await stopped(current.parts.runs.cancel(row(run), reason))
       return view(run)
     },
-    async abandon(principal, run, reader) {
+    async abandon(principal: string, run: string, reader: string): Promise<RunView> {
       own(principal)
       const asked = row(run)
-      const { hub, runs } = parts()
+      const { hub, runs } = current.parts
       hub.detach(reader)
       const isAwaited = waiting.has(run) || hub.hasReaders(run)
       if (!isAwaited) await stopped(runs.cancel(asked, 'The client closed its stream.'))

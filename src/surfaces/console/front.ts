@@ -1,26 +1,29 @@
 import { errorCode } from '#contracts/errors.ts'
-import { access, guarded } from '#platform/routes/access.ts'
-import type { HttpApp, HttpContext, HttpDeps } from '#platform/routes/deps.ts'
 import { htmlResponse } from '#platform/routes/html.ts'
 import { selectedModel } from '#features/record/routes/health.ts'
 import { toOutgoingError } from '#platform/routes/errors.ts'
-import type { AddRoute } from '#platform/routes/routes.ts'
+import type { AddOpen } from '#platform/routes/mount.ts'
+import type { Targets } from '#platform/routes/targets.ts'
+import type { GuardDeps, HttpApp, HttpContext } from '#platform/routes/types.ts'
 import { frontPage, icon } from './page.ts'
 
-/** What a browser asks of any host before anybody has a key. */
-export function addFrontRoutes(app: HttpApp, addRoute: AddRoute, deps: HttpDeps): void {
+export interface FrontDeps extends Pick<GuardDeps, 'readiness'> {
+  /** On a developer's own machine a visitor may know which model answers. */
+  readonly isDevelopment: boolean
+  readonly models: Targets['models']
+}
+
+/** What a browser asks of any host before its user has a key. */
+export function addFrontRoutes(app: HttpApp, add: AddOpen, deps: FrontDeps): void {
   const show = createFront(deps)
-  // Not by `addRoute`, which answers every method: what is no browser gets what it would get without a page.
-  app.get(
-    '/',
-    guarded(access['/'].GET, (context, next) => (wantsPage(context) ? show(context) : next())),
-  )
+  // Not by `add`, which answers every method: what is no browser gets what it would get without a page.
+  app.get('/', (context, next) => (wantsPage(context) ? show(context) : next()))
   const headers = { 'cache-control': 'public, max-age=86400' }
   const svg = () => file(icon, { ...headers, 'content-type': 'image/svg+xml' })
-  addRoute('/favicon.svg', { GET: svg })
-  addRoute('/favicon.ico', { GET: svg })
+  add('/favicon.svg', { GET: svg })
+  add('/favicon.ico', { GET: svg })
   const robots = 'User-agent: *\nDisallow: /\n'
-  addRoute('/robots.txt', {
+  add('/robots.txt', {
     GET: () => file(robots, { ...headers, 'content-type': 'text/plain; charset=utf-8' }),
   })
 }
@@ -34,7 +37,7 @@ const file = (body: string, headers: Readonly<Record<string, string>>): Response
     headers: { 'content-security-policy': `default-src 'none'`, ...headers },
   })
 
-function createFront(deps: HttpDeps): (context: HttpContext) => Promise<Response> {
+function createFront(deps: FrontDeps): (context: HttpContext) => Promise<Response> {
   return async ({ req }) => {
     const html = frontPage({
       origin: new URL(req.url).origin,
@@ -49,7 +52,7 @@ function createFront(deps: HttpDeps): (context: HttpContext) => Promise<Response
 }
 
 /** What every request would be refused for, as it would be told to whoever asks. */
-async function problemOf({ readiness }: HttpDeps): Promise<string | undefined> {
+async function problemOf({ readiness }: FrontDeps): Promise<string | undefined> {
   try {
     const state = await readiness()
     return state.state === 'not_migrated' ? state.message : undefined
@@ -58,7 +61,7 @@ async function problemOf({ readiness }: HttpDeps): Promise<string | undefined> {
   }
 }
 
-function modelOf(deps: HttpDeps): string | undefined {
+function modelOf(deps: FrontDeps): string | undefined {
   try {
     return selectedModel(deps)
   } catch (error) {

@@ -1,8 +1,10 @@
 import type { Readiness } from '#contracts/operations.ts'
-import type { HttpDeps } from '#platform/routes/deps.ts'
-import { fullName } from '#platform/routes/targets.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
+import type { Sources } from '#contracts/sources.ts'
+import type { GoneClient } from '#platform/routes/gone-client.ts'
+import { fullName, type HttpModels } from '#platform/routes/targets.ts'
 
-export interface HttpParts extends Omit<HttpDeps, 'readiness' | 'onClientGone'> {
+export interface ReadinessParts {
   /** What is wrong with the settings: told on every request. */
   readonly configProblem: Error | undefined
   readonly readReadiness: () => Promise<Readiness>
@@ -10,13 +12,16 @@ export interface HttpParts extends Omit<HttpDeps, 'readiness' | 'onClientGone'> 
   readonly onReady: () => Promise<void>
 }
 
+interface GoneParts {
+  readonly sessions: SessionGateway
+  readonly sources: Sources
+}
+
 /** What the surfaces translate to, for the composition. */
-export const composeHttp = ({
-  configProblem,
-  readReadiness,
-  onReady,
-  ...deps
-}: HttpParts): HttpDeps => ({
+export const composeHttp = <Deps extends GoneParts>(
+  deps: Deps,
+  { configProblem, readReadiness, onReady }: ReadinessParts,
+) => ({
   ...deps,
   readiness: onceReady(async () => {
     if (configProblem) throw configProblem
@@ -25,7 +30,7 @@ export const composeHttp = ({
     if (readiness.state === 'ready') await onReady()
     return readiness
   }),
-  onClientGone: async ({ session, run, principal, reader }) => {
+  onClientGone: async ({ session, run, principal, reader }: GoneClient): Promise<void> => {
     await deps.sources.clock.sleep(goneGraceMs)
     await deps.sessions.at(session).abandon(principal, run, reader)
   },
@@ -33,7 +38,7 @@ export const composeHttp = ({
 
 /** `<provider>/<model>` of a model as a request names it; nothing for one that is not served. */
 export const fullNameIn =
-  (models: () => HttpDeps['models']) =>
+  (models: () => HttpModels) =>
   (model: string): string | undefined =>
     fullName(models(), model)
 

@@ -2,12 +2,11 @@ import { offeredSkills, type Exposure } from '#runtime/catalog/types/exposure.ts
 import type { ListedTool } from '#runtime/session/types/runtime.ts'
 import type { Ask, Asker } from '#runtime/session/types/submit-as.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import { readTrace } from '#platform/routes/headers.ts'
-import { keepAlive } from '#platform/routes/keep-alive.ts'
+import type { McpDeps } from './deps.ts'
 import { hasApprove } from '#runtime/session/requests/for-others.ts'
 import { agentNames, orchestrator } from '#platform/routes/targets.ts'
 import type { Inventory } from './offered.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 
 /** On whose behalf one request is answered, and what that one is offered. */
 export interface McpCaller {
@@ -22,8 +21,8 @@ export interface McpCaller {
 }
 
 /** Who asks at `/mcp`, with the agents, tools, resources, prompts and skills that are theirs to use. */
-export async function callerOf(deps: HttpDeps, context: HttpContext): Promise<McpCaller> {
-  const asker = context.get('principal')
+export async function callerOf(deps: McpDeps, context: RequestContext): Promise<McpCaller> {
+  const asker = context.caller
   const { exposed } = await deps.plugins.exposed()
   const names = agentNames(deps, asker)
   const known = deps.agents.list()
@@ -34,7 +33,7 @@ export async function callerOf(deps: HttpDeps, context: HttpContext): Promise<Mc
     principal: asker.id,
     asker,
     mayApprove: hasApprove(asker),
-    asks: { ...readTrace(context, deps.sources), pauses: 'park' },
+    asks: { ...context.trace(), pauses: 'park' },
     inventory: {
       exposed,
       agents,
@@ -44,12 +43,12 @@ export async function callerOf(deps: HttpDeps, context: HttpContext): Promise<Mc
         : nothing,
       skills: isOrchestrators ? offeredSkills(exposed) : [],
     },
-    keepAlive: (work) => keepAlive(context, work),
+    keepAlive: (work) => context.keepAlive(work),
   }
 }
 
 /** What is exposed, and those whose full name is what another would be called without its owner's. */
-async function toolsFor({ agents }: HttpDeps, exposed: Exposure): Promise<readonly ListedTool[]> {
+async function toolsFor({ agents }: McpDeps, exposed: Exposure): Promise<readonly ListedTool[]> {
   const chosen = await agents.tools(exposed.tools)
   const bare = chosen
     .filter(({ name }) => isMatchOfAny(name, exposed.bare_names))

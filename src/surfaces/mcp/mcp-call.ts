@@ -15,7 +15,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { Conversation, NewRun, Question } from '#runtime/session/types/follow-run.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { RunView } from '#runtime/session/types/run-view.ts'
-import type { HttpDeps } from '#platform/routes/deps.ts'
+import type { McpDeps } from './deps.ts'
 import type { McpCaller } from './caller.ts'
 import { sessionOf } from './older-clients.ts'
 import { createTeller } from './progress.ts'
@@ -35,7 +35,7 @@ export interface CallState {
 
 /** One request at `/mcp`, on its way to a run. */
 export interface McpCall {
-  readonly deps: HttpDeps
+  readonly deps: McpDeps
   readonly caller: McpCaller
   readonly context: ServerContext
   /** Nothing without `ISOLA_MASTER_KEY`. */

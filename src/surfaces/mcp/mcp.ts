@@ -2,7 +2,7 @@ import { createMcpHandler } from 'agents/mcp/server'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { readJsonObject } from '#platform/routes/body.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
+import type { McpDeps } from './deps.ts'
 import { statusOf } from '#platform/routes/errors.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
 import { callerOf } from './caller.ts'
@@ -11,59 +11,58 @@ import { cancelRequest, sessionHeader } from './older-clients.ts'
 import { isClosable, openEarly } from './open-early.ts'
 import { whyUnread, withoutNullParams } from './read-request.ts'
 import { createServer } from './server.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 
 /**
  * `/mcp`: the Model Context Protocol over Streamable HTTP, for clients of 2026-07-28 and of 2025, without a session of
  * its own: each request is answered by a server that is made for it.
  */
-export function createMcp(deps: HttpDeps) {
-  return async (context: HttpContext): Promise<Response> => {
-    const request = context.req.raw
-    const url = new URL(request.url)
-    const requestId = context.get('requestId')
-    const onFault = (error: unknown) => deps.onFault?.(error, requestId)
-    const hosts = allowedHosts(url, deps.hosts ?? [])
-    const body = request.method === 'POST' ? await readBody(request) : undefined
-    if (body instanceof Response) return body
-    const unread = body && whyUnread(body)
-    if (unread) return unread
-    // Not in the handler, which would tell nobody why it failed.
-    const caller = await callerOf(deps, context)
-    const errors: Error[] = []
-    const handler = createMcpHandler(() => createServer({ deps, caller, onFault }), {
-      route: url.pathname,
-      corsOptions: false,
-      allowedHostnames: hosts,
-      allowedOriginHostnames: hosts,
-      onerror: (error) => void errors.push(error),
-    })
-    if (!body) return handler.fetch(request)
-    if (body['method'] === 'subscriptions/listen') return noSubscriptions(body)
-    const { id: principal } = context.get('principal')
-    await cancelRequest(deps, principal, { headers: request.headers, body })
-    const answer = async (signal: AbortSignal) => {
-      // Its body was read above.
-      const { url: target, method, headers } = request
-      const asked = new Request(target, { method, headers, signal })
-      const response = await handler.fetch(asked, { parsedBody: body })
-      // What is wrong with a request is told to its client alone.
-      if (response.status >= 500) errors.forEach(onFault)
-      return response
-    }
-    const failed = (error: unknown): JsonObject => {
-      onFault(error)
-      const told = { code: -32_603, message: 'Something went wrong on our side.' }
-      return { jsonrpc: '2.0', id: body['id'] ?? null, error: told }
-    }
-    const { signal } = request
-    const { clock } = deps.sources
-    const response = await (isClosable(body)
-      ? openEarly({ signal, clock, answer, onFault: failed })
-      : answer(signal))
-    if (body['method'] === 'initialize' && response.ok)
-      response.headers.set(sessionHeader, deps.sources.ids.next('req'))
+export async function answerMcp(deps: McpDeps, context: RequestContext): Promise<Response> {
+  const request = context.raw
+  const url = new URL(request.url)
+  const requestId = context.requestId
+  const onFault = (error: unknown) => deps.onFault?.(error, requestId)
+  const hosts = allowedHosts(url, deps.hosts ?? [])
+  const body = request.method === 'POST' ? await readBody(request) : undefined
+  if (body instanceof Response) return body
+  const unread = body && whyUnread(body)
+  if (unread) return unread
+  // Not in the handler, which would tell nobody why it failed.
+  const caller = await callerOf(deps, context)
+  const errors: Error[] = []
+  const handler = createMcpHandler(() => createServer({ deps, caller, onFault }), {
+    route: url.pathname,
+    corsOptions: false,
+    allowedHostnames: hosts,
+    allowedOriginHostnames: hosts,
+    onerror: (error) => void errors.push(error),
+  })
+  if (!body) return handler.fetch(request)
+  if (body['method'] === 'subscriptions/listen') return noSubscriptions(body)
+  const { id: principal } = context.caller
+  await cancelRequest(deps, principal, { headers: request.headers, body })
+  const answer = async (signal: AbortSignal) => {
+    // Its body was read above.
+    const { url: target, method, headers } = request
+    const asked = new Request(target, { method, headers, signal })
+    const response = await handler.fetch(asked, { parsedBody: body })
+    // What is wrong with a request is told to its client alone.
+    if (response.status >= 500) errors.forEach(onFault)
     return response
   }
+  const failed = (error: unknown): JsonObject => {
+    onFault(error)
+    const told = { code: -32_603, message: 'Something went wrong on our side.' }
+    return { jsonrpc: '2.0', id: body['id'] ?? null, error: told }
+  }
+  const { signal } = request
+  const { clock } = deps.sources
+  const response = await (isClosable(body)
+    ? openEarly({ signal, clock, answer, onFault: failed })
+    : answer(signal))
+  if (body['method'] === 'initialize' && response.ok)
+    response.headers.set(sessionHeader, deps.sources.ids.next('req'))
+  return response
 }
 
 /** Nothing is ever said on such a stream, and it would outlive the right to listen. */

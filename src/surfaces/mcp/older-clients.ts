@@ -1,5 +1,5 @@
 import type { JsonObject } from '#contracts/json.ts'
-import type { HttpDeps } from '#platform/routes/deps.ts'
+import type { McpDeps } from './deps.ts'
 import { readPrintable } from '#platform/routes/headers.ts'
 
 /**
@@ -14,7 +14,7 @@ const open: ReadonlySet<string> = new Set(['queued', 'running', 'parked'])
 
 /** Where the run of a request is; `undefined` for a client that sends no session id. */
 export async function sessionOf(
-  { sessions }: Pick<HttpDeps, 'sessions'>,
+  { sessions }: Pick<McpDeps, 'sessions'>,
   principal: string,
   { headers, request }: { readonly headers: Headers | undefined; readonly request: unknown },
 ): Promise<string | undefined> {
@@ -25,7 +25,7 @@ export async function sessionOf(
 
 /** Ends what a client of 2025 says it has given up. What is not there, or is over, is no fault. */
 export async function cancelRequest(
-  deps: Pick<HttpDeps, 'sessions'>,
+  deps: Pick<McpDeps, 'sessions'>,
   principal: string,
   { headers, body }: { readonly headers: Headers; readonly body: JsonObject },
 ): Promise<void> {

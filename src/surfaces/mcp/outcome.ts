@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import { toContentBlocks, toStructured } from '#contracts/content.ts'
@@ -37,7 +38,7 @@ export function toRunResult(view: RunView): CallToolResult {
   const structuredContent = {
     ...place,
     result: result.result,
-    ...(output && { output }),
+    ...defined({ output }),
     ...(error && { error: { ...error } }),
   }
   const said = result.result === '' ? [] : [text(result.result)]
@@ -85,9 +86,9 @@ const toWait = ({
   kind,
   tool,
   input,
-  ...(about !== undefined && { about }),
+  ...defined({ about }),
   argsHash,
-  ...(expiresAtMs !== undefined && { expiresAtMs }),
+  ...defined({ expiresAtMs }),
 })
 
 function waitText({ id, session }: RunView, pauses: readonly PauseView[]): string {

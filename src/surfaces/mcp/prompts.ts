@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import {
   ProtocolError,
   ProtocolErrorCode,
@@ -40,8 +41,7 @@ function offeredPrompts({ exposed, offers, skills }: Inventory): readonly Offere
 export async function listPrompts(asked: Pick<McpCall, 'deps' | 'caller'>) {
   const own = offeredPrompts(asked.caller.inventory).map(({ name, listing }) => ({
     name,
-    ...(listing.title !== undefined && { title: listing.title }),
-    ...(listing.description !== undefined && { description: listing.description }),
+    ...defined({ title: listing.title, description: listing.description }),
     arguments: listing.arguments.map(({ suggestions: _known, ...argument }) => argument),
   }))
   return { prompts: [...own, ...(await listSkillPrompts(asked))] }
@@ -73,7 +73,7 @@ export async function getPrompt(
   if (isAsking(answer)) return answer
   const { messages = [] } = Object(toStructured(answer.output))
   const { description } = listing
-  return { messages, ...(description !== undefined && { description }) } as GetPromptResult // by its contract
+  return { messages, ...defined({ description }) } as GetPromptResult // by its contract
 }
 
 /** What a person may type for an argument, as the plugin's manifest suggests it. Runs nothing. */

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import { errorMessage } from '#contracts/errors.ts'
@@ -76,8 +77,7 @@ export function withoutNullParams(body: JsonObject): JsonObject {
   const kept = method === 'tools/call' ? given : given && withoutNulls(given)
   const read = {
     ...(withoutNulls(others) as JsonObject),
-    ...(kept !== undefined && { arguments: kept }),
-    ...(inputResponses !== undefined && { inputResponses }),
+    ...defined({ arguments: kept, inputResponses }),
   }
   // Both are required, and both say nothing that is needed here.
   const { capabilities = {}, clientInfo } = fieldsOf(read)

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import {
   ResourceNotFoundError,
   type InputRequiredResult,
@@ -59,8 +60,6 @@ function toWire({ uri, name, title, description, mimeType }: ResourceListing) {
   return {
     uri,
     name,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(mimeType !== undefined && { mimeType }),
+    ...defined({ title, description, mimeType }),
   }
 }

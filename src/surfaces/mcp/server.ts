@@ -10,7 +10,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { HttpDeps } from '#platform/routes/deps.ts'
+import type { McpDeps } from './deps.ts'
 import { callOffered } from './call.ts'
 import type { CallState, McpCall } from './mcp-call.ts'
 import type { McpCaller } from './caller.ts'
@@ -33,7 +33,7 @@ const cacheHints = {
 
 /** Whom a server object answers, and who hears of bugs. */
 export interface ServerOptions {
-  readonly deps: HttpDeps
+  readonly deps: McpDeps
   readonly caller: McpCaller
   readonly onFault: (error: unknown) => void
 }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import {
   ProtocolError,
   ProtocolErrorCode,
@@ -34,7 +35,7 @@ export async function listTranscripts({ deps, caller }: McpCall, cursor: string 
   const { sessions, next } = await deps.sessionIndex.list({
     principal: caller.principal,
     limit: pageSessions,
-    ...(after && { after }),
+    ...defined({ after }),
   })
   return {
     resources: sessions.map(toResource),

@@ -1,9 +1,8 @@
 import type { AgentResult } from '#contracts/agent.ts'
-import type { HttpContext, HttpDeps, HttpHandler } from '#platform/routes/deps.ts'
-import type { AddRoute } from '#platform/routes/routes.ts'
+import type { OpenaiDeps } from './deps.ts'
 import { readJsonObject } from '#platform/routes/body.ts'
 import { brokenOff } from '#platform/routes/event-stream.ts'
-import { errorResponse, jsonResponse } from '#platform/routes/responses.ts'
+import { jsonResponse } from '#platform/routes/responses.ts'
 import { fullName } from '#platform/routes/targets.ts'
 import { createChatStream } from './chat-stream.ts'
 import {
@@ -22,31 +21,28 @@ import { createInlineImages } from './inline-images.ts'
 import { foldResponse, headersFor, streamRun } from './run-response.ts'
 import type { PlaceInSession } from './wire-ids.ts'
 import { toWork, type Work } from './work.ts'
-
-/** The route of chat completions. */
-export function addChatRoute(addRoute: AddRoute, deps: HttpDeps): void {
-  addRoute('/v1/chat/completions', { POST: createChatCompletions(deps) })
-}
+import type { RequestContext } from '#platform/routes/request.ts'
 
 /** `POST /v1/chat/completions` (M6). A run that is not streamed finishes, whoever still listens. */
-export function createChatCompletions(deps: HttpDeps): HttpHandler {
-  return async (context) => {
-    const request = parseChatRequest(await readJsonObject(context.req.raw))
-    const inline = createInlineImages(deps, context)
-    const work = await toWork(deps, context, fromChat(request, inline))
-    return request.stream === true
-      ? answerInPieces(deps, { context, request, work })
-      : answerAtOnce(deps, { context, request, work })
-  }
+export async function answerChat(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
+  const request = parseChatRequest(await readJsonObject(context.raw))
+  const inline = createInlineImages(deps, context)
+  const work = await toWork(deps, context, fromChat(request, inline))
+  return request.stream === true
+    ? answerInPieces(deps, { context, request, work })
+    : answerAtOnce(deps, { context, request, work })
 }
 
 interface Asked {
-  readonly context: HttpContext
+  readonly context: RequestContext
   readonly request: ChatRequest
   readonly work: Work
 }
 
-async function answerAtOnce(deps: HttpDeps, { context, request, work }: Asked): Promise<Response> {
+async function answerAtOnce(
+  deps: OpenaiDeps,
+  { context, request, work }: Asked,
+): Promise<Response> {
   const { plan, value: result } = await work.run()
   const { session, turn } = plan
   const { id: run, trace } = result
@@ -55,14 +51,14 @@ async function answerAtOnce(deps: HttpDeps, { context, request, work }: Asked): 
   if (result.state === 'parked' || turn > 0 || isAnsweredByOther(deps, work.namedModel, result))
     return answerFromLog(deps, { context, request, place, headers })
   const fault = faultOf(result)
-  if (fault) return errorResponse(context, fault, { deps, headers, run })
+  if (fault) return context.refuse(fault, { headers, run })
   const head = headOf(request, place, result.startedAtMs)
   return jsonResponse(toCompletion(head, result), { headers })
 }
 
 /** A model was named, and the last call was not of that provider and name: who answered for it is in the log. */
 function isAnsweredByOther(
-  { models }: HttpDeps,
+  { models }: OpenaiDeps,
   model: string | undefined,
   { modelCalls }: AgentResult,
 ): boolean {
@@ -73,9 +69,9 @@ function isAnsweredByOther(
 
 /** A part of a run: up to where it waits for the client, or from there on. */
 async function answerFromLog(
-  deps: HttpDeps,
+  deps: OpenaiDeps,
   about: {
-    readonly context: HttpContext
+    readonly context: RequestContext
     readonly request: ChatRequest
     readonly place: PlaceInSession
     readonly headers: Readonly<Record<string, string>>
@@ -83,7 +79,7 @@ async function answerFromLog(
 ): Promise<Response> {
   const { context, request: asked, place, headers } = about
   const { run } = place
-  const principal = context.get('principal').id
+  const principal = context.caller.id
   const log = await deps.entry.readLog(principal, place)
   const { changes, tokens, insteadOf } = foldResponse(log, place)
   const request = { ...asked, model: insteadOf(asked.model) ?? asked.model }
@@ -101,9 +97,9 @@ async function answerFromLog(
       headers,
     })
   }
-  if (end?.type !== 'end') return errorResponse(context, brokenOff(), { deps, headers, run })
+  if (end?.type !== 'end') return context.refuse(brokenOff(), { headers, run })
   const fault = faultOf(end.result)
-  if (fault) return errorResponse(context, fault, { deps, headers, run })
+  if (fault) return context.refuse(fault, { headers, run })
   const head = headOf(request, place, end.result.startedAtMs)
   return jsonResponse(toCompletion(head, end.result, tokens), { headers })
 }
@@ -111,8 +107,8 @@ async function answerFromLog(
 const textOf = (changes: readonly Change[]): string =>
   changes.flatMap((one) => (one.type === 'message' ? [one.text] : [])).join(betweenTurns)
 
-function answerInPieces(deps: HttpDeps, { context, request, work }: Asked): Promise<Response> {
-  const requestId = context.get('requestId')
+function answerInPieces(deps: OpenaiDeps, { context, request, work }: Asked): Promise<Response> {
+  const requestId = context.requestId
   return streamRun(deps, context, {
     work,
     viewOf: (place, receipt) =>

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
@@ -99,7 +100,7 @@ function functionsOf(tool: JsonObject, namespace?: string): readonly ClientTool[
     {
       name: namespace === undefined ? own : `${namespace}__${own}`,
       own,
-      ...(namespace !== undefined && { namespace }),
+      ...defined({ namespace }),
       description: typeof description === 'string' ? description : '',
       inputSchema: (parameters as JsonSchema | null | undefined) ?? {
         type: 'object',

@@ -117,11 +117,8 @@ function foldMessages({ run, turn: after }: FoldPlace): Omit<Fold, 'insteadOf'> 
   let reached = { code: 'loop_suspected', message: 'It goes round in circles.' }
   /** The turn that speaks: those before it are closed. */
   let speaking = after
-  let latest = after
   /** The last turn of which something is told. */
   let told = after
-  /** An object of the version before tells the turn only of what its model says: the rest is of the same turn. */
-  const turnOf = ({ turn }: { readonly turn?: number }): number => (latest = turn ?? latest)
 
   const say = (turn: number, offset: number, text: string): Change[] => {
     const before = said.get(turn) ?? ''
@@ -144,8 +141,7 @@ function foldMessages({ run, turn: after }: FoldPlace): Omit<Fold, 'insteadOf'> 
     outputTokens += took.outputTokens
   }
   const park = ({ data, atMs }: ToldEvent<'run_parked'>): Change[] => {
-    const { pauses } = data
-    const turn = turnOf(data)
+    const { pauses, turn } = data
     if (turn <= after) return []
     const before = close(turn)
     told = turn
@@ -170,15 +166,14 @@ function foldMessages({ run, turn: after }: FoldPlace): Omit<Fold, 'insteadOf'> 
   const see = (event: ToldEvent): readonly Change[] => {
     switch (event.type) {
       case 'message_finished': {
-        const { text } = event.data
-        const turn = turnOf(event.data)
+        const { text, turn } = event.data
         return turn > after ? [...close(turn - 1), ...finish(turn, text)] : []
       }
       case 'model_called':
-        if (turnOf(event.data) > after) count(event.data)
+        if (event.data.turn > after) count(event.data)
         return []
       case 'agent_result':
-        if (turnOf(event.data) > after) count(event.data.usage)
+        if (event.data.turn > after) count(event.data.usage)
         return []
       case 'tool_started': {
         const { call, tool, input = {} } = event.data

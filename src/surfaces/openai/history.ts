@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toCallInput } from '#contracts/call-input.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Json } from '#contracts/json.ts'
@@ -132,7 +133,7 @@ function add(
       const { text, name, label } = said
       const taint = ['user', 'model'] as const
       const named = name === undefined ? {} : { name }
-      messages.push({ role: 'assistant', text, ...named, taint, ...(label && { label }) })
+      messages.push({ role: 'assistant', text, ...named, taint, ...defined({ label }) })
       draft.answers = { outputs: [], more: [] }
       return
     }
@@ -169,9 +170,9 @@ function addUser({ messages, answers }: Draft, said: Extract<Said, { kind: 'user
     role: 'user',
     text,
     ...(images.length > 0 && { images: images.map(({ at: _at, ...image }) => image) }),
-    ...(name !== undefined && { name }),
+    ...defined({ name }),
     taint: ['user', ...(ofCall === undefined ? [] : [`tool:${ofCall}` as const])],
-    ...(label && { label }),
+    ...defined({ label }),
   }
   messages.push(message)
   answers.more.push(message)

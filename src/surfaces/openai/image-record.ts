@@ -1,8 +1,9 @@
+import { defined } from '#contracts/defined.ts'
 import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
 import { OutboundError } from '#contracts/outbound.ts'
 import type { ReadImage } from '#contracts/read-image.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import { readTrace } from '#platform/routes/headers.ts'
+import type { OpenaiDeps } from './deps.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 
 /** One that is on its way, as it stands: whoever leaves early has it aborted. */
 interface Attempt {
@@ -22,8 +23,8 @@ export interface ImageRecord {
 /** Reads pictures with a reader, and notes of each which hosts were asked and what came of it. Of no address more than its host. */
 export function createImageRecord(
   readImage: ReadImage,
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: OpenaiDeps,
+  context: RequestContext,
 ): ImageRecord {
   const attempts: Attempt[] = []
   return {
@@ -44,10 +45,10 @@ export function createImageRecord(
     },
     async write() {
       if (attempts.length === 0) return
-      const request = context.get('requestId')
-      const { trace } = readTrace(context, deps.sources)
+      const request = context.requestId
+      const { trace } = context.trace()
       const place = {
-        principal: context.get('principal').id,
+        principal: context.caller.id,
         trace,
         atMs: deps.sources.clock.nowMs(),
       }
@@ -66,7 +67,7 @@ function toImage({ host, hosts, verdict, sizeBytes }: Attempt): Image {
     host,
     ...(isElsewhere && { hosts }),
     verdict,
-    ...(sizeBytes !== undefined && { sizeBytes }),
+    ...defined({ sizeBytes }),
   }
 }
 

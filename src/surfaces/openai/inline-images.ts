@@ -4,9 +4,10 @@ import type { Message } from '#contracts/message.ts'
 import { labelOf } from '#contracts/message-label.ts'
 import { OutboundError } from '#contracts/outbound.ts'
 import { maxImageBytes, type ReadImage } from '#contracts/read-image.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
+import type { OpenaiDeps } from './deps.ts'
 import { invalid, type Said, type SaidImage } from './history.ts'
 import { createImageRecord } from './image-record.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 
 /** Of one request: each is fetched while somebody waits. */
 const maxAddresses = 8
@@ -30,11 +31,11 @@ export type InlineImages = (all: readonly Said[]) => Promise<readonly Said[]>
  * too large together, and none after it is fetched.
  */
 export const createInlineImages =
-  (deps: HttpDeps, context: HttpContext): InlineImages =>
+  (deps: OpenaiDeps, context: RequestContext): InlineImages =>
   async (all) => {
     const record = deps.readImage && createImageRecord(deps.readImage, deps, context)
     try {
-      return await inlineImages(all, record?.readImage, context.req.raw.signal)
+      return await inlineImages(all, record?.readImage, context.raw.signal)
     } finally {
       await record?.write()
     }

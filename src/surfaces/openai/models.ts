@@ -1,25 +1,20 @@
-import type { HttpDeps, HttpHandler } from '#platform/routes/deps.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
+import type { OpenaiDeps } from './deps.ts'
 import { agentNames, modelListings, noSuchModel, type Asker } from '#platform/routes/targets.ts'
 
-/** `GET /v1/models`: what `model` may name for whoever asks, agents first. */
-export function createListModels(deps: HttpDeps): HttpHandler {
-  return async (context) =>
-    jsonResponse({ object: 'list', data: await listModels(deps, context.get('principal')) })
+/** `GET /v1/models`: what `model` may name for a caller, agents first. */
+export async function listAll(deps: OpenaiDeps, caller: Asker) {
+  return { object: 'list', data: await listModels(deps, caller) }
 }
 
 /** `GET /v1/models/:id`; ids may hold slashes. */
-export function createShowModel(deps: HttpDeps): HttpHandler {
-  return async (context) => {
-    const id = context.req.param('id')
-    const models = await listModels(deps, context.get('principal'))
-    const model = models.find((known) => known.id === id)
-    if (model) return jsonResponse(model)
-    throw noSuchModel()
-  }
+export async function showModel(deps: OpenaiDeps, caller: Asker, id: string) {
+  const models = await listModels(deps, caller)
+  const model = models.find((known) => known.id === id)
+  if (model) return model
+  throw noSuchModel()
 }
 
-async function listModels(deps: HttpDeps, reach: Asker) {
+async function listModels(deps: OpenaiDeps, reach: Asker) {
   // Those without a plugin are a help to whoever looks: a database that is away keeps nobody from the rest.
   const stored = (await deps.agents.listRunnable?.(reach.id).catch(() => [])) ?? []
   const own = stored.map(({ id }) => id).filter((id) => reach.agents?.includes(id) !== false)

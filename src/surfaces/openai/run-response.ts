@@ -1,18 +1,19 @@
+import { defined } from '#contracts/defined.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SubmitReceipt } from '#runtime/session/types/submission.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
+import type { OpenaiDeps } from './deps.ts'
 import {
   type OpenedStream,
   openStream,
   showStream,
   type StreamView,
 } from '#platform/routes/event-stream.ts'
-import { keepAlive } from '#platform/routes/keep-alive.ts'
-import { errorResponse, eventStreamResponse, replayed } from '#platform/routes/responses.ts'
+import { eventStreamResponse, replayed } from '#platform/routes/responses.ts'
 import { type Change, createFold, type TokenCount } from './fold.ts'
 import type { PlaceInSession } from './wire-ids.ts'
 import type { Work } from './work.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 
 /** A response that was read whole. */
 export interface ReadResponse {
@@ -42,8 +43,8 @@ const maxStatusWaitMs = 10_000
  * The status line waits for the first piece, or ten seconds; in the background for nothing.
  */
 export async function streamRun(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: OpenaiDeps,
+  context: RequestContext,
   { work, viewOf }: StreamedRun,
 ): Promise<Response> {
   const { plan, value } = await work.runStream()
@@ -52,13 +53,13 @@ export async function streamRun(
   const { principal, trace, isBackground } = work
   const { run, isJoined } = receipt
   const kept = Promise.withResolvers<void>()
-  keepAlive(context, kept.promise)
+  context.keepAlive(kept.promise)
   const onEnd = (end: 'complete' | 'gone') => {
     // In the background it goes on whoever leaves.
     if (end === 'complete' || isBackground) return kept.resolve()
     kept.resolve(deps.onClientGone?.({ session, run, reader, principal }))
   }
-  const { signal } = context.req.raw
+  const { signal } = context.raw
   const { clock } = deps.sources
   const opened = openStream(stream, viewOf({ session, run, turn }, receipt))
   // A run that was there has the trace of the request that began it, which is not this one's.
@@ -69,7 +70,7 @@ export async function streamRun(
   if (!fault) return eventStreamResponse(showStream(opened, { clock, signal, onEnd }), headers)
   opened.cancel()
   onEnd('complete')
-  return errorResponse(context, fault, { deps, headers, run })
+  return context.refuse(fault, { headers, run })
 }
 
 /** Why there is no answer, if that is known before its first piece, in time, and while the client waits. */
@@ -101,6 +102,6 @@ export function headersFor(about: {
   return {
     'x-isola-session': about.session,
     'x-isola-run': about.run,
-    ...(about.trace !== undefined && { 'x-isola-trace': about.trace }),
+    ...defined({ 'x-isola-trace': about.trace }),
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
@@ -10,13 +11,8 @@ import type { StartedStream } from '#runtime/session/types/session-api.ts'
 import type { SubmitReceipt } from '#runtime/session/types/submission.ts'
 import type { Ask, Submitted } from '#runtime/session/types/submit-as.ts'
 import { notingBegun } from '#runtime/session/requests/begun.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import {
-  isSessionId,
-  readIdempotencyKey,
-  readPrintable,
-  readTrace,
-} from '#platform/routes/headers.ts'
+import type { OpenaiDeps } from './deps.ts'
+import { isSessionId, readIdempotencyKey, readPrintable } from '#platform/routes/headers.ts'
 import { toParameters } from '#platform/routes/parameters.ts'
 import { resolveTarget } from '#platform/routes/targets.ts'
 import {
@@ -29,6 +25,7 @@ import {
 import type { History } from './history.ts'
 import { carryOut, type Plan, planAfter, planAlone, planIn } from './plan.ts'
 import type { PlaceInSession } from './wire-ids.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 
 /** A request of either API as its parser has read it. */
 export interface ParsedRequest {
@@ -77,13 +74,13 @@ const personaHeader = 'x-isola-persona'
 
 /** The one way of both APIs from what was read to what is submitted. Throws `request_…` for what cannot be. */
 export async function toWork(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: OpenaiDeps,
+  context: RequestContext,
   parsed: ParsedRequest,
 ): Promise<Work> {
-  const { headers } = context.req.raw
+  const { headers } = context.raw
   const { origin, isBackground } = parsed
-  const asking = context.get('principal')
+  const asking = context.caller
   const key = readIdempotencyKey(headers)
   const named = parsed.place ? undefined : readPrintable(headers, 'x-isola-session', 200)
   const persona = readPrintable(headers, personaHeader, 64)
@@ -98,12 +95,11 @@ export async function toWork(
   const echo = parsed.echo?.(plan.session, tools)
   const isAlone = !parsed.place && named === undefined
   const instructions = [parsed.instructions, history.instructions].filter(Boolean).join('\n\n')
-  const trace = readTrace(context, deps.sources)
+  const trace = context.trace()
   const base: Omit<Ask, 'messages' | 'session'> = {
     agent: target.agent,
     ...(instructions !== '' && { clientInstructions: instructions }),
-    ...(target.model !== undefined && { model: target.model }),
-    ...(persona !== undefined && { persona }),
+    ...defined({ model: target.model, persona }),
     parameters: toParameters({
       ...parsed.sampling,
       toolChoice: held,
@@ -114,12 +110,12 @@ export async function toWork(
     // A client of these runs its own tools; it has no way to approve or to answer: what needs that fails and says so.
     pauses: 'client_tools',
     ...(clientTools.length > 0 && { clientTools }),
-    ...(parsed.limits && { limits: parsed.limits }),
+    ...defined({ limits: parsed.limits }),
     ...(isAlone && { bringsAll: true }),
     ...(isAlone && !parsed.isKept && { isStateless: true }),
     // Who named the session, or asks for what it comes to later, can raise a limit.
     ...((isBackground || !isAlone) && { mayRaise: true }),
-    ...(echo && { echo }),
+    ...defined({ echo }),
   }
   const carried = <T>(how: (work: Submitted) => Promise<Reply<T>>) =>
     carryOut(plan, ({ session, request }) =>
@@ -152,7 +148,7 @@ function aboutHeader(cause: unknown): unknown {
 }
 
 async function planOf(
-  deps: HttpDeps,
+  deps: OpenaiDeps,
   at: {
     readonly place: PlaceInSession | { readonly session: string } | undefined
     readonly history: History
@@ -173,7 +169,7 @@ async function planOf(
 
 /** Only `x-isola-session` names a session; other clients' session headers come with full history. */
 export async function sessionFor(
-  deps: HttpDeps,
+  deps: OpenaiDeps,
   by: {
     readonly asking: Pick<Principal, 'id' | 'role'>
     readonly named?: string | undefined

@@ -1,22 +1,37 @@
+import { defined } from '#contracts/defined.ts'
+import type * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import { unwrap } from '#contracts/reply.ts'
+import type { RequestLimits } from '#features/access/types/request-limits.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { SessionAbout, SessionTree } from '#runtime/session/types/session-view.ts'
-import { readJsonObject } from '#platform/routes/body.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
+import type { Sources } from '#contracts/sources.ts'
+import type { AgentAdministration } from '#contracts/stored-agent.ts'
+import { administratorOf } from '#runtime/session/requests/asker.ts'
 import { readIdempotencyKey } from '#platform/routes/headers.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
-import { askerOf } from '#features/agents/routes/asker.ts'
-import { lookForAgent, orchestrator } from '#platform/routes/targets.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
+import { lookForAgent, orchestrator, type Targets } from '#platform/routes/targets.ts'
 import { toLimits } from '#platform/routes/limits.ts'
-import { parseCreateRequest } from '#runtime/session/requests/session-requests.ts'
+import type { createSessionRequest } from '#runtime/session/requests/session-requests.ts'
 
-/** `POST /api/sessions`. A key names the session, so that a repeated request meets the one it made. */
-export async function createSession(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
-  const request = parseCreateRequest(await readJsonObject(context.req.raw, { whenEmpty: {} }))
+export interface CreateDeps extends Targets {
+  readonly sessions: SessionGateway
+  readonly storedAgents: Pick<AgentAdministration, 'show'>
+  readonly limits: Pick<RequestLimits, 'newSession'>
+  readonly sources: Sources
+}
+
+/** `POST /api/sessions`. An idempotency key names the session, so that a repeated request meets the one it made. */
+export async function createSession(
+  deps: CreateDeps,
+  context: RequestContext,
+  request: z.output<typeof createSessionRequest>,
+): Promise<Response> {
+  const idempotencyKey = readIdempotencyKey(context.raw.headers)
   const { agent = orchestrator, persona } = request
-  const asking = context.get('principal')
+  const asking = context.caller
   const { id: principal } = asking
   if (!(await lookForAgent(deps, asking, agent))) {
     const why = await whyItRests(deps, context, agent)
@@ -31,16 +46,20 @@ export async function createSession(deps: HttpDeps, context: HttpContext): Promi
       : await deps.sessions.idFor('named', [principal, 'create', idempotencyKey])
   await deps.limits.newSession(asking, session)
   const spoken = persona === undefined ? {} : { persona }
-  const about = { agent, principal, session, ...(limits && { limits }), ...spoken }
+  const about = { agent, principal, session, ...defined({ limits }), ...spoken }
   const made = unwrap(await deps.sessions.at(session).create(about))
   const headers = { location: `/api/sessions/${session}` }
   return jsonResponse(asMade({ ...made, ...spoken }), { status: 201, headers })
 }
 
 /** Of an agent that the caller may see and that does not run: why. To others it is not there. */
-async function whyItRests(deps: HttpDeps, context: HttpContext, agent: string) {
+async function whyItRests(
+  { storedAgents }: Pick<CreateDeps, 'storedAgents'>,
+  context: RequestContext,
+  agent: string,
+) {
   // Where that cannot be read, it is said as before.
-  const found = await deps.storedAgents.show(agent, askerOf(deps, context)).catch(() => undefined)
+  const found = await storedAgents.show(agent, administratorOf(context)).catch(() => undefined)
   if (!found) return undefined
   if (found.state === 'archived')
     return `agent: ${agent} is put aside, and nobody runs it: isola agent show ${agent}`

@@ -1,11 +1,12 @@
-import { eventsQuery } from '#runtime/session/types/sessions-requests.ts'
+import { defined } from '#contracts/defined.ts'
+import type * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { EventType, StreamItem } from '#contracts/event.ts'
 import { noSuchSession } from '#contracts/reply.ts'
 import { toOutgoingError } from '#platform/routes/errors.ts'
 import { brokenOff, type StreamView } from '#platform/routes/event-stream.ts'
 import { isRunId } from '#platform/routes/headers.ts'
-import { parseFields } from '#platform/routes/validate.ts'
+import type { eventsQuery } from '#runtime/session/requests/session-requests.ts'
 
 /** From where on events are read, of which run, and whether those that come are waited for. */
 export interface EventsQuery {
@@ -17,17 +18,16 @@ export interface EventsQuery {
 }
 
 /** `Last-Event-ID` wins over `?cursor=`: a reader that reconnects sends its first URL again. */
-export function parseEventsQuery(
-  query: Readonly<Record<string, string>>,
+export function toEventsQuery(
+  { run, follow, cursor }: z.output<typeof eventsQuery>,
   lastEventId: string | null,
 ): EventsQuery {
-  const { run, follow, cursor } = parseFields(eventsQuery, query)
   if (run !== undefined && !isRunId(run)) throw noSuchSession()
   return {
     ...(lastEventId === null || lastEventId === ''
       ? parseCursor(cursor ?? '0', 'cursor')
       : parseCursor(lastEventId, 'last-event-id')),
-    ...(run !== undefined && { run }),
+    ...defined({ run }),
     follow: follow !== 'false' && follow !== '0',
   }
 }

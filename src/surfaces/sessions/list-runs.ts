@@ -1,35 +1,36 @@
-import { runsQuery } from '#runtime/session/types/sessions-requests.ts'
-import type { RunListing } from '#runtime/session/types/runs-contract.ts'
+import { defined } from '#contracts/defined.ts'
+import type * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
+import type { Principal, SessionIndex, SessionListing } from '#contracts/operations.ts'
 import { unwrap } from '#contracts/reply.ts'
-import type { SessionListing } from '#contracts/operations.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import { isRunId } from '#platform/routes/headers.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
-import type { AddRoute } from '#platform/routes/routes.ts'
-import { parseFields } from '#platform/routes/validate.ts'
+import { seesEverybody } from '#platform/routes/queries.ts'
 import { pageOf, toSessionQuery } from './list-sessions.ts'
-import { seesEverybody } from '#runtime/session/requests/open-session.ts'
+import type { runsQuery } from '#runtime/session/requests/session-requests.ts'
+import type { RunListing } from '#runtime/session/requests/run-replies.ts'
 
-/** What is not over: what somebody who left wants back first. */
+export interface RunListDeps {
+  readonly sessions: SessionGateway
+  readonly sessionIndex: Pick<SessionIndex, 'list' | 'placeOf'>
+}
+
+/** States of runs that are not over: a caller who left wants these back first. */
 const underWay = ['running', 'queued', 'parked'] as const
 const defaultLimit = 20
-
-/** `/api/runs`: what was begun, wherever it works; who sees whose is as for sessions. */
-export function addRunListRoute(addRoute: AddRoute, deps: HttpDeps): void {
-  addRoute('/api/runs', { GET: (context) => listRuns(deps, context) })
-  addRoute('/api/runs/:run', { GET: (context) => findRun(deps, context) })
-}
 
 /**
  * The last run of each session: those under way first, then those of the sessions that were made last. The list of
  * sessions says where to look, and each session how its run stands now; no list of runs is kept anywhere.
  */
-async function listRuns(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const fields = parseFields(runsQuery, context.req.query())
+export async function listRuns(
+  deps: RunListDeps,
+  caller: Principal,
+  fields: z.output<typeof runsQuery>,
+) {
   const { limit = defaultLimit, state, after } = fields
   const query = {
-    ...toSessionQuery({ ...fields, limit }, context.get('principal')),
+    ...toSessionQuery({ ...fields, limit }, caller),
     withStateless: true,
   }
   const open = state === undefined && after === undefined ? underWay : []
@@ -40,25 +41,23 @@ async function listRuns(deps: HttpDeps, context: HttpContext): Promise<Response>
   const first = pages.flatMap(({ sessions }) => sessions).slice(0, limit)
   const found = new Map([...first, ...page.sessions].map((one) => [one.id, one]))
   const runs = await Promise.all([...found.values()].map((one) => lastRun(deps, one)))
-  return jsonResponse({ runs: runs.flat(), ...pageOf(page) })
+  return { runs: runs.flat(), ...pageOf(page) }
 }
 
 /** One run by its id alone. What the caller may not see looks like what is not there. */
-async function findRun(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const run = context.req.param('run') ?? ''
-  const { id, role } = context.get('principal')
+export async function findRun(deps: RunListDeps, { id, role }: Principal, run: string) {
   const place = isRunId(run) ? await deps.sessionIndex.placeOf(run) : undefined
   if (!place || (place.principal !== id && !seesEverybody(role)))
     throw new IsolaError(
       'request_not_found',
       'There is no such run of yours among the newest of the record; an older one is found in its session.',
     )
-  return jsonResponse(unwrap(await deps.sessions.at(place.session).result(place.principal, run)))
+  return unwrap(await deps.sessions.at(place.session).result(place.principal, run))
 }
 
 /** None of a session that is gone by now, or in which nothing ran. */
 async function lastRun(
-  deps: HttpDeps,
+  deps: RunListDeps,
   { id: session, principal, runs }: SessionListing,
 ): Promise<readonly RunListing[]> {
   if (runs === 0) return []
@@ -79,7 +78,7 @@ async function lastRun(
       principal,
       state,
       startedAtMs: createdAtMs,
-      ...(usage && { usage }),
+      ...defined({ usage }),
       links: {
         run: self,
         events: `/api/sessions/${session}/events?run=${id}`,

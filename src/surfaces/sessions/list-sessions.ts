@@ -1,46 +1,41 @@
-import { sessionsQuery, type SessionFields } from '#runtime/session/types/sessions-requests.ts'
-import { IsolaError } from '#contracts/errors.ts'
-import type { Principal, SessionCursor, SessionQuery } from '#contracts/operations.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import { defaultListLimit } from '#platform/routes/list-queries.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
-import { parseFields } from '#platform/routes/validate.ts'
-import { seesEverybody } from '#runtime/session/requests/open-session.ts'
+import { defined } from '#contracts/defined.ts'
+import type { SessionFields } from '#runtime/session/requests/session-requests.ts'
+import type { Principal, SessionCursor, SessionIndex, SessionQuery } from '#contracts/operations.ts'
+import { defaultListLimit, ofCallers } from '#platform/routes/queries.ts'
 
-const everybody = '*'
+export interface SessionListDeps {
+  readonly sessionIndex: Pick<SessionIndex, 'list'>
+}
 
 /**
- * `GET /api/sessions`: the caller's own, newest made first. Operators and auditors may name another principal, or `*` for
- * all; an auditor, who has none, gets all if it names nobody. What a key may not see is not told apart from what is not
- * there: nothing but the caller's own is looked up for it.
+ * The caller's own, newest made first. Operators and auditors may name another principal, or `*` for all; an auditor, who
+ * has none, gets all if it names no principal. A session that a key may not see looks like one that is absent: for it
+ * nothing but the caller's own is looked up.
  */
-export async function listSessions(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const fields = parseFields(sessionsQuery, context.req.query())
-  const page = await deps.sessionIndex.list(toSessionQuery(fields, context.get('principal')))
-  return jsonResponse({ sessions: page.sessions, ...pageOf(page) })
+export async function listSessions(
+  { sessionIndex }: SessionListDeps,
+  caller: Principal,
+  fields: SessionFields,
+) {
+  const page = await sessionIndex.list(toSessionQuery(fields, caller))
+  return { sessions: page.sessions, ...pageOf(page) }
 }
 
 /** Where the next page begins, if there may be one. */
 export const pageOf = ({ next }: { readonly next?: SessionCursor }): { readonly next?: string } =>
   next ? { next: `${next.sinceMs}-${next.id}` } : {}
 
-/** What may be looked up for somebody. Throws `request_forbidden` for what only others may see. */
+/** The sessions that a caller may look up. Throws `request_forbidden` for those of others. */
 export function toSessionQuery(
-  { agent, state, stateless, limit, after, ...asked }: SessionFields,
-  { id, role }: Pick<Principal, 'id' | 'role'>,
+  { agent, state, stateless, limit, after, principal }: SessionFields,
+  caller: Pick<Principal, 'id' | 'role'>,
 ): SessionQuery {
-  const { principal = role === 'auditor' ? everybody : id } = asked
-  if (principal !== id && !seesEverybody(role)) {
-    const message =
-      'principal: only operators and auditors see the sessions of others; leave it out.'
-    throw new IsolaError('request_forbidden', message, { param: 'principal' })
-  }
   return {
-    ...(principal !== everybody && { principal }),
+    ...ofCallers(caller, principal, 'sessions'),
     ...(agent !== undefined && { agent }),
     ...(state !== undefined && { state }),
     ...(stateless === 'true' && { withStateless: true }),
     limit: limit ?? defaultListLimit,
-    ...(after && { after }),
+    ...defined({ after }),
   }
 }

@@ -9,13 +9,16 @@ import {
 } from '#features/access/types/oauth.ts'
 import type { Client } from '#contracts/operations.ts'
 import { readForm, withSmallBody } from '#platform/routes/body.ts'
-import type { HttpApp, HttpContext, HttpDeps, HttpHandler } from '#platform/routes/deps.ts'
+import { clientOf } from '#platform/routes/client.ts'
 import { toOutgoingError } from '#platform/routes/errors.ts'
-import type { AddRoute } from '#platform/routes/routes.ts'
+import type { AddOpen } from '#platform/routes/mount.ts'
+import type { GuardDeps, HttpApp, HttpContext, HttpHandler } from '#platform/routes/types.ts'
 import { consentPage, pageResponse, refusalPage } from './page.ts'
 
+type OAuthDeps = Pick<GuardDeps, 'oauth' | 'readiness'>
+
 /** The authorization server: what programs ask, and the page where somebody decides. All of it is for anyone. */
-export function addOAuthRoutes(app: HttpApp, addRoute: AddRoute, deps: HttpDeps): void {
+export function addOAuthRoutes(app: HttpApp, add: AddOpen, deps: OAuthDeps): void {
   const protocol = createProtocol(deps)
   const documents = resourcePaths.map(
     (path) => `/.well-known/oauth-protected-resource${path}` as const,
@@ -27,19 +30,19 @@ export function addOAuthRoutes(app: HttpApp, addRoute: AddRoute, deps: HttpDeps)
       context.req.method === 'OPTIONS' ? protocol(context) : next(),
     )
   }
-  for (const path of asked) addRoute(path, { GET: protocol })
-  addRoute('/oauth/token', { POST: protocol })
-  addRoute('/oauth/register', { POST: protocol })
-  addRoute('/authorize', {
+  for (const path of asked) add(path, { GET: protocol })
+  add('/oauth/token', { POST: protocol })
+  add('/oauth/register', { POST: protocol })
+  add('/authorize', {
     GET: page(deps, (oauth, { req }, client) => oauth.authorize(req.raw, client)),
     POST: page(deps, decide),
   })
-  addRoute('/oauth/callback', {
+  add('/oauth/callback', {
     GET: page(deps, (oauth, { req }, client) => oauth.finishUpstream(req.raw, client)),
   })
 }
 
-function createProtocol(deps: HttpDeps): (context: HttpContext) => Promise<Response> {
+function createProtocol(deps: OAuthDeps): (context: HttpContext) => Promise<Response> {
   return async (context) => {
     const oauth = await ready(deps)
     const request = await withSmallBody(context.req.raw)
@@ -69,7 +72,7 @@ async function decide(
 
 /** A step as the browser gets it. Errors are pages too, but for faults of ours. */
 function page(
-  deps: HttpDeps,
+  deps: OAuthDeps,
   step: (oauth: OAuthService, context: HttpContext, client: Client) => Promise<AuthorizationStep>,
 ): HttpHandler {
   return async (context) => {
@@ -124,14 +127,9 @@ function notHere(): IsolaError {
   return new IsolaError('request_not_found', notOurHost)
 }
 
-async function ready({ oauth, readiness }: HttpDeps): Promise<OAuthService> {
+async function ready({ oauth, readiness }: OAuthDeps): Promise<OAuthService> {
   if (!oauth) throw notThere
   const state = await readiness()
   if (state.state === 'not_migrated') throw new IsolaError('config_not_migrated', state.message)
   return oauth
-}
-
-/** Whom limits and the record go by: the address, as Cloudflare tells it, and the request. */
-export function clientOf({ req, get }: HttpContext): Client {
-  return { address: req.header('cf-connecting-ip'), requestId: get('requestId') }
 }

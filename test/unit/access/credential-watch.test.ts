@@ -235,20 +235,3 @@ it('G12: a clock that went back puts the question off by an hour at most', async
   await watch.look()
   expect(questions).toEqual(['ses_1 key_1'])
 })
-
-it('G12: what an object of the version before had noted is asked about at the next look', async () => {
-  const { storage, watch, rows, hold, questions } = createWorld()
-  storage.sql.exec(`
-    CREATE TABLE credentials (
-      id TEXT PRIMARY KEY, checked INTEGER NOT NULL DEFAULT 0, ends_at_ms INTEGER, ended TEXT
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE holders (
-      credential TEXT NOT NULL, session TEXT NOT NULL, up_to INTEGER NOT NULL, PRIMARY KEY (credential, session)
-    ) STRICT, WITHOUT ROWID;
-    INSERT INTO credentials (id) VALUES ('key_1');
-    INSERT INTO holders VALUES ('key_1', 'ses_old', 1);`)
-  hold('ses_new')
-  await watch.look()
-  expect(questions).toEqual(['ses_old key_1'])
-  expect(rows.holders('key_1')).toEqual([{ session: 'ses_new', upTo: 1 }])
-})

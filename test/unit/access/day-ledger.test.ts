@@ -345,28 +345,6 @@ describe('what arrives late', () => {
     ledger.settle('a', spentTokens(270), noon, 4)
     expect(usage(limits)).toMatchObject({ settled: { tokens: 270 } })
   })
-
-  it('is taken as it comes from a session of the version before, which says no step', () => {
-    const { usage, ledger } = open()
-    const request = { principal: 'p', session: 'ses_a', run: 'a', asked: tokensOnly(900) }
-    ledger.reserve(request, limits, noon)
-    ledger.settle('a', spentTokens(100), noon)
-    ledger.reserve(request, limits, noon)
-    expect(usage(limits)).toMatchObject({ reserved: { tokens: 900 } })
-    ledger.settle('a', spentTokens(200), noon)
-    expect(usage(limits)).toMatchObject({ settled: { tokens: 200 }, openRuns: 0 })
-  })
-
-  it('is told apart also in an object of the version before, which has no table for it', () => {
-    const { storage, ask, usage, ledger, restart } = open()
-    ask('a', tokensOnly(900), limits)
-    storage.sql.exec('DROP TABLE progress')
-    restart()
-    expect(ask('a', tokensOnly(900), limits, noon, 2)).toMatchObject({ value: { tokens: 900 } })
-    expect(ledger.checks.nextMs(noon)).toBe(noon + sweepEveryMs)
-    restart()
-    expect(usage(limits)).toMatchObject({ reserved: { tokens: 900 } })
-  })
 })
 
 describe('what a sweep asks about', () => {

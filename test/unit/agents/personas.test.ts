@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { SkillSource } from '#runtime/catalog/types/skill.ts'
-import { createAgentDirectory } from '../../../src/features/agents/agent-directory.ts'
 import { maxPersonaTokens } from '#runtime/catalog/types/skill.ts'
 import { maxPromptTokens } from '../../../src/features/agents/wire-orchestrator.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../../src/runtime/catalog/outside-tools.ts'
-import { createPresence } from '../../../src/runtime/catalog/presence.ts'
+import { createPresence } from '../../../src/runtime/catalog/skill-tool.ts'
 import { createToolset } from '../../../src/runtime/catalog/toolset.ts'
 import { createPromptStore } from '../../../src/features/memory/prompt-store.ts'
 import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
 import { toToolEntries } from '../../../src/features/plugins/tools/tool-entries.ts'
+import { openAgents } from '../../fakes/agents.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { createManualClock } from '../../fakes/manual-clock.ts'
 import { bundle, bundleTools, createCapabilityDeps, loadOne } from '../../fakes/plugins.ts'
@@ -64,7 +64,7 @@ function setUp({
     const loaded = loadOne(entry)
     return { ...loaded, tools: toToolEntries(loaded, capabilities) }
   })
-  const { directory } = createAgentDirectory({
+  const { directory } = openAgents({
     plugins,
     prompts: createPromptStore(),
     sessions: createFakeGateway(),

@@ -23,7 +23,6 @@ function open() {
       ...emptySnapshot,
       pins: { policy: [{ id: 'policy', policy: toolPolicySchema.parse(policy) }] },
     }),
-    lastKnown: () => undefined,
     ownHosts: [],
     takeRate: async () => ({}),
     toAsk: createToAsk({ rules: { of: async () => rules }, clock, sha256 }),

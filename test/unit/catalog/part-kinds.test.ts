@@ -10,7 +10,6 @@ import {
 } from '../../../src/runtime/catalog/types/generation.ts'
 import { defaultExposure } from '../../../src/runtime/catalog/types/exposure.ts'
 import { defaultToolPolicy } from '../../../src/runtime/kernel/types/tool-policy.ts'
-import { concerns } from '../../../src/runtime/catalog/concerns.ts'
 import { createKinds } from '../../../src/runtime/catalog/lifecycle/kinds.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
@@ -119,32 +118,5 @@ describe('parts of every kind', () => {
       'exposure exposure',
     ])
     expect(gone.map(({ kind, id }) => `${kind} ${id}`)).toEqual(['plugin a'])
-  })
-
-  it.each([
-    ['a tool that came', { plugin: [...(pins.plugin ?? []), plugin('c')] }, 'nobody'],
-    ['one that went', { plugin: [plugin('a')] }, 'everybody'],
-    [
-      'one that may do something else now',
-      { plugin: [plugin('a'), plugin('b', { grantEpoch: 2 })] },
-      'everybody',
-    ],
-    [
-      'a hook that came',
-      { plugin: [...(pins.plugin ?? []), plugin('c', { permit: { hooks: [{}] } })] },
-      'everybody',
-    ],
-    [
-      'an agent that came',
-      { plugin: [...(pins.plugin ?? []), plugin('c', { permit: { hooks: [], agent: {} } })] },
-      'nobody',
-    ],
-    [
-      'another policy',
-      { policy: [{ id: 'policy', policy: { ...defaultToolPolicy, deny: ['x'] } }] },
-      'everybody',
-    ],
-  ] as const)('a change waits for those whom it concerns: %s', (_name, change, whom) => {
-    expect(concerns(pins, { ...pins, ...(change as Pins) }, kinds)).toBe(whom)
   })
 })

@@ -41,7 +41,7 @@ describe("E9: the platform's bill", () => {
     expect(cpuEstimate({ requests: 2, turns: 1, calls: 4 })).toEqual({ cpuMs: 9 })
   })
 
-  it('returns to the run above with its usage, and reads as zero where a version before said none', () => {
+  it('returns to the run above with its usage, and reads as zero where nothing is said', () => {
     const child = { ...zeroUsage, tokens: 5, ...platformUsage({ rowsWritten: 3 }) }
     const own = { ...zeroUsage, ...platformUsage({ rowsWritten: 2, alarms: 1 }) }
     const { platform, platformNanoUsd } = addUsage(addUsage(zeroUsage, child), own)

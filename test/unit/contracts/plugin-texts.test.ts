@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { grantPluginRequest } from '../../../src/runtime/catalog/types/installed-requests.ts'
+import { grantPluginRequest } from '../../../src/features/plugins/routes/requests.ts'
 import { parseManifest } from '../../../src/contracts/manifest/manifest.ts'
 import { isToldSame, textsOf } from '../../../src/contracts/manifest/plugin-texts.ts'
 

@@ -26,16 +26,21 @@ describe('readiness', () => {
   it.each([
     ['an empty database', ''],
     ['a database with no migration', table],
-    [
-      'a database with older migrations only',
-      `${table}; INSERT INTO d1_migrations (name) VALUES ('0001_init.sql')`,
-    ],
   ])('says with which command to migrate %s', async (_name, sql) => {
     const { database, sqlite } = createSqliteDatabase({ isMigrated: false })
     sqlite.exec(sql)
     expect(await readReadiness(database)).toMatchObject({
       state: 'not_migrated',
       message: expect.stringContaining('npx wrangler d1 migrations apply DB --remote'),
+    })
+  })
+
+  it('refuses a database of a build before the first release by name, whatever its migrations are', async () => {
+    const { database, sqlite } = createSqliteDatabase({ isMigrated: false })
+    sqlite.exec(`${table}; INSERT INTO d1_migrations (name) VALUES ('0001_init.sql'), ('0002.sql')`)
+    expect(await readReadiness(database)).toEqual({
+      state: 'not_migrated',
+      message: expect.stringMatching(/^The database \(DB\) was made by a build before the first/),
     })
   })
 

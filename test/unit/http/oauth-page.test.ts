@@ -9,11 +9,12 @@ import {
   scopesOfRole,
   type Scope,
 } from '../../../src/contracts/scopes.ts'
-import { access, guarded, type Access } from '../../../src/platform/routes/access.ts'
-import type { HttpEnv } from '../../../src/platform/routes/deps.ts'
+import { guarded } from '../../../src/platform/routes/guard.ts'
+import type { Access } from '../../../src/platform/routes/route.ts'
+import type { HttpEnv } from '../../../src/platform/routes/types.ts'
 import { formTargets } from '../../../src/surfaces/sign-in/oauth.ts'
 import { consentPage, pageResponse, refusalPage } from '../../../src/surfaces/sign-in/page.ts'
-import { routesOf } from '../../fakes/routes.ts'
+import { access, routesOf } from '../../fakes/routes.ts'
 
 const consent: Consent = {
   clientName: 'A client',
@@ -195,7 +196,7 @@ describe('I26: the scopes', () => {
         )
         expect(told, path).toHaveLength(1)
       }
-    const readers = access['/api/operator/plugins'].GET
+    const readers = access['/api/operator/plugins']!['GET']!
     expect(await neededScopes(readers, 'author')).toEqual(['plugins:install'])
     expect(await neededScopes(readers, 'auditor')).toEqual(['audit:read'])
   })

@@ -249,7 +249,7 @@ describe('GET /api/operator/health', () => {
     status: 'ok',
     version: '0.1.0',
     database: 'ok',
-    migrations: { state: 'ready', migration: '0001_init.sql' },
+    migrations: { state: 'ready', migration: '0001_isola.sql' },
     plugins: [],
     secrets: 'ok',
     models: { default: 'scripted/one', served: ['scripted/one'] },

@@ -279,12 +279,6 @@ describe('a run that is taken up again after its context was decided on', () => 
     expect((await run({ turns: [row], input })).result.state).toBe('completed')
   })
 
-  it('F4: reads rows of the version before, which have no decisions', async () => {
-    const { compactions: _none, ...row } = await cut()
-    const old = { ...row, isDone: true, steps: [{ type: 'message', message: 'Hm.' }] } as const
-    expect((await run({ turns: [old] })).result.state).toBe('completed')
-  })
-
   const stillOpen = ({ final: _final, ...row }: TurnRecord): TurnRecord => ({
     ...row,
     steps: [],

@@ -43,7 +43,6 @@ const gates = {
   ...openGates,
   ...createLivePolicy({
     snapshot: async () => snapshot,
-    lastKnown: () => undefined,
     ownHosts: [],
     takeRate: async () => ({}),
     toAsk: (_subject, { about = '' }) => ({ about }),
@@ -227,7 +226,7 @@ describe('the label of a context', () => {
     expect(journal.rows.get(3)?.label).toEqual(journal.rows.get(2)?.label)
   })
 
-  it('a row of an older version is the worst of what its tools can have returned', async () => {
+  it('a row without a label is the worst of what its tools can have returned', async () => {
     const there = world()
     const { journal } = await run(there, [call('clock'), call('clock'), { text: 'done' }])
     const { label: _none, ...first } = journal.rows.get(1)!

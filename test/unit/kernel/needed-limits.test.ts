@@ -4,8 +4,8 @@ import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Parked } from '#runtime/kernel/types/kernel.ts'
 import { createKernel } from '../../../src/runtime/kernel/run.ts'
-import { pauseAt } from '../../../src/runtime/session/runs/limit-reached.ts'
-import { limitsInForce } from '../../../src/runtime/session/runs/limits-in-force.ts'
+import { pauseAt } from '../../../src/runtime/session/runs/limit-pause.ts'
+import { limitsInForce } from '../../../src/runtime/session/runs/limits.ts'
 import {
   agentSpec,
   createFakeModel,
@@ -105,7 +105,7 @@ function createRun(seed: number, name: (typeof names)[number]) {
   ]
   const segment = async (): Promise<{ outcome: Outcome; begun: number }> => {
     const before = steps
-    const inForce = limitsInForce(limits, () => ({ changed }) as never)
+    const inForce = limitsInForce(limits, { row: { changed } } as never)
     const outcome = await createKernel(createKernelParts(model, sources)).run(
       runInput({ agent: agentSpec({}, { limits: inForce }), toolset: toolsetOf(tools) }),
       runPorts({

@@ -8,8 +8,8 @@ import type { GateParts } from '#runtime/kernel/types/policy.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createKernel } from '../../../src/runtime/kernel/run.ts'
 import type { KernelParts } from '../../../src/runtime/kernel/segment.ts'
-import { pauseAt } from '../../../src/runtime/session/runs/limit-reached.ts'
-import { limitsInForce } from '../../../src/runtime/session/runs/limits-in-force.ts'
+import { pauseAt } from '../../../src/runtime/session/runs/limit-pause.ts'
+import { limitsInForce } from '../../../src/runtime/session/runs/limits.ts'
 import {
   agentSpec,
   createFakeClock,
@@ -353,7 +353,7 @@ async function growTree(seed: number) {
     signal: AbortSignal,
     journal = createMemoryJournal(),
   ): Promise<AgentResult | Parked> {
-    const inForce = depth === 0 ? limitsInForce(limits, () => ({ changed }) as never) : limits
+    const inForce = depth === 0 ? limitsInForce(limits, { row: { changed } } as never) : limits
     const platform = createPlatform(journal)
     const take = (name: keyof Taken, amount: number) => void (taken[name] += amount)
     const model = createFakeModel(() => {

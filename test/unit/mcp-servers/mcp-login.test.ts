@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
 import type { McpFinished } from '../../../src/runtime/catalog/types/mcp-administration.ts'
-import { finishMcpLogin } from '../../../src/features/mcp-servers/routes/mcp-login.ts'
+import { finishMcpLogin } from '../../../src/features/mcp-servers/routes/finish-login.ts'
 import { createFakeApp, testKey } from '../../fakes/http-deps.ts'
 
 it.each([
@@ -14,9 +14,9 @@ it.each([
     throw new IsolaError(code, 'no')
   }
   const deps = { mcp: { finishLogin }, onFault: (error: unknown) => void faults.push(error) }
-  const context = { req: { url: 'https://isola.example/mcp/callback?state=a.b' }, get: () => 'req' }
+  const request = { raw: { url: 'https://isola.example/mcp/callback?state=a.b' }, requestId: 'req' }
   // As much of both as this route takes.
-  const response = await finishMcpLogin(deps as never)(context as never)
+  const response = await finishMcpLogin(deps as never, request as never)
   expect(response.status).toBe(400)
   expect(faults).toHaveLength(count)
 })
@@ -32,9 +32,9 @@ describe('T28: the page that a browser comes back to', () => {
   it.each(cases)('of %j has the status %s and says %s', async (finished, status, text) => {
     const deps = { mcp: { finishLogin: async () => finished } }
     const query = '?state=a.b&code=%3Cscript%3Ealert(1)%3C/script%3E'
-    const context = { req: { url: `https://isola.example/mcp/callback${query}` } }
+    const request = { raw: { url: `https://isola.example/mcp/callback${query}` } }
     // As much of both as this route takes.
-    const response = await finishMcpLogin(deps as never)(context as never)
+    const response = await finishMcpLogin(deps as never, request as never)
     expect(response.status).toBe(status)
     const page = await response.text()
     expect(page).toContain(text)

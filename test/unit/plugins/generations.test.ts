@@ -1,17 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { defaultToolPolicy, type ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import {
-  exposureOf,
   noGeneration,
   pinsOf,
-  pinsOfOneValue,
-  policyOf,
   type Generation,
   type Pins,
 } from '../../../src/runtime/catalog/types/generation.ts'
 import { createPluginStore } from '../../../src/features/plugins/store/plugins.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
-import before from '../../fixtures/stored/generations-n-1.json' with { type: 'json' }
 
 function open() {
   const { database, sqlite } = createSqliteDatabase()
@@ -19,7 +14,6 @@ function open() {
   let current: Generation = noGeneration
   const commit = async (pins: Pins, was = current): Promise<Generation> => {
     const number = was.number + 1
-    const { isOneValue: isAnew } = await store.facts({})
     const event = { type: 'policy_changed', data: { added: [], removed: [] } } as const
     await store.commit({
       rows: [],
@@ -27,30 +21,15 @@ function open() {
         number,
         pins: { ...was.pins, ...pins },
         before: was,
-        isAnew,
         reason: 'policy_changed',
       },
       event: { ...event, principal: 'operator', trace: 't', atMs: 1 },
     })
     return (current = { number, pins: { ...was.pins, ...pins } })
   }
-  const loadBefore = () => {
-    for (const { number, plugins, reason } of before.generations)
-      sqlite
-        .prepare('INSERT INTO generations VALUES (?, ?, ?, ?, ?)')
-        .run(number, plugins, reason, 'operator', 1)
-    for (const { generation, policy } of before.policies)
-      sqlite
-        .prepare('INSERT INTO policies VALUES (?, ?, ?, ?)')
-        .run(generation, policy, 'operator', 1)
-    for (const { generation, exposure } of before.exposures)
-      sqlite
-        .prepare('INSERT INTO exposures VALUES (?, ?, ?, ?)')
-        .run(generation, exposure, 'operator', 1)
-  }
   const rows = () =>
     Number(sqlite.prepare('SELECT COUNT(*) AS count FROM generation_parts').get()!['count'])
-  return { store, commit, loadBefore, rows }
+  return { store, commit, rows }
 }
 
 const plugin = (id: string, hash = `hash-of-${id}`) =>
@@ -110,73 +89,13 @@ describe('a generation', () => {
     expect(hashes(await host.store.generation())).toHaveLength(3_001)
   })
 
-  it('a version before is found by one look, also of what was stored as one value', async () => {
-    host.loadBefore()
-    const now = await host.store.generation()
-    const was = { id: 'a', hash: 'hash-of-a-2', after: 0 }
-    expect(await host.store.earlier(was)).toMatchObject({ version: '1.0.0', hash: 'hash-of-a-1' })
+  it('a version before is found by one look', async () => {
+    await host.commit({ plugin: [plugin('a', 'first')] })
+    await host.commit({ plugin: [plugin('a', 'second')] })
+    const was = { id: 'a', hash: 'second', after: 0 }
+    expect(await host.store.earlier(was)).toMatchObject({ hash: 'first' })
     expect(await host.store.earlier({ ...was, after: 2 })).toBeUndefined()
-    await host.commit({ plugin: [plugin('a', 'third')] }, now)
-    expect(await host.store.earlier({ ...was, hash: 'third' })).toMatchObject({
-      hash: 'hash-of-a-2',
-    })
-  })
-})
-
-describe('generations of the version before', () => {
-  beforeEach(() => host.loadBefore())
-
-  it('P12: are read as they were, each with the policy and the choice of its time', async () => {
-    const newest = (await host.store.generation())!
-    expect(newest.number).toBe(3)
-    expect(hashes(newest)).toEqual(['hash-of-a-2', 'hash-of-b'])
-    expect(newest.pins.bundled).toEqual([{ id: 'web-search', state: 'enabled' }])
-    expect(pinsOf(newest, 'mcp').map(({ id, epoch }) => [id, epoch])).toEqual([['srv', 2]])
-    expect(policyOf(newest)).toMatchObject({
-      deny: ['kv__*'],
-      network: { hosts: [], elsewhere: 'ask' },
-    })
-    expect(exposureOf(newest).tools).toEqual(['a__*'])
-    const first = (await host.store.generation(1))!
-    expect([first.pins.policy, first.pins.exposure]).toEqual([undefined, undefined])
-    expect((await host.store.generations(3)).map(({ plugins }) => plugins.length)).toEqual([
-      2, 1, 1,
-    ])
-  })
-
-  it('go on in parts with the next change, and can be restored from then on too', async () => {
-    const was = (await host.store.generation())!
-    await host.commit({ plugin: [plugin('a', 'third')] }, was)
-    const now = (await host.store.generation())!
-    expect([now.number, hashes(now)]).toEqual([4, ['third']])
-    expect([policyOf(now), exposureOf(now), now.pins.mcp]).toEqual([
-      policyOf(was),
-      exposureOf(was),
-      was.pins.mcp,
-    ])
-    expect(await host.store.generation(3)).toEqual(was)
-  })
-
-  it('what an object kept of one is the same set', () => {
-    const { plugins } = before.generations[2]!
-    const { policy } = before.policies[0]!
-    const value = { ...JSON.parse(plugins), policy: JSON.parse(policy) }
-    expect(pinsOfOneValue(value)).toMatchObject({
-      bundled: [{ id: 'web-search', state: 'enabled' }],
-      policy: [{ policy: { deny: ['kv__*'] } }],
-    })
-  })
-
-  it('T11: a policy that says nothing of labels has the rules that ship, in its sections none', () => {
-    const { labels: _, ...stored } = defaultToolPolicy
-    const principals = { ana: { deny: ['kv__*'] } }
-    const pin = {
-      id: 'policy',
-      policy: { ...stored, principals } as unknown as ToolPolicy,
-    } as const
-    expect(policyOf({ pins: { policy: [pin] } })).toEqual({
-      ...defaultToolPolicy,
-      principals: { ana: { deny: ['kv__*'], allow_destructive: [], labels: [] } },
-    })
+    await host.commit({ plugin: [plugin('a', 'third')] })
+    expect(await host.store.earlier({ ...was, hash: 'third' })).toMatchObject({ hash: 'second' })
   })
 })

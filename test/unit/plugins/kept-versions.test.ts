@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createBundleStore } from '../../../src/features/plugins/store/bundles.ts'
 import { createChangeFacts } from '../../../src/features/plugins/store/change-facts.ts'
@@ -16,9 +14,7 @@ const noNamespace = { get: async () => null, put: async () => {}, delete: async 
 function open() {
   const { database, sqlite } = createSqliteDatabase()
   for (const number of [1, 2, 3])
-    sqlite
-      .prepare(`INSERT INTO generations VALUES (?1, '{}', '', '', ?2)`)
-      .run(number, number * 100)
+    sqlite.prepare(`INSERT INTO generations VALUES (?1, '', '', ?2)`).run(number, number * 100)
   const bundle = (hash: string, savedAtMs = 0) =>
     sqlite.prepare('INSERT INTO plugin_bundles VALUES (?1, 0, ?1, ?2)').run(hash, savedAtMs)
   const part = (hash: string, since: number, until: number | null, kind = 'plugin') => {
@@ -86,24 +82,6 @@ it('does not name what a plugin or a server has, or what came lately', async () 
   expect(await kept.unnamed(700, 10)).toEqual(expect.arrayContaining(['brought', 'saved']))
 })
 
-it('N-1: generations that are one value name what they had', async () => {
-  const { sqlite, bundle, kept } = open()
-  for (const hash of ['first', 'second', 'server']) bundle(hash)
-  const set = (number: number, value: object) =>
-    sqlite
-      .prepare('UPDATE generations SET plugins = ?2 WHERE number = ?1')
-      .run(number, JSON.stringify(value))
-  set(1, { installed: [{ id: 'a', hash: 'first' }], bundled: {} })
-  set(2, {
-    installed: [{ id: 'a', hash: 'second' }],
-    bundled: {},
-    mcp: [{ id: 's', hash: 'server' }],
-  })
-  expect(await kept.unnamed(150, 10)).toEqual([])
-  expect(await kept.unnamed(250, 10)).toEqual(['first'])
-  expect([...(await kept.unnamed(300, 10))].toSorted()).toEqual(['first', 'second', 'server'])
-})
-
 it('finds them without reading the texts of bundles', async () => {
   const { sqlite } = open()
   const sql = 'SELECT hash FROM plugin_bundles WHERE part = 0 AND saved_at_ms < 5'
@@ -161,43 +139,6 @@ it('a copy that cannot be taken away leaves the bundle where it is, for the next
   const bundles = createBundleStore({ database, namespace, sha256, clock })
   await expect(bundles.remove(['one'], 500)).rejects.toThrow()
   expect(sqlite.prepare('SELECT hash FROM plugin_bundles').all()).toHaveLength(1)
-})
-
-it('N-1: rows of before get their owner, their size and their time', async () => {
-  const { sqlite } = createSqliteDatabase({ isMigrated: false })
-  const folder = join(import.meta.dirname, '../../../migrations')
-  const all = readdirSync(folder).toSorted()
-  const apply = (names: readonly string[]) => {
-    for (const name of names) sqlite.exec(readFileSync(join(folder, name), 'utf8'))
-  }
-  const isBefore = (name: string) => name < '0016'
-  apply(all.filter(isBefore))
-  sqlite.exec(`
-    INSERT INTO plugin_versions VALUES ('a', 'h1', '1.0.0', 'community', '', NULL, '{}', 'ada', 10),
-      ('a', 'h2', '2.0.0', 'community', '', NULL, '{}', 'bob', 20), ('b', 'h3', '1.0.0', 'community', '', NULL, '{}', 'cyd', 5);
-    INSERT INTO plugin_bundles VALUES ('h1', 0, 'äb'), ('h1', 1, 'c'), ('approval', 0, 'x');
-    INSERT INTO manifests (id, version, hash, tier, manifest, state, updated_at_ms, owner) VALUES
-      ('a', '2.0.0', 'h2', 'community', '{}', 'installed', 0, NULL), ('b', '1.0.0', 'h3', 'community', '{}', 'removed', 0, ''),
-      ('c', '1.0.0', 'h4', 'community', '{}', 'installed', 0, NULL), ('kv', '1.0.0', 'h5', 'builtin', '{}', 'enabled', 0, NULL)`)
-  apply(all.filter((name) => !isBefore(name)))
-  expect(sqlite.prepare('SELECT id, owner FROM manifests ORDER BY id').all()).toEqual([
-    { id: 'a', owner: 'ada' },
-    { id: 'b', owner: '' },
-    { id: 'c', owner: '' },
-    { id: 'kv', owner: null },
-  ])
-  const sizes = sqlite.prepare('SELECT hash, size_bytes, collected_at_ms FROM plugin_versions')
-  expect(sizes.all()).toEqual([
-    { hash: 'h1', size_bytes: 4, collected_at_ms: null },
-    { hash: 'h2', size_bytes: 0, collected_at_ms: null },
-    { hash: 'h3', size_bytes: 0, collected_at_ms: null },
-  ])
-  const times = sqlite.prepare('SELECT hash, part, saved_at_ms FROM plugin_bundles ORDER BY 1, 2')
-  expect(times.all()).toEqual([
-    { hash: 'approval', part: 0, saved_at_ms: 0 },
-    { hash: 'h1', part: 0, saved_at_ms: 10 },
-    { hash: 'h1', part: 1, saved_at_ms: 10 },
-  ])
 })
 
 it('P25: a copy that is lost, or is another text, is made again of what D1 has', async () => {

@@ -91,7 +91,7 @@ export default [
   {
     name: 'code-mode-runner-ships',
     what: 'P32: the tools of an agent are handed to code that ships with the deployment, and no other',
-    test: '../agents/agent-directory.test.ts',
+    test: '../agents/wire-agents.test.ts',
     only: 'it did not ship with the deployment',
     file: 'src/features/agents/code-mode.ts',
     find: "tier === 'builtin' && ",

@@ -11,7 +11,6 @@ describe('what is asked of a person', () => {
   const replyTo = async (more: Partial<ModelRequest>): Promise<ModelReply> => {
     const guard = createAnswerGuard({
       snapshot: async () => ({}) as never,
-      lastKnown: () => undefined,
     })
     const generate = async () => ({ text: '', toolCalls: calls }) as never
     const models = guard.behind({ generate } as never)

@@ -21,7 +21,6 @@ function open(given: object, deps: Partial<Parameters<typeof createLivePolicy>[0
   const subject: HookSubject = { ...context, tool: 'kv__set', input: {} }
   const gates = createLivePolicy({
     snapshot: async () => withPolicy(given),
-    lastKnown: () => undefined,
     ownHosts: ['localhost:8787'],
     toAsk: (_subject, { about }) => (about === undefined ? {} : { about }),
     takeRate: async (principal, request): Promise<RateVerdict> => {
@@ -91,13 +90,6 @@ describe('the policy gate', () => {
     expect(await after).toMatchObject({ allow: false })
     answers[0]!(withPolicy({}))
     expect(await before).toMatchObject({ allow: true })
-  })
-
-  it('goes on with what it heard last while the Catalog is away', async () => {
-    const lastKnown = () => withPolicy({ deny: ['kv__*'] })
-    const { policy, subject } = open({}, { snapshot: away, lastKnown })
-    expect(await policy.decide(subject)).toMatchObject({ allow: false })
-    expect(await policy.decide({ ...subject, tool: 'http__get' })).toEqual({ allow: true })
   })
 
   it('I27: asks for an approval of what destroys', async () => {

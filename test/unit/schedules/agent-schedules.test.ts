@@ -3,7 +3,7 @@ import {
   agentDefinition,
   onDemandDefinition,
 } from '../../../src/contracts/manifest/agent-definition-schema.ts'
-import type { ScheduleRequestBody } from '../../../src/contracts/routes/schedules-requests.ts'
+import type { ScheduleRequestBody } from '../../../src/contracts/schedule-requests.ts'
 import type { ScheduledAgent } from '../../../src/runtime/session/types/agent-schedules.ts'
 import type { ScheduleGateway } from '../../../src/runtime/session/types/schedule-object.ts'
 import type { ScheduleView, ToldSchedule } from '../../../src/contracts/schedule.ts'

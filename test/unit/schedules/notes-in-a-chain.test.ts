@@ -58,8 +58,8 @@ describe('a run that only notes something', () => {
     }
     const scope = {
       runtime: { clock: { nowMs: () => nowMs } },
-      parts: () => parts,
-      id: () => 'ses_1',
+      identity: { id: 'ses_1' },
+      current: { parts },
       own: () => {},
       refuseWhileDeleting: () => {},
     } as never

@@ -32,6 +32,6 @@ test('nothing asks zod for JSON Schema but what writes docs/openapi.json beforeh
       /toJSONSchema|jsonSchema\.(?:input|output)/.test(textOf(join(root, 'src', path))),
     )
   expect(asks).toEqual(['surfaces/http/openapi/schema.ts'])
-  expect(textOf(join(root, 'src/surfaces/http/openapi/openapi.ts'))).not.toContain('./schema.ts')
+  expect(textOf(join(root, 'src/surfaces/http/app.ts'))).not.toContain('./schema.ts')
   expect(z.toJSONSchema(z.string())).toMatchObject({ type: 'string' })
 })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Approver } from '../../../src/contracts/approval-words.ts'
 import type { Decider } from '../../../src/contracts/approval.ts'
-import { settles, type Decision, type Pause } from '../../../src/runtime/kernel/types/pause.ts'
+import type { Decision, Pause } from '../../../src/runtime/kernel/types/pause.ts'
 import {
   decidedAlready,
   digestible,
@@ -57,13 +57,6 @@ describe('who decides about a call that waits', () => {
     expect(decide(waits, 'approve', said('operator'))).toBe('taken')
   })
 
-  it('E6: is the owner of a call that began to wait in an older version, and an operator', () => {
-    const waits = { kind: 'approval' } as const
-    expect(decide(waits, 'approve', said('user', 'ann'))).toBe('taken')
-    expect(decide(waits, 'approve', said('operator'))).toBe('taken')
-    expect(decide(waits, 'approve', said('author', 'bob'))).toBe(forbidden)
-  })
-
   it('P21: is no author where something else than a yes of one is waited for', () => {
     const waits = { kind: 'approval', approval: approval('author') } as const
     expect(decide(waits, 'approve', said('author', 'bob'))).toBe('taken')
@@ -71,18 +64,6 @@ describe('who decides about a call that waits', () => {
       expect(decide({ kind, approval: approval('author') }, 'result', said('author', 'bob'))).toBe(
         forbidden,
       )
-  })
-})
-
-describe('F32: an answer that the version before wrote', () => {
-  it('says not whose yes it is, and lets no call run that waits for more than its owner', () => {
-    const answer = { kind: 'approved', argsHash: 'hash', definitionHash: 'v1' } as const
-    const waits = (approver: Approver) =>
-      ({ kind: 'approval', approval: approval(approver) }) as const
-    expect(settles(waits('owner'), answer)).toBe(true)
-    expect(settles({ kind: 'approval' }, answer)).toBe(true)
-    expect(settles(waits('operator'), answer)).toBe(false)
-    expect(settles(waits('operator'), { ...answer, decidedBy: said('operator') })).toBe(true)
   })
 })
 

@@ -65,8 +65,7 @@ function opened(runs: number) {
     clock: createFakeClock(),
     note: async (_events, append) => append(),
     cardOf: () => batchOf([]).card,
-    isIdle: () => true,
-    onCarried: () => {},
+    live: { isIdle: () => true },
     sink: {
       async append(_owner, batch) {
         if (isAway) throw new Error('D1_ERROR: Network connection lost.')
@@ -144,8 +143,7 @@ describe('the outbox of the record', () => {
       clock: createFakeClock(),
       note: async (_events, append) => append(),
       cardOf: () => batchOf([]).card,
-      isIdle: () => true,
-      onCarried: () => {},
+      live: { isIdle: () => true },
       sink: { append: async () => {}, watermark: async () => -1, unlist: async () => {} },
     })
     expect(await failing.flush()).toBe(false)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { runOptionFields } from '#contracts/run-options.ts'
 import type { Submission } from '#runtime/session/types/submission.ts'
-import { bodyHashOf } from '../../../src/runtime/session/runs/body-hash.ts'
+import { bodyHashOf } from '../../../src/runtime/session/runs/admission.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 
 /** Every option, and whatever a retry may send anew; the order is a surface's. */
@@ -45,8 +45,7 @@ const child = {
 const hashOf = (submission: Submission) => bodyHashOf(submission, sha256)
 
 describe('the body that an idempotency key stands for', () => {
-  it('has the hash that the version before wrote, so that its rows are still joined', () => {
-    // Recorded with 0.1.0, before options had a table.
+  it('stays the same, so that a retry after an upgrade joins its run', () => {
     expect(hashOf(everything)).toBe(
       'a0284ca345a124aa15f5bd9be757167dc84e3fd3fb9f33cfef8bc68e338c61a1',
     )

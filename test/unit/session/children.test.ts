@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { createSessionWorld, never, session, settle } from '../../switches/session-world.ts'
 import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import { childIdOf } from '../../../src/runtime/session/storage/ids.ts'
-import { noteOlderChildren } from '../../../src/runtime/session/log/older-children.ts'
 import { deleteChildren } from '../../../src/runtime/session/upkeep/subtree.ts'
-import { errandsOf } from '../../../src/runtime/session/runs/errands.ts'
+import { errandsOf } from '../../../src/runtime/session/runs/run-end.ts'
 import { steerRun, takeDelivery } from '../../../src/runtime/session/waiting/outside.ts'
 
 const spends = agentSpec().limits
@@ -101,63 +100,6 @@ describe('what came of many children in the background', () => {
     takeDelivery({ ...deliveryOf(id, 1), call: child!.call, session: child!.session }, life)
     expect(asked()).toEqual([])
     expect(cancelled).toEqual([])
-  })
-})
-
-describe('the children of a session of an older version', () => {
-  it('I10: are taken from its events once, and found from then on', async () => {
-    const { wake, sqlite } = worldOf({ background: true })
-    const life = wake()
-    await life.run()
-    const [child] = life.children.ofRun(1)
-    sqlite.exec('UPDATE log SET id = NULL WHERE turn > 0')
-    const later = wake()
-    const { hasChildrenInTurns: _noted, ...older } = later.store.session()!
-    later.store.writeSession(older)
-    expect(later.store.session()?.hasChildrenInTurns).toBeUndefined()
-    await noteOlderChildren(later)
-    expect(wake().children.ofRun(1)).toMatchObject([{ session: child!.session, call: child!.call }])
-    expect(wake().store.session()?.hasChildrenInTurns).toBe(true)
-  })
-
-  it('I10: are taken again where an older version went on, which writes turns without them', async () => {
-    const { wake, sqlite } = worldOf({ background: true })
-    const life = wake()
-    await life.run()
-    await life.run()
-    const [child] = life.children.ofRun(1)
-    sqlite.exec('UPDATE log SET id = NULL WHERE turn > 0')
-    // Its ids tell no place.
-    const [row] = life.store.runs(2, 2)
-    const older = JSON.stringify({ ...row, id: 'run_older' })
-    sqlite
-      .prepare('UPDATE log SET id = ?, body = ? WHERE run = 2 AND turn = 0')
-      .run('run_older', older)
-    const later = wake()
-    expect(later.store.findRun('run_older')).toBeDefined()
-    expect(later.store.session()?.hasChildrenInTurns).toBeUndefined()
-    await noteOlderChildren(later)
-    expect(wake().children.ofRun(1)).toMatchObject([{ session: child!.session }])
-    expect(wake().store.session()?.hasChildrenInTurns).toBe(true)
-  })
-
-  it('I10, I12: are taken from its events where they stood in a table of their own, which goes with the rest', async () => {
-    const { wake, sqlite } = worldOf({ background: true })
-    const life = wake()
-    await life.run()
-    const [child] = life.children.ofRun(1)
-    sqlite.exec('UPDATE log SET id = NULL WHERE turn > 0')
-    sqlite.exec('CREATE TABLE children (run INTEGER, place INTEGER, session TEXT)')
-    // As that version marked it.
-    const { hasChildrenInTurns: _inTurns, ...session } = life.store.session()!
-    life.store.writeSession({ ...session, hasChildrenNoted: true } as typeof session)
-    const later = wake()
-    await noteOlderChildren(later)
-    expect(later.children.ofRun(1)).toMatchObject([{ session: child!.session }])
-    later.store.drop()
-    expect(sqlite.prepare(`SELECT name FROM sqlite_master WHERE name = 'children'`).all()).toEqual(
-      [],
-    )
   })
 })
 

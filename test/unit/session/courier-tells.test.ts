@@ -91,22 +91,6 @@ describe('events on their way', () => {
     )
   })
 
-  it('F10: those that the version before noted are told, before newer ones', async () => {
-    const told: string[] = []
-    const { todo, courier, sql, bodies } = open(async (owner, { id }) => {
-      told.push(`${owner} ${id}`)
-    })
-    todo.addTells(tellsOf(['plugin:shop'], 7))
-    sql.exec(
-      'INSERT INTO todo VALUES (?, ?)',
-      'trouble tell plugin:shop 000000000002',
-      JSON.stringify({ owner: 'plugin:shop', seq: 2, event: { id: 'ses:2' } }),
-    )
-    await courier.carry()
-    expect(told).toEqual(['plugin:shop ses:2', 'plugin:shop ses:7'])
-    expect(bodies()).toEqual([])
-  })
-
   it('are forgotten without a word where nothing is kept', () => {
     const { todo } = open(async () => {})
     expect(() => todo.removeTell({ owner: 'principal:ada', seq: 1 })).not.toThrow()

@@ -150,17 +150,16 @@ describe('a session whose runs have a limit a day', () => {
 
 describe('the end of a session', () => {
   const ending = (world: ReturnType<typeof createSessionWorld>) => {
-    let life = world.wake()
+    const current = { parts: world.wake(), answering: 1 }
     const empties: Promise<void>[] = []
     const made = createEnding({
       runtime: world.runtime,
-      parts: () => life,
-      reopen: () => void (life = world.wake()),
-      isAsked: () => true,
+      current,
+      reopen: () => void (current.parts = world.wake()),
       later: (work) => void empties.push(work),
       deleteAll: async () => {},
     })
-    return { ...made, life: () => life }
+    return { ...made, life: () => current.parts }
   }
 
   it('I12: is once, whoever asks again meanwhile: all are answered with what came of it', async () => {
@@ -312,6 +311,7 @@ describe('the time of a session', () => {
     parentRun: 'run_above',
     parentCall: 'call_above',
     depth: 1,
+    shared: {},
     ancestry: ['above'],
     lease: agentSpec().limits,
   }
@@ -380,9 +380,8 @@ describe('a session that is off the list', () => {
     )
     await world.clock.advance(world.runtime.timing.recoverEveryMs)
     const expiring = createRetention({
+      ...next,
       runtime: world.runtime,
-      jobs: next.timers.jobs,
-      parts: () => next,
       onExpired: () => deleteSession('operator', next, world.runtime),
     })
     expect(await expiring.expire()).toBeUndefined()

@@ -3,10 +3,7 @@ import type { Compaction } from '#contracts/context.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { joinLabels, labelFrom } from '#contracts/label.ts'
 import { zeroUsage } from '#contracts/lease.ts'
-import {
-  failedTurn,
-  type FailedTurnOptions,
-} from '../../../src/runtime/session/runs/failed-turn.ts'
+import { failedTurn, type FailedTurnOptions } from '../../../src/runtime/session/runs/run-end.ts'
 import { says } from '../../fakes/kernel.ts'
 
 const call = { id: 'call_1', name: 'clock', tool: 'clock', input: {}, definitionHash: 'd' }

@@ -60,18 +60,6 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   cancel: (api) => api.cancel('operator', run, 'Enough.'),
   abandon: (api) => api.abandon('operator', run, 'reader'),
   steer: (api) => api.steer('operator', run, submission.messages[0]!),
-  decideAs: (api) =>
-    api.decideAs(
-      'operator',
-      run,
-      'call_1',
-      { decision: 'approve' },
-      {
-        principal: 'ops',
-        role: 'operator',
-        via: 'inbox',
-      },
-    ),
   decide: (api) => api.decide('operator', run, 'call_1', { decision: 'approve' }),
   changeLimits: (api) =>
     api.changeLimits('operator', run, { limits: { maxTurns: 2 }, isOperator: true }),
@@ -202,12 +190,6 @@ describe('an error of a call', () => {
       code: 'request_unavailable',
       retryAfterMs: 5_000,
     })
-  })
-
-  it('F32: an object that cannot say yet whose it is has no session for others', async () => {
-    const text = 'The RPC receiver does not implement the method "owner".'
-    const { api } = scripted([platformError(text, { remote: true })])
-    expect(await api.owner()).toMatchObject({ ok: false, error: { code: 'request_not_found' } })
   })
 
   it.each([

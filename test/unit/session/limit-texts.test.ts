@@ -4,13 +4,13 @@ import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { zeroUsage, type LimitOwner } from '#contracts/lease.ts'
 import type { Submission } from '#runtime/session/types/submission.ts'
 import { reachedNow, type OwnedLimit } from '../../../src/runtime/session/log/limit-text.ts'
-import { createLimitOwner } from '../../../src/runtime/session/runs/limit-owner.ts'
+import { ownerOfLimit } from '../../../src/runtime/session/runs/limits.ts'
 import {
   adviceFor,
   pauseAt,
   reachedOf,
   whyRefused,
-} from '../../../src/runtime/session/runs/limit-reached.ts'
+} from '../../../src/runtime/session/runs/limit-pause.ts'
 import { toView } from '../../../src/runtime/session/storage/open-pauses.ts'
 import type { SessionStore } from '../../../src/runtime/session/storage/store.ts'
 import type { RunRow } from '../../../src/runtime/session/storage/stored-rows.ts'
@@ -108,7 +108,7 @@ describe('E1: whose a limit is', () => {
     ({ session: () => ({ limits }), unfinishedRuns: () => [], spent: () => undefined }) as never
   const own = { ...defaultAgentLimits, maxTurns: 10 }
   const ownerOf = (row: RunRow, allowed: number, of: SessionStore = store()) =>
-    createLimitOwner({ row: () => row, store: of, own })('maxTurns', allowed).of
+    ownerOfLimit(row, { store: of, own }, { limit: 'maxTurns', allowed }).of
 
   it('is told by the least of them', () => {
     expect(ownerOf(rowOf({}), 10)).toBe('agent')

@@ -59,24 +59,6 @@ describe('a log with gaps', () => {
     for (const from of [0, 150, 199, 300])
       expect(placesFrom(store, from)).toEqual(upTo(from + 1, seq))
   })
-
-  it('F32: gives no place twice after an older version took a parked run further', () => {
-    const { storage, store } = opened()
-    store.addRun(runAt(1, { startSeq: 1 }))
-    store.writeTurn(1, turnOf(1, [2, 3], true))
-    store.addRun(runAt(2, { startSeq: 4 }))
-    store.writeTurn(2, turnOf(1, [5, 6]))
-    store.keepOpen(2)
-    store.addRun(runAt(3, { startSeq: 7 }))
-    store.writeTurn(3, turnOf(1, [8, 9], true))
-    storage.sql.exec(
-      'INSERT OR REPLACE INTO log VALUES (2, 1, 0, NULL, 5, 12, 0, ?)',
-      JSON.stringify(turnOf(1, [5, 6, 10, 11, 12])),
-    )
-    const later = createSessionStore(storage)
-    expect(later.lastSeq()).toBe(12)
-    expect(later.placesAfter(9)).toHaveLength(1)
-  })
 })
 
 describe('a backlog that is carried while its session works', () => {
@@ -108,7 +90,8 @@ describe('a backlog that is carried while its session works', () => {
 describe('what is still to be done', () => {
   it('F36: is noted again after the step that made its table was taken back', () => {
     const { storage, store, failWhere } = opened()
-    const todo = createTodo(storage, store.onForget)
+    const todo = createTodo(storage)
+    store.onForget(todo.forget)
     let writes = 0
     failWhere((query) => query.startsWith('INSERT OR REPLACE INTO todo') && (writes += 1) === 2)
     const both = () =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { zeroUsage } from '#contracts/lease.ts'
-import { loopIn } from '../../../src/runtime/session/runs/loop.ts'
+import { loopIn } from '../../../src/runtime/session/runs/review.ts'
 
 const callOf = (tool: string, key: string, output: string): CallRecord => ({
   id: `${tool} ${key}`,

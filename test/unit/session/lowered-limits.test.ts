@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defaultAgentLimits } from '../../../src/contracts/default-limits.ts'
-import { loweredSince, ownLimits } from '../../../src/runtime/session/runs/lowered-limits.ts'
+import { loweredSince, ownLimits } from '../../../src/runtime/session/runs/limits.ts'
 
 const begun = { ...defaultAgentLimits, maxTokens: 50_000, maxTurns: 10 }
 const lower = { ...begun, maxTokens: 20_000 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { labelFrom } from '#contracts/label.ts'
 import type { AgentUse } from '#runtime/session/types/runtime.ts'
-import { createLoader } from '../../../src/features/agents/pinned-agent.ts'
+import { createPrepareRun } from '../../../src/features/agents/pinned-agent.ts'
 import { runStarted } from '../../../src/runtime/session/log/log-view.ts'
 import { personaOf } from '../../../src/runtime/session/storage/session-row.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
@@ -15,7 +15,7 @@ const stranger = labelFrom('skill:odd', { confidentiality: 'public' })
 function setUp(persona: { name: string; hash?: string; label?: typeof stranger } | undefined) {
   const toolset = createToolset([], { core: 'with-core-tools', buildIndex: createSearchIndex })
   const spec = agentSpec({}, persona ? { persona } : {})
-  const load = createLoader(spec, toolset, { sha256 })
+  const load = createPrepareRun(spec, toolset, { sha256 })
   const world = createSessionWorld({
     script: [{ text: 'said' }],
     load: async (_agent, options, use: AgentUse = {}) => load(options, use),

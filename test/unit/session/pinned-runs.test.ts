@@ -3,7 +3,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { RunOutcome } from '#runtime/session/types/run-view.ts'
 import type { AgentUse } from '#runtime/session/types/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { createLoader } from '../../../src/features/agents/pinned-agent.ts'
+import { createPrepareRun } from '../../../src/features/agents/pinned-agent.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import { createToolset } from '../../../src/runtime/catalog/toolset.ts'
 import { decideCalls } from '../../../src/runtime/session/waiting/outside.ts'
@@ -44,7 +44,7 @@ function setUp(script: Script, more: Partial<WorldOptions> = {}) {
       ...about,
     })
     const spec = agentSpec({}, { instructions: `Prompt ${version}.`, model: `m/${version}` })
-    return createLoader(spec, toolset, { sha256 })
+    return createPrepareRun(spec, toolset, { sha256 })
   }
   let now = generation(1)
   const world = createSessionWorld({
@@ -198,21 +198,6 @@ describe('I19: a run that waits while its agent is changed', () => {
       ['notes', 'tool_changed'],
       ['plain', 'tool_changed'],
     ])
-  })
-
-  it('F32: goes on as it did if an older version began it', async () => {
-    const world = setUp([calls('ask'), calls('notes'), { text: 'done' }])
-    const life = world.wake()
-    const parked = await park(life)
-    const { pin: _unknown, ...older } = life.row(parked.run)
-    life.store.writeRun(older)
-    world.enable(world.generation(2))
-    const outcome = await approve(world, world.wake(), parked)
-    expect(codesOf(outcome)).toEqual([
-      ['ask', true],
-      ['notes', true],
-    ])
-    expect(asked(world)[1]).toEqual(['m/2', 'Prompt 2.'])
   })
 })
 

@@ -119,48 +119,28 @@ describe('a space', () => {
       expect(ask({ verb: 'list', space: 's', prefix: '', limit: 9 }).label).toEqual(saidLabel)
     })
 
-    it('what was kept without one is the worst, also by a version that knew of none', () => {
-      const { ask, set, sql, anew } = setUp()
-      set('mine', 1, { label: saidLabel })
+    it('what was kept without one is the worst', () => {
+      const { ask, set, sql } = setUp()
       set('unknown', 1)
       expect(labelOf(ask, 'unknown')).toMatchObject(worst)
-      sql.exec('DROP TABLE labels')
-      const later = anew()
-      expect(labelOf(later, 'mine')).toMatchObject(worst)
-      later({ verb: 'set', space: 's', key: 'new', value: 1, quotaBytes, label: saidLabel })
-      expect(labelOf(later, 'mine')).toMatchObject(worst)
-      expect(labelOf(later, 'new')).toEqual(saidLabel)
-    })
-
-    it('what a version that knows of none wrote meanwhile is the worst, new or over something else', async () => {
-      const { ask, set, sql, clock } = setUp()
       set('mine', 1, { label: saidLabel })
-      set('other', 1, { label: saidLabel })
-      await clock.advance(1)
-      const write = 'INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?)'
-      for (const key of ['mine', 'new']) sql.exec(write, 's', key, '"x"', clock.nowMs())
-      expect(['mine', 'new', 'other'].map((key) => labelOf(ask, key))).toMatchObject([
-        worst,
-        worst,
-        saidLabel,
-      ])
-      const list = (prefix: string) => ask({ verb: 'list', space: 's', prefix, limit: 9 }).label
-      expect([list('o'), list('')]).toMatchObject([saidLabel, worst])
+      sql.exec(`UPDATE items SET label = NULL WHERE key = 'mine'`)
+      expect(labelOf(ask, 'mine')).toMatchObject(worst)
+      ask({ verb: 'claim', space: 's', key: 'claimed', value: 'x' })
+      expect(labelOf(ask, 'claimed')).toMatchObject(worst)
     })
 
     it('a value and its label are written together, or the old ones stay', () => {
       const { ask, set, failWhere } = setUp()
       set('mine', 1, { label: page })
-      for (const table of ['items', 'labels']) {
-        failWhere((query) => query.startsWith('INSERT') && query.includes(table))
-        expect(() => set('mine', 2, { label: saidLabel })).toThrow('SQLITE_FULL')
-        failWhere(() => false)
-        expect(ask({ verb: 'get', space: 's', key: 'mine' })).toEqual({
-          found: true,
-          value: 'x',
-          label: page,
-        })
-      }
+      failWhere((query) => query.startsWith('INSERT') && query.includes('items'))
+      expect(() => set('mine', 2, { label: saidLabel })).toThrow('SQLITE_FULL')
+      failWhere(() => false)
+      expect(ask({ verb: 'get', space: 's', key: 'mine' })).toEqual({
+        found: true,
+        value: 'x',
+        label: page,
+      })
     })
 
     it('C6: entries may have so many characters together: the oldest go, the newest stays', () => {
@@ -175,19 +155,16 @@ describe('a space', () => {
       expect(texts()).toEqual(['x'.repeat(20)])
     })
 
-    it('nothing but what is gone loses its label: the others are not looked at', () => {
-      const { ask, set, sql, failWhere } = setUp()
+    it('nothing but what is gone loses its label', () => {
+      const { ask, set, sql } = setUp()
       for (const key of ['a', 'b', 'c']) set(key, 998, { label: page })
       for (let count = 0; count < 4; count += 1)
         ask({ verb: 'append', space: 'm', text: 'x', maxEntries: 2, label: page })
-      const asked: string[] = []
-      failWhere((query) => asked.push(query) < 0)
       ask({ verb: 'delete', space: 's', key: 'a' })
       ask({ verb: 'append', space: 'm', text: 'x', maxEntries: 2, label: page })
-      failWhere(() => false)
-      const deletes = asked.filter((query) => query.startsWith('DELETE FROM labels'))
-      expect(deletes).toEqual(Array(2).fill('DELETE FROM labels WHERE space = ? AND key = ?'))
-      const left = [...sql.exec('SELECT space, key FROM labels')].map(({ key }) => key)
+      const left = [...sql.exec('SELECT key FROM items WHERE label IS NOT NULL')].map(
+        ({ key }) => key,
+      )
       expect(left).toEqual(['0000000004', '0000000005', 'b', 'c'])
     })
 

@@ -3,7 +3,6 @@ import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import { createSessionStore } from '../../../src/runtime/session/storage/store.ts'
 import { runAt, turnOf } from '../../fakes/stored-runs.ts'
-import { createSessionStore as olderStore } from '../../fixtures/sessions/reader-n-1.ts'
 import { createSessionWorld } from '../../switches/session-world.ts'
 
 const opened = () => {
@@ -91,25 +90,6 @@ describe('a run', () => {
     expect(storage.sql.exec('SELECT * FROM run_index').toArray()).toEqual([
       { kind: 'late', key: 13, value: 1 },
     ])
-  })
-
-  it('F32: that a rolled back version wrote, or ended, is found again', () => {
-    const { storage, store } = opened()
-    for (const order of [1, 2, 3]) store.addRun(runAt(order))
-    for (const order of [1, 3]) store.writeTurn(order, turnOf(order))
-    store.keepOpen(2)
-    const older = olderStore(storage)
-    older.writeRun(runAt(4, { id: key }))
-    const fresh = createSessionStore(storage)
-    expect(fresh.findRun(key)?.order).toBe(4)
-    expect(fresh.unfinishedRuns().map(({ order }) => order)).toEqual([2, 4])
-    storage.sql.exec(
-      'INSERT INTO log VALUES (2, 1, 0, NULL, 20, 21, 1, ?)',
-      JSON.stringify(turnOf(2)),
-    )
-    const again = createSessionStore(storage)
-    expect(again.unfinishedRuns().map(({ order }) => order)).toEqual([4])
-    expect(again.lastSeq()).toBe(21)
   })
 
   it('leaves nothing of a write that was taken back, neither stored nor remembered', () => {

@@ -59,13 +59,13 @@ describe('E9: the timers of a session', () => {
     const { life, timers, clock } = await atRest()
     const { live } = await life.take()
     await live?.accepted
-    life.upkeep.keepGraves()
+    life.upkeep.keepTombstones()
     expect(timers.get('recover')!.time).toBeLessThanOrEqual(clock.nowMs() + recoverEveryMs)
     expect(timers.get('graves')).toBeDefined()
 
     const other = await atRest()
     // Another life does not know what the alarm was set for.
-    other.wake().upkeep.keepGraves()
+    other.wake().upkeep.keepTombstones()
     expect(other.timers.get('recover')!.time).toBeLessThanOrEqual(other.clock.nowMs())
   })
 
@@ -74,11 +74,11 @@ describe('E9: the timers of a session', () => {
     const life = world.wake()
     await life.timers.ring()
     expect(world.timers.size).toBe(0)
-    life.upkeep.keepGraves()
+    life.upkeep.keepTombstones()
     expect([...world.timers.keys()]).toEqual(['graves'])
   })
 
-  it('F4: have a row when the alarm rings where an older version made their table and left it empty', async () => {
+  it('F4: have a row when the alarm rings where their table was made and left empty', async () => {
     const { wake, jobs, timers } = await atRest()
     jobs.areMade = true
     const life = wake()
@@ -99,7 +99,7 @@ describe('E9: the timers of a session', () => {
   it('F4: are looked after as well with the first other one in a table that was empty', async () => {
     const { wake, jobs, timers } = await atRest()
     jobs.areMade = true
-    wake().upkeep.keepGraves()
+    wake().upkeep.keepTombstones()
     expect([...timers.keys()]).toEqual(['recover', 'graves'])
   })
 

@@ -195,15 +195,6 @@ describe('the trace of a run', () => {
     expect(records).toHaveLength(1)
   })
 
-  it('F32: is no errand to the version before this one', async () => {
-    const { world } = setUp(async () => away)
-    await world.wake().run()
-    await settle()
-    expect(triesOf(world)).toBe(1)
-    const read = `SELECT key FROM todo WHERE key NOT LIKE 'buried %' AND key NOT LIKE 'trouble %'`
-    expect(world.sqlite.prepare(read).all()).toEqual([])
-  })
-
   it('that is refused for good is dropped and told at once, and the end of that is told too', async () => {
     let outcome: ExportOutcome = refused
     const { world, records, troubles } = setUp(async () => outcome)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defaultTiming } from '#runtime/session/types/runtime.ts'
-import { createRings } from '../../../src/runtime/session/rings.ts'
+import { createAlarms } from '../../../src/runtime/session/alarms.ts'
 import { createMeter } from '../../../src/runtime/session/storage/meter.ts'
 import { createWakeWatch } from '../../../src/runtime/session/upkeep/wake-loop.ts'
 import { createSessionWorld, settle } from '../../switches/session-world.ts'
@@ -89,7 +89,7 @@ describe('E9: a loop of wakes', () => {
     setAuditAway(true)
     await life.run()
     await settle()
-    const rings = createRings({
+    const alarms = createAlarms({
       runtime,
       storage: { getAlarm: async () => alarm.time ?? null },
       meter: createMeter(storage),
@@ -99,9 +99,9 @@ describe('E9: a loop of wakes', () => {
           alarm.time = clock.nowMs() + 10
         },
       },
-      parts: () => life,
+      current: { parts: life },
     })
-    for (let ring = 0; ring < 30; ring += 1) await rings.ring()
+    for (let ring = 0; ring < 30; ring += 1) await alarms.ring()
     expect(alarm.time).toBe(clock.nowMs() + minuteMs)
     const { live } = await life.take()
     await live?.accepted

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ApprovalRequest, ApprovalRule, Decider } from '#contracts/approval.ts'
-import { createArrivals } from '../../../src/runtime/session/arrivals.ts'
-import { createScope } from '../../../src/runtime/session/scope.ts'
+import { createRunInputs } from '../../../src/runtime/session/run-inputs.ts'
+import { createSessionAccess } from '../../../src/runtime/session/session-access.ts'
 import { createKernel } from '../../../src/runtime/kernel/run.ts'
 import { createKernelParts, openGates, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import { createSessionWorld, never, session, settle } from '../../switches/session-world.ts'
@@ -37,16 +37,16 @@ async function setUp(add: (rule: ApprovalRule) => Promise<void>) {
   const outcome = await life.run()
   expect(outcome).toMatchObject({ state: 'parked' })
   const pauses = outcome.state === 'parked' ? outcome.pauses : []
-  const scope = createScope({
+  const access = createSessionAccess({
     runtime: world.runtime,
-    parts: () => life,
-    id: () => session,
+    identity: { id: session },
+    current: { parts: life },
     isDeleting: () => false,
     sync: async () => {},
   })
-  const arrivals = createArrivals(scope, () => never, { revoke: () => never })
+  const inputs = createRunInputs(access, () => never, { revoke: () => never })
   const yes = (at: number) =>
-    arrivals.decide('operator', outcome.id, {
+    inputs.decide('operator', outcome.id, {
       call: pauses[at]!.call,
       decision: { decision: 'approve', argsHash: pauses[at]!.argsHash, also: 'session' },
       decider,

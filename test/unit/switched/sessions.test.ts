@@ -34,6 +34,7 @@ const lineage: Lineage = {
   parentRun: 'run_above',
   parentCall: 'call_above',
   depth: 1,
+  shared: {},
   ancestry: ['above'],
   lease: agentSpec().limits,
 }
@@ -344,7 +345,7 @@ describe('a call that was cancelled before it came', () => {
   it('E8: begins nothing', async () => {
     const { wake, model } = createSessionWorld(answers)
     const life = wake()
-    life.todo.bury(grave)
+    life.todo.addTombstone(grave)
     await refusedWith('request_conflict')(life.take({ lineage }))
     expect(model.requests).toHaveLength(0)
   })
@@ -355,7 +356,7 @@ describe('a call that was cancelled before it came', () => {
     const life = wake()
     const taking = life.take({ lineage })
     await settle()
-    life.todo.bury(grave)
+    life.todo.addTombstone(grave)
     gate.resolve()
     await refusedWith('request_conflict')(taking)
     expect(model.requests).toHaveLength(0)
@@ -387,8 +388,8 @@ describe('a call that was cancelled and never came', () => {
     const rows = () => sqlite.prepare('SELECT key FROM todo').all().length
     const life = wake()
     const bury = (call: string) => {
-      life.todo.bury({ ...grave, call, atMs: clock.nowMs() })
-      life.upkeep.keepGraves()
+      life.todo.addTombstone({ ...grave, call, atMs: clock.nowMs() })
+      life.upkeep.keepTombstones()
     }
     bury('call_1')
     const firstMs = clock.nowMs()
@@ -400,26 +401,12 @@ describe('a call that was cancelled and never came', () => {
     await clock.advance(1)
     expect(await life.upkeep.onJob('graves')).toBe(firstMs + 2 * keepGravesMs - 1)
     expect([
-      life.todo.buried('run_above', 'call_1'),
-      life.todo.buried('run_above', 'call_2'),
+      life.todo.tombstoneOf('run_above', 'call_1'),
+      life.todo.tombstoneOf('run_above', 'call_2'),
     ]).toEqual([undefined, 'enough'])
     await clock.advance(keepGravesMs)
     expect(await life.upkeep.onJob('graves')).toBeUndefined()
     expect(rows()).toBe(0)
-  })
-
-  it('is read as an older version wrote it, and then forgotten too', async () => {
-    const { wake, clock, sqlite, runtime } = createSessionWorld(answers)
-    const { keepGravesMs } = runtime.timing
-    const life = wake()
-    life.todo.bury({ ...grave, call: 'call_2', atMs: clock.nowMs() })
-    sqlite.exec(`INSERT INTO todo VALUES ('buried run_above call_1', '"enough"')`)
-    expect(life.todo.buried('run_above', 'call_1')).toBe('enough')
-    await clock.advance(keepGravesMs)
-    life.todo.bury({ ...grave, call: 'call_2', atMs: clock.nowMs() })
-    await life.upkeep.onJob('graves')
-    expect(life.todo.buried('run_above', 'call_1')).toBeUndefined()
-    expect(life.todo.buried('run_above', 'call_2')).toBe('enough')
   })
 })
 

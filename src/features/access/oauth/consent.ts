@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Consent } from '../types/oauth.ts'
 import { baselineScope, isScope, scopesOfRole, type Scope } from '#contracts/scopes.ts'
 import type { Role } from '#contracts/keys.ts'
@@ -29,7 +30,7 @@ export async function beginConsent(
   const { handle, headers } = await api.beginConsent(request)
   const consent: Consent = {
     clientName: about.clientName,
-    ...(about.clientDomain !== undefined && { clientHost: about.clientDomain }),
+    ...defined({ clientHost: about.clientDomain }),
     redirectHost: new URL(request.redirectUri).host,
     redirectOrigin: new URL(request.redirectUri).origin,
     isLoopback: about.redirectIsLoopback,

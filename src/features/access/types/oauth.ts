@@ -72,7 +72,7 @@ export interface OAuthGrant {
 }
 
 /** Whose grants are listed, newest first, and how many. */
-export interface GrantQuery {
+interface GrantQuery {
   readonly principal?: string
   readonly limit: number
 }

@@ -1,34 +1,55 @@
-import { onDemandRequest } from './agents-requests.ts'
-import type { OnDemandDefinition } from '#contracts/manifest/agent-definition.ts'
+import { defined } from '#contracts/defined.ts'
+import type * as z from 'zod'
 import { onDemandDefinition } from '#contracts/manifest/agent-definition-schema.ts'
+import type { OnDemandDefinition } from '#contracts/manifest/agent-definition.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { deploymentEvent } from '#contracts/event.ts'
+import { deploymentEvent, type DeploymentLog } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
+import type { Principal } from '#contracts/operations.ts'
 import { unwrap } from '#contracts/reply.ts'
-import { onDemandId } from '#contracts/stored-agent.ts'
+import type { RequestLimits } from '#features/access/types/request-limits.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
+import type { SessionEntry } from '#runtime/session/types/session-entry.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { onDemandId, type AgentAdministration } from '#contracts/stored-agent.ts'
 import { notingBegun } from '#runtime/session/requests/begun.ts'
-import { readJsonObject } from '#platform/routes/body.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import { readIdempotencyKey, readTrace } from '#platform/routes/headers.ts'
+import { readIdempotencyKey } from '#platform/routes/headers.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
-import { toTaskMessage } from '#runtime/session/requests/session-requests.ts'
-import { parseFields } from '#platform/routes/validate.ts'
-import { askerOf, checkAgentModel } from './asker.ts'
+import type { OnFault, RequestContext } from '#platform/routes/request.ts'
+import { toTaskMessage } from '#runtime/session/requests/task-message.ts'
+import type { Targets } from '#platform/routes/targets.ts'
+import { administratorOf, checkAgentModel } from '#runtime/session/requests/asker.ts'
+import type { onDemandRequest } from './requests.ts'
 
 const defaultTtlSeconds = 3_600
+
+export interface OnDemandDeps {
+  readonly storedAgents: Pick<AgentAdministration, 'onDemand'>
+  readonly sessions: SessionGateway
+  readonly entry: Pick<SessionEntry, 'submitAs'>
+  readonly limits: Pick<RequestLimits, 'newSession'>
+  readonly deploymentLog: DeploymentLog
+  readonly models: Targets['models']
+  readonly sources: Sources
+  /** Gets what a caller never sees. */
+  readonly onFault?: OnFault
+}
 
 /**
  * `POST /api/agents/on-demand`: a session of its own, which ends with the answer or deletes itself when its time is over.
  * A key names the session, which is kept then, so that a repeated request meets the run that is there.
  */
-export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const key = readIdempotencyKey(context.req.raw.headers)
-  const asked = parseFields(onDemandRequest, await readJsonObject(context.req.raw))
+export async function runOnDemand(
+  deps: OnDemandDeps,
+  context: RequestContext,
+  asked: z.output<typeof onDemandRequest>,
+): Promise<Response> {
+  const key = readIdempotencyKey(context.raw.headers)
   const { task, context: material, ttlSeconds, tempId, background, ...definition } = asked
-  checkAgentModel(deps, context, definition.agent.model)
-  const by = askerOf(deps, context)
+  checkAgentModel(deps, context.caller, definition.agent.model)
+  const by = administratorOf(context)
   const agent = await deps.storedAgents.onDemand(definition, by)
-  const asking = context.get('principal')
+  const asking = context.caller
   const { clock, ids } = deps.sources
   // Three parts: no name that a client can choose for a session gives the same id.
   const session =
@@ -36,13 +57,13 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
       ? ids.next('ses')
       : await deps.sessions.idFor('named', [asking.id, onDemandId, key])
   await deps.limits.newSession(asking, session)
-  const trace = readTrace(context, deps.sources)
+  const trace = context.trace()
   const told = {
     session,
     hash: agent.hash,
     name: definition.name,
     tools: definition.agent.uses_tools,
-    ...(tempId !== undefined && { tempId }),
+    ...defined({ tempId }),
     request: by.requestId,
   }
   // Before it begins: of one that is gone nothing else is left that says what it was.
@@ -57,7 +78,7 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
       {
         session,
         agent: onDemandId,
-        messages: [toTaskMessage({ task, ...(material !== undefined && { context: material }) })],
+        messages: [toTaskMessage({ task, ...defined({ context: material }) })],
         onDemand: { ...agent, keepMs },
         // Its maker may have it kept: what it was is looked up then.
         echo: { onDemand: definition as unknown as JsonObject },
@@ -68,7 +89,7 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
       { key, origin: 'api' },
     ),
   )
-  const handle = { session, ...(tempId !== undefined && { tempId }) }
+  const handle = { session, ...defined({ tempId }) }
   if (background === true) {
     const { run, createdAtMs } = unwrap(await work.submit())
     return jsonResponse({ ...handle, run, expiresAtMs: createdAtMs + keepMs }, { status: 202 })
@@ -89,8 +110,7 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
     run,
     state,
     result: text,
-    ...(output && { output }),
-    ...(error && { error }),
+    ...defined({ output, error }),
     usage,
     costEstimateUsd,
     ...(isKept && { expiresAtMs: createdAtMs + keepMs }),
@@ -99,11 +119,11 @@ export async function runOnDemand(deps: HttpDeps, context: HttpContext): Promise
 
 /** What an agent was that lived for one request of the caller's own. Throws `request_not_found` if it is gone. */
 export async function wasOnDemand(
-  deps: HttpDeps,
-  context: HttpContext,
+  { sessions }: Pick<OnDemandDeps, 'sessions'>,
+  { id }: Pick<Principal, 'id'>,
   { session, run }: { readonly session: string; readonly run: string },
 ): Promise<OnDemandDefinition> {
-  const memo = unwrap(await deps.sessions.at(session).recall(context.get('principal').id, run))
+  const memo = unwrap(await sessions.at(session).recall(id, run))
   const { onDemand } = Object.values(memo.echoes)[0] ?? {}
   const parsed = onDemandDefinition.safeParse(onDemand)
   if (parsed.success) return parsed.data

@@ -38,11 +38,11 @@ const toHead = `(SELECT json_object('version', agent_versions.version, 'hash', b
 /** Who is let in by name or by role. `?6`: what is looked for among the permissions. */
 const isShared = (line: string, key: string) =>
   `EXISTS (SELECT 1 FROM json_each(now, '$.acl.${line}') WHERE key = ${key} AND value LIKE ?6)`
-/** As \`permissionsOn\` says, where the tables are: no text is read but that of one whose head an earlier version of ours did not write. */
+/** As `permissionsOn` says, where the tables are: no text is read. */
 const list = `
   SELECT id, owner, state, newest, created_at_ms, is_held, owner_models, json_remove(now, '$.acl') AS head FROM (
     SELECT id, owner, state, newest, created_at_ms, ${isHeld} AS is_held, ${ownerModels} AS owner_models,
-      iif(version = 0, NULL, iif(head ->> '$.version' = version, head, ${toHead})) AS now,
+      iif(version = 0, NULL, head) AS now,
       coalesce(?3, (SELECT role FROM principals WHERE principals.id = ?1), ?4) AS role
     FROM agents WHERE state <> 'deleted')
   WHERE role IS NOT NULL AND (?5 = 'see' OR state = 'active' AND now IS NOT NULL)

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import {
   needsOf,
   ownersMatters,
@@ -28,7 +29,7 @@ import {
   type AgentAdministrationDeps,
 } from './taking.ts'
 
-/** Agents that need no plugin, as people make and change them. */
+/** Makes and changes stored agents. */
 export function createAgentAdministration(deps: AgentAdministrationDeps): AgentAdministration {
   const { store, clock, sha256, forget } = deps
   const seerOf = seeing(clock)
@@ -79,7 +80,7 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
         behind: (found?.behind ?? 0) + 1,
         ...(isApproved && { inForce: version }),
       }
-      // What is to be approved is looked at as if it were, so that an impossible version is refused before its approval.
+      // A version that waits for approval is checked as if it were in force: an impossible version is refused at once.
       await first?.({ ...made, inForce: version })
       if (isDryRun) return { agent: made, version, isNew: true }
       if (!found) await refuseMany(id, by, deps)
@@ -101,7 +102,7 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
     show: (id, by) => find(id, by, 'see'),
     async versions(id, by) {
       const found = await find(id, by, 'see')
-      // Drafts, whom it is shared with and where it delivers to are not for who only runs it.
+      // Drafts, the acl and the places of delivery are hidden from a principal that may only run the agent.
       const mayRead = by.role === 'auditor' || permissionsOn(found, by).has('edit')
       return mayRead ? store.versions(id) : []
     },
@@ -148,7 +149,7 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
   }
 }
 
-/** What the record has of a version that came. */
+/** The data of the event about a new version. */
 const toldOf = (
   { id, inForce: { version, hash, needs, from } }: StoredAgent & { readonly inForce: AgentVersion },
   isInForce: boolean,
@@ -158,10 +159,9 @@ const toldOf = (
   hash,
   needs: needs.map(needText),
   isInForce,
-  ...(from !== undefined && { from }),
+  ...defined({ from }),
 })
 
-/** Something of its text begins a run that nobody asks for then. */
 interface Drafting {
   readonly by: AgentAdministrator
   readonly found: SeenAgent | undefined
@@ -170,7 +170,7 @@ interface Drafting {
   readonly deps: AgentAdministrationDeps
 }
 
-/** The next version, with what has to be allowed first. */
+/** The next version, with the needs that an operator has to allow. */
 async function draft(definition: AgentDefinition, { by, found, from, hash, deps }: Drafting) {
   const needs = [
     ...needsOf(definition),
@@ -181,7 +181,7 @@ async function draft(definition: AgentDefinition, { by, found, from, hash, deps 
   const { id } = definition
   const agent = found ?? { id, owner: by.principal, createdAtMs: nowMs }
   const isApproved = by.role === 'operator' || (needs.length === 0 && from === undefined)
-  // Whoever writes it: what begins by itself works by the key that its owner wrote with last.
+  // Scheduled runs use the key of the owner's last version, also where another principal wrote this one.
   const asker = agent.owner === by.principal ? by.asker : found?.inForce?.asker
   const version: AgentVersion = {
     version: (found?.newest ?? 0) + 1,
@@ -191,23 +191,25 @@ async function draft(definition: AgentDefinition, { by, found, from, hash, deps 
     createdBy: by.principal,
     createdAtMs: nowMs,
     ...(isApproved && { approvedBy: by.principal, approvedAtMs: nowMs }),
-    ...(from !== undefined && { from }),
-    ...(asker && { asker }),
+    ...defined({ from, asker }),
   }
   return { agent, version, isApproved }
 }
 
-/** Its owner, or an operator. */
+/** Whether the caller is the agent's owner or an operator. */
 const isOwners = (
   { owner }: Pick<SeenAgent, 'owner'>,
   { principal, role }: AgentAdministrator,
 ): boolean => owner === principal || role === 'operator'
 
-/** A key that has a list of agents knows of no other. */
+/** Whether the caller's key may name this agent. */
 const isNamed = ({ agents }: AgentAdministrator, id: string): boolean =>
   agents?.includes(id) !== false
 
-/** Its owner allows what somebody else wrote, as far as the owner could have written it. */
+/**
+ * An owner approves another editor's version that needs the owner's consent alone; other versions wait for an
+ * operator.
+ */
 function refuseApproval(
   agent: SeenAgent,
   { version, needs, from }: AgentVersion,
@@ -240,7 +242,7 @@ type AgentEventType =
   | 'agent_restored'
   | 'agent_deleted'
 
-/** What is told of a change, and by whom. */
+/** Makes the event of a change, with its author. */
 const createEvents =
   ({ nowMs }: Pick<Clock, 'nowMs'>) =>
   <Type extends AgentEventType>(

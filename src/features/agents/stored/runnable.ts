@@ -10,7 +10,7 @@ import {
   type SeenAgent,
 } from '#contracts/stored-agent.ts'
 
-/** Who signs in without a key, and as what. */
+/** The people who sign in without a key, with their roles. */
 export interface KnownPeople {
   readonly people: readonly { readonly principal: string; readonly role: Role }[]
 }
@@ -22,13 +22,13 @@ export interface RunnableDeps extends KnownPeople {
   readonly fullNameOf: (model: string) => string | undefined
 }
 
-/** So old may be what is believed of an agent; a change that is made here is seen at once. */
+/** A lookup is kept so long. A change made in this isolate clears it at once. */
 const freshMs = 1_000
 const maxKept = 200
 const maxListed = 500
 
-/** The role of whoever asks. Somebody without a key here has the one that the list of people says. */
-export const roleIn = (
+/** The role of the caller: of its key, else of the list of people. */
+const roleIn = (
   { askerRole }: Pick<SeenAgent, 'askerRole'>,
   principal: string,
   { people }: KnownPeople,
@@ -39,14 +39,14 @@ export const roleIn = (
 
 interface Found {
   readonly agent?: RunnableAgent
-  /** Whoever asks may know of it, whether it runs or not. */
+  /** Whether the principal may know of the agent, runnable or not. */
   readonly isSeen: boolean
 }
 const nothing: Found = { isSeen: false }
 
 /**
- * Whether a principal may run an agent, and in which text: an agent that is active and has a version in force, whose
- * owner can still come in and may name its model, and to those that its list allows.
+ * Finds the stored agents that a principal may run, in the version in force. The agent must be active, its owner must
+ * still have access and may name its model, and its acl must allow the principal.
  */
 export function createRunnable({ store, clock, people, fullNameOf }: RunnableDeps) {
   const texts = createRecent<Found>(clock)
@@ -92,7 +92,7 @@ export function createRunnable({ store, clock, people, fullNameOf }: RunnableDep
   return { runnable, isSeen, listRunnable, forget }
 }
 
-/** What was looked up a moment ago. */
+/** Keeps lookups for a moment. */
 function createRecent<Value>({ nowMs }: Pick<Clock, 'nowMs'>) {
   const kept = new Map<string, { readonly atMs: number; readonly value: Value }>()
   return {

@@ -16,7 +16,7 @@ import {
   type RunnableAgent,
   type SeenAgent,
 } from '#contracts/stored-agent.ts'
-import type { PreparedAgent } from './prepare.ts'
+import type { PreparedAgent } from './wire-stored.ts'
 import type { KnownPeople, RunnableDeps } from './runnable.ts'
 
 export interface AgentAdministrationDeps extends KnownPeople, Pick<RunnableDeps, 'fullNameOf'> {
@@ -29,23 +29,23 @@ export interface AgentAdministrationDeps extends KnownPeople, Pick<RunnableDeps,
     agent: RunnableAgent,
     principal: string,
   ) => Promise<Pick<PreparedAgent, 'withheld' | 'unknown'>>
-  /** What was looked up before a change is not believed any more. */
+  /** Clears the lookups that were made before a change. */
   readonly forget: () => void
 }
 
-/** All agents together. */
+/** The most agents of a deployment. */
 export const maxListed = 500
-/** Of one owner; an operator's are not counted. */
+/** The most agents of one owner; operators have no such limit. */
 const maxOwned = 50
-/** Names that one owner has at most, those of deleted agents included. */
+/** The most ids of one owner, with the ids of deleted agents. */
 const maxIds = 200
-/** Names that no plugin has, and nobody else. */
+/** Ids that no agent may have. */
 const reserved = new Set(['orchestrator', 'isola', 'default', 'agent', 'none', onDemandId])
 
-/** A need in words. */
+/** A need as text. */
 export const needText = ({ kind, what }: AgentNeed): string => `${kind} ${what}`
 
-/** More agents than one owner, or all together, may have; or more names, since those of deleted ones stay their owner's. */
+/** Refuses an agent above the limits. Ids of deleted agents count: they stay their owner's. */
 export async function refuseMany(
   id: string,
   by: AgentAdministrator,
@@ -60,7 +60,7 @@ export async function refuseMany(
     throw tooMany(`id: you have had ${maxIds} agents: take an id that one of them had.`)
 }
 
-/** What somebody may not make, whatever it does. */
+/** Refuses an id or an acl that the caller may not choose, whatever the agent does. */
 export async function refuseOthers(
   definition: AgentDefinition,
   {
@@ -81,7 +81,7 @@ export async function refuseOthers(
   refuseSharing(definition, by, found)
 }
 
-/** A version that its owner may not run is not brought into force either. */
+/** Refuses a version whose model the owner may not name: the owner could not run it. */
 export function refuseModel(
   { agent: { model } }: AgentDefinition,
   { owner, ownerModels }: Pick<SeenAgent, 'owner' | 'ownerModels'>,
@@ -92,7 +92,7 @@ export function refuseModel(
   throw new IsolaError('request_invalid', message, { param: 'agent.model' })
 }
 
-/** What a user makes is the user's alone; an author proposes whom it is shared with, and an operator says so. */
+/** A user's agent is shared with no other principal; an author proposes an acl, an operator decides. */
 function refuseSharing(
   { acl }: AgentDefinition,
   { role }: AgentAdministrator,
@@ -103,7 +103,7 @@ function refuseSharing(
   throw forbidden('acl: a user’s agent is the user’s alone: leave acl out, or ask an operator.')
 }
 
-/** The tools of a definition that destroy or go out. Throws `request_invalid` for what it names and is not there. */
+/** The tools of a definition that destroy or send out. Throws `request_invalid` for an unknown name. */
 export async function toolsNeeded(
   { acl: _acl, schedule: _schedule, ...definition }: AgentDefinition,
   hash: string,
@@ -124,7 +124,7 @@ export async function toolsNeeded(
   return prepared.withheld.map((what) => ({ kind: 'tool', what }))
 }
 
-/** What wiring says of a prompt or a manifest is said of the request. */
+/** An error of the wiring, as an error of the request. */
 function toInvalid(error: unknown): unknown {
   const code: unknown = Object(error).code
   if (code !== 'plugin_prompt_invalid' && code !== 'plugin_manifest_invalid') return error
@@ -133,7 +133,10 @@ function toInvalid(error: unknown): unknown {
   })
 }
 
-/** One that lives for a request; refused with what an operator would have to allow, but to operators, who name each of it. */
+/**
+ * An agent for one request. Refused if it needs an approval; an operator approves a tool by its full name in the
+ * definition.
+ */
 export async function toOnDemand(
   about: OnDemandDefinition,
   by: AgentAdministrator,
@@ -160,9 +163,9 @@ export async function toOnDemand(
   throw forbidden(`agent: one on demand may not have ${needText(refused)}: ${how}.`)
 }
 
-/** Refusals that say why: whoever asks may know of it. */
+/** A refusal with its reason: the caller may know of the agent. */
 export const forbidden = (message: string) => new IsolaError('request_forbidden', message)
 const tooMany = (message: string) => new IsolaError('request_conflict', message)
-/** Whose it is, nobody is told. */
+/** The message hides the owner. */
 export const taken = (id: string) =>
   new IsolaError('request_conflict', `id: ${id} is taken. Choose another.`, { param: 'id' })

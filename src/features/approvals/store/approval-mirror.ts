@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { ApprovalEntry } from '#contracts/approval.ts'
 import type { AuditOwner } from '#runtime/session/types/audit-sink.ts'
 import type { EventData, SessionEvent } from '#contracts/event.ts'
@@ -90,9 +91,9 @@ function saidIn(events: readonly SessionEvent[]): ReadonlyMap<string, Said> {
       const { call, answer, decidedBy } = event.data
       const key = `${run} ${call}`
       const asked = said.get(key)?.asked
-      const decided = { ...(decidedBy && { decidedBy }), decidedAtMs: atMs }
+      const decided = { ...defined({ decidedBy }), decidedAtMs: atMs }
       const state = stateOf(answer)
-      said.set(key, { run, call, ...(asked && { asked }), state, ...decided, seq })
+      said.set(key, { run, call, ...defined({ asked }), state, ...decided, seq })
     }
   }
   return said

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type {
   OAuthClientProvider,
   OAuthDiscoveryState,
@@ -190,7 +191,7 @@ async function registeredByHand(
   if (secret !== undefined) learn(secret)
   return {
     client_id: clientId,
-    ...(secret !== undefined && { client_secret: secret }),
+    ...defined({ client_secret: secret }),
     issuer: issuer ?? pinned,
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { auth, UnauthorizedError } from '@modelcontextprotocol/client'
 import { IsolaError } from '#contracts/errors.ts'
 import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'
@@ -17,7 +18,7 @@ export function createSignIn(deps: SignInDeps) {
       config,
       origin,
       store: deps.storeOf(config),
-      ...(login && { login }),
+      ...defined({ login }),
     })
   const isSignedIn = async (config: McpServerConfig): Promise<boolean> => {
     const store = deps.storeOf(config)

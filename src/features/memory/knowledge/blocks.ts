@@ -1,9 +1,9 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { maxParts, type PassageSpot } from '#contracts/knowledge.ts'
 import { createCount, type Count } from './count.ts'
 import { createFence } from './fence.ts'
-import { linesOf } from './lines.ts'
-import { columnsOf, isDelimiterRow } from './table-rows.ts'
+import { columnsOf, isDelimiterRow, linesOf } from './lines.ts'
 
 /** A paragraph, list, table or piece of code, with where it is. */
 export interface Block extends PassageSpot {
@@ -59,7 +59,7 @@ export async function markdownBlocks(text: string, pause: Pause): Promise<ReadBl
     pause,
     count: countOf('text'),
   })
-  return { ...(titles[0] !== undefined && { title: titles[0] }), blocks }
+  return { ...defined({ title: titles[0] }), blocks }
 }
 
 /** Each page has blocks of its own. */

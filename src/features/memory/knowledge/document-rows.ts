@@ -1,4 +1,5 @@
 import type { NotePlace } from '#contracts/long-term.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import type { NoteStorage } from '../long-term/note-rows.ts'
 
 /** A document as it is kept: what it is called, too, is sealed. */
@@ -30,7 +31,7 @@ export function createDocumentRows({ sql }: Pick<NoteStorage, 'sql'>): DocumentR
     get: (id) => read('SELECT * FROM knowledge_documents WHERE id = ?', id).map(toRow)[0],
     all: () => read('SELECT * FROM knowledge_documents ORDER BY id').map(toRow),
     put({ id, place, sealed }) {
-      exec(`CREATE TABLE IF NOT EXISTS knowledge_documents (
+      exec(`CREATE TABLE IF NOT EXISTS knowledge_documents (${tablesMark}
         id TEXT PRIMARY KEY, place TEXT NOT NULL, sealed BLOB NOT NULL) STRICT;`)
       exec('INSERT OR REPLACE INTO knowledge_documents VALUES (?, ?, ?)', id, place, sealed)
     },

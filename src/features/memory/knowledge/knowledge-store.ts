@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type {
   DocumentInfo,
@@ -6,9 +7,8 @@ import type {
   KnowledgeRequest,
   KnowledgeStore,
 } from '#contracts/knowledge.ts'
-import { isIn, oneChangeAtATime, type NoteStoreDeps } from '../long-term/note-book.ts'
+import { isIn, oneChangeAtATime, statsOf, type NoteStoreDeps } from '../long-term/note-book.ts'
 import type { NoteStorage } from '../long-term/note-rows.ts'
-import { statsOf } from '../long-term/note-stats.ts'
 import { createDocumentBook, type PassageBody } from './document-book.ts'
 import { putDocument } from './put-document.ts'
 
@@ -101,12 +101,10 @@ function toFound(
   { id, scope, agent, name, title, label }: DocumentInfo,
   score: number,
 ): FoundPassage {
-  const named = { ...(agent !== undefined && { agent }), ...(title !== undefined && { title }) }
+  const named = defined({ agent, title })
   return {
     text,
-    ...(headings && { headings }),
-    ...(page !== undefined && { page }),
-    ...(line !== undefined && { line }),
+    ...defined({ headings, page, line }),
     document: { id, scope, name, ...named },
     part,
     label,

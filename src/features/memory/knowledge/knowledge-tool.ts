@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { citationOf, type KnowledgeGateway } from '#contracts/knowledge.ts'
 import type { KnowledgeSettings } from '#contracts/manifest/knowledge-settings.ts'
@@ -82,7 +83,7 @@ async function search(
       output: {
         passages: passages.map((one) => ({
           cite: citationOf(one),
-          ...(one.document.title !== undefined && { title: one.document.title }),
+          ...defined({ title: one.document.title }),
           document: one.document.id,
           text: one.text,
         })),

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { NewPassage } from '#contracts/knowledge.ts'
 import type { Block } from './blocks.ts'
 
@@ -56,13 +57,13 @@ function split(block: Block): readonly Block[] {
   while (text.length > most) {
     const end = endWithin(text, most)
     const piece = text.slice(0, end)
-    pieces.push({ ...block, text: piece.trim(), ...(line !== undefined && { line }) })
+    pieces.push({ ...block, text: piece.trim(), ...defined({ line }) })
     // The header is above the first of its rows.
     const headerLines = pieces.length === 1 ? (block.header?.split('\n').length ?? 0) : 0
     if (line !== undefined) line += piece.split('\n').length - 1 + headerLines
     text = text.slice(end)
   }
-  return [...pieces, { ...block, text: text.trim(), ...(line !== undefined && { line }) }].filter(
+  return [...pieces, { ...block, text: text.trim(), ...defined({ line }) }].filter(
     (one) => one.text !== '',
   )
 }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import {
   maxDocumentChars,
@@ -42,14 +43,14 @@ export const createDocumentReader =
     if (passages.length === 0) throw invalid(String(wanted), 'has nothing that can be read')
     if (passages.length > maxPassages)
       throw invalid(String(wanted), `makes more than ${maxPassages} passages: send it in parts`)
-    return { ...(title !== undefined && { title }), passages }
+    return { ...defined({ title }), passages }
   }
 
 /** Well-formed, and without the mark of its encoding, which is no character of the text. */
 const toClean = (text: string): string => text.replace(/^\uFEFF/, '').toWellFormed()
 
 /** A PDF's reader is larger than the Worker: the command has it. */
-export const pdfAdvice =
+const pdfAdvice =
   'The command reads those: isola knowledge add <file>.pdf. Or send its texts by page, with type pages.'
 
 const invalid = (param: string, what: string): IsolaError =>

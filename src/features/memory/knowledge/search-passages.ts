@@ -3,7 +3,7 @@ import type { FoundPassage, KnowledgeGateway } from '#contracts/knowledge.ts'
 import { placeOf, type MemoryScope } from '#contracts/long-term.ts'
 
 /** Whose documents are searched, and how many passages are wanted. */
-export interface PassagesWanted {
+interface PassagesWanted {
   readonly principal: string
   readonly agent: string
   readonly scopes: readonly MemoryScope[]

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { joinLabels, type Label } from '#contracts/label.ts'
 import type { AddedNote, MemoryAnswer, MemoryRequest, NewNote, Note } from '#contracts/long-term.ts'
@@ -68,7 +69,7 @@ async function plan(
     },
     body: {
       ...said,
-      ...(conversation !== undefined && { conversation }),
+      ...defined({ conversation }),
       kind,
       label: joinLabels([label]),
       origins: origin ? [origin] : [],

@@ -6,7 +6,7 @@ const endOfSentence =
   /(?:[.\u3002\uff0e\uff61\u0964\u0965\u06d4\u0589\u1362\u104b\u17d4]|(?<=[\p{L}\p{M}])[!\uff01])$/u
 
 /** How a text compares with one that is kept. */
-export type Comparison = 'same' | 'differs' | 'other'
+type Comparison = 'same' | 'differs' | 'other'
 
 /**
  * `same`: the same words in the same order, but for blanks, the end of the sentence and the case of its first letter. In

@@ -1,5 +1,10 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { maxNotesOfPlace, type Note, type NotePlace } from '#contracts/long-term.ts'
+import {
+  maxNotesOfPlace,
+  type Note,
+  type NotePlace,
+  type PlaceStats,
+} from '#contracts/long-term.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import type { IndexedNote } from './indexed-note.ts'
 import { createNoteIndex, type NoteIndex } from './note-index.ts'
@@ -30,7 +35,7 @@ export interface Written<B> extends Pick<IndexedNote, 'id' | 'place' | 'conversa
 }
 
 /** What tells one kind of what is kept so from another. */
-export interface BookKind<B> {
+interface BookKind<B> {
   /** What its tables begin with, and its key is called by. */
   readonly name: 'memory' | 'knowledge'
   readonly fieldsOf: (body: B) => Fields
@@ -215,4 +220,14 @@ function oldestBeyond(
       bytes -= note.bytes
       return true
     })
+}
+
+/** The number of notes and their bytes, by place. */
+export function statsOf({ index }: Pick<NoteBook, 'index'>): readonly PlaceStats[] {
+  const places = Map.groupBy(index().all(isIn(undefined)), ({ place }) => place)
+  return [...places].map(([place, notes]) => ({
+    ...toScope(place),
+    notes: notes.length,
+    bytes: notes.reduce((sum, { bytes }) => sum + bytes, 0),
+  }))
 }

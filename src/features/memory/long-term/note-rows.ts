@@ -1,5 +1,6 @@
 import type { NotePlace } from '#contracts/long-term.ts'
 import type { SealedSecret } from '#features/access/types/secrets.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import type { IndexedNote } from './indexed-note.ts'
 import { packWords, unpackWords } from './note-words.ts'
 
@@ -20,7 +21,7 @@ export interface NoteStorage {
 }
 
 /** A note as it is written: what can be read of it is sealed. */
-export interface NoteRow extends Omit<IndexedNote, 'row' | 'bytes'> {
+interface NoteRow extends Omit<IndexedNote, 'row' | 'bytes'> {
   readonly sealed: Uint8Array
   /** Sessions that it came from, for whoever forgets one of them. */
   readonly sessions: readonly string[]
@@ -46,14 +47,14 @@ export interface NoteRows {
 const keepWritesMs = 30 * 86_400_000
 
 const tablesOf = (name: string) => `
-  CREATE TABLE IF NOT EXISTS ${name}_notes (
+  CREATE TABLE IF NOT EXISTS ${name}_notes (${tablesMark}
     row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, place TEXT NOT NULL, conversation INTEGER NOT NULL,
     at INTEGER NOT NULL, bytes INTEGER NOT NULL, words BLOB NOT NULL, sessions TEXT NOT NULL, sealed BLOB NOT NULL
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS ${name}_key (
+  CREATE TABLE IF NOT EXISTS ${name}_key (${tablesMark}
     one INTEGER PRIMARY KEY CHECK (one = 1), sealed TEXT NOT NULL, key_id TEXT NOT NULL
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS ${name}_writes (
+  CREATE TABLE IF NOT EXISTS ${name}_writes (${tablesMark}
     run TEXT PRIMARY KEY, writes INTEGER NOT NULL, at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;`
 

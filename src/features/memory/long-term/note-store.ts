@@ -1,12 +1,12 @@
 import { joinLabels } from '#contracts/label.ts'
 import type { LongTermMemory, MemoryAnswer, MemoryRequest } from '#contracts/long-term.ts'
-import { statsOf } from './note-stats.ts'
 import { addNotes, toWritten } from './add-notes.ts'
 import { checkNote } from './check-note.ts'
 import {
   createNoteBook,
   isIn,
   oneChangeAtATime,
+  statsOf,
   type NoteBody,
   type NoteBook,
   type NoteStoreDeps,

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { citationOf, type KnowledgeGateway } from '#contracts/knowledge.ts'
 import type { KnowledgeSettings } from '#contracts/manifest/knowledge-settings.ts'
@@ -174,7 +175,7 @@ function turnsOf(
     ...(asked?.role === 'user'
       ? [{ ...about, speaker: 'user', text: asked.text, label: labelOf(asked) }]
       : []),
-    { ...about, speaker: agent, text: result, ...(label && { label }) },
+    { ...about, speaker: agent, text: result, ...defined({ label }) },
   ]
   return turns
     .filter(({ text }) => text.trim() !== '')

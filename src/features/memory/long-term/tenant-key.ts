@@ -7,10 +7,10 @@ import type { HashWord } from './note-words.ts'
 type SealedKey = Pick<SealedSecret, 'sealed' | 'keyId'>
 
 /** HMAC-SHA256. */
-export type KeyedHash = (key: Uint8Array, text: string) => Uint8Array
+type KeyedHash = (key: Uint8Array, text: string) => Uint8Array
 
 /** Seals under `ISOLA_MASTER_KEY` (the governance room). */
-export interface KeySealing {
+interface KeySealing {
   readonly seal: (name: string, value: string) => Promise<SealedKey>
   readonly open: (secret: SealedKey & { readonly name: string }) => Promise<string>
   readonly isCurrent: (secret: SealedKey) => boolean
@@ -28,7 +28,7 @@ export interface TenantKeyDeps {
 }
 
 /** A key that is open. */
-export interface OpenKey {
+interface OpenKey {
   readonly hash: HashWord
   /** `about` is what it is of: it opens for nothing else. */
   readonly seal: (about: readonly string[], text: string) => Promise<Uint8Array<ArrayBuffer>>

@@ -1,14 +1,22 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
+import type { MemoryGateway } from '#contracts/long-term.ts'
+import type { SessionIndex } from '#contracts/operations.ts'
 import { unwrap } from '#contracts/reply.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import type { Where } from './memory-places.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
+import type { Where } from './places.ts'
 
 const sessionsAtOnce = 20
 
+export interface ForgetQuotesDeps {
+  readonly memory: MemoryGateway
+  readonly sessions: SessionGateway
+  readonly sessionIndex: Pick<SessionIndex, 'idsOf'>
+}
+
 /** Takes what a note says out of some conversations of its principal. @returns From how many, and where to go on. */
 export async function forgetQuotes(
-  { memory, sessions, sessionIndex }: Pick<HttpDeps, 'memory' | 'sessions' | 'sessionIndex'>,
-  context: HttpContext,
+  { memory, sessions, sessionIndex }: ForgetQuotesDeps,
+  principal: string,
   { id, after = '', scope }: Where & { readonly id: string; readonly after?: string | undefined },
 ): Promise<{ readonly sessions: number; readonly next?: string }> {
   if (scope === 'deployment') {
@@ -16,7 +24,6 @@ export async function forgetQuotes(
       'everywhere: what the deployment remembers may be quoted in anybody’s conversations, which are theirs.'
     throw new IsolaError('request_invalid', message, { param: 'everywhere' })
   }
-  const principal = context.get('principal').id
   const { notes = [] } = await memory.ofPrincipal(principal)({ verb: 'get', id })
   const texts = notes.flatMap(({ text, speaker, caption }) => [
     [speaker, text].filter(Boolean).join(' '),

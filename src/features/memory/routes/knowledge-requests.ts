@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { documentTypes, maxDocumentChars } from '#contracts/knowledge.ts'
 import { memoryScopes } from '#contracts/long-term.ts'
-import { listLimit, wantedName } from '#contracts/routes/request-lists.ts'
+import { listLimit, wantedName } from '#contracts/query-fields.ts'
 
 const scope = z.enum(memoryScopes)
 const where = {

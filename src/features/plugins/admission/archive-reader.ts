@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
 import { skillCaps, type SentSkill } from '#runtime/catalog/types/skill-catalog.ts'
@@ -70,7 +71,7 @@ export function createSkillArchiveReader(deps: ArchiveReaderDeps): ReadSkillArch
   const inIsolate = createIsolateReader(deps)
   return async (archive, only) => {
     const answer = await inIsolate((isolate) => isolate.readSkills(archive, only), {
-      schema: (await import('#runtime/catalog/types/skills-requests.ts')).readSkillsAnswer,
+      schema: (await import('#contracts/skill-reading.ts')).readSkillsAnswer,
       maxChars: 6 * skillCaps.maxCollectionChars,
     })
     return answer.skills
@@ -131,7 +132,7 @@ function toAnswer<T>(text: unknown, { schema, maxChars }: Wanted<T>): T {
   const failed = errorSchema.safeParse(value)
   if (failed.success) {
     const { code, message, param } = failed.data.error
-    throw new IsolaError(code, message, { ...(param !== undefined && { param }) })
+    throw new IsolaError(code, message, defined({ param }))
   }
   const { data, error: cause } = schema.safeParse(value)
   return data ?? refuseUnread('could not be read', cause)

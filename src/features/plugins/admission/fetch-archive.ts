@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Answer, OpenHosts, OutboundError, Send } from '#contracts/outbound.ts'
 import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
@@ -36,7 +37,7 @@ export async function fetchArchive(
       timeoutMs,
       from,
       toError: toError(maxBytes),
-      ...(openHosts && { openHosts }),
+      ...defined({ openHosts }),
     },
   )
   onAnswer?.(answer)
@@ -69,6 +70,6 @@ function unavailable(what: string, cause?: unknown): IsolaError {
   return new IsolaError('plugin_source_unavailable', `The archive${what}.`, {
     param: 'url',
     transient: true,
-    ...(cause !== undefined && { cause }),
+    ...defined({ cause }),
   })
 }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
@@ -41,7 +42,7 @@ export function parseBundle(value: unknown): CheckedBundle {
     )
   }
   const { manifest, code, files } = parsed.data
-  const bundle = { manifest, ...(code !== undefined && { code }), files }
+  const bundle = { manifest, ...defined({ code }), files }
   return checkBundle(bundle)
 }
 

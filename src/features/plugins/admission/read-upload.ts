@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
 import { bundleCaps, toBundleText } from '#runtime/catalog/types/plugin-bundle.ts'
 import type { PluginSignature, ReadUpload, Upload } from '#runtime/catalog/types/plugin-upload.ts'
@@ -72,7 +73,7 @@ function readJson(json: unknown, deps: UploadDeps): UnverifiedUpload {
   }
   const { bundle, signature, source = 'upload' } = parsed.data
   const read = toUpload(parseBundle(bundle), source, deps)
-  return { ...read, ...(signature && { signature }) }
+  return { ...read, ...defined({ signature }) }
 }
 
 function parseJson(bytes: Uint8Array): unknown {

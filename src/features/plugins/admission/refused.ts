@@ -1,9 +1,10 @@
 import { headOf } from '#contracts/cut.ts'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 
 /** What was sent cannot be installed; the message says what is wrong and what to do. */
 export function refused(message: string, cause?: unknown): IsolaError {
-  return new IsolaError('plugin_upload_invalid', message, { ...(cause !== undefined && { cause }) })
+  return new IsolaError('plugin_upload_invalid', message, defined({ cause }))
 }
 
 /** A name out of an upload, safe to quote: short, in one line, with everything unusual spelled out. */

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import { defaultModelName, type ModelRequest, type ModelSelection } from '#contracts/model.ts'
@@ -60,7 +61,7 @@ const isNamed = (name: string, { provider, model }: ModelSelection): boolean =>
 
 function toRequest(asked: Asked, fallback: string | undefined): ModelRequest {
   const { system, prompt, model = fallback, maxOutputTokens, temperature } = asked
-  const fields = { prompt, ...(system !== undefined && { system }) }
+  const fields = { prompt, ...defined({ system }) }
   for (const [name, value] of Object.entries(fields))
     if (typeof value !== 'string') throw failed(`model.generate: ${name} is a text`)
   if (prompt.trim() === '') throw failed('model.generate: prompt is empty')
@@ -78,10 +79,7 @@ function toRequest(asked: Asked, fallback: string | undefined): ModelRequest {
     model,
     messages: system === undefined ? messages : [{ role: 'system', text: system }, ...messages],
     tools: [],
-    parameters: {
-      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-      ...(temperature !== undefined && { temperature }),
-    },
+    parameters: defined({ maxOutputTokens, temperature }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import {
   memoryScopes,
@@ -57,10 +58,9 @@ export function createLongTermPart(
       if (!reached.includes(scope)) throw invalid(`scope: this agent has ${reached.join(', ')}.`)
       if (!noteKinds.includes(kind as NoteKind) || (kind as NoteKind) === 'turn')
         throw invalid('kind: note, fact or preference.')
-      const origin = { principal, session, run, agent, ...(tool !== undefined && { tool }) }
+      const origin = { principal, session, run, agent, ...defined({ tool }) }
       const about = {
-        ...(speaker !== undefined && { speaker }),
-        ...(date !== undefined && { date }),
+        ...defined({ speaker, date }),
         ...(replaces !== undefined && { replaces: String(replaces) }),
       }
       const label = labels && { label: labels.kept() }

@@ -14,8 +14,8 @@ import type { IsOpen } from './egress.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 
 /**
- * What the operator opened, a moment old at most. While the Catalog does not answer it is what was heard last, however
- * old, as with the rest of the policy; where nothing ever was, nothing is open.
+ * What the operator opened, as the set in force is cached here. While the Catalog does not answer it is the last one that
+ * was read, however old, as with the rest of the policy; where none ever was, nothing is open.
  */
 export interface NetworkNow {
   readonly rule: () => Promise<NetworkRule | undefined>
@@ -26,22 +26,16 @@ export interface NetworkNow {
 /** Where the network of the policy is read. */
 export interface NetworkNowDeps {
   readonly snapshot: () => Promise<PluginSnapshot>
-  readonly lastKnown: () => PluginSnapshot | undefined
   readonly ownHosts: readonly string[]
 }
 
-/**
- * The network of the policy in force: as it was heard last where the Catalog does not answer; nothing if it never did.
- */
-export const createNetworkNow = ({
-  snapshot,
-  lastKnown,
-  ownHosts,
-}: NetworkNowDeps): NetworkNow => ({
-  async rule() {
-    const known = await snapshot().catch(lastKnown)
-    return known && policyOf(known).network
-  },
+/** The network of the policy in force; `undefined` if the Catalog never answered. */
+export const createNetworkNow = ({ snapshot, ownHosts }: NetworkNowDeps): NetworkNow => ({
+  rule: () =>
+    snapshot().then(
+      (known) => policyOf(known).network,
+      () => undefined,
+    ),
   ownHosts,
 })
 

@@ -4,28 +4,28 @@ import type { McpPin } from '#runtime/catalog/types/mcp.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 
-/** A call that is over sooner listens to nobody: what it does is looked up before each thing it does. */
+/** A call that is over sooner does not listen: it is checked when it begins and before each use of a grant. */
 const listenAfterMs = 250
-/** Whoever cannot listen tries again after so long. */
+/** Pause before a call listens again after the Catalog could not be reached. */
 const againAfterMs = 1_000
 
 /** Whether one call may go on. */
 export interface RevocationWatch {
-  /** Fires when the plugin was switched off, or something it was allowed was taken back; absent where neither can be. */
+  /** Fires when the plugin is switched off, or a grant of it is taken back. Absent for a plugin that ships with the deployment. */
   readonly signal?: AbortSignal
-  /** Before each use of what it was allowed. Throws `tool_denied` if it is not now, or nobody knows. */
+  /** Called before each use of a grant. Throws `tool_denied` if the grants changed, or the Catalog does not answer. */
   readonly check: () => Promise<void>
   readonly end: () => void
 }
 
-/** Throws `tool_denied` if the plugin may not begin now. */
+/** Throws `tool_denied` if a call of the plugin may not begin now. */
 export type WatchRevocation = (plugin: LoadedPlugin) => Promise<RevocationWatch>
 
-/** Where it is looked up what is in force now, and who tells when it is not any more. */
+/** How the Catalog is asked whether a part is in force, and how a call hears that it is not any more. */
 export interface RevocationDeps {
-  /** May throw: then nobody knows. */
+  /** By a word of the Catalog that is at most a second old. Throws where there is none. */
   readonly stands: (part: HeldPart) => Promise<boolean>
-  /** Calls `onGone` if the part goes before `over` fires. Answers when it is to be asked again; may throw. */
+  /** Calls `onGone` if the part goes before `over` fires. Answers when it is to be called again; may throw. */
   readonly hold: (part: HeldPart, onGone: () => void, over: AbortSignal) => Promise<void>
   readonly clock: Clock
 }
@@ -33,28 +33,29 @@ export interface RevocationDeps {
 const endless: RevocationWatch = { check: async () => {}, end: () => {} }
 
 /**
- * Whoever runs an installed plugin looks, before each thing it does, whether the permit it runs under still holds, and is
- * told when it does not any more: what is revoked has ended within a second, wherever it runs (docs/security.md G12).
- * While nobody can be asked nothing that was allowed is used; what is under way goes on.
+ * A run carries the generation that it was wired with. A call of an installed plugin compares its grant epoch of then with
+ * the isolate's copy of the set in force, when the call begins and before each use of a grant. A copy older than a second
+ * is read first; the call's gates have usually begun that read. A call under way listens besides, so that a revocation
+ * ends it at once (docs/security.md G12, docs/decisions/0112-how-fast-a-change-holds.md).
  */
 export const createRevocationWatch =
   (deps: RevocationDeps): WatchRevocation =>
   async ({ manifest: { id }, grantEpoch: epoch }) =>
     epoch === undefined ? endless : watchPart({ kind: 'plugin', id, epoch }, deps)
 
-/** The same for a remote server: its calls go on while it is enabled as it was when they began. */
+/** The same for a remote server, with the epoch of its approval. */
 export const createServerRevocationWatch =
   (deps: RevocationDeps) =>
   ({ id, epoch }: Pick<McpPin, 'id' | 'epoch'>): Promise<RevocationWatch> =>
     watchPart({ kind: 'mcp', id, epoch }, deps)
 
-/** @throws `tool_denied` if it is not in force now. */
+/** @throws `tool_denied` if the part is not in force now. */
 async function watchPart(part: HeldPart, deps: RevocationDeps): Promise<RevocationWatch> {
   const gone = new AbortController()
   const over = new AbortController()
   const check = async (): Promise<void> => {
     const stands = await deps.stands(part).catch(() => undefined)
-    // Only what is known to be gone ends what is under way.
+    // Only a known revocation ends the call: it may go on while the Catalog does not answer.
     if (stands === false) gone.abort(revoked())
     if (!stands) throw revoked()
   }
@@ -63,7 +64,7 @@ async function watchPart(part: HeldPart, deps: RevocationDeps): Promise<Revocati
   return { signal: gone.signal, check, end: () => over.abort() }
 }
 
-/** Until the part goes or the call is over; who cannot be told looks again. Never rejects. */
+/** Listens until the part goes or the call is over. Never rejects. */
 async function listen(
   part: HeldPart,
   { hold, clock }: RevocationDeps,

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ToolContext } from '#contracts/tool.ts'
@@ -24,7 +25,7 @@ export const toHookContext = (
   principal: about.principal,
   agent: about.agent,
   trace: about.trace,
-  ...(about.traceLink && { traceLink: about.traceLink }),
+  ...defined({ traceLink: about.traceLink }),
   depth: about.depth,
   ancestry: about.ancestry,
   signal: about.signal,

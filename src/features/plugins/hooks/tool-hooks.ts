@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Json } from '#contracts/json.ts'
 import { joinLabels, labelOfResult, ownLabel, type Label } from '#contracts/label.ts'
@@ -59,8 +60,7 @@ function toAsked(on: HookPoint, subject: HookSubject, result?: Json): Asked {
     context: toHookContext(subject),
     changed: (told, { input: newInput, result: newResult }: HookChange) => ({
       ...told,
-      ...(newInput && { input: newInput }),
-      ...(newResult !== undefined && { result: newResult }),
+      ...defined({ input: newInput, result: newResult }),
     }),
   }
 }
@@ -119,7 +119,7 @@ function toResult(
       taint,
       label,
       ...spent,
-      ...(result.shows && { shows: result.shows }),
+      ...defined({ shows: result.shows }),
     }
   }
   const message = errorTextOf(output)

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { parseManifest, type BundledPlugin } from '#contracts/manifest/manifest.ts'
 import { toPermit, widened } from '#contracts/manifest/permit.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
@@ -71,8 +72,7 @@ function toPlugin(
       grantEpoch,
       isInstalled: true,
       granted: permit.grants,
-      ...(runsOwnAgent !== undefined && { runsOwnAgent }),
-      ...(isTold && { isTold }),
+      ...defined({ runsOwnAgent, isTold }),
     },
   }
 }

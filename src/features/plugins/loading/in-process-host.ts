@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import {
@@ -157,7 +158,7 @@ function toCandidate(
   const warning = checkApi(manifest)
   checkConfig(manifest, validator)
   const { id, depends_on: dependsOn } = manifest
-  return { id, dependsOn, manifest, bundled, ...(warning !== undefined && { warning }) }
+  return { id, dependsOn, manifest, bundled, ...defined({ warning }) }
 }
 
 function checkConfig(
@@ -261,12 +262,11 @@ function toHosted(parts: PluginParts): HostedParts {
   })
   const { tools, resources, prompts, providers, agent, schedule } = parts
   return {
-    ...(tools && { tools }),
+    ...defined({ tools }),
     resources: toFunctions(resources),
     prompts: toFunctions(prompts),
     providers: toFunctions(providers),
-    ...(agent && { agent }),
-    ...(schedule && { schedule }),
+    ...defined({ agent, schedule }),
     hooks: Object.fromEntries(hooks),
   }
 }

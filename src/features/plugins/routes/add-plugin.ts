@@ -1,18 +1,24 @@
+import { defined } from '#contracts/defined.ts'
 import type * as z from 'zod'
-import { addPluginOptions, addPluginQuery } from '#runtime/catalog/types/installed-requests.ts'
-import { noFields } from '#contracts/routes/request-lists.ts'
-import type { Upload } from '#runtime/catalog/types/plugin-upload.ts'
+import { addPluginOptions, addPluginQuery } from './requests.ts'
+import { noFields } from '#platform/routes/answer.ts'
+import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { ReadPluginUpload, Upload } from '#runtime/catalog/types/plugin-upload.ts'
 import { readJsonObject, readZip } from '#platform/routes/body.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
 import { parseFields } from '#platform/routes/validate.ts'
 import { changeBy } from '#runtime/session/requests/change-by.ts'
-import { recordRefusal } from '#runtime/session/requests/record-refusal.ts'
+import { recordRefusal, type RefusalDeps } from '#runtime/session/requests/record-refusal.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
+
+export interface AddPluginDeps extends RefusalDeps {
+  readonly plugins: Pick<PluginAdministration, 'change'>
+  readonly readUpload: ReadPluginUpload
+}
 
 /** `POST /api/operator/plugins`: installs a version, which enables nothing. */
-export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
+export async function addPlugin(deps: AddPluginDeps, context: RequestContext) {
   const { upload, allowDowngrade, replace, takeOver, now } = await readRequest(context)
-  const by = changeBy(deps, context)
+  const by = changeBy(context)
   const read = await deps.readUpload(upload).catch(async (error: unknown) => {
     await recordRefusal(deps, by, { asked: 'add', error })
     throw error
@@ -25,7 +31,7 @@ export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
     manifest: bundle.manifest,
     source,
     tier,
-    ...(signer !== undefined && { signer }),
+    ...defined({ signer }),
     installedAtMs: deps.sources.clock.nowMs(),
     installedBy: by.principal,
   }
@@ -37,19 +43,19 @@ export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
   }
   const change = { do: 'add', plugin, bundle: text, ...more } as const
   const result = await deps.plugins.change(change, by)
-  return jsonResponse({ ...result, notes: [...notes, ...result.notes] }, { status: 201 })
+  return { ...result, notes: [...notes, ...result.notes] }
 }
 
 async function readRequest(
-  context: HttpContext,
+  context: RequestContext,
 ): Promise<{ readonly upload: Upload } & z.infer<typeof addPluginOptions>> {
-  const type = context.req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
+  const type = context.raw.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type === 'application/zip' || type === 'application/x-zip-compressed') {
-    const asked = parseFields(addPluginQuery, context.req.query())
-    return { upload: { zip: await readZip(context.req.raw) }, ...asked }
+    const asked = parseFields(addPluginQuery, context.search)
+    return { upload: { zip: await readZip(context.raw) }, ...asked }
   }
-  parseFields(noFields, context.req.query())
-  const { allowDowngrade, replace, takeOver, now, ...json } = await readJsonObject(context.req.raw)
+  parseFields(noFields, context.search)
+  const { allowDowngrade, replace, takeOver, now, ...json } = await readJsonObject(context.raw)
   return {
     upload: { json },
     ...parseFields(addPluginOptions, { allowDowngrade, replace, takeOver, now }),

@@ -10,7 +10,6 @@ import {
   type VersionRow,
 } from './plugin-rows.ts'
 
-const isOneValue = `SELECT plugins <> '{}' AS is_one FROM generations ORDER BY number DESC LIMIT 1`
 const rowOf = `SELECT ${rowColumns} FROM manifests WHERE id = ?1`
 /** Whether a remote server has the id, or an agent without a plugin. */
 const othersOf = `
@@ -39,23 +38,20 @@ export function createChangeFacts(database: Database): PluginStore['facts'] {
       of(usageOf, brings.principal),
       of(addsOf, brings.principal, brings.sinceMs),
     ]
-    const found = await reached(() =>
-      database.batch([database.prepare(isOneValue), ...about, ...(used ?? [])]),
-    )
+    const found = await reached(() => database.batch([...about, ...(used ?? [])]))
     const rows = <T>(place: number) => (found[place]?.results ?? []) as unknown as readonly T[]
-    const [row] = rows<Row>(1)
-    const [version] = rows<VersionRow>(4)
-    const others = rows<{ readonly kind: string }>(2).map(({ kind }) => kind)
+    const [row] = rows<Row>(0)
+    const [version] = rows<VersionRow>(3)
+    const others = rows<{ readonly kind: string }>(1).map(({ kind }) => kind)
     return {
-      isOneValue: rows<{ readonly is_one: number }>(0)[0]?.is_one === 1,
       ...(row && { row: toRow(row) }),
       isServer: others.includes('server'),
       isAgent: others.includes('agent'),
-      numbers: rows<Pick<VersionRow, 'version' | 'hash' | 'signer'>>(3).map(
+      numbers: rows<Pick<VersionRow, 'version' | 'hash' | 'signer'>>(2).map(
         ({ signer, ...number }) => ({ ...number, ...(signer !== null && { signer }) }),
       ),
       ...(version && { version: toKeptVersion(version) }),
-      usage: toUsage(rows<UsageRow>(5)[0], rows<AddsRow>(6)[0]),
+      usage: toUsage(rows<UsageRow>(4)[0], rows<AddsRow>(5)[0]),
     }
   }
 }

@@ -10,11 +10,6 @@ const generationThen = `
   SELECT coalesce((SELECT min(number) - 1 FROM generations WHERE made_at_ms > ?1),
     (SELECT max(number) FROM generations), 0)`
 
-/** What a generation of an earlier version, which is one value, had of a list. */
-const inOneValue = (list: string) => `
-  SELECT pins.value->>'hash' FROM generations, json_each(generations.plugins, '$.${list}') AS pins
-  WHERE plugins <> '{}' AND number >= (${generationThen}) AND pins.value->>'hash' IS NOT NULL`
-
 /** Every pin that is wired from a body names it by `hash`, whatever its kind. D1 takes no long UNION. */
 const unnamed = `
   SELECT hash FROM plugin_bundles WHERE part = 0 AND saved_at_ms < ?1
@@ -25,8 +20,6 @@ const unnamed = `
     AND hash NOT IN (SELECT hash FROM plugin_versions WHERE installed_at_ms >= ?1 AND collected_at_ms IS NULL)
     AND hash NOT IN (SELECT pin->>'hash' FROM generation_parts
       WHERE pin->>'hash' IS NOT NULL AND (until IS NULL OR until > (${generationThen})))
-    AND hash NOT IN (${inOneValue('installed')})
-    AND hash NOT IN (${inOneValue('mcp')})
   LIMIT ?2`
 
 /** What nobody can need any more. */

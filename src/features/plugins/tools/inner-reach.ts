@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toLimits, toNanoUsd } from '#contracts/manifest/agent-limits.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { unlimited } from '#contracts/lease.ts'
@@ -33,7 +34,7 @@ export function spendingOfTool({ manifest, granted }: LoadedPlugin, timeoutMs: n
         : Math.min(unlimited, isolates + (model?.maxCostNanoUsd ?? 0)),
       maxTimeMs: timeoutMs,
     },
-    inner: { resolve: nothing, children: 0, ...(model && { model }) },
+    inner: { resolve: nothing, children: 0, ...defined({ model }) },
   }
 }
 

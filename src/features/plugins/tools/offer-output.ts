@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
 import { contentBlockSchema, type ContentBlock, type RichOutput } from '#contracts/content.ts'
@@ -43,7 +44,7 @@ function toBlock(
   about: { readonly uri: string; readonly mimeType: string | undefined },
 ): ContentBlock {
   const type = mimeType ?? about.mimeType
-  const where = { uri: uri ?? about.uri, ...(type !== undefined && { mimeType: type }) }
+  const where = { uri: uri ?? about.uri, ...defined({ mimeType: type }) }
   return 'text' in rest
     ? { type: 'resource', resource: { ...where, text: rest.text } }
     : { type: 'resource', resource: { ...where, blob: rest.blob } }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { toolDestroys } from '#contracts/destructive.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
@@ -63,12 +64,12 @@ function toToolEntry(
       name,
       description: tool.description,
       inputSchema: tool.input_schema,
-      ...(tool.output_schema && { outputSchema: tool.output_schema }),
+      ...defined({ outputSchema: tool.output_schema }),
       execute: (input, context) =>
         callPlugin({ name, plugin, run, deps, hints, goesTo: goesTo?.(input) }, input, context),
     },
     ...flowOf(plugin, hints, { name, declared: tool.sink }),
-    ...(goesTo && { goesTo }),
+    ...defined({ goesTo }),
     isReadOnly: mayRepeat && tool.annotations.readOnlyHint === true,
     isIdempotent: mayRepeat && tool.annotations.idempotentHint === true,
     ...(tool.requires_approval && { needsApproval: true }),

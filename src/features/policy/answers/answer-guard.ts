@@ -27,18 +27,14 @@ export interface AnswerGuard {
  *
  * @see docs/decisions/0073-what-an-answer-points-at.md
  */
-export function createAnswerGuard({
-  snapshot,
-  lastKnown,
-}: Pick<LivePolicyDeps, 'snapshot' | 'lastKnown'>): AnswerGuard {
+export function createAnswerGuard({ snapshot }: Pick<LivePolicyDeps, 'snapshot'>): AnswerGuard {
   /** @returns The hosts that it may point at; nothing if all. */
   async function hostsFor(
     label: Label,
     { caller, agent }: PlannerState,
   ): Promise<readonly string[] | undefined> {
-    const known = await snapshot().catch(lastKnown)
-    if (!known) return []
-    const policy = policyOf(known)
+    const policy = await snapshot().then(policyOf, () => undefined)
+    if (!policy) return []
     const { principal } = caller
     const asked = {
       tool: answerName,

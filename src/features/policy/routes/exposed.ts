@@ -1,44 +1,51 @@
-import { setExposedRequest } from '../types/settings-requests.ts'
+import type * as z from 'zod'
 import {
   exposureDiff,
   exposureLines,
   offeredSkills,
   type Exposure,
 } from '#runtime/catalog/types/exposure.ts'
-import { readJsonObject } from '#platform/routes/body.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
+import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
+import type { SkillShelf } from '#runtime/catalog/types/skill.ts'
 import { contestedNotes, offeredResources } from '#surfaces/mcp/offered-resources.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
-import { parseFields } from '#platform/routes/validate.ts'
 import { changeBy } from '#runtime/session/requests/change-by.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
+import type { setExposedRequest } from './requests.ts'
 
-type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
+export interface ExposedDeps {
+  readonly plugins: Pick<PluginAdministration, 'exposed' | 'change'>
+  readonly agents: Pick<AgentDirectory, 'offers' | 'toolNames' | 'list'>
+  readonly skills: Pick<SkillShelf, 'outgoing'>
+}
 
-/** `GET /api/operator/exposed`: what MCP clients are offered, as a document and in lines, and what of it is not. */
-export const readExposed: Handle = (deps) => async () => {
-  const { generation, exposed } = await deps.plugins.exposed()
+/** What MCP clients are offered, as a document and in lines, and what of it is not offered. */
+export async function readExposed(deps: ExposedDeps) {
+  const { generation, exposed } = await deps.plugins.exposed('latest')
   const lines = exposureLines(exposed)
-  return jsonResponse({ generation, exposed, lines, notes: await notOffered(deps, exposed) })
+  return { generation, exposed, lines, notes: await notOffered(deps, exposed) }
 }
 
 /** Replaces the whole choice: what is left out is as it ships, which is nothing but the orchestrator. */
-export const setExposed: Handle = (deps) => async (context) => {
-  const body = await readJsonObject(context.req.raw)
-  const { exposed, dryRun } = parseFields(setExposedRequest, body)
+export async function setExposed(
+  deps: ExposedDeps,
+  context: RequestContext,
+  { exposed, dryRun }: z.infer<typeof setExposedRequest>,
+) {
   const more = [...(await unknownNames(deps, exposed)), ...(await notOffered(deps, exposed))]
   if (dryRun) {
-    const now = await deps.plugins.exposed()
+    const now = await deps.plugins.exposed('latest')
     const { lines } = exposureDiff(now.exposed, exposed)
-    return jsonResponse({ generation: now.generation, exposed, notes: [...lines, ...more] })
+    return { generation: now.generation, exposed, notes: [...lines, ...more] }
   }
-  const by = changeBy(deps, context)
+  const by = changeBy(context)
   const { generation, notes } = await deps.plugins.change({ do: 'expose', exposed }, by)
-  return jsonResponse({ generation, exposed, notes: [...notes, ...more] })
+  return { generation, exposed, notes: [...notes, ...more] }
 }
 
 /** What is named and yet not offered. */
 async function notOffered(
-  { agents, skills }: HttpDeps,
+  { agents, skills }: ExposedDeps,
   exposed: Exposure,
 ): Promise<readonly string[]> {
   const names = offeredSkills(exposed)
@@ -49,7 +56,7 @@ async function notOffered(
 
 /** One that names nothing offers nothing, and whoever wrote it may have meant something else. */
 async function unknownNames(
-  { agents }: HttpDeps,
+  { agents }: ExposedDeps,
   { agents: wanted, tools }: Exposure,
 ): Promise<readonly string[]> {
   const known = new Set(['orchestrator', ...agents.list().map(({ name }) => name)])

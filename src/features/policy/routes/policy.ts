@@ -1,49 +1,47 @@
 import type * as z from 'zod'
-import { setPolicyRequest, testPolicyRequest } from '../types/settings-requests.ts'
 import { toolDestroys } from '#contracts/destructive.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { joinLabels, sink, type Label, type LabelSource } from '#contracts/label.ts'
+import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import {
   defaultPinned,
   defaultToolPolicy,
   isMatch,
   patternsIn,
   policyDiff,
-  policyLines,
   type AskedTool,
   type ToolPolicy,
+  type TryPolicy,
 } from '#runtime/kernel/types/tool-policy.ts'
 import { capped, toVisible } from '#contracts/visible-text.ts'
-import { readJsonObject } from '#platform/routes/body.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
-import { parseFields } from '#platform/routes/validate.ts'
 import { changeBy } from '#runtime/session/requests/change-by.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
+import type { setPolicyRequest, testPolicyRequest } from './requests.ts'
 
-type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
-
-/** `GET /api/operator/policy`: which tools may be called, as a document and in lines. */
-export const readPolicy: Handle = (deps) => async () => {
-  const { generation, policy } = await deps.plugins.policy()
-  const prompt = await deps.agents.promptUnder(policy)
-  return jsonResponse({ generation, policy, lines: policyLines(policy), prompt })
+export interface PolicyDeps {
+  readonly plugins: Pick<PluginAdministration, 'policy' | 'change' | 'show'>
+  readonly agents: Pick<AgentDirectory, 'promptUnder' | 'toolNames' | 'list' | 'load' | 'tools'>
+  readonly tryPolicy: TryPolicy
 }
 
-/** Replaces the whole policy: what is left out is as it ships. What names nothing that is here is said, and holds: it may come. */
-export const setPolicy: Handle = (deps) => async (context) => {
-  const body = await readJsonObject(context.req.raw)
-  const { policy, dryRun } = parseFields(setPolicyRequest, body)
+/** Replaces the whole policy: what is left out is as it ships. A pattern that names nothing here is noted, and holds: its tool may come. */
+export async function setPolicy(
+  deps: PolicyDeps,
+  context: RequestContext,
+  { policy, dryRun }: z.infer<typeof setPolicyRequest>,
+) {
   const displaced = await refuseTooLong(deps, policy)
   if (dryRun) {
     const now = await deps.plugins.policy()
     const { lines } = policyDiff(now.policy, policy)
     const more = [...displaced, ...(await unknownNames(deps, policy))]
-    return jsonResponse({ generation: now.generation, policy, notes: [...lines, ...more] })
+    return { generation: now.generation, policy, notes: [...lines, ...more] }
   }
-  const by = changeBy(deps, context)
+  const by = changeBy(context)
   const { generation, notes } = await deps.plugins.change({ do: 'policy', policy }, by)
   const unknown = await unknownNames(deps, policy)
-  return jsonResponse({ generation, policy, notes: [...notes, ...displaced, ...unknown] })
+  return { generation, policy, notes: [...notes, ...displaced, ...unknown] }
 }
 
 /**
@@ -52,7 +50,10 @@ export const setPolicy: Handle = (deps) => async (context) => {
  *
  * @returns Which of what ships gave way.
  */
-async function refuseTooLong({ agents }: HttpDeps, policy: ToolPolicy): Promise<readonly string[]> {
+async function refuseTooLong(
+  { agents }: PolicyDeps,
+  policy: ToolPolicy,
+): Promise<readonly string[]> {
   const { left, most } = await agents.promptUnder(policy)
   const wanted = left.filter((name) => !defaultPinned.includes(name))
   if (wanted.length === 0)
@@ -64,7 +65,10 @@ async function refuseTooLong({ agents }: HttpDeps, policy: ToolPolicy): Promise<
 }
 
 /** A pattern that matches nothing may be a slip, and then denies or allows something else than was meant. */
-async function unknownNames({ agents }: HttpDeps, policy: ToolPolicy): Promise<readonly string[]> {
+async function unknownNames(
+  { agents }: PolicyDeps,
+  policy: ToolPolicy,
+): Promise<readonly string[]> {
   const shipped = new Set(patternsIn(defaultToolPolicy))
   const isKnown = (wanted: string) =>
     wanted === '*' || shipped.has(wanted) || wanted.startsWith('isola__')
@@ -82,8 +86,7 @@ async function unknownNames({ agents }: HttpDeps, policy: ToolPolicy): Promise<r
 }
 
 /** What the policy says of a call, without making it. */
-export const testPolicy: Handle = (deps) => async (context) => {
-  const asked = parseFields(testPolicyRequest, await readJsonObject(context.req.raw))
+export async function testPolicy(deps: PolicyDeps, asked: z.infer<typeof testPolicyRequest>) {
   const { label } = asked
   const [{ policy }, { goesTo, ...does }] = await Promise.all([
     deps.plugins.policy(),
@@ -95,14 +98,14 @@ export const testPolicy: Handle = (deps) => async (context) => {
     goesTo,
     label: label && joinLabels([{ ...label, sources: [] }, ...label.sources.map(ofSource)]),
   })
-  return jsonResponse({ ...told, ...decision })
+  return { ...told, ...decision }
 }
 
 const ofSource = (source: LabelSource): Label => ({ ...source, sources: [source] })
 
 /** As the agent has the tool; of one that it has not what its manifest says. */
 async function whatItDoes(
-  deps: HttpDeps,
+  deps: PolicyDeps,
   { agent, tool, url }: z.infer<typeof testPolicyRequest>,
 ): Promise<Pick<AskedTool, 'isDestructive' | 'sinks' | 'goesTo'>> {
   const input = url === undefined ? {} : { url }
@@ -115,7 +118,7 @@ async function whatItDoes(
   return { isDestructive: Boolean(isDestructive), sinks, goesTo }
 }
 
-async function saysItDestroys(deps: HttpDeps, name: string): Promise<boolean> {
+async function saysItDestroys(deps: PolicyDeps, name: string): Promise<boolean> {
   const known = (await deps.agents.tools([name])).find((one) => one.name === name)
   if (known) return Boolean(known.isDestructive)
   const [id, tool] = name.split('__')

@@ -1,30 +1,35 @@
-import { auditQuery } from './record-requests.ts'
+import { defined } from '#contracts/defined.ts'
+import type * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
-import type { AuditCursor, AuditQuery } from '#contracts/operations.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
-import { parseFields } from '#platform/routes/validate.ts'
-import { dayMs, defaultListLimit, maxWindowMs } from '#platform/routes/list-queries.ts'
+import type { AuditCursor, AuditQuery, AuditReader } from '#contracts/operations.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { dayMs, defaultListLimit, maxWindowMs } from '#platform/routes/queries.ts'
+import type { auditQuery } from './requests.ts'
+
+export interface AuditDeps {
+  readonly audit: AuditReader
+  readonly sources: Sources
+}
 
 /**
- * `GET /api/operator/audit`: the record in the order it arrived, or the newest first. What is looked for by principal,
- * agent, type or plugin is looked for in the last day, unless the request says since when.
+ * The record in the order it arrived, or the newest first. A search by principal, agent, type or plugin looks at the last
+ * day, unless the request says since when.
  */
-export const readAudit =
-  (deps: HttpDeps) =>
-  async (context: HttpContext): Promise<Response> => {
-    const query = parseAuditQuery(context.req.query(), deps.sources.clock.nowMs())
-    const { records, next, last } = await deps.audit.query(query)
-    return jsonResponse({
-      records,
-      ...(next && { next: fromCursor(next) }),
-      last,
-      ...(query.sinceMs !== undefined && { sinceMs: query.sinceMs }),
-    })
+export async function readAudit({ audit, sources }: AuditDeps, asked: z.output<typeof auditQuery>) {
+  const query = toAuditQuery(asked, sources.clock.nowMs())
+  const { records, next, last } = await audit.query(query)
+  return {
+    records,
+    ...(next && { next: fromCursor(next) }),
+    last,
+    ...(query.sinceMs !== undefined && { sinceMs: query.sinceMs }),
   }
+}
 
-function parseAuditQuery(query: Readonly<Record<string, string>>, nowMs: number): AuditQuery {
-  const { session, since, until, after, order, limit, ...exact } = parseFields(auditQuery, query)
+function toAuditQuery(
+  { session, since, until, after, order, limit, ...exact }: z.output<typeof auditQuery>,
+  nowMs: number,
+): AuditQuery {
   const { trace, principal, agent, type, plugin } = exact
   const cursor = after === undefined ? undefined : toCursor(after, order)
   const isSearch = [principal, agent, type, plugin].some((one) => one !== undefined)
@@ -33,17 +38,11 @@ function parseAuditQuery(query: Readonly<Record<string, string>>, nowMs: number)
   if (since !== undefined && !isBounded && order !== 'desc') checkWindow(since, until ?? nowMs)
   const sinceMs = since ?? (isSearch && !isBounded ? nowMs - dayMs : undefined)
   return {
-    ...(trace !== undefined && { trace }),
+    ...defined({ trace }),
     ...(session !== undefined && { session: session === 'deployment' ? '' : session }),
-    ...(principal !== undefined && { principal }),
-    ...(agent !== undefined && { agent }),
-    ...(type !== undefined && { type }),
-    ...(plugin !== undefined && { plugin }),
-    ...(sinceMs !== undefined && { sinceMs }),
-    ...(until !== undefined && { untilMs: until }),
-    ...(order && { order }),
+    ...defined({ principal, agent, type, plugin, sinceMs, untilMs: until, order }),
     limit: limit ?? defaultListLimit,
-    ...(cursor && { after: cursor }),
+    ...defined({ after: cursor }),
   }
 }
 
@@ -54,15 +53,14 @@ function checkWindow(since: number, until: number): void {
   throw new IsolaError('request_invalid', message, { param: 'since' })
 }
 
-/** A place in one order is none in the other. */
-/** A place in the record as its pages name it. */
+/** A place in the record as its pages name it. A place in one order is none in the other. */
 export function toCursor(text: string, order: AuditQuery['order'] | undefined): AuditCursor {
   const [id, atMs] = text.split('-').map(Number).toReversed()
   if ((atMs !== undefined) !== (order === 'desc')) {
     const message = 'after: must be the `next` or `last` of a page in the same order.'
     throw new IsolaError('request_invalid', message, { param: 'after' })
   }
-  return { id: id ?? 0, ...(atMs !== undefined && { atMs }) }
+  return { id: id ?? 0, ...defined({ atMs }) }
 }
 
 export const fromCursor = ({ id, atMs }: AuditCursor): number | string =>

@@ -1,16 +1,35 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
-import type { IncidentRecord } from '#runtime/session/types/principal.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
+import type { DatabaseState, PluginProblem, Readiness } from '#contracts/operations.ts'
+import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { IncidentRecord, PrincipalReader } from '#runtime/session/types/principal.ts'
+import type { Sources } from '#contracts/sources.ts'
+import type { Targets } from '#platform/routes/targets.ts'
 
 /** What goes on is said again every few seconds: what nobody has said for so long is past. */
 const recentMs = 3_600_000
 const maxCounted = 200
 const maxShown = 20
 
-/** How the deployment is. Answers 200 with whatever is down: that is what it is for. */
-export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
+/** What the health of a deployment is read from. */
+export interface HealthDeps {
+  readonly version: string
+  readonly readiness: () => Promise<Readiness>
+  /** Asked anew each time; never throws. */
+  readonly database: () => Promise<DatabaseState>
+  readonly plugins: Pick<PluginAdministration, 'failed'>
+  readonly pluginProblems: () => Promise<readonly PluginProblem[]>
+  readonly principals: Pick<PrincipalReader, 'incidents' | 'clearIncident'>
+  readonly models: Pick<Targets['models'], 'provider' | 'list'>
+  /** Where the cost of a day is limited, in words for an operator. May throw. */
+  readonly costLimits: () => Promise<readonly string[]>
+  /** Why no secret can be sealed or opened. */
+  readonly secretProblem: () => Error | undefined
+  readonly sources: Sources
+}
+
+/** How the deployment is: an answer also where parts of it are down. */
+export async function readHealth(deps: HealthDeps) {
   const [migrations, database, failed, incidents, problems] = await Promise.all([
     deps.readiness(),
     deps.database(),
@@ -34,7 +53,7 @@ export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
     secretProblem === undefined &&
     incidents !== undefined &&
     !hasRecent(incidents, deps.sources.clock.nowMs())
-  return jsonResponse({
+  return {
     status: isWell ? 'ok' : 'degraded',
     version: deps.version,
     database,
@@ -47,21 +66,21 @@ export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
       ...(price && { problem: `${price} Limits: ${costLimits.slice(0, maxShown).join(', ')}.` }),
     },
     incidents: incidents === undefined ? null : summaryOf(incidents),
-  })
+  }
 }
 
-/** `DELETE /api/operator/incidents/:incident`: one incident, or all. What goes on is reported anew. */
-export const clearIncident =
-  (deps: HttpDeps) =>
-  async (context: HttpContext): Promise<Response> => {
-    const id = context.req.param('incident') ?? ''
-    const incidents = await deps.principals.incidents(maxCounted)
-    const found = incidents.filter((one) => id === everyIncident || incidentId(one) === id)
-    if (found.length === 0 && id !== everyIncident)
-      throw new IsolaError('request_not_found', 'There is no such incident.')
-    for (const { kind, session } of found) await deps.principals.clearIncident({ kind, session })
-    return jsonResponse({ id, cleared: true })
-  }
+/** Takes one incident off the list, or all. An incident that goes on is reported anew. */
+export async function clearIncident(
+  { principals }: Pick<HealthDeps, 'principals'>,
+  id: string,
+): Promise<{ readonly id: string; readonly cleared: true }> {
+  const incidents = await principals.incidents(maxCounted)
+  const found = incidents.filter((one) => id === everyIncident || incidentId(one) === id)
+  if (found.length === 0 && id !== everyIncident)
+    throw new IsolaError('request_not_found', 'There is no such incident.')
+  for (const { kind, session } of found) await principals.clearIncident({ kind, session })
+  return { id, cleared: true }
+}
 
 /** In the place of an id. */
 const everyIncident = 'all'
@@ -82,9 +101,13 @@ function summaryOf(incidents: readonly IncidentRecord[]) {
 }
 
 /** What answers where no model is named; undefined if nothing does. */
-export function selectedModel(deps: HttpDeps): string | undefined {
+export function selectedModel({
+  models,
+}: {
+  readonly models: Pick<Targets['models'], 'provider'>
+}): string | undefined {
   try {
-    const { provider, model } = deps.models.provider.select(undefined)
+    const { provider, model } = models.provider.select(undefined)
     return `${provider}/${model}`
   } catch (error) {
     if (errorCode(error) === 'model_not_configured') return undefined
@@ -93,7 +116,7 @@ export function selectedModel(deps: HttpDeps): string | undefined {
 }
 
 /** Why a run under a cost limit, however high, would find no model: what the default refuses such a request with. */
-function priceProblem({ models }: HttpDeps): string | undefined {
+function priceProblem({ models }: Pick<HealthDeps, 'models'>): string | undefined {
   const request = {
     model: undefined,
     messages: [],

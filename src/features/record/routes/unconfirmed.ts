@@ -1,33 +1,38 @@
-import { unconfirmedQuery, unconfirmedRequest } from './record-requests.ts'
+import { defined } from '#contracts/defined.ts'
+import type * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
-import { deploymentEvent } from '#contracts/event.ts'
+import { deploymentEvent, type DeploymentLog } from '#contracts/event.ts'
 import type { ModelAmount } from '#contracts/lease.ts'
-import { unwrap } from '#contracts/reply.ts'
 import type { AuditCursor } from '#contracts/operations.ts'
+import { unwrap } from '#contracts/reply.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
+import type { Sources } from '#contracts/sources.ts'
 import type { ConfirmedAttempt, ConfirmRequest } from '#runtime/session/types/unconfirmed.ts'
-import { readJsonObject } from '#platform/routes/body.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
 import { isRunId, isSessionId } from '#platform/routes/headers.ts'
-import { dayMs, defaultListLimit } from '#platform/routes/list-queries.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
-import { parseFields } from '#platform/routes/validate.ts'
-import { administrator } from '#platform/routes/administrator.ts'
-import { fromCursor, toCursor } from './audit.ts'
+import { dayMs, defaultListLimit } from '#platform/routes/queries.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
+import { fromCursor, toCursor, type AuditDeps } from './audit.ts'
+import type { unconfirmedQuery, unconfirmedRequest } from './requests.ts'
 
-/** `GET /api/operator/unconfirmed`: failed requests that may have reached a provider, and what they hold. */
-export const listUnconfirmed =
-  (deps: HttpDeps) =>
-  async (context: HttpContext): Promise<Response> => {
-    const { principal, since, limit, after } = parseFields(unconfirmedQuery, context.req.query())
-    const sinceMs = since ?? deps.sources.clock.nowMs() - dayMs
-    const { attempts, next } = await unconfirmedSince(deps, {
-      principal,
-      sinceMs,
-      limit: limit ?? defaultListLimit,
-      after: after === undefined ? undefined : toCursor(after, 'desc'),
-    })
-    return jsonResponse({ attempts, ...(next && { next: fromCursor(next) }) })
-  }
+export interface ConfirmDeps {
+  readonly sessions: SessionGateway
+  readonly deploymentLog: DeploymentLog
+  readonly sources: Sources
+}
+
+/** Failed requests that may have reached a provider, and the amounts that are booked for them. */
+export async function listUnconfirmed(
+  deps: AuditDeps,
+  { principal, since, limit = defaultListLimit, after }: z.output<typeof unconfirmedQuery>,
+) {
+  const { attempts, next } = await unconfirmedSince(deps, {
+    principal,
+    sinceMs: since ?? deps.sources.clock.nowMs() - dayMs,
+    limit,
+    after: after === undefined ? undefined : toCursor(after, 'desc'),
+  })
+  return { attempts, ...(next && { next: fromCursor(next) }) }
+}
 
 interface Asked {
   readonly principal?: string | undefined
@@ -37,15 +42,17 @@ interface Asked {
 }
 
 /** A page of the attempts of the record that hold something and that no operator has settled, the newest first. */
-async function unconfirmedSince(deps: HttpDeps, { principal, sinceMs, limit, after }: Asked) {
-  const { records, next } = await deps.audit.query({
+async function unconfirmedSince(
+  { audit }: Pick<AuditDeps, 'audit'>,
+  { principal, sinceMs, limit, after }: Asked,
+) {
+  const { records, next } = await audit.query({
     type: 'model_failed',
     isUnconfirmed: true,
     sinceMs,
     order: 'desc',
     limit,
-    ...(principal !== undefined && { principal }),
-    ...(after && { after }),
+    ...defined({ principal, after }),
   })
   const attempts = records.map(({ session, run, seq, agent, atMs, data, principal: whose }) => {
     const costUsd = numberOf(data, 'bookedCostNanoUsd') / 1e9
@@ -61,7 +68,10 @@ async function unconfirmedSince(deps: HttpDeps, { principal, sinceMs, limit, aft
 const maxRead = 500
 
 /** What all of them hold together. */
-export async function unconfirmedSum(deps: HttpDeps, asked: Pick<Asked, 'principal' | 'sinceMs'>) {
+export async function unconfirmedSum(
+  deps: Pick<AuditDeps, 'audit'>,
+  asked: Pick<Asked, 'principal' | 'sinceMs'>,
+) {
   const sum = { tokens: 0, costUsd: 0 }
   for (let after: AuditCursor | undefined, isMore = true; isMore;) {
     const { attempts, next } = await unconfirmedSince(deps, { ...asked, limit: maxRead, after })
@@ -84,39 +94,40 @@ const numberOf = (data: Readonly<Record<string, unknown>>, key: string): number 
  * `POST /api/operator/unconfirmed/:id`: from the session of the attempt up to that of the root, each step once, however
  * often it is asked; the record comes last, so that a request that was cut is repeated.
  */
-export const confirmAttempt =
-  (deps: HttpDeps) =>
-  async (context: HttpContext): Promise<Response> => {
-    const id = context.req.param('id') ?? ''
-    const asked = parseFields(unconfirmedRequest, await readJsonObject(context.req.raw))
-    const [session = '', run = '', place = ''] = id.split('.')
-    if (!isSessionId(session) || !isRunId(run) || !/^\d{1,15}$/.test(place))
-      throw new IsolaError('request_not_found', 'There is no such attempt.', { param: 'id' })
-    const request = { run, id, seq: Number(place), spent: spentBy(asked) }
-    // Nothing is settled before every run above is over: an open one would book the settled child once more.
-    await settleUpwards(deps, session, { ...request, isLook: true })
-    const { settlement, principal } = await settleUpwards(deps, session, request)
-    const { held, spent } = settlement
-    const { principal: by, trace, requestId } = administrator(deps, context)
-    const told = {
-      session,
-      owner: principal,
-      run,
-      attempt: id,
-      heldTokens: held.tokens,
-      heldCostNanoUsd: held.costNanoUsd,
-      ...spent,
-      request: requestId,
-    }
-    // However often it is asked, also after a request that was cut before this line: one event an attempt.
-    const at = { principal: by, trace, atMs: deps.sources.clock.nowMs() }
-    await deps.deploymentLog.append(deploymentEvent('attempt_confirmed', at, told), 'attempt')
-    return jsonResponse({ id, principal, held: inDollars(held), spent: inDollars(spent) })
+export async function confirmAttempt(
+  deps: ConfirmDeps,
+  context: RequestContext,
+  asked: z.output<typeof unconfirmedRequest>,
+) {
+  const { id = '' } = context.params
+  const [session = '', run = '', place = ''] = id.split('.')
+  if (!isSessionId(session) || !isRunId(run) || !/^\d{1,15}$/.test(place))
+    throw new IsolaError('request_not_found', 'There is no such attempt.', { param: 'id' })
+  const request = { run, id, seq: Number(place), spent: spentBy(asked) }
+  // Nothing is settled before every run above is over: an open one would book the settled child once more.
+  await settleUpwards(deps, session, { ...request, isLook: true })
+  const { settlement, principal } = await settleUpwards(deps, session, request)
+  const { held, spent } = settlement
+  const { principal: by, trace, requestId } = context.by()
+  const told = {
+    session,
+    owner: principal,
+    run,
+    attempt: id,
+    heldTokens: held.tokens,
+    heldCostNanoUsd: held.costNanoUsd,
+    ...spent,
+    request: requestId,
   }
+  // However often it is asked, also after a request that was cut before this line: one event an attempt.
+  const at = { principal: by, trace, atMs: deps.sources.clock.nowMs() }
+  await deps.deploymentLog.append(deploymentEvent('attempt_confirmed', at, told), 'attempt')
+  return { id, principal, held: inDollars(held), spent: inDollars(spent) }
+}
 
 /** Asks the session of an attempt, then each session above it. @returns The answer of the first. */
 async function settleUpwards(
-  { sessions }: Pick<HttpDeps, 'sessions'>,
+  { sessions }: Pick<ConfirmDeps, 'sessions'>,
   session: string,
   request: ConfirmRequest & { readonly seq: number },
 ): Promise<ConfirmedAttempt> {
@@ -124,7 +135,7 @@ async function settleUpwards(
   const { id, isLook } = request
   for (let at: ConfirmedAttempt = own; at.above;) {
     const { above } = at
-    const asked = { run: above.run, id, settlement: own.settlement, ...(isLook && { isLook }) }
+    const asked = { run: above.run, id, settlement: own.settlement, ...defined({ isLook }) }
     at = unwrap(await sessions.at(above.session).confirm(asked))
   }
   return own
@@ -138,7 +149,7 @@ function spentBy(asked: {
   if (asked.outcome === 'released') return { tokens: 0, costNanoUsd: 0 }
   const { tokens, costUsd } = asked
   return {
-    ...(tokens !== undefined && { tokens }),
+    ...defined({ tokens }),
     ...(costUsd !== undefined && { costNanoUsd: Math.round(costUsd * 1e9) }),
   }
 }

@@ -1,53 +1,53 @@
+import { defined } from '#contracts/defined.ts'
 import type * as z from 'zod'
-import { dayQuery, ownUsageQuery, usageQuery } from './record-requests.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
-import type { UsageSum } from '#contracts/operations.ts'
-import type { DayAmount, DayUsage } from '#runtime/session/types/principal.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import { dayMs, defaultListLimit, maxWindowMs } from '#platform/routes/list-queries.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
-import type { AddRoute } from '#platform/routes/routes.ts'
+import type { UsageReport, UsageSum } from '#contracts/operations.ts'
+import type { DayAmount, DayUsage, PrincipalReader } from '#runtime/session/types/principal.ts'
+import { dayMs, defaultListLimit, maxWindowMs } from '#platform/routes/queries.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 import { parseFields } from '#platform/routes/validate.ts'
+import type { AuditDeps } from './audit.ts'
+import { dayQuery, usageQuery } from './requests.ts'
 import { unconfirmedSum } from './unconfirmed.ts'
 
+/** What a day is read from: the ledger of the principal, and the record where that has no limit. */
+export interface DayDeps {
+  readonly principals: Pick<PrincipalReader, 'usage'>
+  readonly usage: UsageReport
+}
+export type UsageDeps = DayDeps & AuditDeps
+
 /** `GET /api/operator/usage`: a principal's day as it stands or, with `by`, what was spent, as the record has it. */
-export const readUsage =
-  (deps: HttpDeps) =>
-  (context: HttpContext): Promise<Response> => {
-    const query = context.req.query()
-    if (isReport(query)) return readReport(deps, parseFields(usageQuery, query))
-    const { principal = context.get('principal').id } = parseFields(dayQuery, query)
-    return readDay(deps, principal)
-  }
+export function readUsage(deps: UsageDeps, { search, caller }: RequestContext) {
+  if (isReport(search)) return readReport(deps, parseFields(usageQuery, search))
+  const { principal = caller.id } = parseFields(dayQuery, search)
+  return readDay(deps, principal)
+}
 
 /** `GET /api/usage`: the same of the caller alone. */
-const readOwnUsage =
-  (deps: HttpDeps) =>
-  (context: HttpContext): Promise<Response> => {
-    const principal = context.get('principal').id
-    const query = parseFields(ownUsageQuery, context.req.query())
-    if (!isReport(query)) return readDay(deps, principal)
-    return readReport(deps, parseFields(usageQuery, { ...context.req.query(), principal }))
-  }
+export function readOwnUsage(deps: UsageDeps, { search, caller: { id } }: RequestContext) {
+  if (!isReport(search)) return readDay(deps, id)
+  return readReport(deps, parseFields(usageQuery, { ...search, principal: id }))
+}
 
-/** Who says since when means the record, and is told what is missing. */
+/** A request that says since when means the record; where it names no `by`, the refusal says so. */
 const isReport = ({ by, since, until }: Readonly<Record<string, unknown>>): boolean =>
   [by, since, until].some((one) => one !== undefined)
 
-async function readDay(deps: HttpDeps, principal: string): Promise<Response> {
+async function readDay(deps: UsageDeps, principal: string) {
   const { day, limits, settled, reserved, openRuns } = await dayOf(deps, principal)
   const sinceMs = startOf(day)
   const unconfirmed = await unconfirmedSum(deps, { principal, sinceMs })
-  return jsonResponse({
+  return {
     principal,
     day,
-    limits: shown(limits),
-    settled: shown(settled),
-    reserved: shown(reserved),
+    limits: shownAmount(limits),
+    settled: shownAmount(settled),
+    reserved: shownAmount(reserved),
     ...(unconfirmed.tokens > 0 && { unconfirmed }),
     openRuns,
-  })
+  }
 }
 
 const isLimited = ({ tokens, costNanoUsd }: DayAmount): boolean =>
@@ -56,20 +56,27 @@ const isLimited = ({ tokens, costNanoUsd }: DayAmount): boolean =>
 const startOf = (day: string): number => Date.parse(`${day}T00:00:00Z`)
 
 /** The day of a principal as it stands; what a day without a limit has settled is read from the record. */
-export async function dayOf(deps: HttpDeps, principal: string): Promise<DayUsage> {
+export async function dayOf(deps: DayDeps, principal: string): Promise<DayUsage> {
   const usage = await deps.principals.usage(principal)
   if (isLimited(usage.limits)) return usage
   return { ...usage, settled: await recorded(deps, principal, startOf(usage.day)) }
 }
 
 /** The ledger counts no day that is not limited: the record does. */
-async function recorded(deps: HttpDeps, principal: string, sinceMs: number): Promise<DayAmount> {
+async function recorded(
+  deps: Pick<DayDeps, 'usage'>,
+  principal: string,
+  sinceMs: number,
+): Promise<DayAmount> {
   const asked = { by: 'principal', sinceMs, untilMs: sinceMs + dayMs, limit: 1, principal } as const
   const { total } = await deps.usage.sum(asked)
   return { tokens: total.tokens, costNanoUsd: total.costNanoUsd }
 }
 
-async function readReport(deps: HttpDeps, query: z.infer<typeof usageQuery>): Promise<Response> {
+async function readReport(
+  deps: Pick<UsageDeps, 'usage' | 'sources'>,
+  query: z.output<typeof usageQuery>,
+) {
   const { by, principal: of, limit = defaultListLimit } = query
   const untilMs = query.until ?? deps.sources.clock.nowMs() + 1
   const sinceMs = query.since ?? untilMs - dayMs
@@ -77,9 +84,9 @@ async function readReport(deps: HttpDeps, query: z.infer<typeof usageQuery>): Pr
     const message = 'since: at most 31 days before until; ask for a part at a time.'
     throw new IsolaError('request_invalid', message, { param: 'since' })
   }
-  const asked = { by, sinceMs, untilMs, limit, ...(of !== undefined && { principal: of }) }
+  const asked = { by, sinceMs, untilMs, limit, ...defined({ principal: of }) }
   const { rows, total, deployment } = await deps.usage.sum(asked)
-  return jsonResponse({
+  return {
     by,
     sinceMs,
     untilMs,
@@ -91,7 +98,7 @@ async function readReport(deps: HttpDeps, query: z.infer<typeof usageQuery>): Pr
         platformUsd: deployment.platformNanoUsd / 1e9,
       },
     }),
-  })
+  }
 }
 
 const inDollars = <T extends Pick<UsageSum, 'costNanoUsd' | 'platformNanoUsd'>>({
@@ -101,13 +108,9 @@ const inDollars = <T extends Pick<UsageSum, 'costNanoUsd' | 'platformNanoUsd'>>(
 }: T) => ({ ...rest, costUsd: costNanoUsd / 1e9, platformUsd: platformNanoUsd / 1e9 })
 
 /** `null` for what has no limit; dollars as everywhere else on this surface. */
-export function shown({ tokens, costNanoUsd }: DayAmount) {
+export function shownAmount({ tokens, costNanoUsd }: DayAmount) {
   return {
     tokens: tokens >= unlimited ? null : tokens,
     costUsd: costNanoUsd >= unlimited ? null : costNanoUsd / 1e9,
   }
 }
-
-/** What the caller has spent, for every role. */
-export const addOwnUsageRoute = (addRoute: AddRoute, deps: HttpDeps): void =>
-  addRoute('/api/usage', { GET: readOwnUsage(deps) })

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AuditSink } from '#runtime/session/types/audit-sink.ts'
 import { forgetApprovals, mirrorApprovals } from '#features/approvals/store/approval-mirror.ts'
 import { billedBy, type Database } from '#platform/d1/database.ts'
@@ -45,7 +46,7 @@ export function createAuditSink(
       if (known < chunk.lastSeq) {
         deployment.count(others)
         const rest = chunkEvents.filter(({ seq }) => seq > known)
-        await append(owner, { events: rest, card, ...(unheard && { unheard }) }, counted)
+        await append(owner, { events: rest, card, ...defined({ unheard }) }, counted)
       }
     }
   }

@@ -10,8 +10,8 @@ interface Source {
 }
 
 /**
- * Where the events that are asked for are: in `audit`, one a row, the deployment's own and those that an earlier
- * version wrote; in `audit_runs`, many a row. A session and a trace are found by their indexes; the rest is read along
+ * Where the events that are asked for are: the deployment's own in `audit`, one a row; those of sessions in `audit_runs`,
+ * many a row. A session and a trace are found by their indexes; the rest is read along
  * the time or, in the order of arrival, along the ids. A plus keeps an index out of it. In the order `asc` that of a
  * source is exact.
  *
@@ -61,10 +61,8 @@ function singleEvents(query: AuditQuery, { access, last, values }: How): Source 
   where(`${id} <=`, last)
   where('trace =', query.trace)
   if (session === '') terms.push(`session = ''`)
-  else if (session !== undefined) {
-    const name = bind(session)
-    terms.push(`(session = ${name} OR (session = '' AND data->>'session' = ${name}))`)
-  }
+  else if (session !== undefined)
+    terms.push(`(session = '' AND data->>'session' = ${bind(session)})`)
   where('principal =', query.principal)
   where('agent =', query.agent)
   where('type GLOB', query.type)

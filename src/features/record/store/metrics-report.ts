@@ -30,7 +30,7 @@ interface RunRow {
   readonly name: string
   readonly count: number
   readonly turns: number | null
-  /** Runs of an older version did not say how many turns they took. */
+  /** Runs that say how many turns they took. */
   readonly counted: number
 }
 

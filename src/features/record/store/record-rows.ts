@@ -64,9 +64,8 @@ function toText({ type, atMs, data }: SessionEvent): string {
 }
 
 /** How far a session's log (`?1`, `?2`) has come: what its row says or, if it has none, what is on the record. */
-const recorded = `max(
-  coalesce((SELECT last_seq FROM audit_runs WHERE session = ?1 AND since_ms = ?2 ORDER BY id DESC LIMIT 1), 0),
-  coalesce((SELECT max(seq) FROM audit WHERE session = ?1 AND since_ms = ?2), 0))`
+const recorded = `coalesce(
+  (SELECT last_seq FROM audit_runs WHERE session = ?1 AND since_ms = ?2 ORDER BY id DESC LIMIT 1), 0)`
 const known = `coalesce((SELECT seq FROM sessions WHERE id = ?1 AND since_ms = ?2), ${recorded})`
 
 /** A field of the row at `place`: asked of the whole that is bound, which is parsed once. */

@@ -4,7 +4,7 @@ import { spendingTypes, type RowSums } from './tally.ts'
 
 /** How many records a report looks at: one that is scraped every few seconds must not read a month each time. */
 const maxRecords = 50_000
-/** So many rows of runs are about as much; those of before that have no sums are read event by event. */
+/** So many rows of runs are about as much; rows without sums are read event by event. */
 const maxRows = maxRecords / 5
 
 /** What a record cost: as the provider counted it or, of a request that failed, as it was booked. */
@@ -39,7 +39,7 @@ const sumsOfRecord: Readonly<Record<keyof RowSums, string>> = {
   state: ofEnd('state'),
   turns: ofEnd('turns'),
   platform: toldPlatform,
-  // Of an event that is read by itself: its price is that of today, and no row of before has any.
+  // Of an event that is read by itself: its price is that of today.
   platform_nano_usd: platformNanoUsdOf(toldPlatform),
 }
 const sumNames = Object.keys(sumsOfRecord).join(', ')

@@ -40,16 +40,12 @@ const deleteEvents = `
     AND id <> coalesce((SELECT id FROM audit WHERE session = '' AND since_ms = 0 ORDER BY seq DESC LIMIT 1), 0)
   RETURNING id`
 
-/**
- * The same of what is in rows of runs, which came after all of `audit` that is of sessions: while anything of that is
- * kept, nothing here is due.
- */
+/** The same of what is in rows of runs. */
 const deleteRuns = `
   WITH oldest AS (SELECT id, to_ms FROM audit_runs ORDER BY id LIMIT ?2)
   DELETE FROM audit_runs
   WHERE id IN (SELECT id FROM oldest)
     AND id < coalesce((SELECT min(id) FROM oldest WHERE to_ms >= ?1), ${newestId})
-    AND NOT EXISTS (SELECT 1 FROM audit WHERE session > '')
   RETURNING id`
 
 /** Who would decide about a run whose session is gone? Each half by its part of the index: an OR would read them all. */

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { platformCostNanoUsd } from '#contracts/platform-prices.ts'
 import type {
   PlatformSum,
@@ -130,7 +131,7 @@ export function createUsageReport(database: Database): UsageReport {
         return {
           rows: rows.map((row) => toUsage(query.by, row)),
           total: toSum(total),
-          ...(others && { deployment: others }),
+          ...defined({ deployment: others }),
         }
       }),
   }

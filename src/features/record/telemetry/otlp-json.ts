@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { RunRecord } from '#runtime/session/types/telemetry.ts'
 import type { Redact } from '../redactor.ts'
 import type { Attributes, AttributeValue, Span } from './span.ts'
@@ -42,7 +43,7 @@ export function toExportRequest(
               traceId: trace,
               spanId: span.id,
               ...(link?.state !== undefined && { traceState: link.state }),
-              ...(span.parent !== undefined && { parentSpanId: span.parent }),
+              ...defined({ parentSpanId: span.parent }),
               flags: flags.sampled | flags.knowsRemote | (span.isParentRemote ? flags.isRemote : 0),
               name: redact(span.name),
               kind: kinds[span.kind],

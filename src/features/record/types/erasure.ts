@@ -8,7 +8,7 @@ export interface ErasedPerson {
 }
 
 /** One step at a place. */
-export interface ErasedStep {
+interface ErasedStep {
   /** How many things were taken away or made nameless. */
   readonly erased: number
   /** There is more: where the next step begins. */

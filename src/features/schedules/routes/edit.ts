@@ -1,29 +1,38 @@
-import { scheduleChange, type ScheduleChangeBody } from '#contracts/routes/schedules-requests.ts'
+import type { ScheduleChangeBody } from '#contracts/schedule-requests.ts'
+import type { Principal } from '#contracts/operations.ts'
 import { refuseOfText } from '../types/schedule-keeper.ts'
 import { sameWhen, toScheduleSpec } from '../types/schedule-spec.ts'
 import type { ScheduledWork, ScheduleSpec, When } from '#contracts/schedule.ts'
-import { readJsonObject } from '#platform/routes/body.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 import { toLimits } from '#platform/routes/limits.ts'
-import { parseFields } from '#platform/routes/validate.ts'
 import { toListing } from './listing.ts'
-import { checked, checkTool, invalid, toWork, whenOf, type AskedWork } from './make.ts'
-import { askerOf, changer, onSchedule } from './own.ts'
+import {
+  checked,
+  checkTool,
+  invalid,
+  toWork,
+  whenOf,
+  type AskedWork,
+  type MakeDeps,
+} from './make.ts'
+import { askerOf, changer, onSchedule } from '#runtime/session/requests/own.ts'
+import type { ScheduleListing } from './replies.ts'
 
 /**
- * `POST /api/schedules/:id`. Only by the principal in whose name it works, and by the credential that it is changed with
- * from then on: nobody has something done by another one's, and no key by a wider one of the same principal.
+ * `POST /api/schedules/:id`. Only by the principal in whose name it works, and by the credential that changes it from then
+ * on: no principal has work done in another's name, and no key by a wider key of the same principal.
  */
-export async function editSchedule(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const { dryRun, ...asked } = parseFields(scheduleChange, await readJsonObject(context.req.raw))
+export async function editSchedule(
+  deps: MakeDeps,
+  request: RequestContext & { readonly body: ScheduleChangeBody },
+): Promise<ScheduleListing> {
+  const { dryRun, ...asked } = request.body
   if (Object.keys(asked).length === 0)
     throw invalid('name', 'or what else is to be changed is missing')
-  const asker = askerOf(context)
-  const by = changer(deps, context)
+  const asker = askerOf(request.caller)
   const { keeper, found, view } = await onSchedule(
     deps,
-    context,
+    request,
     async ({ keeper: at, ...one }) => ({
       keeper: at,
       found: one,
@@ -34,21 +43,22 @@ export async function editSchedule(deps: HttpDeps, context: HttpContext): Promis
   refuseOfText(view)
   if (view.asker.principal !== asker.principal)
     throw invalid('id', "is another principal's: pause or remove it, what it does is theirs to say")
-  const spec = await changedSpec(deps, context, asked, was)
+  const spec = await changedSpec(deps, request.caller, asked, was)
+  const by = changer(request.by())
   const change = { spec, was, asker, by, ...(dryRun === true && { isDryRun: true }) }
   const edited = await deps.schedules.ask(keeper, 'edit', { ...found, ...change })
-  return jsonResponse(toListing(edited, deps.sources.clock.nowMs()))
+  return toListing(edited, deps.sources.clock.nowMs())
 }
 
 async function changedSpec(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: MakeDeps,
+  caller: Principal,
   asked: ScheduleChangeBody,
   was: ScheduleSpec,
 ): Promise<ScheduleSpec> {
   if (asked.check) await checkTool(deps, asked.check.tool, 'check.tool')
-  const work = await toWork(deps, context, workIn(asked, was.work))
-  const when = asked.when ? await changedWhen(deps, context, asked.when, was.when) : was.when
+  const work = await toWork(deps, caller, workIn(asked, was.work))
+  const when = asked.when ? await changedWhen(deps, caller, asked.when, was.when) : was.when
   const limits = asked.limits === undefined ? was.limits : toLimits(asked.limits ?? undefined)
   return checked(toScheduleSpec(asked, { when, work, limits }, was))
 }
@@ -67,12 +77,12 @@ function workIn(
 
 /** The zone that it has stays, and an interval as long as before goes on from where it is. */
 async function changedWhen(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: MakeDeps,
+  caller: Principal,
   asked: NonNullable<ScheduleChangeBody['when']>,
   was: When,
 ): Promise<When> {
   const zone = 'cron' in was && !('at' in asked) && ('cron' in asked || asked.hours !== undefined)
-  const when = await whenOf(deps, context, zone ? { timeZone: was.timeZone, ...asked } : asked)
+  const when = await whenOf(deps, caller, zone ? { timeZone: was.timeZone, ...asked } : asked)
   return sameWhen(when, was)
 }

@@ -1,6 +1,7 @@
-import type { ScheduleListing, SlotListing } from './schedules-contract.ts'
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Schedule, ScheduleView, Slot } from '#contracts/schedule.ts'
+import type { ScheduleListing, SlotListing } from './replies.ts'
 
 const usdOf = (nanoUsd: number): number => nanoUsd / 1e9
 const maxTextChars = 1_000
@@ -20,7 +21,7 @@ export function toListing(
     owner,
     principal: asker.principal,
     state: paused ? 'paused' : nextMs === undefined ? 'over' : 'active',
-    ...(paused && { paused }),
+    ...defined({ paused }),
     when: 'atMs' in when ? { atMs: [...when.atMs] } : 'event' in when ? { atMs: [] } : when,
     ...rest,
     ...(limits && { limits: { ...limits } }),
@@ -41,15 +42,12 @@ export function toSlotListing(slot: Slot): SlotListing {
   return {
     slotMs,
     state,
-    ...(reason !== undefined && { reason }),
+    ...defined({ reason }),
     ...(asked && { isManual: true }),
-    ...(beganAtMs !== undefined && { beganAtMs }),
-    ...(endedAtMs !== undefined && { endedAtMs }),
-    ...(session !== undefined && { session }),
-    ...(run !== undefined && { run }),
+    ...defined({ beganAtMs, endedAtMs, session, run }),
     ...(text !== undefined && { text: headOf(text, maxTextChars) }),
     tokens,
     costUsd: usdOf(costNanoUsd),
-    ...(delivery && { delivery }),
+    ...defined({ delivery }),
   }
 }

@@ -1,32 +1,43 @@
-import {
-  scheduleRequest,
-  type AskedWhen,
-  type ScheduleRequestBody,
-} from '#contracts/routes/schedules-requests.ts'
+import type { AskedWhen, ScheduleRequestBody } from '#contracts/schedule-requests.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import type { Principal } from '#contracts/operations.ts'
+import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import { cronOfManifest, toScheduleSpec, toWhen, workOfPlugin } from '../types/schedule-spec.ts'
 import type { ScheduledWork, ScheduleSpec, When } from '#contracts/schedule.ts'
-import { readJsonObject } from '#platform/routes/body.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 import { warningsOf } from '#platform/routes/small-limits.ts'
 import { toLimits } from '#platform/routes/limits.ts'
-import { checkModel, lookForAgent, orchestrator } from '#platform/routes/targets.ts'
-import { parseFields } from '#platform/routes/validate.ts'
+import { checkModel, lookForAgent, orchestrator, type Targets } from '#platform/routes/targets.ts'
 import { toListing } from './listing.ts'
-import { askerOf, changer, idOf, ownerOf } from './own.ts'
+import {
+  askerOf,
+  changer,
+  newId,
+  ownerOf,
+  type ScheduleDeps,
+} from '#runtime/session/requests/own.ts'
+
+/** What a schedule can name: agents and models, tools, plugins. */
+export interface MakeDeps extends ScheduleDeps, Targets {
+  readonly agents: Targets['agents'] & Pick<AgentDirectory, 'toolNames'>
+  readonly plugins: Pick<PluginAdministration, 'show'>
+}
 
 /** `POST /api/schedules`. */
-export async function makeSchedule(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const asked = parseFields(scheduleRequest, await readJsonObject(context.req.raw))
-  const asker = askerOf(context)
+export async function makeSchedule(
+  deps: MakeDeps,
+  request: RequestContext & { readonly body: ScheduleRequestBody },
+): Promise<Response> {
+  const { body: asked, caller } = request
   const { clock } = deps.sources
-  const id = idOf(deps, context, 'schedule')
-  const owner = ownerOf(context)
-  const spec = await toSpec(deps, context, asked)
+  const id = newId(deps.sources, request, 'schedule')
+  const owner = ownerOf(caller)
+  const spec = await toSpec(deps, caller, asked)
   const made = await deps.schedules.ask(owner, 'add', {
-    schedule: { id, owner, asker, spec },
-    by: changer(deps, context),
+    schedule: { id, owner, asker: askerOf(caller), spec },
+    by: changer(request.by()),
     ...(asked.dryRun === true && { isDryRun: true }),
   })
   const { maxTokens, maxCostUsd } = asked.limits ?? {}
@@ -40,39 +51,39 @@ export async function makeSchedule(deps: HttpDeps, context: HttpContext): Promis
 }
 
 async function toSpec(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: MakeDeps,
+  caller: Principal,
   asked: ScheduleRequestBody,
 ): Promise<ScheduleSpec> {
   const { plugin } = asked
   const offered = plugin === undefined ? undefined : await ofPlugin(deps, asked, plugin)
-  const work = offered?.work ?? (await toWork(deps, context, asked))
+  const work = offered?.work ?? (await toWork(deps, caller, asked))
   if (asked.check) await checkTool(deps, asked.check.tool, 'check.tool')
   const { when = offered?.when } = asked
   if (!when)
     throw invalid('when', 'is required: { "cron": "0 9 * * 1-5" } or { "everyMinutes": 30 }')
   const made = {
-    when: await whenOf(deps, context, when),
+    when: await whenOf(deps, caller, when),
     work,
     limits: toLimits(asked.limits),
   }
   return checked(toScheduleSpec(asked, made))
 }
 
-/** In the time zone of whoever asks, where it needs one and names none. */
+/** In the caller's time zone, where `when` needs one and names none. */
 export async function whenOf(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: ScheduleDeps,
+  caller: Principal,
   asked: AskedWhen,
 ): Promise<When> {
   const needsZone = ('cron' in asked || 'hours' in asked) && asked.timeZone === undefined
   const zone = needsZone
-    ? await deps.schedules.ask(ownerOf(context), 'settings', {})
+    ? await deps.schedules.ask(ownerOf(caller), 'settings', {})
     : { timeZone: 'UTC' }
   return toWhen(asked, { ...zone, nowMs: deps.sources.clock.nowMs() })
 }
 
-/** One that is idle most of the time has to cost nothing while it is. */
+/** A heartbeat is idle most of the time, and must cost nothing then. */
 export function checked(spec: ScheduleSpec): ScheduleSpec {
   if (!spec.heartbeat) return spec
   if (!('task' in spec.work)) throw invalid('heartbeat', 'is of a task: a tool needs no session')
@@ -84,9 +95,9 @@ export function checked(spec: ScheduleSpec): ScheduleSpec {
   return spec
 }
 
-/** What a manifest schedules, for somebody besides the operator. */
+/** What a plugin's manifest schedules, for a principal of its own. */
 async function ofPlugin(
-  deps: HttpDeps,
+  deps: MakeDeps,
   asked: ScheduleRequestBody,
   plugin: string,
 ): Promise<{ readonly when: AskedWhen; readonly work: ScheduledWork }> {
@@ -104,14 +115,13 @@ async function ofPlugin(
 
 export type AskedWork = Pick<ScheduleRequestBody, 'task' | 'tool' | 'input' | 'model' | 'agent'>
 
-/** What a firing does, of what somebody may ask for. */
+/** What a firing does. Throws for an agent, a model or a tool that is not there for this caller. */
 export async function toWork(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: MakeDeps,
+  caller: Principal,
   { task, tool, input, model, agent = orchestrator }: AskedWork,
 ): Promise<ScheduledWork> {
-  const rights = context.get('principal')
-  if (!(await lookForAgent(deps, rights, agent))) {
+  if (!(await lookForAgent(deps, caller, agent))) {
     const message = 'agent: there is no such agent. GET /v1/models lists them.'
     throw new IsolaError('request_not_found', message, { param: 'agent' })
   }
@@ -126,12 +136,16 @@ export async function toWork(
   return {
     agent,
     task: task ?? '',
-    ...(model !== undefined && { model: checkModel(deps, rights, model) }),
+    ...(model !== undefined && { model: checkModel(deps, caller, model) }),
   }
 }
 
-/** One that is not there would fail each time. */
-export async function checkTool(deps: HttpDeps, tool: string, param: string): Promise<void> {
+/** A schedule with a tool that is not there would fail each time. */
+export async function checkTool(
+  deps: Pick<MakeDeps, 'agents'>,
+  tool: string,
+  param: string,
+): Promise<void> {
   const names = await deps.agents.toolNames([tool])
   if (!names.includes(tool))
     throw invalid(param, `there is no tool "${tool}" here. isola agent show lists them`)

@@ -1,6 +1,7 @@
-import type { FiringListing, SubscriptionListing } from './subscriptions-contract.ts'
+import { defined } from '#contracts/defined.ts'
 import type { Schedule, Slot } from '#contracts/schedule.ts'
 import { toListing, toSlotListing } from './listing.ts'
+import type { FiringListing, SubscriptionListing } from './replies.ts'
 
 /** A subscription as the API shows it. */
 export function toSubscriptionListing(one: Schedule, nowMs: number): SubscriptionListing {
@@ -16,17 +17,17 @@ export function toSubscriptionListing(one: Schedule, nowMs: number): Subscriptio
     principal,
     name,
     state: paused ? 'paused' : 'active',
-    ...(paused && { paused }),
+    ...defined({ paused }),
     event,
-    ...(where && { where }),
+    ...defined({ where }),
     of: whose,
     agent,
     task: 'task' in asked ? asked.task : asked.tool,
     ...('model' in asked && { model: asked.model }),
-    ...(session !== undefined && { session }),
+    ...defined({ session }),
     ttlMinutes: ttlMs / 60_000,
     maxDepth,
-    ...(limits && { limits }),
+    ...defined({ limits }),
     daily,
     stopAfterFailures,
     deliver,
@@ -40,7 +41,7 @@ export function toSubscriptionListing(one: Schedule, nowMs: number): Subscriptio
 export function toFiringListing(slot: Slot): FiringListing {
   const { slotMs, isManual: _, ...rest } = toSlotListing(slot)
   const { cause, count } = slot
-  const firing = { atMs: slotMs, ...rest, ...(count !== undefined && { count }) }
+  const firing = { atMs: slotMs, ...rest, ...defined({ count }) }
   if (!cause) return firing
   const { id, name, principal, session, run, trace, chain } = cause
   return {

@@ -1,4 +1,5 @@
-import type { AskedWhen, ScheduleChangeBody } from '#contracts/routes/schedules-requests.ts'
+import { defined } from '#contracts/defined.ts'
+import type { AskedWhen, ScheduleChangeBody } from '#contracts/schedule-requests.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ScheduledWork, ScheduleSpec, When } from '#contracts/schedule.ts'
@@ -61,7 +62,7 @@ export function toScheduleSpec(
   const had = was ?? { ...usual, daily: { runs: runsADay, tokens: tokensADay } }
   const { runs, tokens, costUsd } = daily
   const { tool = '', input = {}, has } = check ?? {}
-  const checked = check && { tool, input, ...(has !== undefined && { has }) }
+  const checked = check && { tool, input, ...defined({ has }) }
   const notAfterMs = notAfterMinutes ? notAfterMinutes * minuteMs : notAfterMinutes
   /** What is named, also as nothing at all, or what it was. */
   const kept = <T>(now: T | null | undefined, before: T | undefined): T | undefined =>
@@ -74,16 +75,15 @@ export function toScheduleSpec(
       headOf('task' in work ? work.task : work.tool, maxNameChars).trim(),
     when,
     work,
-    ...(nowChecked && { check: nowChecked }),
+    ...defined({ check: nowChecked }),
     catchUp: asked.catchUp ?? had.catchUp,
-    ...(nowNotAfter !== undefined && { notAfterMs: nowNotAfter }),
+    ...defined({ notAfterMs: nowNotAfter }),
     overlap: asked.overlap ?? had.overlap,
     jitterMs: jitterSeconds === undefined ? had.jitterMs : jitterSeconds * 1_000,
-    ...(limits && { limits }),
+    ...defined({ limits }),
     daily: {
       ...had.daily,
-      ...(runs !== undefined && { runs }),
-      ...(tokens !== undefined && { tokens }),
+      ...defined({ runs, tokens }),
       ...(costUsd !== undefined && { costNanoUsd: Math.round(costUsd * 1e9) }),
     },
     stopAfterFailures: asked.stopAfterFailures ?? had.stopAfterFailures,

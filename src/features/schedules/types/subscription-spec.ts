@@ -1,4 +1,5 @@
-import type { SubscriptionRequestBody } from '../routes/subscriptions-requests.ts'
+import { defined } from '#contracts/defined.ts'
+import type { SubscriptionRequestBody } from '#contracts/subscription-requests.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Limits } from '#contracts/lease.ts'
 import {
@@ -23,12 +24,12 @@ export function toSubscriptionSpec(
   const { runs = defaults.runsADay, tokens = scheduleDefaults.tokensADay, costUsd } = daily
   return {
     name: asked.name ?? headOf(`${event}: ${task}`, maxNameChars).trim(),
-    when: { event, ...(where && { where }), of, ttlMs: ttlMinutes * minuteMs, maxDepth },
-    work: { agent, task, ...(model !== undefined && { model }) },
+    when: { event, ...defined({ where }), of, ttlMs: ttlMinutes * minuteMs, maxDepth },
+    work: { agent, task, ...defined({ model }) },
     catchUp: 'all',
     overlap: 'queue',
     jitterMs: 0,
-    ...(limits && { limits }),
+    ...defined({ limits }),
     daily: {
       runs,
       tokens,
@@ -36,7 +37,7 @@ export function toSubscriptionSpec(
     },
     stopAfterFailures: asked.stopAfterFailures ?? scheduleDefaults.stopAfterFailures,
     deliver: asked.deliver ?? scheduleDefaults.deliver,
-    ...(session !== undefined && { session }),
+    ...defined({ session }),
   }
 }
 
@@ -52,6 +53,5 @@ export function specOfManifest(
 /** What the agent of a manifest subscribes to, if it is one of a plugin that does. */
 export function subscriptionsOfManifest(manifest: unknown): readonly SubscriptionManifest[] {
   const { agent } = Object(manifest) as { readonly agent?: unknown }
-  // It was checked when it arrived; what an older version let in is none.
-  return subscriptionManifests.safeParse(Object(agent).subscribes).data ?? []
+  return subscriptionManifests.parse(Object(agent).subscribes) ?? []
 }

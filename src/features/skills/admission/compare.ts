@@ -7,7 +7,7 @@ import {
 } from '#runtime/catalog/types/skill-catalog.ts'
 
 /** A version with its files. */
-export interface Compared {
+interface Compared {
   readonly version: Pick<SkillVersion, 'hash' | 'description' | 'kind' | 'requires'>
   readonly bundle: SkillBundle
 }

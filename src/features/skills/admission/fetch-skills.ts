@@ -6,7 +6,7 @@ import {
   type SentSkill,
 } from '#runtime/catalog/types/skill-catalog.ts'
 import { toVisible } from '#contracts/visible-text.ts'
-import { digestOf } from '../digest.ts'
+import { digestOf } from '../skill-text.ts'
 import { nameOf, refusedSkill } from './read-bundle.ts'
 
 /** What fetching takes of other rooms. */

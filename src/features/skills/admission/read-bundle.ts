@@ -21,7 +21,7 @@ export interface ReadBundleDeps {
 }
 
 /** A bundle that may be installed, before anybody looked at a signature. */
-export type UnverifiedSkill = Omit<ReadSkillUpload, 'version'> & {
+type UnverifiedSkill = Omit<ReadSkillUpload, 'version'> & {
   readonly version: Omit<ReadSkillUpload['version'], 'tier' | 'signer' | 'source'>
 }
 

@@ -14,7 +14,7 @@ const maxPathChars = 100
 const filePath = /^(?:[A-Za-z0-9][\w.-]*\/){0,3}[A-Za-z0-9][\w.-]*$/
 
 /** What an agent gave, read and without secrets. */
-export interface GivenSkill {
+interface GivenSkill {
   readonly name: string
   readonly description: string
   readonly instructions: string
@@ -22,7 +22,7 @@ export interface GivenSkill {
 }
 
 /** A skill as it would be installed, with the words by which it is compared. */
-export interface WrittenSkill {
+interface WrittenSkill {
   readonly text: DraftText
   readonly words: string
 }

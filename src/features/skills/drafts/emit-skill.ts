@@ -1,4 +1,6 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
+import type { StreamItem } from '#contracts/event.ts'
 import { joinLabels, type Label } from '#contracts/label.ts'
 import type {
   DraftBudget,
@@ -110,4 +112,22 @@ const overTexts: Readonly<Record<OverBudget, string>> = {
   perDay: `${draftBudget.perDay} drafts were written today, which is the most. Go on without.`,
   openOfPrincipal: `${draftBudget.openOfPrincipal} drafts wait for an operator, which is the most. Go on without.`,
   open: 'Too many drafts wait for an operator. Go on without.',
+}
+
+const maxTools = 50
+const ownPrefix = 'isola__'
+
+/** The model that answered last in a run, and the tools that the run called, without the core's: the origin of a draft. */
+export function doneIn(log: readonly StreamItem[]): Pick<DraftWriting, 'model' | 'tools'> {
+  const models = log.flatMap((item) =>
+    item.type === 'model_called' ? [`${item.data.provider}/${item.data.model}`] : [],
+  )
+  const tools = log.flatMap((item) =>
+    item.type === 'tool_started' && !item.data.tool.startsWith(ownPrefix) ? [item.data.tool] : [],
+  )
+  const model = models.at(-1)
+  return {
+    ...defined({ model }),
+    tools: [...new Set(tools)].slice(0, maxTools),
+  }
 }

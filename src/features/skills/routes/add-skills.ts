@@ -1,26 +1,29 @@
-import { noFields } from '#contracts/routes/request-lists.ts'
-import {
-  addSkillsQuery,
-  fetchSkillsRequest,
-  sendSkillRequest,
-} from '#runtime/catalog/types/skills-requests.ts'
+import { defined } from '#contracts/defined.ts'
+import { noFields } from '#platform/routes/answer.ts'
+import { addSkillsQuery, fetchSkillsRequest, sendSkillRequest } from './requests.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type {
   ReadSkillUpload,
   RefusedSkill,
+  SkillAdmission,
   SkillUpload,
 } from '#runtime/catalog/types/skill-catalog.ts'
 import { readJsonObject, readZip } from '#platform/routes/body.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
 import { parseFields } from '#platform/routes/validate.ts'
 import { changeBy } from '#runtime/session/requests/change-by.ts'
-import { recordRefusal } from '#runtime/session/requests/record-refusal.ts'
+import { recordRefusal, type RefusalDeps } from '#runtime/session/requests/record-refusal.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 
-type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
+/** What an installation of skills needs. */
+export interface AddSkillDeps extends RefusalDeps {
+  readonly plugins: Pick<PluginAdministration, 'change'>
+  readonly skillAdmission: SkillAdmission
+}
 
 /** `POST /api/operator/skills`. */
-export const addSkills: Handle = (deps) => async (context) =>
+export const addSkills = async (deps: AddSkillDeps, context: RequestContext): Promise<Response> =>
   installSkills(deps, context, await readRequest(context))
 
 /**
@@ -28,11 +31,11 @@ export const addSkills: Handle = (deps) => async (context) =>
  * itself: what cannot be installed is named, with the reason, and the others are there.
  */
 export async function installSkills(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: AddSkillDeps,
+  context: RequestContext,
   { upload, allowLookAlike, dryRun }: Asked,
 ): Promise<Response> {
-  const by = changeBy(deps, context)
+  const by = changeBy(context)
   const read = await deps.skillAdmission.read(upload).catch(async (error: unknown) => {
     await recordRefusal(deps, by, { asked: 'skill add', error })
     throw error
@@ -56,7 +59,7 @@ export async function installSkills(
       const changes = await deps.skillAdmission.changes(name, { version, bundle })
       const done = await deps.plugins.change({ do: 'skill', skill: change }, by)
       if (!dryRun) generation = done.generation
-      const said = { name, hash, tier, ...about(one), ...(changes && { changes }) }
+      const said = { name, hash, tier, ...about(one), ...defined({ changes }) }
       skills.push({ ...said, notes: [...notes, ...done.notes] })
     } catch (error) {
       const code = errorCode(error)
@@ -65,7 +68,7 @@ export async function installSkills(
       refused.push({ name, code, message: errorMessage(error) })
     }
   }
-  const answer = { skills, refused, ...(generation !== undefined && { generation }) }
+  const answer = { skills, refused, ...defined({ generation }) }
   return jsonResponse(answer, { status: dryRun ? 200 : 201 })
 }
 
@@ -76,14 +79,14 @@ interface Asked {
   readonly dryRun?: boolean | undefined
 }
 
-async function readRequest({ req }: HttpContext): Promise<Asked> {
-  const type = req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
+async function readRequest({ raw, search }: RequestContext): Promise<Asked> {
+  const type = raw.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type === 'application/zip' || type === 'application/x-zip-compressed') {
-    const { skills, ...options } = parseFields(addSkillsQuery, req.query())
-    return { upload: { zip: await readZip(req.raw), skills: skills?.split(',') }, ...options }
+    const { skills, ...options } = parseFields(addSkillsQuery, search)
+    return { upload: { zip: await readZip(raw), skills: skills?.split(',') }, ...options }
   }
-  parseFields(noFields, req.query())
-  const json = await readJsonObject(req.raw)
+  parseFields(noFields, search)
+  const json = await readJsonObject(raw)
   if ('url' in json) {
     const { allowLookAlike, dryRun, ...upload } = parseFields(fetchSkillsRequest, json)
     return { upload, allowLookAlike, dryRun }

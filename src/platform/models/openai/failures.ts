@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/error'
 import { IsolaError, errorMessage, type ModelErrorCode } from '#contracts/errors.ts'
@@ -88,7 +89,7 @@ function statusError(error: APIError, detail: string, model: string): IsolaError
   return new IsolaError(code, message, {
     detail,
     transient,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...defined({ retryAfterMs }),
   })
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { toWellFormedJson } from '#contracts/well-formed.ts'
 import { maxOpaqueChars } from './reply-limits.ts'
@@ -18,7 +19,7 @@ export function opaqueOfCall(call: object, inner: object): JsonObject | undefine
   const isFlat = inner === call
   const own = fieldsOf(call, (name) => !ofCall.has(name) && !(isFlat && ofFunction.has(name)))
   const inside = isFlat ? undefined : fieldsOf(inner, (name) => !ofFunction.has(name))
-  return own || inside ? { ...own, ...(inside && { function: inside }) } : undefined
+  return own || inside ? { ...own, ...defined({ function: inside }) } : undefined
 }
 
 function fieldsOf(said: object, isTaken: (name: string) => boolean): JsonObject | undefined {

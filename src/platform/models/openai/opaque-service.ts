@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { OpaqueFields } from '#contracts/message.ts'
 import type { ModelToolCall } from '#contracts/model.ts'
@@ -28,7 +29,7 @@ export function withOpaque(
 ): readonly ModelToolCall[] {
   return calls.map(({ opaque: call, ...rest }, index) => {
     const isFirst = index === 0 && reply !== undefined
-    const opaque = { service, ...(isFirst && { reply }), ...(call && { call }) }
+    const opaque = { service, ...(isFirst && { reply }), ...defined({ call }) }
     return isFirst || call ? { ...rest, opaque } : rest
   })
 }

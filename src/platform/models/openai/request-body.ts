@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { isFields } from '#contracts/foreign-json.ts'
 import type { OpenAI } from 'openai'
@@ -110,15 +111,15 @@ function toBody(
     // Always sent: what a call may cost was reserved with this cap (docs/design.md invariant 3).
     [capField]: outputCap(request),
     ...(temperature !== undefined && !omitsTemperature && { temperature }),
-    ...(topP !== undefined && { top_p: topP }),
+    ...defined({ top_p: topP }),
     ...(stop !== undefined && stop.length > 0 && { stop: [...stop] }),
-    ...(seed !== undefined && { seed }),
+    ...defined({ seed }),
     ...(tools.length > 0 && {
       // Without tools a service refuses the field.
       ...(toolChoice !== undefined && { tool_choice: toBodyChoice(toolChoice) }),
       ...(parallelToolCalls === false && { parallel_tool_calls: false }),
     }),
-    ...(format && { response_format: format }),
+    ...defined({ response_format: format }),
   }
 }
 
@@ -137,14 +138,14 @@ function formatOf({ outputSchema, parameters }: ModelRequest): Body['response_fo
 }
 
 /**
- * What comes in now was fetched at the door; an older version kept addresses. A server in a private network would fetch
- * them there, for whoever may talk to it (docs/security.md T5).
+ * Images of a request were fetched at the door. A model server in a private network would fetch an address there, for
+ * any caller that may talk to it (docs/security.md T5): an address that is left is told as a text.
  */
 function toBodyPart(part: MessagePart, { takesAddresses }: ImageRule): BodyPart {
   if (part.type === 'text') return part
   const { url, detail } = part
   if (takesAddresses || !/^https?:/i.test(url)) {
-    return { type: 'image_url', image_url: { url, ...(detail && { detail }) } }
+    return { type: 'image_url', image_url: { url, ...defined({ detail }) } }
   }
   return { type: 'text', text: `[An image that was not fetched: ${headOf(url, 300)}]` }
 }

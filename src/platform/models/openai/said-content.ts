@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { isFields } from '#contracts/foreign-json.ts'
@@ -87,7 +88,7 @@ function callIn(part: unknown): JsonObject | undefined {
   if (key !== undefined) {
     const { [key]: inner, type: _type, ...more } = said
     const { id, ...call } = callOf(inner as JsonObject)
-    return { ...more, ...(id !== undefined && { id }), function: call }
+    return { ...more, ...defined({ id }), function: call }
   }
   return typeof said.type === 'string' && callTypes.test(said.type) ? callOf(said) : undefined
 }
@@ -95,7 +96,7 @@ function callIn(part: unknown): JsonObject | undefined {
 function callOf(said: JsonObject): JsonObject {
   const { id: own, call_id, toolCallId, toolUseId, toolName, name = toolName, ...more } = said
   const id = call_id ?? toolCallId ?? toolUseId ?? own
-  return { ...more, ...(id !== undefined && { id }), ...(name !== undefined && { name }) }
+  return { ...more, ...defined({ id, name }) }
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { ModelCandidate, ModelRequest, ModelSelection, ScoreModel } from '#contracts/model.ts'
 import { orderCandidates, type CandidateOrder } from './candidate-order.ts'
@@ -40,7 +41,7 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
       capabilities: registry.capabilitiesOf(target),
       estimate: backend.estimate({ ...request, model }),
       isPriced: backend.priceOf(model) !== undefined,
-      ...(latencyMs !== undefined && { latencyMs }),
+      ...defined({ latencyMs }),
     }
   }
 

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
 import type { DeclaredModel, ModelServer } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
@@ -120,7 +121,7 @@ export function toModelServers(
       id: name,
       baseUrl,
       ...(typeof apiKey === 'string' && { apiKey }),
-      ...(outputCapField && { outputCapField }),
+      ...defined({ outputCapField }),
       ...(isPublic && { isPublic }),
       models: models.map(toDeclared),
     }
@@ -133,10 +134,7 @@ function toDeclared(settings: z.infer<typeof model>): DeclaredModel {
   const { input_usd_per_million: input, output_usd_per_million: output } = settings
   return {
     name,
-    ...(contextTokens !== undefined && { contextTokens }),
-    ...(images !== undefined && { images }),
-    ...(tools !== undefined && { tools }),
-    ...(structuredOutput !== undefined && { structuredOutput }),
+    ...defined({ contextTokens, images, tools, structuredOutput }),
     ...(input !== undefined &&
       output !== undefined && {
         price: { inputUsdPerMillion: input, outputUsdPerMillion: output },

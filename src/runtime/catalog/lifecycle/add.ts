@@ -4,7 +4,6 @@ import { toPermit, widened } from '#contracts/manifest/permit.ts'
 import { isToldSame } from '#contracts/manifest/plugin-texts.ts'
 import type { KeptPluginVersion, NewPluginVersion, PluginRow } from '../types/plugin-catalog.ts'
 import { withRow, without, type Outcome, type Situation } from './changes.ts'
-import { compareVersions } from './compare-versions.ts'
 import { builtinCollision } from './plugin-names.ts'
 
 /** What an operator allows of an upload that would be refused else. */
@@ -166,4 +165,34 @@ function refuseDowngrade({ version }: NewPluginVersion, before: PluginRow): void
     `version: ${version} is older than ${before.version}, which is installed. Add it with allowDowngrade if you mean it, or roll back.`,
     { param: 'version' },
   )
+}
+
+/** Orders two semantic versions: below 0 if the first is older. A pre-release is older than its release. */
+function compareVersions(a: string, b: string): number {
+  const [coreA, preA] = splitVersion(a)
+  const [coreB, preB] = splitVersion(b)
+  const order = compareLists(coreA.split('.'), coreB.split('.'))
+  if (order !== 0 || preA === preB) return order
+  if (preA === undefined || preB === undefined) return preA === undefined ? 1 : -1
+  return compareLists(preA.split('.'), preB.split('.'))
+}
+
+function splitVersion(version: string): readonly [string, string | undefined] {
+  const at = version.indexOf('-')
+  return at < 0 ? [version, undefined] : [version.slice(0, at), version.slice(at + 1)]
+}
+
+/** Semantic versioning 2.0.0, item 11: numbers by value and before words, the shorter list first. A core is such a list too. */
+function compareLists(a: readonly string[], b: readonly string[]): number {
+  for (const [index, one] of a.entries()) {
+    const other = b[index]
+    if (other === undefined) return 1
+    if (one === other) continue
+    const [isNumber, isOtherNumber] = [/^\d+$/.test(one), /^\d+$/.test(other)]
+    if (isNumber && isOtherNumber && Number(one) !== Number(other))
+      return Number(one) - Number(other)
+    if (isNumber !== isOtherNumber) return isNumber ? -1 : 1
+    return one < other ? -1 : 1
+  }
+  return a.length - b.length
 }

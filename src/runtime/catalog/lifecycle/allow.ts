@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { parseManifest } from '#contracts/manifest/manifest.ts'
@@ -32,7 +33,7 @@ export function grant(
   const pins = row.state === 'enabled' ? withRow(situation.generation, granted) : undefined
   return {
     rows: [granted],
-    ...(pins && { pins }),
+    ...defined({ pins }),
     told: { type: 'plugin_granted', data },
     notes: [],
   }
@@ -64,7 +65,7 @@ export function enable(
   const data = { plugin: row.id, version: row.version, hash: row.hash }
   const base = { told: { type: 'plugin_enabled', data } as const, notes: [] }
   const { problem: _solved, ...solved } = row
-  const enabled: PluginRow = { ...solved, state: 'enabled', ...(config && { config }) }
+  const enabled: PluginRow = { ...solved, state: 'enabled', ...defined({ config }) }
   if (row.tier === 'builtin') {
     if (config) throw noConfig(row.id)
     if (row.state === 'enabled') return { ...base, ...already, rows: [enabled] }
@@ -94,7 +95,7 @@ export function disable(
     ...rest,
     state,
     grantEpoch: row.grantEpoch + 1,
-    ...(trip && { problem: trip }),
+    ...defined({ problem: trip }),
   }
   const next =
     row.tier === 'builtin' ? switched(generation, row.id, 'disabled') : without(generation, row.id)

@@ -2,7 +2,7 @@ import { noGeneration, type Generation } from '../types/generation.ts'
 import type { HookPoint } from '#contracts/manifest/manifest.ts'
 import type { DecidingPart, PartKinds, PartOutcome } from '../types/part-kind.ts'
 import type { ChangeBy, ChangeResult, PluginChange } from '../types/plugin-catalog.ts'
-import type { AskedFacts, ChangeFacts, PluginStore } from '../types/plugin-store.ts'
+import type { AskedFacts, PluginStore } from '../types/plugin-store.ts'
 import { disable } from './allow.ts'
 import { idOf, ownerIdOf } from './changes.ts'
 import { decide } from './decide.ts'
@@ -20,19 +20,19 @@ export interface LifecycleDeps
   readonly store: PluginStore
 }
 
-/** What is in force for whoever holds it, and when something of it is about to be written. */
+/** The set in force as the Catalog object stores it, and what it hears while a change is written. */
 export interface ChangePorts extends Pick<DecidingPart, 'inForce'> {
-  /** What is in force, as far as the change may touch it; all of it is read if absent. */
+  /** The set in force, as far as the change may touch it; all of it is read if absent. */
   readonly before?: Generation
   /** Called when another set is about to be written. */
   readonly begin?: () => void
-  /** What is in force from now on. */
+  /** Receives the set in force from now on. */
   readonly wrote?: (generation: Generation) => void
   /** Names of what is installed; they are read if absent. */
   readonly names?: NamesKept
 }
 
-/** One writer at a time calls this: what it decides from is what is there. */
+/** Decides changes and writes them. One writer at a time calls it, so that no other change comes between. */
 export interface PluginLifecycle {
   readonly kinds: PartKinds
   readonly current: () => Promise<Generation>
@@ -48,7 +48,7 @@ export interface PluginLifecycle {
   readonly trip: (id: string, hash: string, why: string, ports?: ChangePorts) => Promise<void>
 }
 
-/** Who acts where nobody asked. */
+/** Isola itself, where no operator asked for the change. */
 const isolaItself: ChangeBy = { principal: '', trace: '', requestId: '', mayEnable: true }
 
 /** Decides changes of what is enabled, tries them out, and writes them. Refusals are thrown, with `plugin_` or `request_` codes. */
@@ -72,11 +72,9 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
     wrote?.(done.generation)
     return done
   }
-  /** What is in force before a change, and what of it is written: what an earlier version left is written anew. */
-  const situationOf = async ({ isOneValue }: ChangeFacts, { before, inForce }: ChangePorts) =>
-    before && !isOneValue
-      ? { before, inForce }
-      : { before: await current(), inForce: undefined, isAnew: isOneValue }
+  /** What is in force before a change: what the object keeps of it, or all of it out of D1. */
+  const situationOf = async ({ before, inForce }: ChangePorts) =>
+    before ? { before, inForce } : { before: await current(), inForce: undefined }
 
   return {
     kinds,
@@ -88,7 +86,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
       const carryOut = async () => {
         const asked = askedBy(change, by, clock.nowMs())
         const [facts, notes] = await Promise.all([store.facts(asked), notesOn(change, names)])
-        const { inForce, ...from } = await situationOf(facts, ports)
+        const { inForce, ...from } = await situationOf(ports)
         const now = { generation: from.before, inForce, facts, by }
         const outcome = await decide({ store, kinds }, change, now)
         const done = await written(outcome, { ...ports, ...from, by, view: id })
@@ -123,7 +121,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
         await store.commit({ rows: [{ ...row, problem }], event })
         return
       }
-      const from = await situationOf(facts, ports)
+      const from = await situationOf(ports)
       const outcome = disable({ row, generation: from.before, by: isolaItself }, problem)
       await written(outcome, { ...ports, ...from, by: isolaItself })
     },

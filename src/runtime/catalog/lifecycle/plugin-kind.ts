@@ -58,8 +58,6 @@ export const pluginKind = (deps: PluginKindDeps): PartKindEntry<'plugin'> => ({
   prove: deps.proven,
   sources: ({ hash }) => [hash],
   epoch: ({ grantEpoch }) => grantEpoch,
-  // A guard that some do not know of guards nothing there.
-  binds: isAlways,
   // What listens in, and what can be asked for by its name as an agent, is there before anything is called.
   wire: (pin) => (isAlways(pin) || pin.permit.agent ? 'always' : 'by name'),
 })
@@ -77,7 +75,6 @@ export const bundledKind = ({
   restore: (going) => restoreSwitches(store, going),
   sources: () => [],
   epoch: () => 0,
-  binds: () => true,
   wire: () => 'always',
 })
 

@@ -25,7 +25,6 @@ export const mcpKind = (servers: McpDecisions | undefined): PartKindEntry<'mcp'>
   },
   sources: ({ hash }) => [hash],
   epoch: ({ epoch }) => epoch,
-  binds: () => false,
   wire: () => 'by name',
 })
 

@@ -35,6 +35,5 @@ export const exposureKind: PartKindEntry<'exposure'> = {
   },
   sources: () => [],
   epoch: () => 0,
-  binds: () => true,
   wire: () => 'always',
 }

@@ -47,7 +47,6 @@ export const skillKind = (deps: SkillKindDeps): PartKindEntry<'skill'> => ({
   lower: (now) => lowerSkills(deps, now),
   sources: () => [],
   epoch: () => 0,
-  binds: () => false,
   wire: () => 'never',
 })
 

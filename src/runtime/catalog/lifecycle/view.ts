@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { parseManifest, type Manifest } from '#contracts/manifest/manifest.ts'
 import { permitLines, toPermit, widened, type Permit } from '#contracts/manifest/permit.ts'
 import type {
@@ -10,7 +11,13 @@ import type {
 import { textsOf } from '#contracts/manifest/plugin-texts.ts'
 import type { PluginStore } from '../types/plugin-store.ts'
 import type { NamesKept } from './look-alikes.ts'
-import { isolateNote, type IsolatePrice } from './isolate-note.ts'
+
+/** What isolates cost here, and which plugins have one isolate for all principals. */
+export interface IsolatePrice {
+  /** Of each isolate id a day; 0: nothing is billed. */
+  readonly isolatePriceNanoUsd: number
+  readonly sharesIsolate: (plugin: string) => boolean
+}
 
 /** A row as the operator sees it. */
 export function toView(row: PluginRow, versions: readonly PluginVersion[]): PluginView {
@@ -27,10 +34,10 @@ export function toView(row: PluginRow, versions: readonly PluginVersion[]): Plug
     manifest,
     grantEpoch,
     config,
-    ...(asks && { asks }),
+    ...defined({ asks }),
     lines: asks ? permitLines(asks) : [],
     missing: asks ? widened(asks, has) : [],
-    ...(problem && { problem }),
+    ...defined({ problem }),
     versions,
     waiting: versions.filter((one) => row.waiting?.includes(one.hash)),
     texts,
@@ -81,7 +88,7 @@ function toUpdate(row: PluginRow, { version, hash, tier, manifest }: KeptPluginV
   const { asks, lines, texts, isTold } = toView(waits, [])
   // Against what the version has that is in use.
   const missing = asks ? widened(asks, row.permit) : []
-  return { version, hash, tier, ...(asks && { asks }), lines, missing, texts, isTold }
+  return { version, hash, tier, ...defined({ asks }), lines, missing, texts, isTold }
 }
 
 function toListing({
@@ -115,4 +122,22 @@ function readingOf(value: unknown): {
     return { texts: [] }
   }
   return { asks: toPermit(manifest), texts: textsOf(manifest) }
+}
+
+/** How many isolates of a plugin's code are billed in a day, for the operator who decides about it. */
+function isolateNote(
+  { id, tier }: Pick<PluginRow, 'id' | 'tier'>,
+  { isolatePriceNanoUsd, sharesIsolate }: IsolatePrice,
+): readonly string[] {
+  if (tier === 'builtin') return []
+  const price = isolatePriceNanoUsd > 0 ? `$${isolatePriceNanoUsd / 1e9} a day` : 'nothing here'
+  if (tier === 'community')
+    return [`Its code has an isolate of its own for each session tree: each costs ${price}.`]
+  return sharesIsolate(id)
+    ? [
+        `All principals share one isolate of its code, which costs ${price}: what it keeps in globals, all of them meet.`,
+      ]
+    : [
+        `Its code has an isolate of its own for each principal: each costs ${price}. ISOLA_SHARED_ISOLATES=${id} makes it one for all of them, and what it keeps in globals then goes from one to the other.`,
+      ]
 }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { withData, type DeploymentDraft, type DeploymentEventPlace } from '#contracts/event.ts'
 import type { Generation } from '../types/generation.ts'
@@ -12,8 +13,6 @@ import { idOf } from './changes.ts'
 export interface Writing {
   readonly before: Generation
   readonly by: ChangeBy
-  /** Nothing of what was before is stored in parts. */
-  readonly isAnew?: boolean
   /** The plugin that is told of, as it is then. */
   readonly view?: string | undefined
 }
@@ -37,10 +36,7 @@ export function createChangeWriter({
     return { principal, trace, atMs: clock.nowMs() }
   }
 
-  const write = async (
-    outcome: PartOutcome,
-    { before, by, isAnew = false, view }: Writing,
-  ): Promise<Wrote> => {
+  const write = async (outcome: PartOutcome, { before, by, view }: Writing): Promise<Wrote> => {
     const number = before.number + 1
     const next = outcome.pins && {
       number,
@@ -51,12 +47,8 @@ export function createChangeWriter({
     const event = withData(told, { ...(next && { generation: number }), ...requestOf(by) })
     const after = await store.commit({
       rows,
-      ...(version && { version }),
-      ...(bundle && { bundle }),
-      ...(servers && { servers }),
-      ...(skills && { skills }),
-      ...(skillVersion && { skillVersion }),
-      ...(next && { generation: { ...next, before, reason, isAnew } }),
+      ...defined({ version, bundle, servers, skills, skillVersion }),
+      ...(next && { generation: { ...next, before, reason } }),
       event: { ...event, ...placeOf(by) },
       view,
     })

@@ -4,12 +4,10 @@ import type { FieldWeight } from './settings.ts'
 import { createTermReader, isPair, queryTerms } from './words.ts'
 
 /**
- * By which rules documents are read. What was read by others is read anew: raise it with every change of what a text
- * comes to here (words, stems, exclusions, fields and their weights). A test knows when.
+ * Reads documents, the words of all of them once: nearly all the time that an index takes is this. The Catalog's object
+ * keeps what comes of it: a change of what a text comes to here (words, stems, exclusions, fields and their weights)
+ * takes a step of `src/compose/object-upgrades.ts` that has all tools read anew. A test knows when.
  */
-export const readingVersion = 2
-
-/** Reads documents, the words of all of them once: nearly all the time that an index takes is this. */
 export function createDocumentReader(
   fields: readonly FieldWeight[],
 ): (document: SearchDocument) => ReadDocument {

@@ -47,12 +47,6 @@ export const exposureSchema = z.strictObject({
 /** Which agents and tools are offered at `/mcp`. */
 export type Exposure = z.infer<typeof exposureSchema>
 
-/** A choice as a version before stored it: what came since is as it ships. */
-export const completeExposure = (stored: Partial<Exposure>): Exposure => ({
-  ...defaultExposure,
-  ...stored,
-})
-
 /** The names of all skills that MCP clients are offered. */
 export const offeredSkills = ({
   skills,

@@ -1,14 +1,9 @@
-import { completeExposure, type Exposure } from './exposure.ts'
+import { defaultExposure, type Exposure } from './exposure.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
 import type { McpPin } from './mcp.ts'
 import type { Permit } from '#contracts/manifest/permit.ts'
-import {
-  completePolicy,
-  defaultToolPolicy,
-  type StoredPolicy,
-  type ToolPolicy,
-} from '#runtime/kernel/types/tool-policy.ts'
+import { defaultToolPolicy, type ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 
 /** An enabled plugin that was installed, as a generation has it. */
 export interface PluginPin {
@@ -86,15 +81,13 @@ export const pinOf = <K extends PartKind>(
   id: string,
 ): PinOfKind[K] | undefined => pinsOf(of, kind).find((pin) => pin.id === id)
 
-/** Which tools may be called; what ships if nobody said, or a version before stored nothing about it. */
-export function policyOf(of: Pick<Generation, 'pins'>): ToolPolicy {
-  const stored = pinOf(of, 'policy', 'policy')?.policy
-  return stored ? completePolicy(stored) : defaultToolPolicy
-}
+/** Which tools may be called; before an operator says anything what ships. */
+export const policyOf = (of: Pick<Generation, 'pins'>): ToolPolicy =>
+  pinOf(of, 'policy', 'policy')?.policy ?? defaultToolPolicy
 
-/** What MCP clients are offered; what ships if nobody said. */
+/** What MCP clients are offered; before an operator says anything what ships. */
 export const exposureOf = (of: Pick<Generation, 'pins'>): Exposure =>
-  completeExposure(pinOf(of, 'exposure', 'exposure')?.exposed ?? {})
+  pinOf(of, 'exposure', 'exposure')?.exposed ?? defaultExposure
 
 /** Pins without one of them. */
 export const withoutPin = <P extends { readonly id: string }>(
@@ -155,25 +148,4 @@ export function partsDiff(before: Pins, after: Pins) {
     return old !== part.pin && (!old || JSON.stringify(old) !== JSON.stringify(part.pin))
   })
   return { came, gone: [...had.values()].filter((part) => !has.has(keyOf(part))) }
-}
-
-/** A generation as earlier versions kept it: all in one value. */
-interface OneValue {
-  readonly installed: readonly PluginPin[]
-  readonly bundled: Readonly<Record<string, 'enabled' | 'disabled'>>
-  readonly mcp?: readonly McpPin[]
-  readonly policy?: StoredPolicy
-  readonly exposed?: Exposure
-}
-
-/** The pins of such a value. */
-export function pinsOfOneValue({ installed, bundled, mcp = [], policy, exposed }: OneValue): Pins {
-  const switches = Object.entries(bundled).map(([id, state]) => ({ id, state }))
-  return {
-    plugin: installed,
-    bundled: switches.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-    mcp,
-    ...(policy && { policy: [{ id: 'policy', policy: completePolicy(policy) }] }),
-    ...(exposed && { exposure: [{ id: 'exposure', exposed }] }),
-  }
 }

@@ -60,7 +60,7 @@ export interface McpOwnLogins {
 }
 
 /** How a principal stands at a server. `isDenied`: its last sign-in was denied there. */
-export interface McpOwnLogin {
+interface McpOwnLogin {
   readonly state: 'signed_in' | 'signed_out'
   readonly isDenied?: true
 }

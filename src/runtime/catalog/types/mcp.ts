@@ -6,7 +6,7 @@ import type { Reply } from '#contracts/reply.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 
 /** At most 24 characters, so that `<server>__<tool>` has at most 64. */
-export const serverIdForm = /^[a-z][a-z0-9-]{0,23}$/
+const serverIdForm = /^[a-z][a-z0-9-]{0,23}$/
 
 /** `${secret:NAME}` in a header's value stands for that secret, put in when the request leaves. */
 export const secretReference = /\$\{secret:([A-Z][A-Z0-9_]{0,63})\}/g
@@ -188,7 +188,7 @@ export interface McpCall {
   /** Names the call for `cancel`; unique among those under way. */
   readonly callId: string
   readonly config: McpServerConfig
-  /** The session tree it is made in: where the server keeps a session, it is one for each. Absent of an older version. */
+  /** The session tree it is made in: where the server keeps a session, it is one for each. Absent: the one that all share. */
   readonly rootSession?: string
   readonly epoch: number
   /** As it was approved: what the server has now must be the same. */

@@ -99,8 +99,6 @@ export interface PartKindEntry<K extends PartKind = PartKind> {
   needs?(pin: PinOfKind[K]): readonly string[]
   /** What runs under an older one is ended; 0 where nothing runs under it. */
   epoch(pin: PinOfKind[K]): number
-  /** Whether it changes what others may do, so that a change waits until all know of it; only what came asks this. */
-  binds(pin: PinOfKind[K]): boolean
   /**
    * `always`: every run has it, so it is wired from the start; `by name`: when something of it is named; `never`: it has
    * no tools, and whoever works with it looks it up.

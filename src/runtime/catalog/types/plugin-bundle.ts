@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
 
 /**
@@ -15,7 +16,7 @@ export interface PluginBundle {
 
 /** The same bundle has the same text wherever it is made. */
 export function toBundleText({ manifest, code, files }: PluginBundle): string {
-  return toCanonicalJson({ manifest, ...(code !== undefined && { code }), files })
+  return toCanonicalJson({ manifest, ...defined({ code }), files })
 }
 
 /** What a signature of a plugin signs. */

@@ -15,7 +15,7 @@ import type { SkillCandidate, SkillChange } from './skill-catalog.ts'
 import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 
 /** `installed`: there, and never enabled. Installing never enables. */
-export type PluginState = 'installed' | 'enabled' | 'disabled' | 'removed'
+type PluginState = 'installed' | 'enabled' | 'disabled' | 'removed'
 
 /** A version of a plugin that was brought once; its content never changes. */
 export interface PluginVersion {
@@ -191,8 +191,8 @@ export interface CallReport {
   readonly hash: string
   /** Absent if it went well. */
   readonly fault?: string
-  /** For whom it was called; absent of an older version. */
-  readonly principal?: string
+  /** For whom it was called. */
+  readonly principal: string
 }
 
 /** It kept failing for one principal, who may have made it: it is off for that one alone. */
@@ -201,36 +201,32 @@ export interface CallVerdict {
   readonly offUntilMs: number
 }
 
-/** Who works with a part, and is told when that ends. */
+/** A call under way that uses a part, and hears from the Catalog when that ends. */
 export interface PartListener {
-  /** It is not in force any more: answers when whatever ran under it has ended here. */
+  /** The part is not in force any more. Answers when the call has ended. */
   readonly gone: () => Promise<void>
-  /** Answers when nobody here works with it any more. */
+  /** Answers when the call is over. */
   readonly over: () => Promise<void>
 }
 
 /** What the `Catalog` object answers: the one writer of what is installed and enabled. */
 export interface CatalogApi {
   /**
-   * The parts that every run has, whatever it does; only if the generation is another than `known`. Waits for no change
-   * that is not being written.
-   *
-   * @param reader Who asks: what it was answered it may believe for `freshMs`.
+   * The parts that every run has, whatever it does; left out if the generation is still `known`. Waits for a change only
+   * while that is being written.
    */
   readonly look: (
-    reader: string,
     known?: number,
   ) => Promise<Reply<{ readonly number: number; readonly parts?: readonly StoredPart[] }>>
   /** The parts in force whose tools begin with one of these ids, each by one indexed read. */
   readonly parts: (
     ids: readonly string[],
   ) => Promise<Reply<{ readonly number: number; readonly parts: readonly StoredPart[] }>>
-  /** Tools, best first: with scores for whoever asks for them, else by name. One of the version before gives names. */
+  /** Tools, best first. */
   readonly search: (
     queries: readonly string[],
     limit: number,
-    as?: 'hits',
-  ) => Promise<Reply<readonly (SearchHit | string)[]>>
+  ) => Promise<Reply<readonly SearchHit[]>>
   /** Skills that fit, best first, those that ship and those that were installed and enabled. */
   readonly skills: (queries: readonly string[]) => Promise<Reply<readonly SkillCandidate[]>>
   /** The tools of what is loaded by name that fit one of these patterns (`kv__*`), in the order of their names. */
@@ -239,7 +235,7 @@ export interface CatalogApi {
   readonly toolNames: (wanted: readonly string[]) => Promise<Reply<readonly string[]>>
   /** Why parts that are loaded by name cannot be used. */
   readonly problems: () => Promise<Reply<readonly PluginProblem[]>>
-  /** Answers when the part is gone, or nobody works with it any more, or after half a minute. */
+  /** Answers when the part is gone, when the listener's call is over, or after half a minute. */
   readonly hold: (part: HeldPart, listener: PartListener) => Promise<void>
   /** One; nothing if it is not there. */
   readonly plugin: (id: string) => Promise<Reply<PluginView | undefined>>
@@ -248,11 +244,7 @@ export interface CatalogApi {
   /** Those that were switched off by nobody, or could not be started, and why. */
   readonly failed: () => Promise<Reply<readonly PluginProblem[]>>
   readonly generations: (limit: number) => Promise<Reply<readonly GenerationView[]>>
-  readonly change: (
-    change: PluginChange,
-    by: ChangeBy,
-    reader?: string,
-  ) => Promise<Reply<ChangeResult>>
+  readonly change: (change: PluginChange, by: ChangeBy) => Promise<Reply<ChangeResult>>
   readonly report: (report: CallReport) => Promise<CallVerdict | undefined>
   /** Takes away some bundles that nobody can need any more, between two changes. How many: none is the end. */
   readonly collect: () => Promise<Reply<number>>
@@ -268,9 +260,14 @@ export interface PluginAdministration {
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>
   /** Which tools may be called now, and with which generation that came. */
   readonly policy: () => Promise<{ readonly generation: number; readonly policy: ToolPolicy }>
-  /** What MCP clients are offered now, and with which generation that came. */
-  readonly exposed: () => Promise<{ readonly generation: number; readonly exposed: Exposure }>
-  /** When this is answered, every run that begins has the new set, and what was revoked has ended. */
+  /** What MCP clients are offered, and with which generation that came: from a cache unless the latest is asked for. */
+  readonly exposed: (
+    from?: 'latest',
+  ) => Promise<{ readonly generation: number; readonly exposed: Exposure }>
+  /**
+   * When this is answered, calls under way that heard of a revocation have ended. Other isolates know of the change a
+   * moment later (docs/decisions/0112-how-fast-a-change-holds.md).
+   */
   readonly change: (change: PluginChange, by: ChangeBy) => Promise<ChangeResult>
 }
 

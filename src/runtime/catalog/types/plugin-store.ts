@@ -23,8 +23,6 @@ export interface AskedFacts {
 
 /** What the tables say of what a change is about: all that it is decided from, of one moment. */
 export interface ChangeFacts {
-  /** The newest generation was written by a version that kept each as one value: all of the next is written. */
-  readonly isOneValue: boolean
   readonly row?: PluginRow
   /** A remote server has this id, on or off. */
   readonly isServer: boolean
@@ -90,7 +88,6 @@ export interface PluginStore {
    * The row, the bundle, the new generation and the event in one trip: all of them or none.
    *
    * @param write.generation What is in force, and was before, of what the change may touch: the difference is written.
-   *   With `isAnew` both are whole, and all of it is.
    * @param write.view The plugin that is to be told of, as it is then.
    */
   readonly commit: (write: {
@@ -103,7 +100,6 @@ export interface PluginStore {
     readonly generation?: Generation & {
       readonly before: Generation
       readonly reason: string
-      readonly isAnew?: boolean
     }
     readonly event: DeploymentEvent
     readonly view?: string | undefined

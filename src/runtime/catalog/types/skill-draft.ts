@@ -69,7 +69,7 @@ export interface SkillDraft extends DraftSummary, Pick<DraftText, 'files'> {
 }
 
 /** What a new text is compared with. */
-export interface DraftSketch extends Pick<DraftSummary, 'id' | 'principal' | 'label'> {
+interface DraftSketch extends Pick<DraftSummary, 'id' | 'principal' | 'label'> {
   readonly sketch: string
 }
 

@@ -126,13 +126,13 @@ export interface SkillView extends Omit<
 }
 
 /** One with what its author wrote. */
-export interface ShownSkill extends SkillView, Pick<SkillSource, 'files' | 'frontMatter'> {
+interface ShownSkill extends SkillView, Pick<SkillSource, 'files' | 'frontMatter'> {
   /** Those that are kept, newest first: an operator takes one of them by its hash. Absent of one that ships. */
   readonly versions?: readonly ListedSkillVersion[]
 }
 
 /** A version that came, in use or not. */
-export interface ListedSkillVersion {
+interface ListedSkillVersion {
   readonly hash: string
   readonly tier: TrustTier
   readonly source: string

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AgentResult, AgentSpec, FinalState } from '#contracts/agent.ts'
 import type { TurnRecord } from './journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
@@ -17,7 +18,7 @@ export interface Ending {
   readonly detail?: string
 }
 
-export interface EndedRun {
+interface EndedRun {
   readonly run: string
   readonly session: string
   readonly trace: string
@@ -41,7 +42,7 @@ export function toAgentResult(ended: EndedRun): AgentResult {
     state: ending.state,
     result: ending.result ?? said.join('\n\n'),
     ...(ending.state === 'completed' && finishReasonOf(turns.at(-1))),
-    ...(ending.output && { output: ending.output }),
+    ...defined({ output: ending.output }),
     ...(ending.code && { error: { code: ending.code, message: ending.message ?? '' } }),
     // Also of a turn in which nothing was said: why it ended may be in somebody else's words.
     label: contextLabel([

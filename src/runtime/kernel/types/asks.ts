@@ -66,7 +66,7 @@ const answerSchemas = {
 } as const
 
 /** The answer, or what is to be asked: once more if what came does not fit. */
-export type Found = { readonly answer: Json } | { readonly asked: JsonObject }
+type Found = { readonly answer: Json } | { readonly asked: JsonObject }
 
 /** @throws `tool_failed` if no answer fits after several tries. */
 export function answerTo(
@@ -105,7 +105,7 @@ const plainOf = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as J
 
 /**
  * Whether to accept what a call asks lets an effect happen: it shows a form, and changes something. That is a yes, as to
- * a call that waits for one. A pause of an older version does not say what its tool does, and is taken for one that does.
+ * a call that waits for one.
  */
 export const asksForYes = ({ asks = {}, isReadOnly }: Pick<PauseRequest, 'asks' | 'isReadOnly'>) =>
   isReadOnly !== true && Object.values(asks).some(({ kind }) => kind === 'elicit')

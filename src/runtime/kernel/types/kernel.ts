@@ -87,7 +87,7 @@ export interface PlatformLease {
 }
 
 /** What a limit means for a run: the pause in which somebody may raise it, or its end with these words. */
-export interface LimitAnswer {
+interface LimitAnswer {
   readonly message: string
   readonly pause?: Pause
 }

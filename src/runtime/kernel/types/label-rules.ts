@@ -80,7 +80,7 @@ export interface RuledCall {
 }
 
 /** What the rules say of a call. `rule` is the one that decided, `sink` what it decided for. */
-export interface LabelVerdict {
+interface LabelVerdict {
   readonly verdict: LabelRule['verdict']
   readonly rule?: LabelRule
   readonly sink?: Sink

@@ -1,6 +1,6 @@
 import type { Amount, Lease, LeaseRefusal, Limits } from '#contracts/lease.ts'
 
-export type Reservation =
+type Reservation =
   | { readonly ok: true; readonly lease: Lease }
   | { readonly ok: false; readonly refusal: LeaseRefusal }
 

@@ -28,7 +28,7 @@ export interface Pause extends PauseRequest {
 export type PauseAnswer = {
   /** Who gave it, if not the session's own principal. */
   readonly by?: string
-  /** Who decided about a call that waited for a yes; absent if nobody did in time, and of answers of older versions. */
+  /** Who decided about a call that waited for a yes; absent if no decision came in time. */
   readonly decidedBy?: Decider
   /** How far their yes goes, and the id of the rule that it made. */
   readonly scope?: ApprovalScope
@@ -48,16 +48,12 @@ export type PauseAnswer = {
 export const answersIn = (answer: PauseAnswer | undefined): Answers | undefined =>
   answer?.kind === 'outcome' ? undefined : answer?.answers
 
-type Waiting = Pick<Pause, 'kind' | 'asks' | 'approval'>
+type Waiting = Pick<Pause, 'kind' | 'asks'>
 
-/**
- * Whether an answer is one to this pause: leave to run a call is no answer to anything that it asks, nor the reverse. A
- * version that knows of no approvers takes anybody's yes, and does not say whose: that is the owner's at most.
- */
-export function settles({ kind, asks, approval }: Waiting, answer: PauseAnswer): boolean {
+/** Whether an answer fits this pause: leave to run a call is no answer to anything that it asks, nor the reverse. */
+export function settles({ kind, asks }: Waiting, answer: PauseAnswer): boolean {
   if (answer.kind === 'outcome') return true
-  const isSaid = answer.decidedBy !== undefined || (approval?.approver ?? 'owner') === 'owner'
-  if (kind === 'approval' || kind === 'budget') return answer.kind === 'approved' && isSaid
+  if (kind === 'approval' || kind === 'budget') return answer.kind === 'approved'
   const given = answersIn(answer) ?? {}
   return (
     asks !== undefined && Object.entries(asks).every(([key, asked]) => isFor(given[key], asked))

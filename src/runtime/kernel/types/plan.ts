@@ -28,7 +28,7 @@ export type PlanStep =
   | { readonly type: 'internal'; readonly reason: string }
 
 /** Whose run it is; `ancestry` includes its own agent. */
-export type RunCaller = Pick<
+type RunCaller = Pick<
   ToolContext,
   | 'run'
   | 'session'
@@ -92,7 +92,7 @@ export interface ActionResult {
 export type ToolStep = Extract<PlanStep, { type: 'tool' }>
 
 /** What an executor works with. */
-export interface ExecutionContext {
+interface ExecutionContext {
   /** Calls that may run side by side. */
   readonly maxConcurrency: number
   readonly signal: AbortSignal

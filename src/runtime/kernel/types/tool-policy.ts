@@ -175,21 +175,6 @@ export type TryPolicy = (
 /** Before an operator says anything. */
 export const defaultToolPolicy: ToolPolicy = toolPolicySchema.parse({})
 
-/** As a version before may have stored one: nothing is in it of what came since, in its sections neither. */
-export type StoredPolicy = Partial<Omit<ToolPolicy, 'agents' | 'principals'>> & {
-  readonly [K in 'agents' | 'principals']?: Readonly<Record<string, Partial<ToolPolicySection>>>
-}
-
-/** A stored policy as this version knows it: what it says nothing of is as shipped, and a section adds nothing there. */
-export function completePolicy(stored: StoredPolicy): ToolPolicy {
-  const [agents, principals] = [stored.agents, stored.principals].map(completeSections)
-  return { ...defaultToolPolicy, ...stored, agents: agents!, principals: principals! }
-}
-
-const emptySection: ToolPolicySection = section.parse({})
-const completeSections = (stored: StoredPolicy['agents'] = {}) =>
-  Object.fromEntries(Object.entries(stored).map(([id, one]) => [id, { ...emptySection, ...one }]))
-
 /** `kv__set` means itself, `kv__*` all that begins so, `*` everything. */
 export const isMatch = (tool: string, wanted: string): boolean =>
   wanted.endsWith('*') ? tool.startsWith(wanted.slice(0, -1)) : tool === wanted

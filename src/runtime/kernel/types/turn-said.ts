@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from './journal.ts'
 import { labelOfResult, ownLabel } from '#contracts/label.ts'
@@ -48,14 +49,14 @@ function messagesOf(turn: Said): readonly Message[] {
     text,
     ...(toolCalls.length > 0 && { toolCalls }),
     taint: ['model'],
-    ...(label && { label }),
+    ...defined({ label }),
   }
   const decided = new Set(events.flatMap(decidedByPerson))
   return [...received, said, ...calls.map((call) => answerOf(call, decided.has(call.id), turn))]
 }
 
 const toCall = ({ callId: id, toolId: name, input, opaque }: ToolStep): ToolCall => {
-  return { id, name, input, ...(opaque && { opaque }) }
+  return { id, name, input, ...defined({ opaque }) }
 }
 
 /** A client's own tool is run by its program, and another session by nobody. */
@@ -66,7 +67,7 @@ const decidedByPerson = (event: SessionEvent): readonly string[] =>
 
 function answerOf(call: CallRecord, isDecided: boolean, turn: Said): Message {
   const { outcome } = call
-  // A turn without one was written by an older version, and nobody knows of what.
+  // A turn that failed before its plan has none.
   const { aside } = outcome ?? {}
   const label = aside?.label ?? (turn.label && (outcome ? labelOfResult(outcome) : ownLabel))
   const mark = isDecided ? ({ decided: true } as const) : {}
@@ -75,7 +76,7 @@ function answerOf(call: CallRecord, isDecided: boolean, turn: Said): Message {
     callId: call.id,
     name: call.name,
     ...mark,
-    ...(label && { label }),
+    ...defined({ label }),
   } as const
   if (outcome?.ok) {
     const taint = outcome.taint ?? [`tool:${call.tool}` as const]

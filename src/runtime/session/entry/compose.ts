@@ -3,11 +3,11 @@ import type { Sources } from '#contracts/sources.ts'
 import { createConverse } from './converse.ts'
 import { createReadLog } from './follow-run.ts'
 import { createRunInput, type RunInputParts } from './run-input.ts'
-import { createSubmitAs, type SubmitParts } from './submit-as.ts'
+import { createSubmitAs } from './submit-as.ts'
 
-/** What every surface has work done with, over the way to sessions. */
+/** Composes the entry to sessions that every surface uses. */
 export const composeEntry = (
-  parts: Pick<Sources, 'clock' | 'ids'> & RunInputParts & Pick<SubmitParts, 'isCatalogSilent'>,
+  parts: Pick<Sources, 'clock' | 'ids'> & RunInputParts,
 ): SessionEntry => ({
   submitAs: createSubmitAs(parts),
   converse: createConverse(parts),

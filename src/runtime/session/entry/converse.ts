@@ -21,7 +21,7 @@ interface ConverseParts {
 /** How often one request may answer, be asked again and answer again. */
 const maxRounds = 32
 
-/** What a run asks is answered, and it is followed again, as often as it takes up to a bound. */
+/** Answers the questions of a run and follows it again, up to a limit of rounds. */
 export const createConverse =
   (parts: ConverseParts): Converse =>
   async (conversation, of) => {
@@ -31,7 +31,7 @@ export const createConverse =
     for (let round = 0; can && round < maxRounds; round += 1) {
       const questions = questionsOf(view, mayApprove)
       if (questions.length === 0) return view
-      // Whatever comes after what was asked has no answer yet.
+      // The request has answers for the first round only.
       const given = round === 0 ? conversation.given(questions) : {}
       const { possible, impossible } = openQuestions(questions, can, given)
       if (impossible.length > 0) return conversation.refuse(view, impossible)
@@ -77,7 +77,7 @@ function runsOf({ sessions, clock }: ConverseParts, conversation: Conversation<u
       const { receipt, stream } = unwrap(await work.runStream())
       return follow({ session, run: receipt.run, stream, sinceMs: 0 })
     },
-    /** A run that is there, from now on. */
+    /** Follows an existing run from now on. */
     async resume({ session, run }: RunPlace): Promise<RunView> {
       const sinceMs = clock.nowMs()
       const options = { afterSeq: 0, run, follow: true }

@@ -5,7 +5,7 @@ import type { RunView } from '../types/run-view.ts'
 import type { SessionApi, SessionGateway } from '../types/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 
-/** A run whose outcome is waited for. */
+/** A run whose caller waits for its outcome. */
 export interface RunToFollow extends Following {
   readonly api: SessionApi
   readonly principal: string
@@ -18,9 +18,9 @@ export interface RunToFollow extends Following {
 const cancelReason = 'The client cancelled the call.'
 
 /**
- * Tells what happens in a run until it is over, waits for someone, or was waited for long enough; then it goes on by
- * itself. A client of 2026-07-28 that closes its request cancels the run; to one of 2025 a
- * lost connection is no cancel (it says `notifications/cancelled`), and the run goes on. Throws what the session refused.
+ * Gives the events of a run to its caller until the run is over, is parked, or the wait is over; then the run goes on by
+ * itself. A client of 2026-07-28 that closes its request cancels the run. A client of 2025 cancels with
+ * `notifications/cancelled`, so its lost connection is no cancel. Throws the refusal of the session.
  */
 export async function followRun(options: RunToFollow): Promise<RunView> {
   const { api, principal, run, signal, keepAlive, isCancelledByClose } = options
@@ -35,7 +35,7 @@ export async function followRun(options: RunToFollow): Promise<RunView> {
   }
 }
 
-/** Ends with the stream, with the wait, or with the client. @returns Whether the stream told all there is. */
+/** Ends with the stream, with the wait, or with the client. @returns Whether the stream came to its end. */
 async function readUntil({ stream, waitMs, clock, signal, onItem }: RunToFollow): Promise<boolean> {
   const over = new AbortController()
   const ended = AbortSignal.any([signal, over.signal])
@@ -48,7 +48,7 @@ async function readUntil({ stream, waitMs, clock, signal, onItem }: RunToFollow)
       itemsIn(lines).forEach(onItem)
     }
   }
-  // A stream that broke off ends the waiting, and the run's own state is what counts.
+  // A stream that broke off ends the wait: the state of the run counts.
   const reading = read().then(
     () => true,
     () => true,
@@ -62,7 +62,7 @@ async function readUntil({ stream, waitMs, clock, signal, onItem }: RunToFollow)
 const settleMs = 50
 const maxLooks = 20
 
-/** A run that has told its end, or that it waits, may take a moment to be so in its view. */
+/** After its last event, the view of a run may need a moment to show it. */
 async function viewOf(following: RunToFollow, looks: number): Promise<RunView> {
   const { api, principal, run, clock, signal } = following
   const view = unwrap(await api.result(principal, run))
@@ -75,7 +75,7 @@ async function viewOf(following: RunToFollow, looks: number): Promise<RunView> {
 const itemsIn = (lines: readonly string[]): readonly StreamItem[] =>
   lines.flatMap((line) => (line === '' ? [] : [JSON.parse(line) as StreamItem]))
 
-/** Reads without waiting for what is still to come. */
+/** Reads the events so far, without waiting for later ones. */
 export const createReadLog =
   ({ sessions }: { readonly sessions: SessionGateway }): ReadLog =>
   async (principal, { session, run }) => {

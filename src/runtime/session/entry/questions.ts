@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { asksForYes } from '#runtime/kernel/types/asks.ts'
 import type { Answers, Askable, Question } from '../types/follow-run.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
@@ -10,8 +11,8 @@ const capabilities: ReadonlyMap<string, Question['kind']> = new Map([
 ])
 
 /**
- * What a parked run asks whoever is outside; what it waits for besides (an approval, a sub-agent) is none of it, nor what
- * only somebody may accept who may also approve.
+ * The questions of a parked run to its client. Other pauses (an approval, a sub-agent) are no questions, nor is a question
+ * whose answer needs the right to approve, for a client without that right.
  */
 export function questionsOf({ pauses = [] }: RunView, mayApprove: boolean): readonly Question[] {
   const asking = pauses.filter(
@@ -51,8 +52,7 @@ function toRequest(kind: Question['kind'], asked: JsonObject): JsonObject {
         params: {
           messages,
           maxTokens,
-          ...(system !== undefined && { systemPrompt: system }),
-          ...(temperature !== undefined && { temperature }),
+          ...defined({ systemPrompt: system, temperature }),
         },
       }
     case 'roots':
@@ -82,6 +82,6 @@ export function answersByCall(
   return byCall
 }
 
-/** What came over the wire; whether it fits is checked where it was asked. */
+/** The answer as the client sent it; the tool that asked checks its shape. */
 const toAnswer = (kind: Question['kind'], answer: unknown): Json =>
   (kind === 'roots' ? (Object(answer).roots ?? []) : answer) as Json // it came as JSON

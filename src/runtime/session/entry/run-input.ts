@@ -13,7 +13,7 @@ export interface RunInputParts {
   readonly usage: PrincipalReader['usage']
 }
 
-/** What is said to runs, each where it is. */
+/** Sends input to runs: steering, decisions, limits and cancels. */
 export const createRunInput = ({ sessions, usage }: RunInputParts): RunInput => ({
   async steer({ principal }, { session, run }, { text, key }) {
     const message = { role: 'user', text, taint: ['user'] } as const
@@ -22,12 +22,12 @@ export const createRunInput = ({ sessions, usage }: RunInputParts): RunInput => 
   async decide({ principal, by, decider }, { session, run }, { call, decision }) {
     const api = sessions.at(session)
     if (by === undefined)
-      return { view: unwrap(await api.decideAs(principal, run, call, decision, decider)) }
+      return { view: unwrap(await api.decide(principal, run, call, decision, decider)) }
     const { pauses = [] } = unwrap(await api.result(principal, run))
     const settled = pauses.find((one) => one.call === call)
     const isLeave = settled && decision.decision === 'approve'
     const shown = isLeave ? { argsHash: settled.argsHash, ...decision } : decision
-    return { view: unwrap(await api.decideAs(principal, run, call, shown, decider)), settled }
+    return { view: unwrap(await api.decide(principal, run, call, shown, decider)), settled }
   },
   async changeLimits({ principal }, { session, run }, change) {
     const api = sessions.at(session)
@@ -52,7 +52,7 @@ const ofDay = [
   ['maxCostNanoUsd', 'costNanoUsd'],
 ] as const
 
-/** What the day does not have would not be given when the run goes on: whoever asks is told at once. */
+/** Refuses a raise beyond the day at once: the run would not get it when it goes on. */
 async function refuseBeyondDay(
   usage: RunInputParts['usage'],
   { id, pauses = [] }: RunView,
@@ -65,7 +65,7 @@ async function refuseBeyondDay(
   const day = await usage(principal, id)
   if (day.limits[key] >= unlimited) return
   const { spent = 0 } = reached
-  // What is open may be its own: it waits for something below it, or has not given it back yet.
+  // The open reservations may be the run's own: it waits for a child, or has not given them back yet.
   const free = spent + Math.max(0, day.limits[key] - day.settled[key] - day.reserved[key])
   const most = Math.max(free, day.most?.[key] ?? 0)
   const left = most - spent

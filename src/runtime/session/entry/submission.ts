@@ -1,10 +1,11 @@
+import { defined } from '#contracts/defined.ts'
 import { toInherited } from '#contracts/run-options.ts'
 import { sessionProtocol, type Submission, type SubmitRequest } from '../types/submission.ts'
 import type { Ask, AskedByCall, AskedFrom, Asker } from '../types/submit-as.ts'
 
 /**
- * The one place that builds a submission. Its fields have an order, which the hash behind an idempotency key has too:
- * what a call hands down, the principal, then what is asked in the order of whoever asks.
+ * Builds a submission; no other place does. Its fields have a fixed order, since the hash behind an idempotency key
+ * depends on it: the options that a call hands down, the principal, then the caller's fields in the caller's order.
  */
 export function toSubmission(
   { id: principal, key: shown, grant, limits, agents, persona }: Asker,
@@ -16,22 +17,23 @@ export function toSubmission(
     ...(above && toInherited(above.options)),
     principal,
     // A key's own limits and agents hold in the session only if they are here.
-    ...(shown !== undefined && { key: shown }),
-    ...(grant !== undefined && { grant }),
-    ...(limits && { dayLimits: limits }),
-    ...(persona !== undefined && { keyPersona: persona }),
-    ...(agents && { allowedAgents: agents }),
+    ...defined({
+      key: shown,
+      grant,
+      dayLimits: limits,
+      keyPersona: persona,
+      allowedAgents: agents,
+    }),
     ...ask,
     protocol: sessionProtocol,
     trace,
-    ...(traceLink && { traceLink }),
-    ...(key !== undefined && { idempotencyKey: key }),
+    ...defined({ traceLink, idempotencyKey: key }),
     ...(above && { lineage: above.lineage }),
     ...from,
   }
 }
 
-/** The submission of a run that is there as that of another one, under an idempotency key of its own. */
+/** The submission of an existing run for a new run, under an idempotency key of its own. */
 export const toRepeated = (
   submission: Omit<Submission, 'messages'>,
   {

@@ -6,19 +6,14 @@ import { toSubmission } from './submission.ts'
 export interface SubmitParts {
   readonly sessions: SessionGateway
   readonly ids: Ids
-  /** Whether the Catalog was waited for in vain here, a moment ago. */
-  readonly isCatalogSilent?: () => boolean
 }
 
-/** The way in: a submission on its way to its session's object, wherever it came from. */
+/** Sends a submission to its session's object, for every surface. */
 export const createSubmitAs =
-  ({ sessions, ids, isCatalogSilent = () => false }: SubmitParts): SubmitAs =>
+  ({ sessions, ids }: SubmitParts): SubmitAs =>
   (principal, ask, by) => {
     const { session, trace = ids.traceId() } = ask
-    const submission = {
-      ...toSubmission(principal, { ...ask, trace }, by),
-      ...(isCatalogSilent() && { isCatalogSilent: true }),
-    }
+    const submission = toSubmission(principal, { ...ask, trace }, by)
     const api = sessions.at(session)
     return {
       session,

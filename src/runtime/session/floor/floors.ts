@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { toFloorView, type Floor, type FloorEnding } from '#contracts/floor.ts'
 import { floorChangeOf } from '../types/holder-result.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
@@ -21,11 +22,11 @@ export interface FloorParts extends RevokeParts {
 
 type Begun = Pick<RunRow, 'passedOn' | 'handedBack'>
 
-/** Whether a call may take the conversation: somebody comes back to this session, at its end. */
+/** Whether a call may hand the conversation off: only where the caller comes back to the end of this session. */
 const mayHandOff = (row: RunRow, store: SessionStore): boolean => {
   const { lineage, holds, isStateless, directCall } = row.submission
   const session = store.session()
-  // What was ever asked of it without a name is kept for an hour only.
+  // A session without a name is kept for an hour only.
   if (session?.isStateless ?? isStateless ?? directCall) return false
   return (!lineage || holds !== undefined) && !isBeside(row, store)
 }
@@ -37,7 +38,7 @@ const isBeside = (row: RunRow, store: SessionStore): boolean => {
   )
 }
 
-/** Looks for whoever has the conversation among the tools of a run; where nobody can say, it is there. */
+/** Looks for the agent that has the conversation among the tools of a run; while its plugin is away, it counts as found. */
 export async function lookFor(toolset: Toolset, { store }: Pick<FloorParts, 'store'>) {
   const floor = store.floor()
   if (!isHeld(floor)) return () => true
@@ -45,14 +46,14 @@ export async function lookFor(toolset: Toolset, { store }: Pick<FloorParts, 'sto
     return { toolId, input: { name: floor.holder, input: {} } }
   })
   const isAway = (await toolset.ready?.(ways)) === 'away'
-  // Another one may have it by the time it is asked.
+  // Another agent may have the conversation by the time of the call.
   return (holder: string) =>
     isAway ||
     holder !== floor.holder ||
     ways.some(({ toolId, input }) => toolset.resolve(toolId, input) !== undefined)
 }
 
-/** Decides, when a run begins to work, whose its message is. Ends what is over by then. */
+/** Decides, when a run begins to work, which agent gets its message. Ends a handoff that is over by then. */
 export function addressed(
   row: RunRow,
   parts: FloorParts & { readonly isThere: (holder: string) => boolean },
@@ -69,7 +70,7 @@ export function addressed(
     const { id, holder, terms } = floor
     const { input, memo, monitor } = terms
     const label = joinLabels(messages.filter(({ role }) => role === 'user').map(labelOf))
-    return { passedOn: { id, holder, input, monitor, label, ...(memo && { memo }) } }
+    return { passedOn: { id, holder, input, monitor, label, ...defined({ memo }) } }
   }
   const now = found.ends ? ended(floor, { reason: found.ends, atMs: nowMs }) : floor
   if (now !== floor) keepFloor(now, parts)
@@ -78,13 +79,13 @@ export function addressed(
   return { handedBack: { floor: now.id, message: noteOf(now) } }
 }
 
-/** A run that only says so tells its agent by that. */
+/** The handoff whose end this run notes, for a run that does nothing else. */
 const notedBy = ({ isNote, idempotencyKey }: RunRow['submission']): string | undefined =>
   isNote && idempotencyKey?.startsWith(floorKey({ id: '' }))
     ? idempotencyKey.slice(floorKey({ id: '' }).length)
     : undefined
 
-/** What a run's options are besides those that were asked for. */
+/** The options of a run: those of its submission, and those that a handoff adds. */
 export function optionsOf(row: RunRow, store: SessionStore): RunOptions {
   const asked = toRunOptions(row.submission)
   const { passedOn } = row
@@ -95,7 +96,7 @@ export function optionsOf(row: RunRow, store: SessionStore): RunOptions {
   return { ...asked, directCall: { tool, input, floor } }
 }
 
-/** What a message that is passed on may take: no more than is left of the floor's lease. */
+/** The limits of a message that is passed on: no more than the rest of the handoff's lease. */
 export function withinFloor(limits: Limits, { passedOn }: RunRow, store: SessionStore): Limits {
   const floor = passedOn && store.floor()
   return floor ? narrower(limits, leftOf(floor)) : limits
@@ -103,15 +104,15 @@ export function withinFloor(limits: Limits, { passedOn }: RunRow, store: Session
 
 interface Settled {
   readonly turn: TurnRecord
-  /** Writes the floor with whatever writes the turn: both, or neither. */
+  /** Writes the handoff in one transaction with the turn that `work` writes. */
   readonly write: (work: () => void) => void
 }
 
-/** The calls of a turn by which somebody took the conversation, or gave it back. */
+/** The calls of a turn that took the conversation, or gave it back. */
 export const floorCallsIn = ({ calls }: Pick<TurnRecord, 'calls'>): TurnRecord['calls'] =>
   calls.filter(({ outcome }) => floorChangeOf(outcome))
 
-/** Those of a run, of each turn as it was written last. */
+/** Collects these calls of a run, for each turn from its last write. */
 export function createFloorCalls() {
   const kept = new Map<number, TurnRecord['calls']>()
   return {
@@ -120,7 +121,7 @@ export function createFloorCalls() {
   }
 }
 
-/** The last turn of a run with what its end makes of the floor. */
+/** The last turn of a run, with the change that its end makes to the handoff. */
 export function withFloor(
   row: RunRow,
   turn: TurnRecord,
@@ -158,7 +159,7 @@ type ReclaimParts = FloorParts & {
 
 export const isPassedOn = (floor: Floor) => (row: RunRow) => row.passedOn?.id === floor.id
 
-/** Ends it, and with it what is passed on in it at this moment. @returns Nothing if nobody had the conversation. */
+/** Ends the handoff, and cancels runs that pass a message on in it. @returns `undefined` if no agent had the conversation. */
 export function reclaimFloor(
   end: { readonly reason: FloorEnding; readonly by?: string | undefined },
   parts: ReclaimParts,
@@ -170,7 +171,7 @@ export function reclaimFloor(
   return floor
 }
 
-/** @returns The floor that ended; nothing if nobody had the conversation. */
+/** @returns The handoff that ended; `undefined` if no agent had the conversation. */
 function endFloor(
   end: { readonly reason: FloorEnding; readonly by?: string | undefined },
   parts: FloorParts,

@@ -14,13 +14,13 @@ const reasons: Readonly<Record<FloorEnding, string>> = {
   gone: 'it is not there any more',
 }
 
-/** Of a note that says nothing of what was said. */
+/** The label of a note without a summary. */
 const ourWords: Label = { integrity: 'tool', confidentiality: 'public', sources: [] }
 
-/** The idempotency key of the run that says that it ended. */
+/** The idempotency key of the run that notes the end of a handoff. */
 export const floorKey = ({ id }: Pick<Floor, 'id'>): string => `floor:${id}`
 
-/** What the session's own agent is told of who had the conversation before it: as that one's words, not the user's. */
+/** The note to the session's own agent about a handoff that ended. It has the label of the other agent, not of the user. */
 export function noteOf({ holder, messages, label, end }: Floor): Message {
   const { reason = 'returned', summary, label: ofSummary = label } = end ?? {}
   const said = summary

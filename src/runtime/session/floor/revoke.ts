@@ -14,8 +14,8 @@ export interface RevokeParts {
 const reason = 'The conversation that it worked in is over.'
 
 /**
- * Writes a floor as it is now. With its end goes an errand to the session of the call that took it: what is left there
- * is over too, down the tree (E8). Carried until it was heard, so that no crash leaves anything behind.
+ * Writes the state of a handoff. Its end also adds an errand that cancels the call which took the conversation: its
+ * session ends too, down the tree (E8). The errand is carried until it is acknowledged, so a crash leaves nothing behind.
  */
 export function keepFloor(floor: Floor, { store, todo, children }: RevokeParts): void {
   const before = store.floor()
@@ -28,7 +28,7 @@ export function keepFloor(floor: Floor, { store, todo, children }: RevokeParts):
   })
 }
 
-/** Has what works in the background of a session cancelled, where nobody will hear of it any more. */
+/** Cancels the background children of a session, after which no run reads their outcomes. */
 export function cancelBackground({ store, todo, children }: RevokeParts): void {
   for (const { order, id, inbox = [] } of everyRun(store))
     for (const child of children.ofRun(order))

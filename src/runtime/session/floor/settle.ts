@@ -9,20 +9,20 @@ import { monitorReclaims } from '../types/floor-monitor.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import { isSpent } from './message-router.ts'
 
-/** So many messages in a row that it could not answer: the conversation is taken back. */
+/** Failed answers in a row after which the handoff ends. */
 const maxFailures = 2
-/** What a plugin asks for is never more than this. */
+/** The most that a plugin may ask for. */
 const most = { messages: 1_000, tokens: 10_000_000, timeoutMs: 604_800_000 }
 
-/** The end of a run, as far as a floor is concerned. */
+/** The end of a run, as far as a handoff is concerned. */
 export interface EndedRun {
   readonly run: string
-  /** The floor that its message was passed on in. */
+  /** The handoff in which its message was passed on. */
   readonly floor?: string | undefined
-  /** The floor whose end its agent was told of. */
+  /** The handoff whose end its agent was told. */
   readonly noted?: string | undefined
   readonly mayHandOff: boolean
-  /** Calls of turns before its last that took the conversation or gave it back: somebody said something meanwhile. */
+  /** Calls of earlier turns that took the conversation or gave it back: a message arrived after them. */
   readonly earlier?: TurnRecord['calls']
   /** Its last turn. */
   readonly turn: Pick<TurnRecord, 'calls' | 'steps'>
@@ -30,15 +30,15 @@ export interface EndedRun {
   readonly nowMs: number
 }
 
-/** What a run's end makes of the floor, and what is to be told of that; nothing if absent. */
+/** The handoff after the end of a run, and the events of the change. */
 export interface FloorSettled {
   readonly floor: Floor
   readonly events: readonly EventDraft<'floor_taken' | 'floor_ended'>[]
 }
 
 /**
- * The one place where a floor changes by what a run came to: it is taken, its lease is settled, it ends. Written with the
- * run's last turn, so that each happens once.
+ * Changes the handoff at the end of a run: it begins, its lease is settled, or it ends. The change is written with the
+ * run's last turn, so it happens once. `undefined` if the run changes nothing.
  */
 export function settleFloor(floor: Floor | undefined, ended: EndedRun): FloorSettled | undefined {
   const settled = floor && ended.floor === floor.id ? afterMessage(floor, ended) : floor
@@ -58,14 +58,14 @@ export function settleFloor(floor: Floor | undefined, ended: EndedRun): FloorSet
   }
 }
 
-/** Somebody takes it back, or its time is up. The first end stands. */
+/** The handoff with its end. The first end stands. */
 export const ended = (floor: Floor, end: NonNullable<Floor['end']>): Floor =>
   floor.end ? floor : { ...floor, end }
 
 function afterMessage(floor: Floor, { earlier = [], turn, final, nowMs }: EndedRun): Floor {
   const last = turn.calls.at(-1)?.outcome
   const hasReturned = ({ outcome }: TurnRecord['calls'][number]) => isReturn(outcome)
-  // What was said after it was given back changes nothing of that.
+  // A call after the return does not change the return.
   const outcome = earlier.find(hasReturned)?.outcome ?? last
   const hasFailed = outcome?.ok === false && final.state !== 'cancelled'
   const spent: Floor = {
@@ -113,7 +113,7 @@ function reasonFor(
   return floor.failures >= maxFailures ? 'failed' : undefined
 }
 
-/** By the first call that takes it, in a run that completed with that. */
+/** The handoff that the first taking call of a completed run begins. */
 function takenBy({
   run,
   mayHandOff,

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { floorChangeOf, wordsOf } from '../types/holder-result.ts'
 import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { labelOfResult } from '#contracts/label.ts'
@@ -6,7 +7,7 @@ import type { RunRow } from '../storage/stored-rows.ts'
 
 type Said = Extract<Message, { role: 'assistant' }>
 
-/** What whoever has the conversation said to the user in a turn: the agent of the session only passed it on. */
+/** The words that the agent with the conversation said to the user in a turn; the session's own agent passed them on. */
 export function spokenIn(row: Pick<RunRow, 'passedOn'>, { calls }: TurnRecord): readonly Said[] {
   const isAnswer = ({ outcome }: CallRecord): boolean => {
     const change = floorChangeOf(outcome)
@@ -22,7 +23,7 @@ export function spokenIn(row: Pick<RunRow, 'passedOn'>, { calls }: TurnRecord): 
         text: outcome.ok ? wordsOf(outcome.output) : outcome.error.message,
         by: tool,
         taint: [`tool:${tool}`],
-        ...(label && { label }),
+        ...defined({ label }),
       },
     ]
   })

@@ -1,16 +1,16 @@
 import type { Amount, LimitOwner, LimitReached, Limits } from '#contracts/lease.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 
-/** What there is a limit of. */
+/** The dimensions of spending that have a limit. */
 export type Spending = keyof Amount | 'timeMs'
 
-/** Whose a limit in force is, and of a session's what all its runs may and what the others have spent. */
+/** The owner of a limit in force; for a session's limit also its amount, and the spending of the session's other runs. */
 export interface OwnedLimit {
   readonly of: LimitOwner
   readonly session?: { readonly allowed: number; readonly spent: number }
 }
 
-/** A limit by the code with which it refuses, what is booked of it, and how a person names it. */
+/** A limit with the dimension that is booked under it, and its unit for people. */
 export interface Dimension {
   readonly limit: keyof Limits
   readonly key?: Spending
@@ -48,7 +48,7 @@ interface Said extends Dimension {
   readonly needed: number
 }
 
-/** A limit that was reached, in words for a person. */
+/** The text for a person about a limit that was reached. */
 export function textOf({ code, unit, ...amounts }: Said, owned: OwnedLimit | undefined): string {
   const { session, of } = owned ?? {}
   if (of === 'day') return textOfDay({ code, unit, ...amounts })
@@ -62,7 +62,7 @@ export function textOf({ code, unit, ...amounts }: Said, owned: OwnedLimit | und
   return `${limit} is reached: ${spent}, the next step needs a limit${run} of at least ${say(amounts.needed)}.`
 }
 
-/** Of the day: when it comes back, and who may raise it. */
+/** The text for a limit of the day: when a new day begins, and who may raise the limit. */
 const textOfDay = ({ code, unit, allowed, spent, needed }: Said): string =>
   [
     `The limit of today is used up: ${shown(code, allowed)} ${unit} were left for this run.`,
@@ -75,7 +75,7 @@ const shown = (code: string, amount: number): string =>
     ? String(Number((amount / 1e9).toPrecision(6)))
     : String(amount)
 
-/** The same with the limit that was set since; that was not enough to go on with, or it would not wait. */
+/** The reached limit with the amount that was set since: not enough for the next step, or the run would not wait. */
 export function reachedNow(
   reached: LimitReached,
   { changed }: Pick<RunRow, 'changed'>,

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SessionEvent, ToldEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { toEntry } from '#contracts/run-options.ts'
@@ -9,7 +10,7 @@ const rowsAtOnce = 16
 const bySeq = (one: { readonly seq: number }, other: { readonly seq: number }) =>
   one.seq - other.seq
 
-/** The log is a view over the rows: an event's place is stored, what it tells is taken from its row. */
+/** The events of a turn with their texts: a stored event has its place, and its turn's row has the texts. */
 export function fullEvents(turn: TurnRecord): ToldEvent[] {
   const said = toTurnSaid(turn)
   const calls = new Map(turn.calls.map((call) => [call.id, call]))
@@ -44,7 +45,7 @@ function told(event: SessionEvent, { turn, said, calls }: Row): ToldEvent {
         ? { ...event, data: { ...data, output: outcome.output } }
         : { ...event, data: { ...data, error: { ...outcome.error } } }
     }
-    // Their turn, so that nobody has to look for it in the id of a call.
+    // With the number of the turn, so that readers need not take it from the id of a call.
     case 'run_parked':
       return { ...event, data: { ...event.data, turn: turn.turn } }
     case 'agent_result':
@@ -66,7 +67,7 @@ function told(event: SessionEvent, { turn, said, calls }: Row): ToldEvent {
   }
 }
 
-/** The first event of a run: it has no row of its own, and says the same to everybody. */
+/** The first event of a run, made from the run's row: the same for all readers. */
 export function runStarted({
   id,
   submission,
@@ -86,9 +87,9 @@ export function runStarted({
       type: 'run_started',
       data: {
         principal,
-        ...(key !== undefined && { key }),
+        ...defined({ key }),
         ...toEntry(submission),
-        ...(persona && { persona }),
+        ...defined({ persona }),
         depth: lineage?.depth ?? 0,
         ...(lineage && { parentCall: lineage.parentCall }),
         ...(begunBy && { begunBy: { ...begunBy } }),
@@ -98,7 +99,7 @@ export function runStarted({
   ]
 }
 
-/** A stretch of what stands behind a place, up to another one, in order; none only if there is none. */
+/** Some events between two places of the log, in order; empty only if there are none. */
 export function eventsPage(
   store: Pick<SessionStore, 'logPage'>,
   {
@@ -108,7 +109,7 @@ export function eventsPage(
   }: { readonly after: number; readonly upTo: number; readonly order?: number },
 ): ToldEvent[] {
   for (let from = after; from < upTo;) {
-    const page = store.logPage({ after: from, ...(order !== undefined && { order }) })
+    const page = store.logPage({ after: from, ...defined({ order }) })
     const [low, high] = [from, Math.min(page.upTo, upTo)]
     const events = page.rows
       .flatMap((row) => (row.kind === 'run' ? runStarted(row.run) : fullEvents(row.turn)))
@@ -120,21 +121,21 @@ export function eventsPage(
   return []
 }
 
-/** What a row has of the log as it is stored, for the audit log: no texts, arguments or results. */
+/** The stored events of a row, for the audit log: without texts, arguments and results. */
 const bareEvents = (row: LogRow): readonly SessionEvent[] =>
   row.kind === 'run' ? runStarted(row.run) : row.turn.events
 
 /** Everything after `seq` as it is stored, in pages of at most `limit` events, reading a few rows at a time. */
 export function* pagesAfter(store: SessionStore, seq: number, limit: number) {
   const places = store.placesAfter(seq)
-  /** A row may have gone on before it is read: what it tells of later belongs between rows that are no place of these. */
+  /** A row may get later events before it is read; they belong between rows that `places` does not have. */
   const upTo = store.lastSeq()
   let waiting: SessionEvent[] = []
   for (let at = 0; at < places.length; at += rowsAtOnce) {
     const rows = store.rowsAt(places.slice(at, at + rowsAtOnce))
     const found = rows.flatMap(bareEvents).filter((event) => event.seq > seq && event.seq <= upTo)
     waiting = [...waiting, ...found].toSorted(bySeq)
-    // What comes before the rows that are still to be read; a turn that went on later has more than that.
+    // Only events before the rows that are still to be read; a turn that went on later has more.
     const next = places[at + rowsAtOnce]?.firstSeq ?? Infinity
     const isReady = (event: SessionEvent | undefined) => event !== undefined && event.seq < next
     while (isReady(waiting[limit - 1]) || (next === Infinity && waiting.length > 0))

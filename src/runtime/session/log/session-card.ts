@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SessionCard } from '../types/audit-sink.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow, SessionRow } from '../storage/stored-rows.ts'
@@ -19,7 +20,7 @@ export function lastUsedMs(
   return store.final(last.order)?.finishedAtMs ?? last.createdAtMs
 }
 
-/** A run that cannot be read has none, and holds up no record. */
+/** A run that cannot be read has no state, and does not hold up the record. */
 function stateOf(run: RunRow, options: ViewOptions): SessionCard['state'] {
   try {
     return viewOf(run, options).state
@@ -40,10 +41,10 @@ export function cardOf(session: SessionRow, options: ViewOptions): SessionCard {
   const last = lastRun(store)
   const state = last && stateOf(last, options)
   return {
-    ...(agent !== undefined && { agent }),
+    ...defined({ agent }),
     kind: kindOf(session),
     usedAtMs: lastUsedMs(store, session, last),
     runs: store.lastOrder(),
-    ...(state && { state }),
+    ...defined({ state }),
   }
 }

@@ -5,7 +5,7 @@ import { everyRun } from '../storage/run-order.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
 
-/** What a run has spent, everything below it included. What it started in the background counts with its whole lease until it reports. */
+/** The spending of a run and of everything below it. A background child counts with its whole lease until it reports. */
 export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {
   const spent = turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
   const late = Object.entries(row.settledLate ?? {}).map(([call, usage]) => ({ call, usage }))
@@ -16,7 +16,7 @@ export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {
   return asConfirmed(settled, row)
 }
 
-/** A usage with what is known by now of attempts that may have reached a provider. Never below nothing. */
+/** A usage corrected by settled attempts that may have reached a provider. Never below zero. */
 export function asConfirmed(booked: Usage, row: RunRow): Usage {
   if (!row.confirmed) return booked
   const usage = addUsage(booked, confirmedOf(row))
@@ -28,7 +28,7 @@ const notBelowZero = ({ tokens, costNanoUsd }: ModelAmount = zeroUsage): ModelAm
   costNanoUsd: Math.max(0, costNanoUsd),
 })
 
-/** What became of such attempts, beside what they were booked with. */
+/** The difference between the settled attempts and their bookings. */
 function confirmedOf({ confirmed = {} }: RunRow): Usage {
   const corrections = Object.values(confirmed).map(({ held, spent }) => ({
     ...zeroUsage,
@@ -39,7 +39,7 @@ function confirmedOf({ confirmed = {} }: RunRow): Usage {
   return corrections.reduce(addUsage, zeroUsage)
 }
 
-/** What the runs of a session that are over have spent together. Summed up once where nobody has counted yet. */
+/** The spending of all finished runs of a session; summed up if the total is not stored yet. */
 export function spentByFinished(store: SessionStore): Usage {
   const known = store.spent()
   if (known) return known
@@ -56,20 +56,20 @@ export function spentWith(row: RunRow, last: TurnRecord, store: SessionStore): U
   return addUsage(spentByFinished(store), spentByRun(row, [...before, last]))
 }
 
-/** The same once what came late set right what a run that is over was counted with. */
+/** The same after a late correction of a finished run. */
 export function spentAfter(before: RunRow, after: RunRow, store: SessionStore): Usage {
   const turns = store.turns(before.order)
   const others = usageBeyond(spentByFinished(store), spentByRun(before, turns))
   return addUsage(others, spentByRun(after, turns))
 }
 
-/** No park comes after the end. */
+/** The step of an end is above the step of every pause. */
 const overFrom = 1_000_000_000
 
 /**
- * How far a run has come, for the day's ledger: it counts up whenever what it has spent may be another amount than
- * was settled. Read from the record, so it is the same whoever asks and after every crash. An end whose turns cannot
- * be read comes after every park all the same.
+ * The step of a run for the day's ledger: it counts up whenever the spending may differ from the settled amount. It is
+ * computed from the rows, so every caller gets the same, also after a crash. The end comes after every pause, even if the
+ * turns cannot be read.
  */
 export function stepOf(row: RunRow, turns: readonly TurnRecord[], isOver: boolean): number {
   const reports = (row.inbox ?? []).filter(({ call }) => call !== undefined).length
@@ -79,13 +79,13 @@ export function stepOf(row: RunRow, turns: readonly TurnRecord[], isOver: boolea
   return (isOver ? overFrom : parks.length) + reports + late + confirmed
 }
 
-/** What the calls of its open turn hold of the run's lease. */
+/** The reservations of the calls in the open turn. */
 export function heldByRun(turns: readonly TurnRecord[]): Usage {
   const open = turns.at(-1)
   return open && !open.isDone ? heldBy(open.calls) : zeroUsage
 }
 
-/** A call that nobody waited for was booked with its whole lease (or what it said it took): what it really took replaces that. */
+/** A background call was booked with its whole lease, or with its own report: the outcome's usage replaces that. */
 function correctionOf(
   { call, usage }: Pick<InboxItem, 'call' | 'usage'>,
   turns: readonly TurnRecord[],

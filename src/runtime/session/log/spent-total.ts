@@ -3,21 +3,21 @@ import type { RunSpent } from '../storage/spent-of.ts'
 import type { SessionStore } from '../storage/store.ts'
 import { spentByRun } from './spending.ts'
 
-/** What is looked through at once. */
+/** Bytes that are read in one step. */
 const maxBytesAtOnce = 4 * 1_048_576
 
-/** What all runs of a session have spent. Those at its beginning that are over are added up once. */
+/** The spending of all runs of a session. Finished runs at its beginning are added up once. */
 export interface SpentTotal {
-  /** Adds up what is not known yet, a few runs at a time. */
+  /** Adds up the unknown rest, a few runs at a time. */
   readonly total: (rest: () => Promise<void>) => Promise<Usage>
-  /** A run that is over has spent something else than was known. */
+  /** The spending of a finished run has changed. */
   readonly forget: () => void
 }
 
 export function createSpentTotal(store: SessionStore): SpentTotal {
   const nothing = { upTo: 0, usage: zeroUsage }
   let known = nothing
-  /** Counts up when what was known holds no more. */
+  /** Counts up when the known total becomes wrong. */
   let change = 0
   return {
     forget() {
@@ -35,7 +35,7 @@ export function createSpentTotal(store: SessionStore): SpentTotal {
         usage = addUsage(usage, run.usage)
         isOver &&= run.isOver
         bytes += run.bytes
-        // Others may have had the object meanwhile, and added up further, or changed what was added up.
+        // Another request may have added up further meanwhile, or changed a run.
         if (isOver && change === began && order > known.upTo) known = { upTo: order, usage }
         if (bytes < maxBytesAtOnce) continue
         bytes = 0
@@ -46,7 +46,7 @@ export function createSpentTotal(store: SessionStore): SpentTotal {
   }
 }
 
-/** A run that came in parts, or that something set right afterwards. */
+/** A run that is stored in parts, or was corrected afterwards. */
 function asAWhole(order: number, store: SessionStore): RunSpent {
   const [row] = store.runs(order, order)
   const turns = store.turns(order)

@@ -2,23 +2,23 @@ import type { MessageDelta, StreamItem, ToldEvent } from '#contracts/event.ts'
 import { createLiveReader, isLast, type LiveReader, type Reader } from './stream-reader.ts'
 
 /**
- * Hands the log to live readers, one JSON item a line. An event leaves only after its row is durable; a delta
- * leaves at once, but never overtakes an event that happened before it. A reader takes the log at its own pace: what
- * is more than a few events ahead of it is read from the log again when it asks for it.
+ * Gives the log to live readers, one JSON item a line. An event leaves only after its row is durable; a delta leaves at
+ * once, but never before an earlier event. A reader takes the log at its own pace: a reader that is more than a few events
+ * behind reads them from the log again.
  */
 export interface StreamHub {
   readonly publish: (events: readonly ToldEvent[]) => void
   readonly delta: (delta: MessageDelta) => void
-  /** Nothing runs any more: ends the readers that follow no run in particular. */
+  /** No run is live: ends the readers that follow the whole session. */
   readonly rest: () => void
-  /** Whether anybody follows this run, or anything at all. */
+  /** Whether a reader follows this run; without a run, whether there is any reader. */
   readonly hasReaders: (run?: string) => boolean
-  /** Forgets a reader that has gone. */
+  /** Ends a reader. */
   readonly detach: (id: string) => void
   readonly attach: (reader: Reader) => ReadableStream<Uint8Array>
 }
 
-/** @param pause Lets others have the object, between two pages of the log. */
+/** @param pause Lets other requests have the object, between two pages of the log. */
 export function createStreamHub(
   sync: () => Promise<void>,
   pause: () => Promise<void> = () => Promise.resolve(),
@@ -33,7 +33,7 @@ export function createStreamHub(
   const broadcast = (item: StreamItem) => {
     for (const reader of readers) {
       reader.send(item)
-      // A parked run may wait for days: who follows it comes back with the cursor.
+      // A parked run may wait for days: its reader comes back with the cursor.
       if (isLast(item, reader.run) || (item.type === 'run_parked' && item.run === reader.run)) {
         reader.end()
       }
@@ -44,7 +44,7 @@ export function createStreamHub(
     chain = chain
       .then(() => (isDurable ? sync() : undefined))
       .then(work)
-      // Not durable, so not told: who reads comes back with the cursor.
+      // Not durable, so not told: the reader comes back with the cursor.
       .catch(() => readers.forEach((reader) => reader.end()))
       .finally(() => (waiting -= 1))
   }
@@ -58,7 +58,7 @@ export function createStreamHub(
     publish(events) {
       if (events.length === 0) return
       partial = undefined
-      if (readers.size === 0 && waiting === 0) return // whoever comes later reads what is durable
+      if (readers.size === 0 && waiting === 0) return // a later reader reads the durable log
       later(() => {
         durable = Math.max(durable, ...events.map(({ seq }) => seq))
         events.forEach(broadcast)

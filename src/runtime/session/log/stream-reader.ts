@@ -1,9 +1,9 @@
 import type { MessageDelta, StreamItem, ToldEvent } from '#contracts/event.ts'
 
-/** A reader that is this far behind gets no more pieces of text; finished messages it does get. */
+/** A reader that is further behind gets no pieces of text, only finished messages. */
 const maxBehindBytes = 4 * 1_048_576
 
-/** Events that wait for a reader; who is further behind reads on in the log. */
+/** Events that wait for a reader; a reader that is further behind reads on in the log. */
 const maxWaiting = 64
 const maxPieceChars = 65_536
 
@@ -14,21 +14,21 @@ export interface Reader {
   readonly run?: string
   /** Ends after this run's terminal event, or at once when nothing more will come. */
   readonly follow: boolean
-  /** It began the run, and needs not be told that it has. */
+  /** The reader began the run, and needs no `run_started`. */
   readonly isBeginner?: boolean
-  /** Some of what is in the log behind one place, up to another, in order; none only if there is none. */
+  /** Some events between two places of the log, in order; empty only if there are none. */
   readonly read: (after: number, upTo: number) => readonly ToldEvent[]
-  /** What is in the log up to here is durable, and is told first; 0 if there is nothing for this reader yet. */
+  /** The durable end of the log, which the reader gets first; 0 if the log has nothing for this reader yet. */
   readonly upTo: number
 }
 
-/** What a reader needs of the hub that it listens to. */
+/** The part of the hub that a reader needs. */
 export interface ReaderHub {
   /** The last place of the log that is known to be durable. */
   readonly durable: () => number
-  /** What was said so far of a message that is not finished. */
+  /** The text so far of a message that is not finished. */
   readonly partial: () => Omit<MessageDelta, 'type' | 'offset'> | undefined
-  /** Lets others have the object, between two pages of the log. */
+  /** Lets other requests have the object, between two pages of the log. */
   readonly pause: () => Promise<void>
   readonly forget: (reader: LiveReader) => void
 }
@@ -44,29 +44,29 @@ export interface LiveReader {
 
 const encoder = new TextEncoder()
 
-/** Tells one reader the log first and then what happens, at its own pace. */
+/** Gives one reader first the log, and then live events, at the reader's pace. */
 export function createLiveReader(
   { id, afterSeq, run, read, upTo, isBeginner = false }: Omit<Reader, 'follow'>,
   hub: ReaderHub,
 ): LiveReader {
   let seq = afterSeq
-  /** There may be something in the log that it has not been told. */
+  /** The log may have events that the reader has not got. */
   let isBehind = upTo > afterSeq
-  /** A page of the log was told last. */
+  /** The last piece was a page of the log. */
   let hasRead = false
   let isEnding = false
-  /** What is durable when it ends: no more of the log is told. */
+  /** The durable end of the log when the reader ends: it gets no later events. */
   let last = Number.MAX_SAFE_INTEGER
   let behindBytes = 0
   let wake = () => {}
-  /** What is not read yet: made into bytes only when somebody reads it. */
+  /** Items that are not read yet: encoded only when they are read. */
   const queue: StreamItem[] = []
   let events = 0
   const send = (item: StreamItem): void => {
     if (isEnding || (run !== undefined && item.run !== run)) return
     if ('seq' in item) {
       if (item.seq <= seq) return
-      // Whoever began the run is told so by its receipt: each line that says nothing new is a hop.
+      // The receipt told the beginner already, and each needless line costs a hop.
       if (isBeginner && item.type === 'run_started' && !isBehind) {
         seq = item.seq
         return
@@ -75,7 +75,7 @@ export function createLiveReader(
       if (isBehind) return wake()
       seq = item.seq
       events += 1
-      // What is said in pieces comes again whole.
+      // The finished message repeats the pieces of text.
     } else if (isBehind || behindBytes > maxBehindBytes) return
     else behindBytes += item.text.length
     queue.push(item)
@@ -87,7 +87,7 @@ export function createLiveReader(
     hub.forget(entry)
     wake()
   }
-  /** The next stretch of the log; where it ends, the reader is up with what happens. */
+  /** The next page of the log; at its end the reader is up to date. */
   const readOn = (): readonly StreamItem[] => {
     const page = read(seq, Math.min(last, hub.durable()))
     seq = page.at(-1)?.seq ?? seq
@@ -100,7 +100,7 @@ export function createLiveReader(
       ? [{ type: 'message_delta', ...partial, offset: 0 }]
       : []
   }
-  /** What came while the last piece was on its way goes as one: each costs a hop. */
+  /** Items that came while the last piece was on its way go together: each piece costs a hop. */
   const nextLines = (): string => {
     let lines = ''
     while (queue.length > 0 && lines.length < maxPieceChars) {

@@ -10,18 +10,18 @@ import { runBefore } from '../storage/run-order.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 
-/** What a run goes on from. */
+/** The conversation that a run goes on from. */
 export interface SaidBefore {
   readonly messages: readonly Message[]
-  /** The last that were decided along the same line, oldest first. */
+  /** The last compactions along the same branch, oldest first. */
   readonly compactions: readonly Compaction[]
 }
 
-/** What was said in a session: a view over the rows. A run goes on from the one before it, or from a place it names. */
+/** The conversation of a session, as a view over its rows. A run goes on from the run before it, or from a place it names. */
 export interface Transcript {
-  /** Everything that a run goes on from. What is over does not change, so it is read once. */
+  /** The conversation before a run. Finished runs do not change, so they are read once. */
   readonly before: (row: RunRow) => SaidBefore
-  /** It was said in a run that failed. */
+  /** Whether a failed run has this message. */
   readonly isLeftOver: (message: Message) => boolean
   /** Everything of every branch in accept order, the run under way included, from behind one run to another. */
   readonly page: (after: number) => {
@@ -29,13 +29,13 @@ export interface Transcript {
     /** Place of the last run of the page, if there is more behind it. */
     readonly next?: number
   }
-  /** Something came in for a run that is over: it is read again. */
+  /** A finished run got an outcome: its messages are read again. */
   readonly forget: () => void
 }
 
-/** A page that passes this ends: it is in memory several times over until it is sent. */
+/** A longer page ends: it is in memory several times until it is sent. */
 const maxPageChars = 1_000_000
-/** The newest record is applied; where it does not fit what was said, the one before it. */
+/** The newest compaction is used; if it does not fit the messages, the one before it. */
 const maxRecords = 2
 
 const lastOf = (records: readonly Compaction[]): readonly Compaction[] => records.slice(-maxRecords)
@@ -50,7 +50,7 @@ export function createTranscript(store: SessionStore): Transcript {
   let records: readonly Compaction[] = []
   const leftOver = new WeakSet<Message>()
   let read: RunRow | undefined
-  /** What that run said, if it came to nothing: it is not in `known` before the next one did not. */
+  /** The messages of that run if it came to nothing: they join `known` only if the next run did not come to nothing. */
   let vain: readonly Message[] = []
 
   const ofRun = (row: RunRow, turns: readonly TurnRecord[]): Message[] => {
@@ -65,13 +65,13 @@ export function createTranscript(store: SessionStore): Transcript {
     return said
   }
 
-  /** All of it, or what one of its responses had said where another run goes on from it. */
+  /** The conversation of a run: all of it, or up to the response from which the next run goes on. */
   const upTo = (row: RunRow, next: RunRow): SaidBefore => {
     const { after, messages } = next.submission
     const turns = store.turns(row.order)
     const last = after && lastTurnOf(turns, after.turn)
     if (last === undefined) return { messages: ofRun(row, turns), compactions: recordsIn(turns) }
-    // What the client's tools returned is said by who goes on, maybe otherwise than before.
+    // The next run has the results of the client's tools, maybe others than before.
     const answered = answeredIn(messages)
     const isKept = (message: Message) => message.role !== 'tool' || !answered.has(message.callId)
     const gone = turns.filter(({ turn }) => turn <= last)
@@ -82,7 +82,7 @@ export function createTranscript(store: SessionStore): Transcript {
     }
   }
 
-  /** From the first run to the one before this, if each goes on from all of the one before it. */
+  /** The conversation from the first run on, if each run goes on from all of the run before it. */
   const inOneLine = (row: RunRow): SaidBefore | undefined => {
     const rest: Message[] = []
     let compactions = records
@@ -115,7 +115,7 @@ export function createTranscript(store: SessionStore): Transcript {
     return { messages: [...preamble(), ...known, ...rest], compactions }
   }
 
-  /** The runs behind what was read, one after the other: none is read behind the first that leaves the line. */
+  /** The runs after the known ones, one at a time: reading stops at the first run that leaves the line. */
   function* upToRun(row: RunRow): Iterable<RunRow> {
     for (let order = (read?.order ?? 0) + 1; order < row.order; order += 1) {
       const [next] = store.runs(order, order)
@@ -163,7 +163,7 @@ export function createTranscript(store: SessionStore): Transcript {
   }
 }
 
-/** Everything behind one run, up to so much of it. */
+/** A page of the conversation behind one run. */
 function pageOf(
   store: SessionStore,
   {
@@ -193,7 +193,7 @@ function pageOf(
   return { messages }
 }
 
-/** For people: what somebody else said who has the conversation is a message of that one, however it came about. */
+/** For people: the answer of the agent that has the conversation is a message of that agent. */
 function asSpoken(
   row: RunRow,
   turns: readonly TurnRecord[],
@@ -207,12 +207,12 @@ function asSpoken(
 }
 
 /**
- * It failed before anybody answered. Of several such runs one after the other the last one's words stand for all: who
- * tries again says the same, and a request that is refused for its length would only grow.
+ * The run failed before any answer. Of several such runs in a row only the last one's messages stay: a caller that tries
+ * again repeats its message, and a request that is refused for its length would only grow.
  */
 const cameToNothing = (turns: readonly TurnRecord[], said: readonly Message[]): boolean =>
   turns.at(-1)?.final?.state === 'failed' && said.every(({ role }) => role === 'user')
 
-/** It was taken up again after later runs had been read. */
+/** The run was taken up again after later runs had been read. */
 const isBehind = ({ order }: RunRow, read: RunRow | undefined): boolean =>
   read !== undefined && read.order >= order

@@ -1,26 +1,33 @@
+import { defined } from '#contracts/defined.ts'
 import { floorViewOf } from '../floor/floors.ts'
 import type { RunView } from '../types/run-view.ts'
 import type { SessionGateway } from '../types/session-api.ts'
 import type { SessionAbout, SessionTree, TreeQuery } from '../types/session-view.ts'
-import { noSuchChild, noSuchPlace } from '../storage/not-found.ts'
-import type { Child } from '../storage/children.ts'
-import { noteOlderChildren, type ChildrenParts } from './older-children.ts'
+import { noSuchChild, noSuchPlace } from '../storage/refusals.ts'
+import type { Child, Children } from '../storage/children.ts'
 import type { SpentTotal } from './spent-total.ts'
 import { personaOf } from '../storage/session-row.ts'
+import type { SessionStore } from '../storage/store.ts'
 import type { RunRow, SessionRow } from '../storage/stored-rows.ts'
 
 const defaultRuns = 100
-/** A page that passes this ends, children included: an answer of the object may have 32 MiB. */
+/** A longer page ends, children included: an answer of the object may have 32 MiB. */
 const maxPageChars = 1_000_000
 const maxChildren = 500
-/** Objects that are asked at once; each may answer with a run of 2,000,000 characters. */
+/** Child objects that are asked side by side; each may answer with a run of 2,000,000 characters. */
 const askedAtOnce = 8
-/** What a child may say at least, so that one of few and short runs is whole. */
+/** The least space of a child, so that a child with few and short runs is whole. */
 const minChildChars = 20_000
 
 export interface TreeOptions {
   readonly session: SessionRow
-  readonly parts: ChildrenParts & { readonly spent: SpentTotal }
+  readonly parts: {
+    readonly store: SessionStore
+    readonly children: Children
+    readonly spent: SpentTotal
+    /** Between two steps of long work: others have the object. */
+    readonly rest: () => Promise<void>
+  }
   readonly sessions: SessionGateway
   readonly viewOf: (run: RunRow) => RunView
   readonly query: TreeQuery
@@ -32,27 +39,25 @@ export function aboutOf(session: SessionRow): SessionAbout {
   return {
     id,
     agent,
-    ...(metadata && { metadata }),
-    ...(persona !== undefined && { persona }),
+    ...defined({ metadata, persona }),
     principal,
     createdAtMs,
   }
 }
 
-/** The session with everything below it; a child that cannot be reached is left out rather than failing the rest. */
+/** The session with everything below it. A child that cannot be reached is left out. */
 export async function treeOf(options: TreeOptions): Promise<SessionTree> {
   const { session, parts } = options
   const { store } = parts
   const { runs, from, to, chars } = lastRuns(options)
   const usage = await parts.spent.total(parts.rest)
-  await noteOlderChildren(parts)
   const { fromChild } = options.query
   const page =
     fromChild === undefined
       ? parts.children.ofRuns(from, to, maxChildren + 1)
       : parts.children.from(fromChild, to, maxChildren + 1)
   if (fromChild !== undefined && page.length === 0) throw noSuchChild()
-  // One that has the conversation is asked with each message: it is there once.
+  // The child that has the conversation gets a call for each message, and appears once.
   const once = [...new Map(page.map((child) => [child.session, child])).values()]
   const { trees, next } = await treesOf(once, {
     ...options,
@@ -63,7 +68,7 @@ export async function treeOf(options: TreeOptions): Promise<SessionTree> {
   const trace = newest?.submission.trace
   return {
     ...aboutOf(session),
-    ...(trace !== undefined && { trace }),
+    ...defined({ trace }),
     ...(lineage && {
       parent: { session: lineage.parentSession, run: lineage.parentRun, call: lineage.parentCall },
     }),
@@ -88,7 +93,7 @@ function lastRuns({ parts: { store }, viewOf, query }: TreeOptions) {
   const runs: RunView[] = []
   let from = to + 1
   let chars = 0
-  // They came with the page whose children go on.
+  // The page whose children go on had the runs.
   if (fromChild !== undefined) return { runs, from: 1, to, chars }
   while (from > 1 && runs.length < limit && chars <= maxCharsOf(query)) {
     const [row] = store.runs(from - 1, from - 1)
@@ -102,8 +107,8 @@ function lastRuns({ parts: { store }, viewOf, query }: TreeOptions) {
 }
 
 /**
- * The children's own trees, in their order, as far as they fit the page. Where the page is theirs, the first one always
- * does: whoever reads on gets on.
+ * The children's trees, in their order, as far as they fit the page. On a page of children the first one always fits, so
+ * that a reader makes progress.
  */
 async function treesOf(
   children: readonly Child[],

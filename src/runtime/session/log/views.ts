@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
@@ -11,17 +12,17 @@ import type { RunRow } from '../storage/stored-rows.ts'
 
 export interface ViewOptions {
   readonly store: SessionStore
-  /** Something for a run that is live, or nothing. */
+  /** `live` returns a value for a live run. */
   readonly runs: { readonly live: (run: string) => unknown }
   readonly runtime: SessionRuntime
   readonly session: string
 }
 
-/** A run as it stands. */
+/** A run as it is now. */
 export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptions): RunView {
   const { id, order, submission, createdAtMs } = row
   const { agent, begunBy } = submission
-  const base = { id, session, agent, createdAtMs, ...(begunBy && { begunBy }) }
+  const base = { id, session, agent, createdAtMs, ...defined({ begunBy }) }
   const result = store.final(order)
   if (result) return { ...base, state: result.state, result: resultNow(result, row) }
   const pauses = runs.live(id) ? [] : pausesOf(row, store.turns(order).at(-1))
@@ -41,7 +42,7 @@ export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptio
   return { ...base, state: openState(row) }
 }
 
-/** A result says what is known by now of attempts that may have been billed. */
+/** A result with the settled attempts that may have been billed. */
 function resultNow(result: AgentResult, row: RunRow): AgentResult {
   if (!row.confirmed) return result
   const usage = asConfirmed(result.usage, row)
@@ -59,7 +60,7 @@ export function memoOf(row: RunRow, options: ViewOptions): RunMemo {
   return { state, createdAtMs, isHidden, echoes: { ...echoes, '0': submission.echo ?? {} } }
 }
 
-/** What became of a run that nobody works on; `undefined` if somebody should. */
+/** The outcome of a run that is not live; `undefined` if it is still to be worked on. */
 export function outcomeOf(row: RunRow, options: ViewOptions): RunOutcome | undefined {
   const { result, pauses, id, agent } = viewOf(row, options)
   if (result ?? !pauses) return result
@@ -67,7 +68,7 @@ export function outcomeOf(row: RunRow, options: ViewOptions): RunOutcome | undef
   return { id, sessionId: options.session, agent, trace, state: 'parked', pauses }
 }
 
-/** What a run has spent, for the ledger above it: an open one counts what its waiting calls hold. */
+/** The spending of a run, for the ledger above it: an open run counts the reservations of its waiting calls. */
 export function spendingOf(
   row: RunRow | undefined,
   { store, runs }: Pick<ViewOptions, 'store' | 'runs'>,

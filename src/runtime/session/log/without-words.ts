@@ -1,13 +1,13 @@
 import type { ForgottenText } from '#contracts/forgotten-text.ts'
 
-/** What stands in the place of what was forgotten. */
+/** Replaces a forgotten text. */
 const gone = '[forgotten]'
-/** So many words in a row are somebody's sentence. */
+/** Words in a row that identify a text. */
 const inARow = 5
-/** A shorter text alone is anybody's: it goes where it is all that is said. */
+/** A shorter text is common: it is removed only where it is the whole text. */
 const leastChars = 8
 
-/** Words in the order in which they are; what JSON writes for a line's end is no part of one. */
+/** The words of a text in their order; an escaped line end of JSON is no part of a word. */
 const wordsIn = (text: string) =>
   [...text.matchAll(/\\[nrt]|[\p{L}\p{N}]+/gu)]
     .filter(([word]) => !word.startsWith('\\'))
@@ -18,8 +18,8 @@ const wordsIn = (text: string) =>
     }))
 
 /**
- * Takes some texts out of others: also where they are cut, or their lines are broken otherwise. Of a longer one every
- * five words in a row go, of a shorter one all of its words together.
+ * Removes texts from other texts, also if they were cut or have other line breaks: every five words in a row of a longer
+ * text, all words together of a shorter one.
  */
 export function createWithoutWords(texts: readonly ForgottenText[]): (text: string) => string {
   const rows = new Map<string, number>()
@@ -52,7 +52,7 @@ export function createWithoutWords(texts: readonly ForgottenText[]): (text: stri
         const row = words.slice(at, at + most).map(({ word }) => word)
         if (rows.get(row.join(' ')) === most) row.forEach((_, of) => isGone.add(at + of))
       }
-    // From the end, so that places before stay what they are.
+    // From the end, so that earlier places stay valid.
     for (let at = words.length - 1; at >= 0; at -= 1) {
       if (!isGone.has(at)) continue
       const { to } = words[at]!

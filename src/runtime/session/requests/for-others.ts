@@ -1,16 +1,18 @@
 import { ruleIdOf } from '../types/approval-shape.ts'
-import type { Decider } from '#contracts/approval.ts'
+import type { ApprovalInbox, Decider } from '#contracts/approval.ts'
 import { asksForYes } from '#runtime/kernel/types/asks.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
+import { deploymentEvent, type DeploymentEventData, type DeploymentLog } from '#contracts/event.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Principal } from '#contracts/operations.ts'
 import type { Decision } from '#runtime/kernel/types/pause.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { RunView } from '../types/run-view.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
-import { administrator } from '#platform/routes/administrator.ts'
+import type { SessionGateway } from '../types/session-api.ts'
+import type { SessionEntry } from '../types/session-entry.ts'
+import type { Sources } from '#contracts/sources.ts'
 import type { OpenSession } from './open-session.ts'
+import type { OnFault, RequestContext } from '#platform/routes/request.ts'
 
 type Acts =
   | 'run_cancelled'
@@ -26,15 +28,26 @@ type Act = {
   }
 }[Acts]
 
+/** What acts in sessions need, of the owner or of an operator. */
+export interface ForOthersDeps {
+  readonly sessions: SessionGateway
+  readonly entry: Pick<SessionEntry, 'input'>
+  readonly approvals: Pick<ApprovalInbox, 'mark'>
+  readonly deploymentLog: DeploymentLog
+  readonly sources: Sources
+  /** Gets what a caller never sees. */
+  readonly onFault?: OnFault
+}
+
 /** Puts on the record what an operator does with somebody else's session; what anybody does with an own one is not. */
 export async function record(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: Pick<ForOthersDeps, 'deploymentLog' | 'sources'>,
+  context: Pick<RequestContext, 'by'>,
   act: Act & { readonly opened: OpenSession },
 ): Promise<void> {
   const { opened } = act
   if (opened.by === undefined) return
-  const { principal, trace, requestId: request } = administrator(deps, context)
+  const { principal, trace, requestId: request } = context.by()
   const place = { principal, trace, atMs: deps.sources.clock.nowMs() }
   const about = { session: opened.id, owner: opened.principal }
   await deps.deploymentLog.append(
@@ -54,8 +67,8 @@ const placeOf = ({ opened, run }: At) => ({ session: opened.id, run })
  * own end says who stopped it.
  */
 export async function cancelRun(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: ForOthersDeps,
+  context: RequestContext,
   request: At & { readonly reason?: string },
 ): Promise<RunView> {
   const { opened, run, reason } = request
@@ -70,8 +83,8 @@ export async function cancelRun(
  * and the run's own `pause_answered` says by whom.
  */
 export async function decideCall(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: ForOthersDeps,
+  context: RequestContext,
   request: At & {
     readonly call: string
     readonly decision: Decision
@@ -80,7 +93,7 @@ export async function decideCall(
 ): Promise<RunView> {
   const { opened, run, call, decision } = request
   requireApprove(context, { decision: await asYes(context, request) })
-  const { id: principal, role } = context.get('principal')
+  const { id: principal, role } = context.caller
   const { via = 'session' } = request
   const speaker = { ...opened, decider: { principal, role, via } }
   const { view, settled } = await deps.entry.input.decide(speaker, placeOf(request), request)
@@ -122,11 +135,10 @@ export const hasApprove = ({ token }: Pick<Principal, 'token'>): boolean =>
  * another `asksHash`, and is not answered by this.
  */
 async function asYes(
-  context: HttpContext,
+  context: RequestContext,
   { opened, run, call, decision }: At & { readonly call: string; readonly decision: Decision },
 ): Promise<Decision['decision']> {
-  if (decision.decision !== 'result' || hasApprove(context.get('principal')))
-    return decision.decision
+  if (decision.decision !== 'result' || hasApprove(context.caller)) return decision.decision
   const answers = Object.values(Object(decision.output))
   if (!answers.some((answer) => Object(answer).action === 'accept')) return 'result'
   const { pauses = [] } = unwrap(await opened.session.result(opened.principal, run))
@@ -135,26 +147,26 @@ async function asYes(
 
 /** A token says yes to nothing without the scope for that, whatever its principal may; other limits are a yes, too. */
 export function requireApprove(
-  context: HttpContext,
+  context: RequestContext,
   { decision }: { readonly decision: Decision['decision'] | 'limits' },
 ): void {
-  const { token } = context.get('principal')
+  const { token } = context.caller
   const isYes = decision === 'approve' || decision === 'limits'
   if (!isYes || !token || hasApprove({ token })) return
-  if (token.couldHave.includes('approve')) context.set('neededScopes', ['approve', ...token.scopes])
+  if (token.couldHave.includes('approve')) context.needScopes(['approve', ...token.scopes])
   const message = 'This needs a token with the scope approve.'
   throw new IsolaError('request_insufficient_scope', message)
 }
 
 /** Raises or lowers the limits of a run. What a token may do without `approve` is cancel it. */
 export async function changeRunLimits(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: ForOthersDeps,
+  context: RequestContext,
   request: At & { readonly limits: Partial<Limits> },
 ): Promise<RunView> {
   requireApprove(context, { decision: 'limits' })
   const { opened, run, limits } = request
-  const isOperator = context.get('principal').role === 'operator'
+  const isOperator = context.caller.role === 'operator'
   const change = { limits, isOperator }
   const view = await deps.entry.input.changeLimits(opened, placeOf(request), change)
   const about = { run, limits: JSON.stringify(limits) }
@@ -167,8 +179,8 @@ export async function changeRunLimits(
  * was. One that has to be kept for now is asked again, and done once.
  */
 export async function deleteSession(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: ForOthersDeps,
+  context: RequestContext,
   opened: OpenSession,
 ): Promise<{ readonly deleted: true }> {
   const note = (step: 'asked' | 'done') =>
@@ -176,6 +188,6 @@ export async function deleteSession(
   await note('asked')
   const gone = unwrap(await opened.session.delete(opened.principal))
   // It is done, whatever becomes of this: who asked for it is on the record.
-  await note('done').catch((error: unknown) => deps.onFault?.(error, context.get('requestId')))
+  await note('done').catch((error: unknown) => deps.onFault?.(error, context.requestId))
   return gone
 }

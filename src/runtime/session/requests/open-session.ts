@@ -1,9 +1,9 @@
 import { errorCode } from '#contracts/errors.ts'
-import type { Role } from '#contracts/keys.ts'
 import { noSuchSession, unwrap } from '#contracts/reply.ts'
-import type { SessionApi } from '../types/session-api.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
+import type { SessionApi, SessionGateway } from '../types/session-api.ts'
 import { isRunId, isSessionId } from '#platform/routes/headers.ts'
+import { seesEverybody } from '#platform/routes/queries.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 
 /** A session that the caller may look at. */
 export interface OpenSession {
@@ -15,27 +15,41 @@ export interface OpenSession {
   readonly by?: string
 }
 
-/** Who sees every session. What else they may do there is in the table of routes. */
-export const seesEverybody = (role: Role): boolean => role === 'operator' || role === 'auditor'
+/** What the path of a session's route names. */
+type Request = Pick<RequestContext, 'params' | 'caller'>
+interface OpenDeps {
+  readonly sessions: SessionGateway
+}
 
-/** A session of the caller's own. A malformed id looks like one that is absent, and reaches no object. */
-export function openOwn(deps: HttpDeps, context: HttpContext): OpenSession {
-  const id = context.req.param('id') ?? ''
-  if (!isSessionId(id)) throw noSuchSession()
-  return { id, session: deps.sessions.at(id), principal: context.get('principal').id }
+/** Refuses a malformed id of a session before a body is read: it looks like one that is absent, and reaches no object. */
+export function checkSessionId({ params }: Pick<RequestContext, 'params'>): void {
+  if (!isSessionId(params['id'] ?? '')) throw noSuchSession()
+}
+
+/** The same for the id of a session and of a run in it. */
+export function checkRunId(request: Pick<RequestContext, 'params'>): void {
+  checkSessionId(request)
+  if (!isRunId(request.params['run'] ?? '')) throw noSuchSession()
+}
+
+/** A session of the caller's own. */
+export function openOwn({ sessions }: OpenDeps, { params, caller }: Request): OpenSession {
+  checkSessionId({ params })
+  const { id = '' } = params
+  return { id, session: sessions.at(id), principal: caller.id }
 }
 
 /**
- * Acts in a session of the caller's own or, for an operator or an auditor, in anybody's: in the own name first and,
- * where no such session is, in that of whose it is. `act` is asked twice at most and does nothing where it finds none.
+ * Acts in a session of the caller's own or, for an operator or an auditor, in that of any principal: in the own name first
+ * and, where no such session is, in its owner's. `act` is called twice at most and changes nothing where it finds none.
  */
 export async function inSession<T>(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: OpenDeps,
+  request: Request,
   act: (opened: OpenSession) => Promise<T>,
 ): Promise<T> {
-  const own = openOwn(deps, context)
-  if (!seesEverybody(context.get('principal').role)) return act(own)
+  const own = openOwn(deps, request)
+  if (!seesEverybody(request.caller.role)) return act(own)
   try {
     return await act(own)
   } catch (error) {
@@ -44,11 +58,4 @@ export async function inSession<T>(
     if (principal === own.principal) throw error
     return act({ ...own, principal, by: own.principal })
   }
-}
-
-/** A run as the path names it, in a session that may be one: before a body is looked at. */
-export function runOf(context: HttpContext): string {
-  const { id = '', run = '' } = context.req.param()
-  if (!isSessionId(id) || !isRunId(run)) throw noSuchSession()
-  return run
 }

@@ -1,8 +1,12 @@
 import { toRequired, type IsThere } from '#runtime/catalog/types/skill.ts'
-import type { HttpDeps } from '#platform/routes/deps.ts'
+import type { AgentDirectory } from '../types/runtime.ts'
 
 /** What is enabled, whoever may have it. */
-export function presenceIn({ agents }: Pick<HttpDeps, 'agents'>): IsThere {
+export function presenceIn({
+  agents,
+}: {
+  readonly agents: Pick<AgentDirectory, 'toolNames'>
+}): IsThere {
   const names = new Map<string, Promise<boolean>>()
   const isAny = async (wanted: string) => (await agents.toolNames([wanted])).length > 0
   return (requirement) => {

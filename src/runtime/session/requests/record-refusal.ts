@@ -1,11 +1,17 @@
 import { headOf } from '#contracts/cut.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { ChangeBy } from '#runtime/catalog/types/plugin-catalog.ts'
-import type { HttpDeps } from '#platform/routes/deps.ts'
+import type { DeploymentLog } from '#contracts/event.ts'
+import type { Sources } from '#contracts/sources.ts'
 
-/** What nobody may install is on the record too; if that cannot be written, it is refused all the same. */
+export interface RefusalDeps {
+  readonly deploymentLog: DeploymentLog
+  readonly sources: Sources
+}
+
+/** Puts an upload that is refused on the record too; if that cannot be written, it is refused all the same. */
 export async function recordRefusal(
-  { deploymentLog, sources }: HttpDeps,
+  { deploymentLog, sources }: RefusalDeps,
   { principal, trace, requestId }: ChangeBy,
   { asked, error }: { readonly asked: string; readonly error: unknown },
 ): Promise<void> {

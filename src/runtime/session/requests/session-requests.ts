@@ -1,37 +1,92 @@
-import type * as z from 'zod'
-import { cancelRequest, runRequest } from '../types/runs-requests.ts'
-import { createSessionRequest } from '../types/sessions-requests.ts'
-import type { JsonObject } from '#contracts/json.ts'
-import type { Message } from '#contracts/message.ts'
-import { parseFields } from '#platform/routes/validate.ts'
+import * as z from 'zod'
+import type { SessionCursor } from '#contracts/operations.ts'
+import { sessionLimits, runLimits } from '#contracts/limit-requests.ts'
+import { digits, listLimit, personaName, wantedName } from '#contracts/query-fields.ts'
 
-/** Body of `POST /api/sessions`. Unknown fields are refused. */
-export type CreateRequest = z.infer<typeof createSessionRequest>
-/** Body of `POST /api/sessions/:id/runs`. Unknown fields are refused. */
-export type RunRequest = z.infer<typeof runRequest>
+const sessionId = z.string().regex(/^ses_[0-9A-Za-z]{22}$/, 'must be the id of a session')
+const runId = z.string().regex(/^run_[0-9A-Za-z]{22}$/, 'must be the id of a run')
 
-/** Throws `request_invalid` with the field as `param`. */
-export function parseCreateRequest(body: JsonObject): CreateRequest {
-  return parseFields(createSessionRequest, body)
-}
+/** The states that a list of sessions may be asked for by: that of the last run. */
+const states = [
+  'queued',
+  'running',
+  'parked',
+  'completed',
+  'stopped',
+  'failed',
+  'cancelled',
+] as const
 
-/** Why a run is cancelled, if somebody says so. Throws `request_invalid`. */
-export function parseCancelRequest(body: JsonObject): { readonly reason?: string | undefined } {
-  return parseFields(cancelRequest, body)
-}
+const toCursor = (text: string): SessionCursor => ({
+  sinceMs: Number(text.slice(0, text.indexOf('-'))),
+  id: text.slice(text.indexOf('-') + 1),
+})
 
-/** Throws `request_invalid` with the field as `param`. */
-export function parseRunRequest(body: JsonObject): RunRequest {
-  return parseFields(runRequest, body)
-}
+/** `POST /api/sessions`. */
+export const createSessionRequest = z.strictObject({
+  agent: z.string().min(1).max(200).optional(),
+  limits: sessionLimits.optional(),
+  persona: personaName.exactOptional(),
+})
 
-/** One message, so that models which want the roles to alternate take it; the context is labelled. */
-export function toTaskMessage(request: RunRequest): Message {
-  return request.context === undefined
-    ? { role: 'user', text: request.task, taint: ['user'] }
-    : {
-        role: 'user',
-        text: `${request.task}\n\nContext:\n${request.context}`,
-        taint: ['user', 'context'],
-      }
-}
+/** `POST /api/sessions/:id`. */
+export const changeSessionRequest = z.strictObject({
+  persona: personaName
+    .nullable()
+    .describe('What the orchestrator speaks as; `null`: nothing of its own, so that of the key.'),
+})
+
+/** `GET /api/sessions`. */
+export const sessionsQuery = z.strictObject({
+  agent: wantedName.optional(),
+  principal: wantedName.optional(),
+  state: z.enum(states, `must be one of ${states.join(', ')}`).optional(),
+  stateless: z.enum(['true', 'false'], 'must be true or false').optional(),
+  limit: listLimit.optional(),
+  after: z
+    .string()
+    .regex(/^\d{1,15}-ses_[0-9A-Za-z]{22}$/, 'must be the `next` of another page')
+    .transform(toCursor)
+    .optional(),
+})
+
+export type SessionFields = z.infer<typeof sessionsQuery>
+
+const maxRunsListed = 20
+
+const { agent, principal, state, after } = sessionsQuery.shape
+
+/** `GET /api/runs`. */
+export const runsQuery = z.strictObject({
+  agent,
+  principal,
+  state,
+  after,
+  limit: digits(maxRunsListed)
+    .refine((limit) => limit >= 1, 'must be 1 or more')
+    .optional()
+    .describe(`How many sessions at most, 1 to ${maxRunsListed}; ${maxRunsListed} if absent.`),
+})
+
+/** `GET /api/sessions/:id`. */
+export const treeQuery = z.strictObject({
+  before: runId.exactOptional(),
+  limit: listLimit.exactOptional(),
+  fromChild: sessionId.exactOptional(),
+})
+
+/** `GET /api/sessions/:id/transcript`. */
+export const transcriptQuery = z.strictObject({ after: runId.exactOptional() })
+
+/** `GET /api/sessions/:id/events`. */
+export const eventsQuery = z.strictObject({
+  run: z.string().optional(),
+  follow: z.enum(['true', 'false', '1', '0']).optional(),
+  cursor: z.string().optional(),
+})
+
+/** `POST /api/sessions/:id/compact`. */
+export const compactRequest = z.strictObject({
+  model: z.string().min(1).max(200).optional(),
+  limits: runLimits.optional(),
+})

@@ -10,7 +10,7 @@ export function clientCallsOf({
   return calls.filter(({ id }) => asked.has(id))
 }
 
-/** A call went out to the client when the run was parked for it. */
+/** The calls for which the run was parked, so that the client got them. */
 const askedOfClient = (event: SessionEvent): readonly string[] =>
   event.type === 'run_parked'
     ? event.data.pauses.flatMap(({ call, kind }) => (kind === 'client_tool' ? [call] : []))

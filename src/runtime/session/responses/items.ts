@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import { IsolaError } from '#contracts/errors.ts'
@@ -15,7 +16,7 @@ import type { SessionStore } from '../storage/store.ts'
 import type { Addition, RunRow, SessionRow } from '../storage/stored-rows.ts'
 import { clientCallsOf } from './client-calls.ts'
 
-/** A page longer than this ends early: an answer of the object may have 32 MiB. */
+/** A longer page ends early: an answer of the object may have 32 MiB. */
 const maxPageChars = 4_000_000
 
 export function itemsPage(store: SessionStore, query: ItemsQuery): ItemsPage {
@@ -50,7 +51,7 @@ export function itemsPage(store: SessionStore, query: ItemsQuery): ItemsPage {
 const isAt = (item: SaidItem, { type, run, key }: ItemPlace) =>
   item.type === type && item.run === run && item.key === key
 
-/** The input of a response: of its run's beginning, or what its client's tools returned and what came with it. */
+/** The input of a response: the messages of its run, or the results of its client's tools with the messages beside them. */
 function inputsAfter({ run, turn }: ResponsePlace, store: SessionStore): readonly SaidItem[] {
   const row = store.findRun(run)
   return (row ? itemsOfRun(row, store.turns(row.order)) : []).filter((item) => {
@@ -62,9 +63,9 @@ function inputsAfter({ run, turn }: ResponsePlace, store: SessionStore): readonl
 }
 
 /**
- * What was said in a session as its client knows it: every branch in accept order, without the agent's own tools. One
- * stretch for what was said before the first run, and one for each run with what was added behind it: each is read
- * when it is asked for.
+ * The conversation of a session as its client knows it: every branch in accept order, without the agent's own tools. One
+ * stretch for the messages before the first run, and one for each run with the messages added behind it. Each stretch is
+ * read when it is needed.
  */
 function* stretchesFrom(
   store: SessionStore,
@@ -90,7 +91,7 @@ function stretchAt(order: number, store: SessionStore): readonly SaidItem[] {
   ]
 }
 
-/** The stretch that an item would be in. */
+/** The stretch of an item. */
 function placeOf({ run, key }: ItemPlace, store: SessionStore): number | undefined {
   if (run !== undefined) return store.findRun(run)?.order
   const [, addition] = /^a(\d+)_/.exec(key) ?? []
@@ -102,7 +103,7 @@ function itemsOfRun(row: RunRow, turns: readonly TurnRecord[]): readonly SaidIte
   const { id: run, submission, inbox = [] } = row
   const { after, messages } = submission
   let seen = 0
-  /** What came in on its way, but for what became of a sub-agent. */
+  /** Messages that arrived during the run, without outcomes of sub-agents. */
   const received = (count: number, turn: number): readonly SaidItem[] => {
     const from = seen
     seen += count
@@ -121,7 +122,7 @@ function itemsOfRun(row: RunRow, turns: readonly TurnRecord[]): readonly SaidIte
   ]
 }
 
-/** The ids of these are those that its responses have. */
+/** The items of a turn, with the ids of its responses. */
 function saidIn(turn: TurnRecord, row: RunRow): readonly SaidItem[] {
   const run = row.id
   const { text } = toTurnSaid(turn)
@@ -149,10 +150,10 @@ function saidIn(turn: TurnRecord, row: RunRow): readonly SaidItem[] {
 }
 
 const said = ({ role, text, images, name }: Extract<Message, { role: 'user' }>) => {
-  return { role, text, ...(images && { images }), ...(name !== undefined && { name }) }
+  return { role, text, ...defined({ images, name }) }
 }
 
-/** What a client brought with it. @param of.callsOf The run whose calls it answers, if they are ours. */
+/** The items of a client's own messages. @param of.callsOf The run whose calls they answer, if the calls are ours. */
 function inputsOf(
   messages: readonly Message[],
   of: { readonly run?: string; readonly callsOf?: string; readonly prefix?: string },
@@ -175,7 +176,7 @@ function inputsOf(
       }
       case 'tool': {
         const { callId: call, name, output } = message
-        // Only an output of a call that is not in the list has no name: it is of the response before.
+        // An output without a name answers a call of the response before, which is not in the list.
         const ours = name === '' && callsOf !== undefined ? { callsOf } : {}
         return [{ ...place, turn: 0, key, type: 'output', call, ...ours, output }]
       }

@@ -7,18 +7,18 @@ import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 import { clientCallsOf } from './client-calls.ts'
 
-/** The turn with which the response that begins after `from` ends: it waited for the client there. `undefined` if it ends with the run. */
+/** The turn that ends the response which begins after `from`: the run waited for the client there. `undefined` if the response ends with the run. */
 export function lastTurnOf(turns: readonly TurnRecord[], from: number): number | undefined {
   return turns.find(
     ({ turn, events }) => turn > from && events.some(({ type }) => type === 'run_parked'),
   )?.turn
 }
 
-/** The calls whose outputs are among these. */
+/** The calls that these messages answer. */
 export const answeredIn = (messages: Submission['messages']): ReadonlySet<string> =>
   new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.callId] : [])))
 
-/** The run of a response that others may go on from. Throws `request_not_found`, alike if it was not to be stored. */
+/** The run of a response from which another run may go on. Throws `request_not_found`, also for a response that is not stored. */
 export function namedRun({ run, turn }: ResponsePlace, store: SessionStore): RunRow {
   const row = store.findRun(run)
   const echo = turn === 0 ? row?.submission.echo : row?.echoes?.[String(turn)]
@@ -27,7 +27,7 @@ export function namedRun({ run, turn }: ResponsePlace, store: SessionStore): Run
   return row
 }
 
-/** Throws `request_not_found`, or `request_invalid` if it asked the client's tools something that is not answered here. */
+/** Throws `request_not_found`, or `request_invalid` if the messages leave a call of the client's tools unanswered. */
 export function checkPlace(
   place: ResponsePlace,
   messages: Submission['messages'],
@@ -45,7 +45,7 @@ export function checkPlace(
 
 /**
  * Throws `request_invalid` if the session's last run waits for its client's tools, and the same client goes on without
- * their outputs: its model would not know what became of the calls. Who works with runs (`/api`) may start another.
+ * their outputs: the model would not know the results of the calls. A client of `/api` may start another run.
  */
 export function checkNothingAsked(next: Submission, store: SessionStore): void {
   const order = store.lastOrder()
@@ -57,7 +57,7 @@ export function checkNothingAsked(next: Submission, store: SessionStore): void {
   if (isClients && asked) throw unanswered(row.id, asked.call)
 }
 
-/** The surface names the call as the client knows it. */
+/** The surface replaces the call's id by the id that the client knows. */
 export const unanswered = (run: string, call: string) =>
   new IsolaError('request_invalid', 'input: has no output for a function call of the response.', {
     param: 'input',

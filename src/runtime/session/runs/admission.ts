@@ -1,4 +1,6 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { runOptionFields, type RunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '../types/runtime.ts'
 import {
   sessionProtocol,
@@ -8,15 +10,13 @@ import {
   type SubmitRequest,
 } from '../types/submission.ts'
 import { keyedRunId } from '../storage/ids.ts'
-import { noSuchSession } from '../storage/not-found.ts'
-import { otherBody, refuseAtWork, unknownAgent } from './refusals.ts'
+import { noSuchSession, otherBody, refuseAtWork, unknownAgent } from '../storage/refusals.ts'
 import { checkNothingAsked, checkPlace, namedRun } from '../responses/response-places.ts'
 import { reclaimFloor } from '../floor/floors.ts'
 import { isReturn } from '../floor/message-router.ts'
-import { bodyHashOf } from './body-hash.ts'
 import { loadAgent } from './load-agent.ts'
-import type { LiveRun } from './live-run.ts'
-import type { Audience, NewRun, Runs } from './runs.ts'
+import type { Audience, LiveRun } from './live-runs.ts'
+import type { NewRun, Runs } from './runs.ts'
 import type { Children } from '../storage/children.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { Todo } from '../storage/todo.ts'
@@ -31,11 +31,10 @@ export interface AdmissionOptions {
   readonly todo: Todo
   readonly children: Children
   readonly session: string
-  /** Whether the text is read as it arrives, or only the result. */
   readonly audience: Audience
-  /** Asked again once the agent is loaded: a deletion that began meanwhile has cancelled what it saw. */
+  /** Checked again once the agent is loaded: a deletion that began meanwhile has cancelled the runs of that moment. */
   readonly refuseWhileDeleting?: () => void
-  /** Gives a run what its client's tools returned. @returns Whether it had it before. */
+  /** Gives a run the results of its client's tools. @returns Whether the run had them before. */
   readonly answerRun: (asked: {
     readonly request: SubmitRequest
     readonly answers: ClientAnswers
@@ -49,14 +48,14 @@ export interface Admitted {
 }
 
 /**
- * Takes a submission in: a new run, or the one that is there under the same idempotency key and body. Throws
+ * Admits a submission: starts a run, or joins the run with the same idempotency key and body. Throws
  * `request_not_found`, `request_conflict`, `request_too_large`, `request_model_not_found`,
- * `request_idempotency_mismatch` or `request_queue_full`; nothing is kept then.
+ * `request_idempotency_mismatch` or `request_queue_full`, and then stores nothing.
  */
 export async function admit(request: SubmitRequest, options: AdmissionOptions): Promise<Admitted> {
   const { runtime, store, runs, session, todo } = options
   const submission = addressed(request, store)
-  refuseBuried(submission, todo)
+  refuseCancelled(submission, todo)
   if (submission.after) namedRun(submission.after, store)
   if (request.answers) return answered(request, request.answers, options)
   if (submission.after) checkPlace(submission.after, submission.messages, store)
@@ -89,28 +88,28 @@ async function agentFor(
 ): Promise<ReadyAgent> {
   const agent = await loadAgent(submission, runtime, { session: store.session() })
   if (!agent) throw unknownAgent(submission.agent)
-  // Meanwhile another submission may have come: under the same key, or the session's first for another agent.
+  // Another submission may have come meanwhile: with the same key, or the session's first for another agent.
   refuseWhileDeleting?.()
   addressed(request, store)
-  refuseBuried(submission, todo)
+  refuseCancelled(submission, todo)
   return agent
 }
 
 function started(run: NewRun, agent: ReadyAgent, options: AdmissionOptions): Admitted {
   const { runs, store, session, audience } = options
   checkNothingAsked(run.submission, store)
-  // Once more: while its agent was looked for another one may have come.
+  // Once more: another run may have come while the agent was loaded.
   if (run.submission.compact === 'session') refuseAtWork(options)
   const { name, hash } = agent.spec.persona ?? {}
-  const persona = name !== undefined && { persona: { name, ...(hash !== undefined && { hash }) } }
+  const persona = name !== undefined && { persona: { name, ...defined({ hash }) } }
   const live = runs.start({ ...run, ...persona }, agent, audience)
-  // At once, not when it is its turn: whoever has the conversation may be at work.
+  // At once, not when the run has its turn: the agent that has the conversation may be at work.
   if (isReturn(run.submission.messages) && !run.submission.isNote)
     reclaimFloor({ reason: 'user' }, options)
   return { receipt: { session, run: live.id, isJoined: false }, live }
 }
 
-/** All in one go: a run takes what its client's tools returned, and is live again. */
+/** Without an await after the answers: the run takes the results of its client's tools, and is live again. */
 async function answered(
   request: SubmitRequest,
   answers: ClientAnswers,
@@ -121,13 +120,13 @@ async function answered(
   return { receipt: { session, run, isJoined }, live: runs.live(run) }
 }
 
-/** A cancel that came before what it cancels: nothing is begun. */
-function refuseBuried({ lineage }: Submission, todo: Todo): void {
-  if (!lineage || todo.buried(lineage.parentRun, lineage.parentCall) === undefined) return
+/** Refuses a call whose cancellation arrived first (a tombstone). */
+function refuseCancelled({ lineage }: Submission, todo: Todo): void {
+  if (!lineage || todo.tombstoneOf(lineage.parentRun, lineage.parentCall) === undefined) return
   throw new IsolaError('request_conflict', 'The call was cancelled before it began.')
 }
 
-/** Settles which agent works; an absent session and another's look alike. */
+/** Decides which agent works. An absent session and another principal's session look alike. */
 function addressed(request: SubmitRequest, store: SessionStore): Submission {
   const { agent, mustExist, allowedAgents, protocol = 1, answers: _answers, ...rest } = request
   if (protocol > sessionProtocol) {
@@ -150,4 +149,37 @@ function addressed(request: SubmitRequest, store: SessionStore): Submission {
     throw new IsolaError('request_conflict', message)
   }
   return { ...rest, agent: works }
+}
+
+/**
+ * Whether a field of a submission, besides its options, is part of its body. A retry may change the other fields (its
+ * trace, its lineage with the parent's lease, its principal's key, limits and persona), or only a surface reads them.
+ */
+const besidesOptions: Readonly<Record<Exclude<keyof Submission, keyof RunOptions>, boolean>> = {
+  agent: true,
+  principal: true,
+  messages: true,
+  begunBy: true,
+  after: true,
+  isStateless: true,
+  trace: false,
+  traceLink: false,
+  idempotencyKey: false,
+  lineage: false,
+  dayLimits: false,
+  keyPersona: false,
+  echo: false,
+}
+
+const isOfBody = new Map<string, boolean>([
+  ...Object.entries(besidesOptions),
+  ...Object.entries(runOptionFields).map(([name, { isHashed }]) => [name, isHashed] as const),
+])
+
+/** The hash of the request that an idempotency key stands for. Stored rows have it, so it is the same in every version. */
+export function bodyHashOf(submission: Submission, sha256: (text: string) => string): string {
+  // The same words are the same request, whatever their label says the caller had read before.
+  const messages = submission.messages.map(({ label: _label, ...said }) => said)
+  const body = Object.entries({ ...submission, messages }).filter(([name]) => isOfBody.get(name))
+  return sha256(JSON.stringify(Object.fromEntries(body)))
 }

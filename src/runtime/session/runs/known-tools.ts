@@ -1,16 +1,17 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { PinnedTool } from '#runtime/kernel/types/agent-pin.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
 
-/** A definition longer than this is not shown whole in an error. */
+/** An error cuts longer definitions. */
 const maxShownChars = 16_000
 
-/** What a run knows of its tools: as it was begun with them, called them first, or saw them again since. */
+/** The tool definitions that a run knows: from its beginning, its first call of a tool, or its last look at one. */
 export interface KnownTools {
-  /** Takes up the turns of before: what was begun there is found again, whatever it is called now. */
+  /** Learns from the stored turns of the run. A call of theirs that is under way goes on, even if its tool has changed. */
   readonly takeUp: (turns: readonly TurnRecord[]) => void
-  /** Learns what a turn shows, as it is written. */
+  /** Learns from a turn when it is written. */
   readonly note: (turn: TurnRecord) => void
   readonly refuse: NonNullable<Toolset['refuse']>
 }
@@ -31,12 +32,12 @@ export function createKnownTools(
     note,
     takeUp(turns) {
       turns.forEach(note)
-      // What works elsewhere for such a call would be lost, with all that it spends, if the call were not made again.
+      // Another session may work for such a call: that work, and its cost, would be lost if the call were not made again.
       for (const { id, outcome, pause, reserved } of turns.at(-1)?.calls ?? [])
         if (!outcome && !pause && reserved) underWay.add(id)
     },
     refuse(call, { tool, definitionHash }) {
-      // Nothing else could be looked at again.
+      // Without the finder the run could not look at any tool again.
       if (tool.name === finder) return undefined
       const known = hashes.get(tool.name)
       if (known === undefined || known === definitionHash || underWay.has(call)) return undefined
@@ -50,13 +51,13 @@ export function createKnownTools(
 }
 
 const changed = (message: string, shows?: ToolResult['shows']): ToolResult => {
-  return { ok: false, error: { code: 'tool_changed', message }, ...(shows && { shows }) }
+  return { ok: false, error: { code: 'tool_changed', message }, ...defined({ shows }) }
 }
 
 const changedText = (name: string): string =>
   `The tool "${name}" changed after this task began, so this call was not made.`
 
-/** Whoever has nothing to look with sees it here. */
+/** An agent without a finder sees the new definition in the error. */
 function shownText({ description, inputSchema }: ToolEntry['tool']): string {
   const text = headOf(JSON.stringify({ description, input_schema: inputSchema }), maxShownChars)
   return `What it is now: ${text} You may call it as that.`

@@ -6,10 +6,10 @@ import { personaOf } from '../storage/session-row.ts'
 import type { SessionRow } from '../storage/stored-rows.ts'
 
 /**
- * The agent of a submission, with what was asked of it; `undefined` if there is no such agent.
+ * Loads the agent of a submission with the options of that submission; `undefined` if there is no such agent.
  *
- * @param from.session The session that it is for: its persona goes before that of the key.
- * @param from.pin What its run was begun with, if it was begun before.
+ * @param from.session Its persona goes before the persona of the key.
+ * @param from.pin The pin of the run, for a run that has begun.
  */
 export async function loadAgent(
   submission: Pick<Submission, 'agent' | 'lineage' | 'keyPersona' | 'principal'> & RunOptions,
@@ -19,7 +19,7 @@ export async function loadAgent(
     pin,
   }: { readonly session?: SessionRow | undefined; readonly pin?: AgentPin | undefined },
 ): Promise<ReadyAgent | undefined> {
-  // Where no model answers, nobody speaks.
+  // Direct calls and compactions need no persona.
   const isSilent = submission.directCall !== undefined || submission.compact !== undefined
   const persona = isSilent ? undefined : ((session && personaOf(session)) ?? submission.keyPersona)
   const { lineage, principal } = submission

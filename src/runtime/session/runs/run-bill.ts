@@ -7,40 +7,54 @@ import { plusPlatform } from '#contracts/platform-sum.ts'
 import { minusPlatform, platformUsage } from '../types/platform-usage.ts'
 import { cpuEstimate, platformCostNanoUsd } from '#contracts/platform-prices.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
+import { kindOf } from '../log/session-card.ts'
 import type { Meter } from '../storage/meter.ts'
+import type { RunParts } from './live-runs.ts'
 
 export interface RunBillOptions {
   readonly meter: Meter
   /** The run's turns as they are stored. */
   readonly turns: readonly TurnRecord[]
   readonly kind: () => SessionCard['kind']
-  /** Whether the session is on the list already. */
+  /** Whether the list of sessions has this session already. */
   readonly isListed: () => boolean
 }
 
 /**
- * Writes what was counted in the object into the rows of the run that works in it, which are written anyway. The last
- * row of a segment is booked with itself and what surely follows it: the record's rows and the alarm's way back. What
- * really follows is counted, and the difference is taken by whoever is booked next, so that nothing counts twice.
+ * Books the object's platform use into the rows of the run that works in it: these rows are written anyway. The last row
+ * of a segment is booked with itself and with an estimate of what follows it: the rows of the audit record, and the alarm.
+ * The object counts the real use, and the next row takes the difference, so that nothing counts twice.
  */
 export interface RunBill extends PlatformLease {
-  /** The turn as it is to be stored; once for each time it is. */
+  /** The turn as it is to be stored. Call it once for each write. */
   readonly into: (turn: TurnRecord) => TurnRecord
-  /** It could not be stored: what it was booked with is to be booked again. */
+  /** The turn could not be stored: its amounts are counted again. */
   readonly undo: () => void
-  /** Turns as the kernel has them, with what they were billed. */
+  /** The kernel's turns with their billed amounts. */
   readonly billed: (turns: readonly TurnRecord[]) => readonly TurnRecord[]
-  /** The same with what the last one will be billed if its run is parked in it now. */
+  /** The same, where the last turn also has the amounts that a pause of its run would book now. */
   readonly ifParked: (turns: readonly TurnRecord[]) => readonly TurnRecord[]
 }
 
+/** @param turns The run's turns as they are stored. */
+export const openBill = (
+  turns: readonly TurnRecord[],
+  { meter, store, outbox }: Pick<RunParts, 'meter' | 'store' | 'outbox'>,
+): RunBill =>
+  createRunBill({
+    meter,
+    turns,
+    kind: () => kindOf(store.session()),
+    isListed: outbox.isListed,
+  })
+
 export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions): RunBill {
-  /** Of each turn: all of its own, and what of it the kernel has not read. */
+  /** By turn: all its amounts, and below the amounts that the kernel has not read. */
   const own = new Map(turns.map((one) => [one.turn, one.platform ?? {}]))
   const added = new Map<number, PlatformAmounts>()
   let told = turns.flatMap(({ events }) => events).reduce(plusTold, {})
   let last: PlatformAmounts = {}
-  /** Of each turn: how many of its calls are in the estimate. */
+  /** By turn: how many of its calls are in the estimate. */
   const estimated = new Map(turns.map(({ turn, calls }) => [turn, calls.length]))
   const cpuOf = ({ turn, calls }: TurnRecord, { requests = 0 }: PlatformAmounts) => {
     const before = estimated.get(turn)
@@ -50,16 +64,16 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
 
   const closing = () => closingOf(recordRows(kind(), isListed()))
   const spent = () => platformCostNanoUsd([...own.values()].reduce(plusPlatform, {}))
-  /** What of it the lease of the run has. */
+  /** The part of it that the lease of the run has. */
   let leased = spent()
-  /** Of each turn that has begun a step: how often work on it began. What it is to wait without one is none of it. */
+  /** By turn with a plan: how often work on it began. A turn that was parked before its plan does not count. */
   const segments = new Map<number, number>()
   const note = ({ turn, steps, events }: TurnRecord) => {
     const parks = events.filter(({ type }) => type === 'run_parked').length
     if (steps.length > 0) segments.set(turn, parks + 1)
   }
   turns.forEach(note)
-  // As much as the dearest so far, since those of a run are alike.
+  // As much as the dearest turn so far: the turns of a run are alike.
   const turnNanoUsd = () =>
     Math.max(
       platformCostNanoUsd(plusPlatform(usualTurn, closing())),
@@ -67,7 +81,7 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
         Math.ceil(platformCostNanoUsd(own.get(turn) ?? {}) / count),
       ),
     )
-  /** What is booked with a turn besides what it was before. */
+  /** The amounts to add to a turn. */
   const moreOf = (turn: TurnRecord, counted: PlatformAmounts, ending: PlatformAmounts) => {
     const before = own.get(turn.turn)
     return [
@@ -127,7 +141,7 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
         ...(turn.final && {
           final: {
             ...turn.final,
-            // Turn by turn: prices are rounded, and the whole is what its rows add up to.
+            // Turn by turn: prices are rounded, and the total has to be the sum of the rows.
             usage: [...added.values()].reduce(withPlatform, turn.final.usage),
           },
         }),
@@ -137,7 +151,7 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
   }
 }
 
-/** A turn with some calls that works for five seconds. */
+/** Typical amounts: a turn with some calls that works for five seconds. */
 const usualTurn: PlatformAmounts = {
   rowsRead: 50,
   rowsWritten: 2,
@@ -147,10 +161,10 @@ const usualTurn: PlatformAmounts = {
   cpuMs: 10,
 }
 
-/** Until what is reckoned is written. */
+/** The time until the estimate is written. */
 const aMoment: PlatformAmounts = { activeMs: 100 }
 
-/** The row that is being written, the alarm that is set to the next timer, and the record. */
+/** The row under way, the alarm for the next timer, and the rows of the audit record. */
 const closingOf = (d1RowsWritten: number): PlatformAmounts => ({
   rowsWritten: 1,
   alarms: 1,

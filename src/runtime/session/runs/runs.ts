@@ -1,196 +1,227 @@
-import type { ReadyAgent, SessionRuntime } from '../types/runtime.ts'
-import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunOutcome } from '../types/run-view.ts'
+import type { ReadyAgent } from '../types/runtime.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
-import { isStorageFault } from '../storage/storage-fault.ts'
 import { runIdAt } from '../storage/run-id.ts'
-import type { Children } from '../storage/children.ts'
+import { isStorageFault } from '../storage/refusals.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
-import type { StreamHub } from '../log/stream-hub.ts'
-import type { Todo } from '../storage/todo.ts'
-import type { Transcript } from '../log/transcript.ts'
-import { createCancelling, type Cancelling } from './cancelling.ts'
-import { createHolds } from './holds.ts'
-import type { LiveEntry, LiveRun } from './live-run.ts'
-import { createLogPlaces } from './log-places.ts'
-import type { RunBill } from './run-bill.ts'
-import { createRunEnd } from './run-end.ts'
-import { createRunWork, type RunWorkOptions } from './run-work.ts'
-import { takeUp } from './take-up.ts'
+import { createCancels, type Cancels } from './cancels.ts'
+import type { CredentialUse } from './credential-use.ts'
+import {
+  changeRow,
+  changeRun,
+  createRun,
+  persistRun,
+  stopRun,
+  type Audience,
+  type LiveRun,
+  type RunParts,
+} from './live-runs.ts'
+import { failRun } from './run-end.ts'
+import { work } from './run.ts'
 
-/** Messages that wait behind the running one. */
+/** Runs that may wait behind the run at work. */
 const maxQueued = 16
+/** How often a wake may find the same turn open before the run is given up. */
+const maxWakes = 5
 
-/** Who waits for a run: a reader of its text, or somebody for its result. */
-export type Audience = 'reader' | 'result'
-
-/** A run on its way in: everything of its row that the queue does not decide. Without an id it gets a new one. */
+/** A run on its way in: all fields of its row that the queue does not decide. Without an id it gets a new one. */
 export type NewRun = Pick<RunRow, 'submission' | 'bodyHash' | 'persona'> &
   Partial<Pick<RunRow, 'id'>>
 
-export interface RunsOptions {
-  readonly runtime: SessionRuntime
-  readonly store: SessionStore
-  readonly todo: Todo
-  readonly children: Children
-  readonly hub: StreamHub
-  readonly transcript: Transcript
-  readonly sync: () => Promise<void>
-  readonly sessionId: () => string
-  readonly billOf: (turns: readonly TurnRecord[]) => RunBill
-  /** Writes a run that is not stored yet, and what has to be there before it: all of it, or nothing. */
-  readonly writeFirst: RunWorkOptions['writeFirst']
-  readonly onAccepted: () => void
-  readonly counted: RunWorkOptions['counted']
-  /** Something was written into a run that nobody works on. */
+export interface RunsParts extends RunParts {
+  readonly credentials: CredentialUse
+  /** The row of a run that is not live was changed. */
   readonly onChanged: () => void
-  /** A run ended, was parked, or (no outcome) could not even be brought to an end. */
-  readonly onLeft: (run: RunRow, outcome: RunOutcome | undefined) => void
+  /** A run ended, was parked, or (without an outcome) could not write its end. */
+  readonly afterRun: (row: RunRow, outcome: RunOutcome | undefined) => void
 }
 
-/** The runs of one session: one works at a time, the rest wait in accept order; a parked one holds up nobody. */
-export interface Runs extends Cancelling {
+/** The runs of one session: one works at a time, the others wait in accept order; a parked run does not hold them up. */
+export interface Runs extends Cancels {
   /** Throws `request_queue_full`. */
   readonly start: (run: NewRun, agent: ReadyAgent, audience: Audience) => LiveRun
   /** Takes up every unfinished run that is not live in this object and has something to do. */
   readonly resume: () => void
-  readonly live: (id: string) => LiveRun | undefined
-  /** Writes something into an unfinished run's row. */
-  readonly change: (row: RunRow, more: Partial<RunRow>) => void
-  /** Takes up a run that was parked, if something has come for it. */
+  /** Takes up a parked run, if all its pauses have an answer. */
   readonly wake: (id: string) => void
-  /** Tells its principal's object once more that a run has left. */
-  readonly release: (row: RunRow) => Promise<void>
-  /** Whether a run that was asked for with this key or sign-in is not over. */
-  readonly worksWith: (credential: string) => boolean
+  readonly live: (id: string) => LiveRun | undefined
   readonly isIdle: () => boolean
-  /** Something could not be written: `resume` does it again, before anything after it. */
+  /** A run could not write its end: `resume` does that again, before the session begins anything else. */
   readonly isBehind: () => boolean
+  /** Whether an unfinished run was asked for with this key or sign-in. */
+  readonly worksWith: (credential: string) => boolean
+  /** Writes fields into an unfinished run's row. */
+  readonly change: (row: RunRow, more: Partial<RunRow>) => void
+  /** Cancels an unfinished run, whatever it is doing. The first reason stands. */
+  readonly cancel: (row: RunRow, reason: string) => LiveRun | undefined
 }
 
-export function createRuns(options: RunsOptions): Runs {
-  const { runtime, store, hub } = options
-  const { clock } = runtime
-  const live = new Map<string, LiveEntry>()
+export function createRuns(parts: RunsParts): Runs {
+  const { runtime, store, hub, live, credentials } = parts
+  const { byId } = live
   let queue: Promise<unknown> = Promise.resolve()
-  // Read when first needed: a disk that fails must not make the object impossible to load.
-  let order: number | undefined
-  /** What a run could not write is done again before anything after it. */
-  let hasLost = false
-  const places = createLogPlaces(store.lastSeq)
-  const end = createRunEnd({ ...options, places })
-  const holds = createHolds({
-    ...options,
-    clock,
-    held: runtime.held,
-    unfinished: () => [...store.unfinishedRuns(), ...live.values()].map((one) => one.submission),
-    lastOrder: () => order ?? store.lastOrder(),
-    onUntold({ id: run }) {
-      options.todo.add({ kind: 'settle', session: options.sessionId(), run, isReleased: true })
-      options.onAccepted() // which has whoever carries it come
-    },
-  })
-  const catchUp = () => hasLost && resume()
-  const cancelling = createCancelling({ store, live, change, launch, catchUp })
-  const take = (row: RunRow) =>
-    holds.take(row, (reason) => void cancelling.cancel(store.findRun(row.id) ?? row, reason))
 
   return {
     start,
     resume,
     change,
-    ...cancelling,
-    live: (id) => live.get(id),
-    release: (row) => holds.release(row),
-    worksWith: (credential) => holds.worksWith(credential),
-    isIdle: () => live.size === 0,
-    isBehind: () => hasLost,
+    cancel,
+    live: live.live,
+    isIdle: live.isIdle,
+    isBehind: () => live.isBehind,
+    worksWith: credentials.worksWith,
+    ...createCancels(parts, cancel),
     wake(id) {
-      if (hasLost) return resume()
-      const row = live.has(id) ? undefined : store.findRun(id)
+      if (live.isBehind) return resume()
+      const row = byId.has(id) ? undefined : store.findRun(id)
       if (row && isReady(row, store)) launch(row)
     },
   }
 
   function start(run: NewRun, agent: ReadyAgent, audience: Audience): LiveRun {
-    if (live.size > maxQueued) {
+    if (byId.size > maxQueued) {
       const message = 'Too many messages are waiting in this session; try again shortly.'
       throw new IsolaError('request_queue_full', message, { retryAfterMs: 2_000 })
     }
-    if (hasLost) resume()
-    if (hasLost) {
+    if (live.isBehind) resume()
+    if (live.isBehind) {
       throw new IsolaError('request_unavailable', 'The session cannot be written to at the moment.')
     }
-    order = (order ?? store.lastOrder()) + 1
+    const order = live.nextOrder()
     const id = run.id ?? runIdAt(order, runtime.ids.next('run'))
-    const row = { ...run, id, order, createdAtMs: clock.nowMs(), wakeTurn: 0, wakes: 0 }
-    return launch(row, agent, audience)
+    const createdAtMs = runtime.clock.nowMs()
+    return launch({ ...run, id, order, createdAtMs, wakeTurn: 0, wakes: 0 }, agent, audience)
   }
 
   function change(row: RunRow, more: Partial<RunRow>): void {
-    const entry = live.get(row.id)
-    if (entry) entry.change(more)
-    else {
-      end.change(row, more)
-      options.onChanged()
-    }
+    const run = byId.get(row.id)
+    if (run) return changeRun(run, more, parts)
+    changeRow(row, more, parts)
+    parts.onChanged()
   }
 
   function resume(): void {
-    hasLost = false
+    live.isBehind = false
     for (const row of store.unfinishedRuns()) {
-      if (live.has(row.id)) continue
-      const left = takeUp(row, { ...options, end, launch })
-      // One that waits may have begun to in a version that told nobody of it; one that was given up has left.
-      if (left === undefined && !live.has(row.id)) {
-        if (store.final(row.order)) holds.left(row)
-        else take(row)
+      if (byId.has(row.id)) continue
+      const unwritten = takeUp(row, parts, launch)
+      // A run that goes on waiting registers its key again; a run that was given up leaves.
+      if (unwritten === undefined && !byId.has(row.id)) {
+        if (store.final(row.order)) leave(row)
+        else register(row)
       }
-      if (left === undefined) continue
-      hasLost = isStorageFault(left)
-      options.onLeft(row, undefined) // not even that could be written
-      if (hasLost) return
+      if (unwritten === undefined) continue
+      live.isBehind = isStorageFault(unwritten)
+      parts.afterRun(row, undefined)
+      if (live.isBehind) return
     }
   }
 
-  /** With `agent` the run is new: its row is written when its first model request is out, or when it has to wait. */
-  function launch(initial: RunRow, agent?: ReadyAgent, audience: Audience = 'reader'): LiveRun {
-    const about = { row: initial, agent, audience, places, end }
-    const run = createRunWork({ ...options, ...about, isBehind: () => hasLost })
-    const mustWait = live.size > 0
-    if (run.state() === 'stored') options.onAccepted()
-    else if (mustWait) run.persist()
+  /** Puts a run into the queue, or begins it at once. @param agent Set for a new run: it has no row yet. */
+  function launch(row: RunRow, agent?: ReadyAgent, audience: Audience = 'reader'): LiveRun {
+    const begun = createRun(row, { agent, audience })
+    const mustWait = byId.size > 0
+    if (begun.state === 'stored') parts.ensureRecovery()
+    else if (mustWait) persistRun(begun, parts)
     let outcome: RunOutcome | undefined
-    const done = (mustWait ? queue.then(run.work) : run.work())
+    const done = (mustWait ? queue.then(() => work(begun, parts)) : work(begun, parts))
       .then((result) => (outcome = result))
-      .finally(() => {
-        const row = run.row()
-        live.delete(row.id)
-        if (outcome?.state !== 'parked') holds.left(row)
-        // The places in the log that it has not written are free again; who waits behind it has none yet.
-        if (!outcome) places.back(undefined)
-        if (run.state() === 'declined') {
-          if (order === row.order) order -= 1 // its place too, unless a run has come after it
-          return live.size === 0 ? hub.rest() : undefined
-        }
-        hasLost ||= !outcome
-        // What it was parked for may have come while the segment was ending.
-        if (outcome?.state === 'parked' && isReady(row, store)) launch(row)
-        options.onLeft(row, outcome)
-      })
+      .finally(() => left(begun, outcome))
     queue = done.catch(() => {})
-    const { id, submission } = initial
-    const entry: LiveEntry = { ...run, id, done, submission }
-    live.set(id, entry)
-    holds.take(initial, (reason) => void cancelling.cancel(run.row(), reason))
-    return entry
+    const run: LiveRun = Object.assign(begun, { done })
+    byId.set(run.id, run)
+    register(row, run)
+    return run
+  }
+
+  function left(run: Pick<LiveRun, 'row' | 'state'>, outcome: RunOutcome | undefined): void {
+    const { row, state } = run
+    byId.delete(row.id)
+    if (outcome?.state !== 'parked') leave(row)
+    // Places in the log that the run took and did not write are free again; no run behind it has any yet.
+    if (!outcome) live.freeSeqs()
+    if (state === 'declined') {
+      live.freeOrder(row.order)
+      if (live.isIdle()) hub.rest()
+      return
+    }
+    live.isBehind ||= !outcome
+    // An answer to its pause may have come while the segment was ending.
+    if (outcome?.state === 'parked' && isReady(row, store)) launch(row)
+    parts.afterRun(row, outcome)
+  }
+
+  /** Registers the key or sign-in of the run; the run is cancelled if that has ended. */
+  function register(row: RunRow, run?: LiveRun): void {
+    const current = () => run?.row ?? store.findRun(row.id) ?? row
+    credentials.register(row, (reason) => void cancel(current(), reason))
+  }
+
+  function leave(row: RunRow): void {
+    credentials.leave(row).catch(() => {
+      const { id: session } = parts.identity
+      parts.todo.add({ kind: 'settle', session, run: row.id, isReleased: true })
+      parts.ensureRecovery() // its job carries the errand
+    })
+  }
+
+  function cancel(row: RunRow, reason: string): LiveRun | undefined {
+    if (store.final(row.order)) return undefined
+    if (live.isBehind) resume()
+    const run = byId.get(row.id)
+    if (row.cancelReason === undefined) change(row, { cancelReason: reason })
+    if (!run) return launch({ cancelReason: reason, ...row })
+    stopRun(run, reason)
+    return run
   }
 }
 
-/** Not over, and not waiting for someone outside. */
+/** The run is not over, and no pause of it waits for an answer. */
 function isReady(row: RunRow, store: SessionStore): boolean {
   if (store.final(row.order)) return false
   return pausesOf(row, store.turns(row.order).at(-1)).length === 0
+}
+
+/**
+ * Takes up a run that an earlier life of this object left open: the run works again, goes on waiting, or is given up.
+ *
+ * @returns The error if not even the end of the run could be written.
+ */
+function takeUp(row: RunRow, parts: RunsParts, launch: (row: RunRow) => unknown): unknown {
+  const error = thrownBy(() => tryToTakeUp(row, parts, launch))
+  // A bug costs the run that meets it, and no other.
+  if (error === undefined || isStorageFault(error)) return error
+  const unwritten = thrownBy(() => giveUp(row, 'It cannot be taken up.', parts))
+  // The next wake tries again, however many runs come after this one.
+  if (unwritten !== undefined) thrownBy(() => parts.store.keepOpen(row.order))
+  return unwritten
+}
+
+function tryToTakeUp(row: RunRow, parts: RunsParts, launch: (row: RunRow) => unknown): void {
+  const { store } = parts
+  const last = store.turns(row.order).at(-1)
+  if (store.isDamaged(row.order)) return giveUp(row, 'Its record cannot be read.', parts)
+  if (row.startSeq === undefined) return void launch(row)
+  if (pausesOf(row, last).length > 0) return store.keepOpen(row.order)
+  const open = last && !last.isDone ? last.turn : (last?.turn ?? 0) + 1
+  const wakes = row.wakeTurn === open ? row.wakes + 1 : 1
+  const woken = { ...row, wakeTurn: open, wakes }
+  store.writeRun(woken)
+  if (wakes <= maxWakes) launch(woken)
+  else giveUp(woken, `It was interrupted ${maxWakes} times in the same turn.`, parts)
+}
+
+function giveUp(row: RunRow, why: string, parts: RunsParts): void {
+  parts.afterRun(row, failRun(row, { error: { code: 'run_given_up', message: why } }, parts))
+}
+
+function thrownBy(work: () => void): unknown {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return error
+  }
 }

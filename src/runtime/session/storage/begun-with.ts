@@ -20,7 +20,7 @@ export interface RunPin {
 
 /** What a run was begun with, in its row. */
 export interface BegunWith {
-  /** Absent in what an older version wrote: such a run goes on with what there is now. */
+  /** Absent until the run's first write. */
   readonly pin?: RunPin
   /** What hooks added to its first model call; nothing if absent. */
   readonly added?: readonly AddedText[]

@@ -2,12 +2,12 @@ import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Row } from './log-rows.ts'
 
-/** A session that a call of this one works in. */
+/** A session that works for a call of this session. */
 export interface Child {
   readonly session: string
   /** Place of the run that asked for it. */
   readonly order: number
-  /** Where it stands among the children of its run. */
+  /** Its place among the children of its run. */
   readonly place: number
   readonly call: string
   readonly agent: string
@@ -17,29 +17,28 @@ export interface Child {
 export type BegunChild = Omit<Child, 'order'>
 
 /**
- * The children of a session, in the order in which they were asked for. They stand in the row of the turn that begins
- * them, in a column of their own, and are written with the intent of their call: what was begun is known before it
- * begins.
+ * The children of a session, in the order of their calls. The row of the turn that begins them has them in a column of its
+ * own. They are written with the intent of their call, so a child is known before it begins.
  */
 export interface Children {
-  /** Notes those that are not noted, in the rows of turns that are there. */
+  /** Notes children that are not noted yet, in the rows of stored turns. */
   readonly add: (order: number, begun: readonly BegunChild[]) => void
   readonly ofTurn: (order: number, turn: number) => readonly BegunChild[]
   readonly ofRun: (order: number) => readonly Child[]
-  /** Those of the runs from one to another, both included; at most `limit`. */
+  /** The children of the runs from one to another, both included; at most `limit`. */
   readonly ofRuns: (from: number, to: number, limit: number) => readonly Child[]
-  /** This one and those behind it, of the runs up to one; at most `limit`. */
+  /** This child and the children behind it, of the runs up to `to`; at most `limit`. */
   readonly from: (session: string, to: number, limit: number) => readonly Child[]
-  /** Forgets those that are gone; writes the row of each turn once. */
+  /** Forgets deleted children; writes the row of each turn once. */
   readonly remove: (gone: readonly Child[]) => void
 }
 
-/** Places of one turn: its own calls first, then what the code of a call asked for. */
+/** Places of one turn: first its own calls, then the calls that the code of a call makes. */
 const placesPerTurn = 1_000_000_000
 const firstInner = 1_000_000
 
 export interface ChildNames {
-  /** The agent that works on a call, if it is one's, and whether anybody waits for it. */
+  /** The agent of a call, if an agent works on it, and whether the run waits for the agent. */
   readonly agentOf: (
     name: string,
     input: JsonObject,
@@ -48,7 +47,7 @@ export interface ChildNames {
   readonly sessionOf: (call: string) => string
 }
 
-/** What a turn begins: its calls of agents once they have their lease, and whatever its events tell of besides. */
+/** The children that a turn begins: its calls of agents once they have their lease, and children that its events name. */
 export function childrenIn(
   { turn, calls, events }: Pick<TurnRecord, 'turn' | 'calls' | 'events'>,
   names?: ChildNames,
@@ -72,7 +71,7 @@ export function childrenIn(
   return [...begun, ...told]
 }
 
-/** As they are stored in the row of their turn. */
+/** The children as the row of their turn has them. */
 export const toChildrenText = (begun: readonly BegunChild[]): string => JSON.stringify(begun)
 
 function parse(text: string): BegunChild[] | undefined {
@@ -86,7 +85,7 @@ function parse(text: string): BegunChild[] | undefined {
 
 const turnOf = ({ place }: Pick<Child, 'place'>): number => Math.floor(place / placesPerTurn)
 
-/** @param onDamaged Told of the run of a row whose children cannot be read: it counts as one without. */
+/** @param onDamaged Called with the run of a row whose children cannot be read: the row counts as without children. */
 export function createChildren(
   { sql }: Pick<DurableObjectStorage, 'sql'>,
   onDamaged: (order: number) => void = () => {},
@@ -129,7 +128,7 @@ export function createChildren(
     ofRuns(from, to, limit) {
       for (let [run, turn] = [from, 0]; ;) {
         const rows = sql.exec(`${inRuns} LIMIT ?`, run, turn, to, limit).toArray()
-        // A row has at least one, unless it is damaged.
+        // A row has at least one child, unless it is damaged.
         const found = rows.flatMap(childrenOf).slice(0, limit)
         const last = rows.at(-1)
         if (found.length > 0 || !last || rows.length < limit) return found

@@ -3,13 +3,13 @@ import type { RunIndex } from './run-index.ts'
 
 /** Where the log of a session ends, read once and kept up to date: no request searches for it. */
 export interface LogEnd {
-  /** The highest place of a run, whatever of it was written; 0 if there is none. */
+  /** The order of the last run with any row; 0 if there is none. */
   readonly lastOrder: () => number
   /** Whether a run stands before this place; searched for once. */
   readonly hasBefore: (order: number) => boolean
   /** The highest place of an event. */
   readonly lastSeq: () => number
-  /** Whether this event belongs to a run that goes on after a later one had begun, as a parked one may. */
+  /** Whether this event belongs to a run that goes on after a later run has begun, as a parked run may. */
   readonly isLate: (order: number, seq: number) => boolean
   readonly wrote: (order: number, lastSeq: number | undefined) => void
   readonly forget: () => void
@@ -25,7 +25,7 @@ export function createLogEnd(
 
   const lastOrder = () =>
     (order ??= Number(read('SELECT max(run) AS run FROM log')[0]?.['run'] ?? 0))
-  /** The highest run that has told something, and the last place of all. */
+  /** The last run with an event, and the last place of the log. */
   const lastTold = () => {
     if (told) return told
     const query = `SELECT run, last_seq FROM log WHERE run > 0 AND last_seq IS NOT NULL

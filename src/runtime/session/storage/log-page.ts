@@ -91,7 +91,7 @@ function lastBegunBy(seq: number, read: LogPageOptions['read']): number {
 }
 
 /** Where the first run behind this one begins in the log; beyond every place if there is none. */
-export function beginAfter(order: number, read: LogPageOptions['read']): number {
+function beginAfter(order: number, read: LogPageOptions['read']): number {
   const [row] = read(
     `SELECT first_seq FROM log WHERE run > ? AND turn = 0 AND part = 0 AND first_seq IS NOT NULL
       ORDER BY run LIMIT 1`,

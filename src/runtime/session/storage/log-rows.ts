@@ -1,5 +1,4 @@
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
-import { fromStoredTurn } from './event-version.ts'
 
 /** A row as SQLite gives it. */
 export type Row = Record<string, SqlStorageValue>
@@ -44,7 +43,7 @@ export function join<Run>(
     if (value !== undefined && (turn === 0 ? isRun(value) : isTurn(value))) {
       return turn === 0
         ? [{ kind: 'run', run: value as Run }]
-        : [{ kind: 'turn', turn: fromStoredTurn(value as TurnRecord) }]
+        : [{ kind: 'turn', turn: value as TurnRecord }]
     }
     onDamaged(run)
     return []

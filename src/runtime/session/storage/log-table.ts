@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import { createLogEnd, type LogEnd } from './log-end.ts'
-import { beginAfter } from './log-page.ts'
 import { toParts, type Row } from './log-rows.ts'
 import { createNewestRun, type NewestRun } from './newest-run.ts'
 import { orderIn } from './run-id.ts'
@@ -29,15 +29,11 @@ export interface LogTable<Run> {
   readonly write: (key: Key, value: unknown) => void
   /** All of `work`'s writes, or none. */
   readonly atomically: (work: () => void) => void
-  /** Sees to it that runs are found: a log that an older version wrote, or went on with, is indexed anew, once. */
-  readonly prepare: () => void
   /** The places of the runs that were kept open. */
   readonly openRuns: () => Set<number>
   readonly onForget: (forget: () => void) => void
   /** Rows were changed past it. */
   readonly forget: () => void
-  /** Has this done when an older version turns out to have gone on with the log, in the same transaction as the index. */
-  readonly onRebuild: (rebuilt: () => void) => void
   /** From here on nothing is written. */
   readonly close: () => void
   readonly drop: () => void
@@ -59,11 +55,9 @@ const putRow = `INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO U
 export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run> {
   const { sql } = storage
   const forgets: (() => void)[] = []
-  const rebuilds: (() => void)[] = [() => index.rebuild()]
   let rows = 0
   let isReady: boolean | undefined
   let isClosed = false
-  let isPrepared = false
   let open: Set<number> | undefined
 
   const exec = (query: string, ...values: SqlStorageValue[]): Row[] => {
@@ -123,9 +117,8 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
     rowsWritten: () => rows,
     forget,
     onForget: (one) => void forgets.push(one),
-    onRebuild: (one) => void rebuilds.push(one),
     make() {
-      exec(`CREATE TABLE IF NOT EXISTS log (
+      exec(`CREATE TABLE IF NOT EXISTS log (${tablesMark}
         run INTEGER, turn INTEGER, part INTEGER, id TEXT, first_seq INTEGER, last_seq INTEGER,
         is_final INTEGER, body TEXT, PRIMARY KEY (run, turn, part)) WITHOUT ROWID`)
       isReady = true // a transaction that fails takes the table with it, and has this forgotten
@@ -152,23 +145,13 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
       end.wrote(run, lastSeq)
       newest.wrote(run, turn, { text, parts: parts.length, ...heldAs(value, turn) }, isNew)
     },
-    prepare() {
-      if (isPrepared) return
-      if (!isIndexed({ read, end, index, openRuns })) {
-        atomically(() => rebuilds.forEach((rebuild) => rebuild()))
-        forget()
-      }
-      isPrepared = true
-    },
     close() {
       forget()
       isClosed = true
     },
     drop() {
       storage.transactionSync(() => {
-        // `children` is an older version's: what stood in it is in the rows of turns.
-        for (const name of ['log', 'items', 'labels', 'run_index', 'children'])
-          exec(`DROP TABLE IF EXISTS ${name}`)
+        for (const name of ['log', 'items', 'run_index']) exec(`DROP TABLE IF EXISTS ${name}`)
       })
       forget()
       isReady = false
@@ -176,26 +159,6 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
     },
   }
 }
-
-/** An older version tells no place in its ids, and takes a run that was kept open further, or ends it, without a note. */
-function isIndexed({ read, end, index, openRuns }: Parts): boolean {
-  const order = end.lastOrder()
-  if (order === 0) return true
-  const [last] = read('SELECT id FROM log WHERE run = ? AND turn = 0 AND part = 0', order)
-  const id = last?.['id']
-  const isPlaced = typeof id !== 'string' || isFoundById(id, order) || index.get('id', id) === order
-  const lastOf =
-    'SELECT is_final, last_seq FROM log WHERE run = ? ORDER BY turn DESC, part DESC LIMIT 1'
-  const isKept = (open: number): boolean => {
-    const [row] = read(lastOf, open)
-    if (!row || row['is_final'] === 1) return false
-    const seq = Number(row['last_seq'] ?? 0)
-    return seq < beginAfter(open, read) || index.get('late', seq) === open
-  }
-  return isPlaced && [...openRuns()].every(isKept)
-}
-
-type Parts = Pick<LogTable<unknown>, 'read' | 'end' | 'index' | 'openRuns'>
 
 /** What a tool returned is still in its hands: of a turn with calls only the text is kept. */
 function heldAs(value: unknown, turn: number): { readonly value?: unknown } {

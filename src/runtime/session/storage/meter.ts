@@ -1,12 +1,12 @@
 import { plusPlatform } from '#contracts/platform-sum.ts'
 import type { PlatformAmounts, PlatformMeter } from '#contracts/platform.ts'
 
-/** What an object makes the platform do, counted where it happens. In memory: the counting writes nothing. */
+/** Counts in memory what an object makes the platform do, where it does it. */
 export interface Meter extends PlatformMeter {
-  /** A run was booked with what will follow its end: until that has happened, what is counted is no leftover. */
+  /** A run was booked with the rows that follow its end: until they are written, the counted amounts are no leftover. */
   readonly owe: () => void
   readonly paid: () => void
-  /** What no run has taken, where nothing is still to follow a run's end. */
+  /** The amounts that no run has taken; none while rows of a run's end are still to follow. */
   readonly leftover: () => PlatformAmounts
 }
 
@@ -15,9 +15,8 @@ type Cursor = Pick<SqlStorageCursor<Row>, 'rowsRead' | 'rowsWritten'>
 type Exec = SqlStorage['exec']
 
 /**
- * Watches the storage of an object from here on, whoever holds it: the store, the spaces, `agents/lifecycle`. Rows that
- * were read are known when a cursor was read to its end: with its array, or a moment later. One that is held longer
- * holds rows, half a megabyte each.
+ * Counts every use of an object's storage from here on: by the store, the spaces and `agents/lifecycle`. The rows that a
+ * cursor reads are known at its end: with its array, or a moment later. A cursor that is kept longer keeps its rows.
  */
 export function createMeter(storage: DurableObjectStorage): Meter {
   let counted: PlatformAmounts = {}

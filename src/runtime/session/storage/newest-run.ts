@@ -1,5 +1,4 @@
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
-import { fromStoredTurn } from './event-version.ts'
 import type { JoinedRow } from './log-rows.ts'
 
 /** A run longer than this is read from the database like any other. */
@@ -51,7 +50,7 @@ export function createNewestRun<Run>(): NewestRun<Run> {
     const turns = [...held.rows].filter(([turn]) => turn > 0).sort(([a], [b]) => a - b)
     return turns.map(([, row]) => row)
   }
-  const toTurn = (row: HeldRow) => fromStoredTurn(row.read() as TurnRecord)
+  const toTurn = (row: HeldRow) => row.read() as TurnRecord
 
   return {
     forget,

@@ -3,7 +3,7 @@ import { settles, type Pause, type PauseAnswer } from '#runtime/kernel/types/pau
 import type { PauseView } from '../types/run-view.ts'
 import type { RunRow } from './stored-rows.ts'
 
-/** What a run waits for, if it waits: no call of its open turn has anything else to do. */
+/** The pauses of a run, if it waits for all of them: no call of its open turn can go on. */
 export function pausesOf(row: RunRow, last: TurnRecord | undefined): readonly Pause[] {
   if (!last || last.isDone || row.cancelReason !== undefined) return []
   const open = last.calls.filter(({ outcome }) => !outcome)
@@ -14,7 +14,7 @@ export function pausesOf(row: RunRow, last: TurnRecord | undefined): readonly Pa
   return open.every((call) => isWaiting(call, row)) ? open.flatMap(({ pause }) => pause ?? []) : []
 }
 
-/** What of it can be decided now: also while another call of the turn runs, that was answered before. */
+/** The pauses that can be decided now, also while another call of the turn runs after its answer. */
 export function undecidedOf(row: RunRow, last: TurnRecord | undefined): readonly Pause[] {
   const waiting = pausesOf(row, last)
   if (waiting.length > 0 || !last || last.isDone || row.cancelReason !== undefined) return waiting
@@ -37,11 +37,11 @@ export function toView(
   }
 }
 
-/** Keys come again in other questions, and in those of other calls: this does not. */
+/** Identifies the questions of a pause: their keys alone may come again in other calls. */
 export const asksHashOf = ({ call, asks }: Pause, sha256: Hash): string =>
   sha256(JSON.stringify({ call, asks }))
 
-/** Whether the limit was raised far enough since, or somebody answered, or nobody did in time. */
+/** Whether the limit was raised far enough, or the pause was answered or has expired. */
 function isOver(pause: Pause, { answers, changed }: RunRow): boolean {
   const { call, reached, changes = 0 } = pause
   if (answers?.[call]) return true
@@ -52,7 +52,7 @@ function isOver(pause: Pause, { answers, changed }: RunRow): boolean {
 const isWaiting = ({ id, pause }: CallRecord, { answers }: RunRow): boolean =>
   pause !== undefined && pause.kind !== 'budget' && !isAnswered(pause, answers?.[id])
 
-/** An approval of other arguments than those that would be run is none, and no answer to anything else. */
+/** An approval counts only for the arguments and the definition with which the call would run. */
 function isAnswered(pause: Pause, answer: PauseAnswer | undefined): boolean {
   if (!answer || !settles(pause, answer)) return false
   if (pause.kind !== 'approval' || answer.kind !== 'approved') return true

@@ -1,10 +1,10 @@
 import type { LogTable } from './log-table.ts'
 
-/** What goes in one step: so many rows, and no more of them behind so many bytes; a row has up to 2 MB. */
+/** The most rows and bytes that one step removes; a row has up to 2 MB. */
 const maxRows = 256
 const maxBytes = 4 * 1_048_576
 
-/** What may be too much to go in one step, with its key and its content; the session's own row stays to the end. */
+/** Tables that may be too large for one step, with key and content; the session's own row stays to the end. */
 const removable = [
   ['items', 'space, key', 'value', 'true'],
   ['run_index', 'kind, key', 'value', 'true'],
@@ -29,7 +29,7 @@ export function removeSome(read: LogTable<unknown>['read']): boolean {
   return false
 }
 
-/** How many of the first of them are one step; one at least. */
+/** The number of rows in one step; at least one. */
 function fitting(sizes: readonly number[]): number {
   let bytes = 0
   const isEnough = (size: number) => (bytes += size) > maxBytes

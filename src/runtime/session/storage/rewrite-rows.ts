@@ -1,10 +1,10 @@
 import { toParts } from './log-rows.ts'
 
 /**
- * Changes what stands in the rows of a session, of the log and of what is kept beside it; where a row stands and what it
- * is found by stays. The caller sees to it that nothing is under way, and that all of it lands together.
+ * Changes the contents of a session's rows, in its log and its other tables; keys and columns stay. The caller makes sure
+ * that no run is under way, and that all rows change in one transaction.
  *
- * @returns How many rows are others now.
+ * @returns The number of changed rows.
  */
 export function rewriteRows(sql: SqlStorage, change: (value: unknown) => unknown): number {
   const has = (table: string) =>
@@ -17,7 +17,7 @@ export function rewriteRows(sql: SqlStorage, change: (value: unknown) => unknown
       changed += 1
       return next
     } catch {
-      return undefined // a row that cannot be read is told by whoever reads it
+      return undefined // the reader of an unreadable row reports it
     }
   }
   const log = has('log') ? [...sql.exec('SELECT DISTINCT run, turn FROM log')] : []
@@ -29,7 +29,7 @@ export function rewriteRows(sql: SqlStorage, change: (value: unknown) => unknown
     if (next === undefined) continue
     const parts = toParts(next)
     for (const [at, { part }] of rows.entries()) {
-      // It may have become a little longer: the last row takes that.
+      // The text may have become a little longer: the last part takes the rest.
       const body = at === rows.length - 1 ? parts.slice(at).join('') : (parts[at] ?? '')
       const update = 'UPDATE log SET body = ? WHERE run = ? AND turn = ? AND part = ?'
       sql.exec(update, body, ...where, Number(part))
@@ -42,7 +42,7 @@ export function rewriteRows(sql: SqlStorage, change: (value: unknown) => unknown
   for (const [table, first, value] of beside) {
     if (!has(table)) continue
     const query = `SELECT ${first} AS place, key, ${value} AS text FROM ${table}`
-    // Read as a whole first: what is written below would be met again.
+    // Read as a whole first: the cursor would meet the rows that are written below.
     for (const row of sql.exec(query).toArray()) {
       const next = other(String(row['text']))
       if (next === undefined) continue

@@ -1,3 +1,4 @@
+import { tablesMark } from '#contracts/object-tables.ts'
 import type { Row } from './log-rows.ts'
 
 type Kind =
@@ -31,8 +32,6 @@ export interface RunIndex {
   ) => readonly { readonly key: number; readonly run: number }[]
   /** The highest place in the log that a late run has; 0 if there is none. */
   readonly lastLate: () => number
-  /** Makes it anew from a log that was written without it. */
-  readonly rebuild: () => void
   /** What is remembered of the table no longer holds. */
   readonly forget: () => void
 }
@@ -45,7 +44,9 @@ export function createRunIndex(exec: Exec): RunIndex {
     (isMade ??= exec(`SELECT 1 FROM sqlite_master WHERE name = 'run_index'`).length > 0)
   const make = () => {
     if (exists()) return
-    exec('CREATE TABLE run_index (kind TEXT, key, value, PRIMARY KEY (kind, key)) WITHOUT ROWID')
+    exec(
+      `CREATE TABLE run_index (${tablesMark} kind TEXT, key, value, PRIMARY KEY (kind, key)) WITHOUT ROWID`,
+    )
     isMade = true
   }
 
@@ -78,22 +79,34 @@ export function createRunIndex(exec: Exec): RunIndex {
       const query = `SELECT key FROM run_index WHERE kind = 'late' ORDER BY key DESC LIMIT 1`
       return Number(exec(query)[0]?.['key'] ?? 0)
     },
-    rebuild() {
-      make()
-      // The log does not tell what is about to begin, nor who has the conversation.
-      exec(`DELETE FROM run_index WHERE kind NOT IN ('begins', 'floor')`)
-      exec(`INSERT INTO run_index SELECT 'id', id, run FROM log
-        WHERE run > 1 AND turn = 0 AND part = 0 AND id IS NOT NULL`)
-      exec(`INSERT INTO run_index SELECT 'open', run, run FROM log
-        WHERE run > 0 AND turn = 0 AND part = 0 AND NOT EXISTS
-          (SELECT 1 FROM log AS ends WHERE ends.run = log.run AND ends.is_final = 1)`)
-      exec(`INSERT OR REPLACE INTO run_index SELECT 'late', last, run FROM
-        (SELECT run, max(last_seq) AS last, min(min(first_seq)) OVER
-          (ORDER BY run ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS above
-          FROM log WHERE run > 0 GROUP BY run) WHERE last > above`)
-    },
     forget() {
       isMade = undefined
     },
+  }
+}
+
+/** Outcomes of background calls that are about to begin a run, by the run that made the call. */
+export interface PendingOutcomes {
+  /** Reads no runs. */
+  readonly count: () => number
+  readonly list: () => readonly { readonly run: string; readonly call: string }[]
+  readonly add: (run: string, call: string) => void
+  /** The run of the outcome has begun, or was refused. */
+  readonly remove: (run: string, call: string) => void
+}
+
+export function createPendingOutcomes(
+  index: Pick<RunIndex, 'keys' | 'put' | 'remove'>,
+): PendingOutcomes {
+  const keyOf = (run: string, call: string) => `${run} ${call}`
+  return {
+    count: () => index.keys('begins').length,
+    list: () =>
+      index.keys('begins').map((key) => {
+        const at = key.indexOf(' ') // the id of a run has none
+        return { run: key.slice(0, at), call: key.slice(at + 1) }
+      }),
+    add: (run, call) => index.put('begins', keyOf(run, call), 1),
+    remove: (run, call) => index.remove('begins', keyOf(run, call)),
   }
 }

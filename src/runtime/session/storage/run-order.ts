@@ -1,7 +1,7 @@
 import type { SessionStore } from './store.ts'
 import type { RunRow } from './stored-rows.ts'
 
-/** The run before a place: the place of one that was declined is empty, and of one that cannot be read nothing is known. */
+/** The run before an order: the order of a declined run is empty, and a run that cannot be read is skipped. */
 export function runBefore(store: Pick<SessionStore, 'runs'>, order: number): RunRow | undefined {
   for (let place = order - 1; place > 0; place -= 1) {
     const [run] = store.runs(place, place)
@@ -10,13 +10,13 @@ export function runBefore(store: Pick<SessionStore, 'runs'>, order: number): Run
   return undefined
 }
 
-/** In accept order, one at a time: all of them together may be too much for an object. */
+/** All runs in accept order, read one at a time: together they may be too much for the object's memory. */
 export function* everyRun(store: Pick<SessionStore, 'lastOrder' | 'runs'>): Iterable<RunRow> {
   const last = store.lastOrder()
   for (let order = 1; order <= last; order += 1) yield* store.runs(order, order)
 }
 
-/** A run that is still to come, behind the last: it says nothing, and goes on from everything. */
+/** A run after the last one, without messages, that goes on from the whole conversation. */
 export const runToCome = (store: Pick<SessionStore, 'lastOrder'>): RunRow => ({
   id: '',
   order: store.lastOrder() + 1,

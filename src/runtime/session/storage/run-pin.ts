@@ -5,13 +5,13 @@ import type { RunRow } from './stored-rows.ts'
 
 type Runs = Pick<SessionStore, 'lastOrder' | 'runs' | 'unfinishedRuns'>
 
-/** A run as it is to be written, and what other rows no longer have to keep. */
+/** A run as it is to be written, and the other rows without the pins that they need not keep any more. */
 export interface Pinned {
   readonly row: RunRow
   readonly freed: readonly RunRow[]
 }
 
-/** Settles where a new run's pin is kept: to be written in one go with what is freed. */
+/** Decides which row keeps the pin of a new run. The freed rows are written in the same transaction. */
 export function withPin(run: RunRow, pin: AgentPin | undefined, store: Runs): Pinned {
   if (!pin) return { row: run, freed: [] }
   const before = lastPin(store)
@@ -26,7 +26,7 @@ export function withPin(run: RunRow, pin: AgentPin | undefined, store: Runs): Pi
   }
 }
 
-/** What a run was begun with; `undefined` if that was not kept, or cannot be read. */
+/** The pin of a run; `undefined` if it was not kept, or cannot be read. */
 export function pinnedIn(
   { pin }: Pick<RunRow, 'pin'>,
   store: Pick<SessionStore, 'runs'>,
@@ -40,7 +40,7 @@ function keptAt({ hash, at }: RunPin, store: Pick<SessionStore, 'runs'>): Pinned
   return kept?.hash === hash ? kept.agent : undefined
 }
 
-/** Of the run that was accepted last: the newest. */
+/** The pin of the newest run. */
 function lastPin(store: Runs): RunPin | undefined {
   const last = store.lastOrder()
   return last > 0 ? store.runs(last, last)[0]?.pin : undefined

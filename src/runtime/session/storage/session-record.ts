@@ -3,7 +3,6 @@ import type { LogTable } from './log-table.ts'
 interface Identified {
   readonly id: string
   readonly isDeleted?: boolean
-  readonly hasChildrenInTurns?: true
 }
 
 /** The session's own row, read once. Of one that is being removed nothing is read any more, and nothing is written. */
@@ -15,7 +14,7 @@ export interface SessionRecord<Session> {
 }
 
 export function createSessionRecord<Session extends Identified>(
-  table: Pick<LogTable<unknown>, 'read' | 'make' | 'write' | 'close' | 'onForget' | 'onRebuild'>,
+  table: Pick<LogTable<unknown>, 'read' | 'make' | 'write' | 'close' | 'onForget'>,
 ): SessionRecord<Session> {
   let known: Session | undefined
   let isClosed = false
@@ -30,11 +29,6 @@ export function createSessionRecord<Session extends Identified>(
     return isClosed ? undefined : session
   }
   const session = () => (known ??= read())
-  // Whoever went on with the log may have written turns without the children that they begin.
-  table.onRebuild(() => {
-    const { hasChildrenInTurns, ...older } = session() ?? {}
-    if (hasChildrenInTurns) table.write({ run: 0, turn: 0, id: known!.id }, older)
-  })
 
   return {
     session,

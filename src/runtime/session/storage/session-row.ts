@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import type { SessionApi } from '../types/session-api.ts'
@@ -20,7 +21,7 @@ export const personaOf = ({ persona, personaSince = persona }: SessionRow): stri
 /** A session that is made before anything is said in it. */
 export function created({ session: id, messages, ...about }: About, nowMs: number): SessionRow {
   const preamble = messages?.length && { preamble: messages }
-  return { id, ...about, ...preamble, createdAtMs: nowMs, hasChildrenInTurns: true }
+  return { id, ...about, ...preamble, createdAtMs: nowMs }
 }
 
 /** The session as it is from this submission on; `undefined` if that changes nothing. */
@@ -33,11 +34,11 @@ export function begun(
     const about = {
       agent,
       principal,
-      ...(lineage && { lineage }),
+      ...defined({ lineage }),
       ...(isStateless && { isStateless }),
       ...(onDemand && { keepMs: onDemand.keepMs }),
     }
-    return { id: now.id, ...about, createdAtMs: now.nowMs, hasChildrenInTurns: true }
+    return { id: now.id, ...about, createdAtMs: now.nowMs }
   }
   const { isStateless: wasStateless, ...named } = existing
   const isNamedNow = wasStateless && !isStateless
@@ -71,8 +72,7 @@ export function amendSession(
   store.writeSession({
     ...session,
     ...added,
-    ...(metadata && { metadata }),
-    ...(persona !== undefined && { personaSince: persona }),
+    ...defined({ metadata, personaSince: persona }),
   })
 }
 

@@ -1,22 +1,24 @@
 import type { MemoryEntry } from '#contracts/memory.ts'
 import type { StorageAnswer, StorageRequest } from '../types/space.ts'
-import { labelOfRows, type SpaceLabels } from './space-labels.ts'
+import { joinLabels, labelSchema, type Label } from '#contracts/label.ts'
 
 type Asked<Verb extends StorageRequest['verb']> = Extract<StorageRequest, { verb: Verb }>
 
-/** Where values are, and their labels. */
-export interface SpaceTables {
-  readonly sql: SqlStorage
-  readonly labels: SpaceLabels
-}
+/** A label as its row has it. */
+export const toLabelText = (label: Label | undefined): string => JSON.stringify(joinLabels([label]))
+
+/** Of all of these rows, each label read once; a value without a label counts as the worst. */
+const labelOfRows = (rows: readonly Record<string, SqlStorageValue>[]): Label =>
+  joinLabels([...new Set(rows.map(({ label }) => label))].map(parse))
+
+const parse = (text: SqlStorageValue | undefined): Label | undefined =>
+  typeof text === 'string' ? labelSchema.safeParse(JSON.parse(text)).data : undefined
 
 /** A value, if there is one. */
-export function valueOf(
-  { sql, labels }: SpaceTables,
-  { space, key }: Asked<'get' | 'delete'>,
-): StorageAnswer {
-  const query = `SELECT value, label FROM ${labels.labelled()} WHERE space = ? AND key = ?`
-  const rows = [...sql.exec(query, space, key)]
+export function valueOf(sql: SqlStorage, { space, key }: Asked<'get' | 'delete'>): StorageAnswer {
+  const rows = [
+    ...sql.exec('SELECT value, label FROM items WHERE space = ? AND key = ?', space, key),
+  ]
   const [row] = rows
   if (!row) return { found: false }
   return { found: true, value: JSON.parse(String(row['value'])), label: labelOfRows(rows) }
@@ -26,13 +28,10 @@ export function valueOf(
 const lastSign = '\u{10ffff}'
 
 /** The keys of a space that begin so, in their order: 1,000 at most. */
-export function keysOf(
-  { sql, labels }: SpaceTables,
-  { space, prefix, limit }: Asked<'list'>,
-): StorageAnswer {
+export function keysOf(sql: SqlStorage, { space, prefix, limit }: Asked<'list'>): StorageAnswer {
   const rows = [
     ...sql.exec(
-      `SELECT key, label FROM ${labels.labelled()}
+      `SELECT key, label FROM items
         WHERE space = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?`,
       space,
       prefix,
@@ -45,42 +44,36 @@ export function keysOf(
 
 /** Writes a short entry behind those that are there. */
 export function append(
-  { sql, labels }: SpaceTables,
+  sql: SqlStorage,
   { space, text, label, maxEntries, maxChars }: Asked<'append'>,
   nowMs: number,
 ): MemoryEntry {
   const [last] = sql.exec('SELECT max(key) AS key FROM items WHERE space = ?', space)
   const id = String(Number(last?.['key'] ?? 0) + 1).padStart(10, '0')
-  sql.exec('INSERT INTO items VALUES (?, ?, ?, ?)', space, id, JSON.stringify(text), nowMs)
-  labels.set({ space, key: id, nowMs }, label)
+  const row = [space, id, JSON.stringify(text), nowMs, toLabelText(label)]
+  sql.exec('INSERT INTO items VALUES (?, ?, ?, ?, ?)', ...row)
   // Bounded: the oldest go first.
-  const gone = sql.exec(
+  sql.exec(
     `DELETE FROM items WHERE space = ?1 AND key IN
-      (SELECT key FROM items WHERE space = ?1 ORDER BY key DESC LIMIT -1 OFFSET ?2) RETURNING key`,
+      (SELECT key FROM items WHERE space = ?1 ORDER BY key DESC LIMIT -1 OFFSET ?2)`,
     space,
     maxEntries,
   )
-  const beyond =
-    maxChars === undefined
-      ? []
-      : sql.exec(
-          `DELETE FROM items WHERE space = ?1 AND key IN (SELECT key FROM
-            (SELECT key, sum(length(value)) OVER (ORDER BY key DESC) AS chars FROM items WHERE space = ?1)
-            WHERE chars > ?2 AND key <> ?3) RETURNING key`,
-          space,
-          maxChars,
-          id,
-        )
-  for (const { key } of [...gone, ...beyond]) labels.remove(space, String(key))
+  if (maxChars !== undefined)
+    sql.exec(
+      `DELETE FROM items WHERE space = ?1 AND key IN (SELECT key FROM
+        (SELECT key, sum(length(value)) OVER (ORDER BY key DESC) AS chars FROM items WHERE space = ?1)
+        WHERE chars > ?2 AND key <> ?3)`,
+      space,
+      maxChars,
+      id,
+    )
   return { id, text, atMs: nowMs }
 }
 
 /** The last entries of a space, the oldest of them first. */
-export function lastEntries(
-  { sql, labels }: SpaceTables,
-  { space, limit }: Asked<'entries'>,
-): StorageAnswer {
-  const query = `SELECT key, value, at, label FROM ${labels.labelled()}
+export function lastEntries(sql: SqlStorage, { space, limit }: Asked<'entries'>): StorageAnswer {
+  const query = `SELECT key, value, at, label FROM items
     WHERE space = ? ORDER BY key DESC LIMIT ?`
   const rows = [...sql.exec(query, space, limit)]
   const entries = rows.map((row) => ({

@@ -1,8 +1,8 @@
 import { joinLabels } from '#contracts/label.ts'
 import type { Space, StorageAnswer, StorageRequest } from '../types/space.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { append, keysOf, lastEntries, valueOf } from './space-entries.ts'
-import { createSpaceLabels } from './space-labels.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
+import { append, keysOf, lastEntries, toLabelText, valueOf } from './space-entries.ts'
 
 const maxValueBytes = 1_048_576
 const maxKeyChars = 512
@@ -22,18 +22,15 @@ const problemOf = (key: string, sizeBytes: number): string | undefined => {
 /** Named values and short entries of a session, in spaces that do not see each other. */
 export function createSpace(storage: DurableObjectStorage, clock: Clock): Space {
   const { sql } = storage
-  const labels = createSpaceLabels(sql)
-  const tables = { sql, labels }
   let isReady: boolean | undefined
   /** Bytes of the values by space, of those that something was set in: added up once, then kept. */
   const used = new Map<string, number>()
   const exists = () =>
     (isReady ??= [...sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'items'`)].length > 0)
   const prepare = () => {
-    labels.prepare()
     if (exists()) return
-    sql.exec(`CREATE TABLE IF NOT EXISTS items (
-      space TEXT, key TEXT, value TEXT, at INTEGER, PRIMARY KEY (space, key)) WITHOUT ROWID`)
+    sql.exec(`CREATE TABLE IF NOT EXISTS items (${tablesMark}
+      space TEXT, key TEXT, value TEXT, at INTEGER, label TEXT, PRIMARY KEY (space, key)) WITHOUT ROWID`)
     isReady = true
   }
 
@@ -44,12 +41,11 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     const { space } = request
     switch (request.verb) {
       case 'get':
-        return valueOf(tables, request)
+        return valueOf(sql, request)
       case 'delete': {
         const before = used.has(space) ? sizeOf(space, request.key) : 0
         const cursor = sql.exec('DELETE FROM items WHERE space = ? AND key = ?', space, request.key)
         if (used.has(space)) used.set(space, used.get(space)! - before)
-        labels.remove(space, request.key)
         return { found: cursor.rowsWritten > 0 }
       }
       case 'set':
@@ -58,8 +54,8 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
         const { key, value } = request
         used.delete(space)
         const cursor = sql.exec(
-          `INSERT INTO items VALUES (?1, ?2, ?3, ?4) ON CONFLICT (space, key)
-            DO UPDATE SET value = ?3, at = ?4 WHERE value <> ?3`,
+          `INSERT INTO items VALUES (?1, ?2, ?3, ?4, NULL) ON CONFLICT (space, key)
+            DO UPDATE SET value = ?3, at = ?4, label = NULL WHERE value <> ?3`,
           space,
           key,
           JSON.stringify(value),
@@ -68,18 +64,17 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
         return { found: cursor.rowsWritten === 0 }
       }
       case 'list':
-        return keysOf(tables, request)
+        return keysOf(sql, request)
       case 'append': {
         used.delete(space)
-        const write = () => append(tables, request, clock.nowMs())
+        const write = () => append(sql, request, clock.nowMs())
         return { entries: [storage.transactionSync(write)] }
       }
       case 'entries':
-        return lastEntries(tables, request)
+        return lastEntries(sql, request)
       case 'clear':
         sql.exec('DELETE FROM items WHERE space = ?', space)
         used.delete(space)
-        labels.remove(space)
         return { found: true }
     }
   }
@@ -90,7 +85,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     const error = problemOf(request.key, sizeBytes)
     if (error !== undefined) return { error }
     const { space, key, quotaBytes, evicts = false } = request
-    const before = request.joins ? valueOf(tables, { verb: 'get', space, key }) : { found: false }
+    const before = request.joins ? valueOf(sql, { verb: 'get', space, key }) : { found: false }
     const label = before.found ? joinLabels([before.label, request.label]) : request.label
     const others = usedIn(space) - sizeOf(space, key)
     const isFull = others + sizeBytes > quotaBytes
@@ -98,13 +93,12 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
       return { error: `The storage quota of ${quotaBytes} bytes is used up.` }
     }
     let left = others
-    // All of it or nothing: where the new value or its label cannot be written, the old ones stay.
+    // All of it or nothing: where the new value cannot be written, the old ones stay.
     storage.transactionSync(() => {
       // Some more than is needed, so that not every one that follows looks for the oldest.
       if (isFull) left = evict(space, key, quotaBytes * keptShare - sizeBytes)
-      const nowMs = clock.nowMs()
-      sql.exec('INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?)', space, key, text, nowMs)
-      labels.set({ space, key, nowMs }, label)
+      const row = [space, key, text, clock.nowMs(), toLabelText(label)]
+      sql.exec('INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?)', ...row)
     })
     used.set(space, left + sizeBytes)
     return { found: true }
@@ -131,7 +125,6 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     for (const row of sql.exec(query, space, kept).toArray()) {
       if (left <= maxBytes) break
       sql.exec('DELETE FROM items WHERE space = ? AND key = ?', space, row['key'])
-      labels.remove(space, String(row['key']))
       left -= Number(row['size'])
     }
     return left

@@ -1,11 +1,11 @@
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { Row } from './log-rows.ts'
 
-/** What a run has spent, as its turns have it. */
+/** The spending of a run, from its turns. */
 export interface RunSpent {
   readonly usage: Usage
   readonly isOver: boolean
-  /** What the database had to look through for it. */
+  /** The bytes that the database had to read for it. */
   readonly bytes: number
 }
 
@@ -14,8 +14,8 @@ const spentQuery = `SELECT turn, part, is_final, octet_length(body) AS bytes,
   FROM log WHERE run = ? ORDER BY turn, part`
 
 /**
- * Reads what a run has spent without its texts. @returns `undefined` where that takes the run as a whole: something set
- * it right afterwards, it is stored in parts, or cannot be read.
+ * Reads the spending of a run without its texts. @returns `undefined` where that needs the whole run: its spending was
+ * corrected afterwards, or it is stored in parts, or cannot be read.
  */
 export function spentOf(
   order: number,
@@ -36,6 +36,6 @@ export function spentOf(
     bytes += Number(row['bytes'])
   }
   const last = rows.at(-1)
-  // A place may be empty: nobody will write there.
+  // The order of a declined run stays empty.
   return { usage, isOver: !last || last['is_final'] === 1, bytes }
 }

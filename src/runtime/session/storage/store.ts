@@ -3,16 +3,14 @@ import type { Floor } from '#contracts/floor.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Usage } from '#contracts/lease.ts'
 import { toChildrenText, type BegunChild } from './children.ts'
-import { toStoredTurn } from './event-version.ts'
 import { placesAfter, rowsAt, type LogPlace } from './log-after.ts'
 import { logPageAfter, type LogPageQuery } from './log-page.ts'
 import { join, type Row } from './log-rows.ts'
 import { createLogTable, isFoundById } from './log-table.ts'
-import { lastRunsNotOver } from './last-runs.ts'
-import { createPendingOutcomes, type PendingOutcomes } from './pending-outcomes.ts'
 import { removeSome } from './removal.ts'
 import { rewriteRows } from './rewrite-rows.ts'
 import { orderIn } from './run-id.ts'
+import { createPendingOutcomes, type PendingOutcomes } from './run-index.ts'
 import { createSessionRecord } from './session-record.ts'
 import { spentOf, type RunSpent } from './spent-of.ts'
 import type { LogRow, RunRow, SessionRow } from './stored-rows.ts'
@@ -149,7 +147,6 @@ export function createSessionStore(
     addRun(run) {
       const { order, id } = run
       const { begunBy } = run.submission
-      table.prepare()
       const isFound = isFoundById(id, order)
       if (isFound && !begunBy) return write({ ...keyOf(run), isNew: true }, run)
       atomically(() => {
@@ -166,7 +163,6 @@ export function createSessionStore(
       return runsIn(read(query, from, to))
     },
     findRun(id) {
-      table.prepare()
       const place = orderIn(id)
       const told = place > 0 && place <= end.lastOrder() ? runAt(place) : undefined
       if (told?.id === id) return told
@@ -176,7 +172,6 @@ export function createSessionStore(
       return order === undefined ? undefined : runAt(Number(order))
     },
     unfinishedRuns() {
-      table.prepare()
       const last = read(lastRunsNotOver).map((row) => Number(row['run']))
       const orders = [...new Set([...openRuns(), ...last])]
       return orders.toSorted((one, other) => one - other).flatMap((order) => runAt(order) ?? [])
@@ -205,20 +200,16 @@ export function createSessionStore(
         lastSeq: turn.events.at(-1)?.seq,
         isFinal: turn.final !== undefined,
       }
-      if (!turn.final || !openRuns().has(order)) return write(key, toStoredTurn(turn))
+      if (!turn.final || !openRuns().has(order)) return write(key, turn)
       atomically(() => {
-        write(key, toStoredTurn(turn))
+        write(key, turn)
         index.remove('open', order)
       })
       openRuns().delete(order)
     },
     spentOf: (order) => spentOf(order, read),
-    placesAfter(seq) {
-      table.prepare()
-      return placesAfter(seq, { read, index })
-    },
+    placesAfter: (seq) => placesAfter(seq, { read, index }),
     logPage(query) {
-      table.prepare()
       const { rows, upTo } = logPageAfter(query, { read, lateAfter })
       return { rows: join(rows, note), upTo }
     },
@@ -226,10 +217,7 @@ export function createSessionStore(
       const held = places.flatMap(({ run, turn }) => newest.row(run, turn) ?? [])
       return held.length === places.length ? held : join(rowsAt(places, read), note)
     },
-    lastSeq() {
-      table.prepare()
-      return end.lastSeq()
-    },
+    lastSeq: end.lastSeq,
     spent() {
       const text = index.get('spent', 'total')
       return text === undefined ? undefined : (JSON.parse(String(text)) as Usage)
@@ -251,6 +239,19 @@ export function createSessionStore(
     writeSpent: (spent) => index.put('spent', 'total', JSON.stringify(spent)),
   }
 }
+
+/** Runs at the end of the log that may be at work or in the queue; earlier runs are over, or kept open. */
+const maxLastRuns = 18
+
+/** The orders of these runs that are not over. */
+const lastRunsNotOver = `WITH RECURSIVE back (run, steps) AS (
+    SELECT max(run), 1 FROM log WHERE run > 0
+    UNION ALL
+    SELECT (SELECT max(run) FROM log WHERE run > 0 AND run < back.run), steps + 1
+      FROM back WHERE run IS NOT NULL AND steps < ${maxLastRuns})
+  SELECT run FROM back WHERE run IS NOT NULL AND
+    (SELECT is_final FROM log AS ends WHERE ends.run = back.run
+      ORDER BY turn DESC, part DESC LIMIT 1) = 0`
 
 const keyOf = ({ order, id, startSeq }: RunRow) => {
   return { run: order, turn: 0, id, firstSeq: startSeq, lastSeq: startSeq }

@@ -38,8 +38,6 @@ export interface SessionRow {
   readonly isDeleted?: true
   /** It is being taken off the list of sessions: should its object end meanwhile, it deletes itself. */
   readonly isLeaving?: true
-  /** Every child of it is noted in the row of its turn; absent if older ones are in its events only. */
-  readonly hasChildrenInTurns?: true
   /** Somebody has the conversation, or had it. */
   readonly hasFloor?: true
   /** What all its runs together may spend. */

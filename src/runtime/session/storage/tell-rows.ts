@@ -32,15 +32,13 @@ export function createTellRows({ sql, exists, put, get }: Rows): TellRows {
   const place = (seq: number) => String(seq).padStart(12, '0')
   const eventKey = (seq: number) => `trouble said ${place(seq)}`
   const tellKey = ({ owner, seq }: Tell) => `trouble told ${place(seq)} ${owner}`
-  // Of the version before, each with its event: they come first, and that version passes over the others.
-  const olderKey = ({ owner, seq }: Tell) => `trouble tell ${owner} ${place(seq)}`
   return {
     tells: (limit, without = new Set()) =>
       exists()
         ? sql
             .exec(
               `SELECT body->>'owner' AS owner, body->>'seq' AS seq FROM todo
-               WHERE key > 'trouble tell ' AND key < 'trouble told!'
+               WHERE key > 'trouble told ' AND key < 'trouble told!'
                  AND owner NOT IN (SELECT value FROM json_each(?)) ORDER BY key LIMIT ?`,
               JSON.stringify([...without]),
               limit,
@@ -48,17 +46,14 @@ export function createTellRows({ sql, exists, put, get }: Rows): TellRows {
             .toArray()
             .map(({ owner, seq }) => ({ owner: owner as Tell['owner'], seq: Number(seq) })) // as it was put there
         : [],
-    eventOf(tell) {
-      const { event } = Object(get(olderKey(tell)))
-      return (event ?? get(eventKey(tell.seq))) as Emitted | undefined
-    },
+    eventOf: ({ seq }) => get(eventKey(seq)) as Emitted | undefined,
     addTells({ owners, seq, event }) {
       put(eventKey(seq), event)
       for (const owner of owners) put(tellKey({ owner, seq }), { owner, seq })
     },
     removeTell(tell) {
       if (!exists()) return
-      sql.exec('DELETE FROM todo WHERE key IN (?, ?)', tellKey(tell), olderKey(tell))
+      sql.exec('DELETE FROM todo WHERE key = ?', tellKey(tell))
       const of = `trouble told ${place(tell.seq)}`
       sql.exec(
         `DELETE FROM todo WHERE key = ?1

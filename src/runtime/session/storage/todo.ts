@@ -1,8 +1,9 @@
 import type { ApprovalRule } from '#contracts/approval.ts'
 import type { Delivery } from '../types/lineage.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
 import { createTellRows, type TellRows } from './tell-rows.ts'
 
-/** Something that must reach another session, whatever breaks: kept until it is acknowledged. */
+/** A message that must reach another object, whatever breaks: kept until it is acknowledged. */
 export type Errand =
   | {
       readonly kind: 'cancel'
@@ -12,22 +13,19 @@ export type Errand =
       readonly reason: string
     }
   | { readonly kind: 'deliver'; readonly session: string; readonly delivery: Delivery }
-  /**
-   * What a run of this session has spent, for its principal's day. What goes along is nothing to an older version: it
-   * tells what was spent, and is done.
-   */
+  /** What a run of this session has spent, for its principal's day, and what goes along. */
   | {
       readonly kind: 'settle'
       readonly session: string
       readonly run: string
-      /** What an approval allows besides its own call. */
+      /** The rule that an approval makes for later calls. */
       readonly rule?: ApprovalRule
-      /** For whoever knows what goes on with a key: nothing of this run does. */
+      /** Tells the principal's object that nothing of this run goes on with its key. */
       readonly isReleased?: true
     }
 
 /** A call that was cancelled before it reached this object. */
-export interface Grave {
+export interface CancelTombstone {
   readonly parentRun: string
   readonly call: string
   readonly reason: string
@@ -35,25 +33,24 @@ export interface Grave {
 }
 
 /**
- * What this object still has to do or must not forget, in a table that is made when it is first needed: most
- * sessions never need it. Synchronous, so that it lands with what caused it.
+ * Work that this object still has to do, and facts that it must not forget, in a table that is made when it is first
+ * needed: most sessions never need it. Synchronous, so that a row lands in the transaction of its cause.
  */
 export interface Todo extends TellRows {
   readonly errands: () => readonly { readonly key: string; readonly errand: Errand }[]
   /** The same errand twice is one. */
   readonly add: (errand: Errand) => void
   readonly remove: (key: string) => void
-  /** Remembers that a call was cancelled before it reached this object. */
-  readonly bury: (grave: Grave) => void
-  /** Why it was cancelled, if it was. */
-  readonly buried: (parentRun: string, call: string) => string | undefined
-  /** Forgets the calls that were cancelled before then. Returns when the oldest of the others was. */
-  readonly dropGraves: (beforeMs: number) => number | undefined
-  /** Remembers that an operator was told of something; false if it was known. */
+  readonly addTombstone: (tombstone: CancelTombstone) => void
+  /** The reason for which a call was cancelled before it came, if it was. */
+  readonly tombstoneOf: (parentRun: string, call: string) => string | undefined
+  /** Forgets the tombstones from before this moment. @returns The moment of the oldest one that is left. */
+  readonly dropTombstones: (beforeMs: number) => number | undefined
+  /** Remembers that an operator was told of an incident; false if that was known. */
   readonly noteTrouble: (kind: string) => boolean
-  /** False if there was nothing of the kind. */
+  /** False if there was no incident of the kind. */
   readonly clearTrouble: (kind: string) => boolean
-  /** How often something of the kind was tried in vain. */
+  /** How often work of the kind was tried in vain. */
   readonly tries: (kind: string) => number
   /** 0 forgets them. */
   readonly setTries: (kind: string, tries: number) => void
@@ -65,10 +62,12 @@ export interface Todo extends TellRows {
   readonly addTrace: (run: string, tries: number) => void
   readonly removeTrace: (run: string) => void
   readonly hasAny: () => boolean
+  /** A transaction was rolled back: the table that it made is gone too. */
+  readonly forget: () => void
   readonly drop: () => void
 }
 
-/** One that cannot be read is left where it is, and holds up no other. */
+/** An errand that cannot be read stays where it is, and holds up no other. */
 function parse(body: string): Errand | undefined {
   try {
     return JSON.parse(body) as Errand
@@ -90,18 +89,15 @@ function subjectOf(errand: Errand): string {
   }
 }
 
-/** @param onForget Has the given work done whenever writes were taken back. */
-export function createTodo(
-  { sql }: Pick<DurableObjectStorage, 'sql'>,
-  onForget: (forget: () => void) => void = () => {},
-): Todo {
+export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>): Todo {
   let isMade: boolean | undefined
-  onForget(() => (isMade = undefined))
   const exists = () =>
     (isMade ??= sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'todo'`).toArray().length > 0)
   const put = (key: string, value: unknown) => {
     if (!exists()) {
-      sql.exec('CREATE TABLE todo (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID')
+      sql.exec(
+        `CREATE TABLE todo (${tablesMark} key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID`,
+      )
       isMade = undefined // a transaction that fails takes the table with it
     }
     sql.exec('INSERT OR REPLACE INTO todo VALUES (?, ?)', key, JSON.stringify(value))
@@ -111,11 +107,11 @@ export function createTodo(
     const [row] = sql.exec('SELECT body FROM todo WHERE key = ?', key).toArray()
     return row && (JSON.parse(String(row['body'])) as unknown)
   }
-  // Below a word that the version before this one passes over: it would take what it does not know for an errand.
+  // Below a word that no errand begins with.
   const tracePrefix = 'trouble trace '
   const triesPrefix = 'trouble tries '
   const settledKey = 'trouble settled'
-  const graveOf = (parentRun: string, call: string) => `buried ${parentRun} ${call}`
+  const tombstoneKey = (parentRun: string, call: string) => `buried ${parentRun} ${call}`
 
   return {
     errands: () =>
@@ -136,20 +132,21 @@ export function createTodo(
     remove(key) {
       if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', key)
     },
-    bury: ({ parentRun, call, reason, atMs }) => put(graveOf(parentRun, call), { reason, atMs }),
-    buried(parentRun, call) {
-      const grave = get(graveOf(parentRun, call)) as Grave | string | undefined
-      return typeof grave === 'object' ? grave.reason : grave // older ones are the reason alone
+    addTombstone: ({ parentRun, call, reason, atMs }) =>
+      put(tombstoneKey(parentRun, call), { reason, atMs }),
+    tombstoneOf(parentRun, call) {
+      const tombstone = get(tombstoneKey(parentRun, call)) as CancelTombstone | undefined
+      return tombstone?.reason
     },
-    dropGraves(beforeMs) {
+    dropTombstones(beforeMs) {
       if (!exists()) return undefined
-      const atMs = `coalesce(iif(json_type(body) = 'object', body->>'atMs', 0), 0)`
-      const graves = `key LIKE 'buried %'`
-      sql.exec(`DELETE FROM todo WHERE ${graves} AND ${atMs} <= ?`, beforeMs)
+      const atMs = `body->>'atMs'`
+      const tombstones = `key LIKE 'buried %'`
+      sql.exec(`DELETE FROM todo WHERE ${tombstones} AND ${atMs} <= ?`, beforeMs)
       const [row] = sql
-        .exec(`SELECT min(${atMs}) AS oldest, count(*) AS graves FROM todo WHERE ${graves}`)
+        .exec(`SELECT min(${atMs}) AS oldest, count(*) AS count FROM todo WHERE ${tombstones}`)
         .toArray()
-      return Number(row?.['graves']) > 0 ? Number(row?.['oldest']) : undefined
+      return Number(row?.['count']) > 0 ? Number(row?.['oldest']) : undefined
     },
     noteTrouble(kind) {
       const isNew = get(`trouble ${kind}`) === undefined
@@ -184,6 +181,7 @@ export function createTodo(
     },
     ...createTellRows({ sql, exists, put, get }),
     hasAny: () => exists() && sql.exec('SELECT 1 FROM todo LIMIT 1').toArray().length > 0,
+    forget: () => void (isMade = undefined),
     drop() {
       sql.exec('DROP TABLE IF EXISTS todo')
       isMade = undefined

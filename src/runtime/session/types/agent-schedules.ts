@@ -1,4 +1,5 @@
-import type { ScheduleRequestBody } from '#contracts/routes/schedules-requests.ts'
+import { defined } from '#contracts/defined.ts'
+import type { ScheduleRequestBody } from '#contracts/schedule-requests.ts'
 import type { SubscriptionManifest } from '#contracts/manifest/manifest-events.ts'
 import type { ScheduleAsker, ScheduleChanger } from '#contracts/schedule.ts'
 import type { StoredAgent } from '#contracts/stored-agent.ts'
@@ -58,7 +59,7 @@ export function toScheduled(
     owner,
     behind,
     isActive: state === 'active' && inForce !== undefined,
-    ...(schedule && { schedule }),
+    ...defined({ schedule }),
     subscribes: agent?.subscribes,
     ...(asker?.principal === owner && { asker }),
     ...(author?.principal === owner && { author }),

@@ -9,8 +9,8 @@ export interface Lineage {
   readonly parentRun: string
   readonly parentCall: string
   readonly depth: number
-  /** What its session has of those above it; absent in one of an older version, where all of it was the root's. */
-  readonly shared?: SharedFrom
+  /** What its session has of those above it. */
+  readonly shared: SharedFrom
   /** Agents above this one, root first. */
   readonly ancestry: readonly string[]
   /** This run's lease, out of the parent's. */

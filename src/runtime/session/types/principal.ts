@@ -23,7 +23,7 @@ export interface DayLeaseRequest {
   readonly asked: DayAmount
   /**
    * Which step of the run this is about. A reservation is for the step that is worked on, a settlement of the one that
-   * was reached; what is of an earlier step than what is known changes nothing. A version before this one says none.
+   * was reached; what is of an earlier step than what is known changes nothing.
    */
   readonly step?: number
   /** What is known of the principal's limits; looked up if it is absent or old. */
@@ -115,10 +115,7 @@ export interface DayUsage {
   readonly settled: DayAmount
   readonly reserved: DayAmount
   readonly openRuns: number
-  /**
-   * The most that the run that was asked about may come to, with what it holds itself. Absent if it holds nothing, and
-   * where an object of the version before was asked.
-   */
+  /** The most that the run that was asked about may come to, with what it holds itself. Absent if it holds nothing. */
   readonly most?: DayAmount
 }
 

@@ -6,7 +6,7 @@ import type { PauseView, RunView } from './run-view.ts'
 import type { SteerReceipt } from './submission.ts'
 
 /** Somebody who says something to a run that is there. */
-export interface Speaker {
+interface Speaker {
   /** Whose session it is: in that name it is said. */
   readonly principal: string
   /** Who says it, where that is somebody else. Whether they may is settled by whoever calls. */
@@ -14,7 +14,7 @@ export interface Speaker {
 }
 
 /** Somebody who decides about a call that waits; the session looks whether that one may. */
-export interface Decides extends Speaker {
+interface Decides extends Speaker {
   readonly decider: Decider
 }
 

@@ -11,7 +11,6 @@ import type { Limits } from '#contracts/lease.ts'
 import type { Kernel } from '#runtime/kernel/types/kernel.ts'
 import type { ToolDefinition } from '#contracts/model.ts'
 import type { Offers } from '#contracts/manifest/offer.ts'
-import type { GateParts } from '#runtime/kernel/types/policy.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { PrincipalLedger } from './principal.ts'
 import type { AuditSink } from './audit-sink.ts'
@@ -126,8 +125,6 @@ export interface SessionRuntime extends Sources {
   readonly onSessionEnded?: ((ended: EndedSession) => Promise<void>) | undefined
   /** Takes what no run is booked with. */
   readonly deployment?: PlatformCount
-  /** Told when a request comes that waited for the Catalog in vain where it came in. */
-  readonly onCatalogSilent?: () => void
   /** Absent if traces are not exported. */
   readonly telemetry?: Telemetry
 }

@@ -107,22 +107,14 @@ export interface SessionApi {
   /**
    * Settles what a parked run waits for. The same decision again changes nothing; another is refused with
    * `request_conflict`, with who decided and when. `request_forbidden` if a yes of that one is not what the call waits
-   * for. An object of the version before has no such verb, and is asked again once it is a newer one.
+   * for. @param decider The session's own principal if absent.
    */
-  readonly decideAs: (
-    principal: string,
-    run: string,
-    call: string,
-    decision: Decision,
-    decider: Decider,
-  ) => Promise<Reply<RunView>>
-  /** As the version before says it: the session's own principal decides, or the operator `by`. */
   readonly decide: (
     principal: string,
     run: string,
     call: string,
     decision: Decision,
-    by?: string,
+    decider?: Decider,
   ) => Promise<Reply<RunView>>
   /**
    * Raises or lowers the limits of a run that is not over; one that waits for it goes on. The same again changes

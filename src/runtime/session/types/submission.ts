@@ -49,8 +49,6 @@ export interface SubmitRequest extends Omit<Submission, 'agent'> {
    * not wait for them any more, `request_conflict`, unless it was given the same outputs: then it is joined.
    */
   readonly answers?: ClientAnswers
-  /** The request waited for the Catalog in vain where it came in: it does not wait again in the session. */
-  readonly isCatalogSilent?: boolean
   /** `sessionProtocol` of the sender; 1 if absent. A later one is refused with `request_conflict`. */
   readonly protocol?: number
 }

@@ -18,7 +18,6 @@ type SaidOtherwise =
   | 'keyPersona'
   | 'allowedAgents'
   | 'protocol'
-  | 'isCatalogSilent'
   | 'idempotencyKey'
   | 'lineage'
   | 'begunBy'

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AuditOwner, AuditSink, Counted, SessionCard } from '../types/audit-sink.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { pagesAfter } from '../log/log-view.ts'
@@ -10,19 +11,19 @@ const gatherMs = 1_000
 const maxBatch = 200
 
 /**
- * Carries the log to the audit sink, off the answer's path, and with each batch how the session stands. The watermark
- * is what the sink has (-1: not even that there is a session): a batch that arrives twice lands once, so nothing is
- * stored here and nothing is lost.
+ * Carries the log to the audit sink, off the answer's path, and with each batch the card of the session. The watermark
+ * is the last event that the sink has (-1: it does not know the session). A batch that arrives twice lands once, so the
+ * outbox stores nothing and loses nothing.
  */
 export interface AuditOutbox {
-  /** Something was written; carry it soon. */
-  readonly nudge: () => void
+  /** Carries new events soon. @param onCarried Called when that was done, or could not be. */
+  readonly nudge: (onCarried: () => Promise<void>) => void
   /** Carries everything; resolves to false when the sink could not be reached. */
   readonly flush: () => Promise<boolean>
   readonly isEmpty: () => boolean
-  /** The session is on the list, as far as it is known here: one with a run before its last is. */
+  /** Whether the list of sessions has the session; assumed for a session with a run before its last. */
   readonly isListed: () => boolean
-  /** The session is new: the sink has nothing of it. */
+  /** The session is new: the sink does not know it. */
   readonly begin: () => void
   /** Takes the session off the list, before it is deleted. Rejects if the sink could not be reached. */
   readonly unlist: () => Promise<void>
@@ -33,14 +34,11 @@ export interface OutboxOptions {
   readonly sink: AuditSink
   readonly clock: Clock
   readonly cardOf: (session: SessionRow) => SessionCard
-  /** No run is live. */
-  readonly isIdle: () => boolean
-  /** Has the sink take them, and notes who is to be told of them. */
+  readonly live: { readonly isIdle: () => boolean }
+  /** Gives events to the sink, and notes the subscribers that are to be told of them. */
   readonly note: ReturnType<typeof createEventNotes>
-  /** What the database was made to do. */
+  /** Counts the rows of the database. */
   readonly counted?: Counted
-  /** All that a nudge was for was carried, or could not be. */
-  readonly onCarried: () => Promise<void> | void
 }
 
 const ownerOf = ({ id, principal, createdAtMs }: SessionRow): AuditOwner => ({
@@ -50,7 +48,7 @@ const ownerOf = ({ id, principal, createdAtMs }: SessionRow): AuditOwner => ({
 })
 
 export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
-  const { store, sink, clock, cardOf, isIdle, onCarried, counted, note } = options
+  const { store, sink, clock, cardOf, live, counted, note } = options
   let sent: number | undefined
   let flushing: Promise<boolean> | undefined
   let isNudged = false
@@ -67,18 +65,18 @@ export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
         for (const events of pagesAfter(store, sent, maxBatch)) {
           const batch = { events: events.map(forRecord), card: card() }
           await note(events, (unheard) =>
-            sink.append(owner, { ...batch, ...(unheard && { unheard }) }, counted),
+            sink.append(owner, { ...batch, ...defined({ unheard }) }, counted),
           )
           sent = events.at(-1)?.seq ?? sent
         }
         if (sent !== before) continue
         if (sent >= 0) return true
-        await sink.append(owner, { events: [], card: card() }, counted) // it was only made
+        await sink.append(owner, { events: [], card: card() }, counted) // a session without a run
         sent = 0
       }
       return true
     } catch {
-      return false // stays in the log; the recovery job comes back for it
+      return false // the events stay in the log; the recovery job comes back
     }
   }
   const flush = () => (flushing ??= carry().finally(() => (flushing = undefined)))
@@ -92,17 +90,17 @@ export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
     },
     isEmpty: () => sent !== undefined && sent >= store.lastSeq(),
     isListed: () => (sent === undefined ? store.lastOrder() > 1 : sent >= 0),
-    nudge() {
+    nudge(onCarried) {
       if (isNudged) return
       isNudged = true
       clock
         .sleep(gatherMs)
         .then(() => {
           isNudged = false
-          // One that has begun meanwhile nudges at its end, or the recovery job carries it as it stands.
-          return isIdle() ? flush().then(onCarried) : undefined
+          // A run that has begun meanwhile nudges at its end, or the recovery job carries its events.
+          return live.isIdle() ? flush().then(onCarried) : undefined
         })
-        .catch(() => (isNudged = false)) // the recovery job comes for it
+        .catch(() => (isNudged = false)) // the recovery job comes
     },
   }
 }

@@ -1,19 +1,17 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
-import { sharedIn } from '#contracts/shared-parts.ts'
-import { noteOlderChildren, type ChildrenParts } from '../log/older-children.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { Todo } from '../storage/todo.ts'
 import type { Courier } from '../waiting/courier.ts'
 import type { AuditOutbox } from './audit-outbox.ts'
-import { deleteChildren } from './subtree.ts'
+import { deleteChildren, type ChildrenParts } from './subtree.ts'
 import type { Upkeep } from './upkeep.ts'
 
-/** Runs whose spending is told at once: each is read as a whole. */
+/** Runs settled side by side: each is read as a whole. */
 const settledAtOnce = 8
-/** An object that ends without a word goes through so many of them again. */
+/** Settled runs between two notes of the progress: after a crash at most so many are settled again. */
 const notedEvery = 64
-/** A database up to this size is dropped in one go; of a larger one some rows at a time. */
+/** A larger database is not dropped in one step, but some rows at a time. */
 const atOnceBytes = 8 * 1_048_576
 
 export interface DeletionParts extends ChildrenParts {
@@ -25,9 +23,9 @@ export interface DeletionParts extends ChildrenParts {
 }
 
 /**
- * Forgets everything of a session and below it, in bounded steps. Throws `request_unavailable` if something is not
- * over, or not yet known elsewhere: the session is kept then, and what was done of it is not done again. Once its rows
- * begin to go, it looks absent, and `removeRows` ends it, also after a crash.
+ * Deletes a session with everything below it, in bounded steps. Throws `request_unavailable` if a run is not over, or if
+ * another object could not be told: the session stays then, and the next attempt does not repeat the finished steps. Once
+ * its rows begin to go, the session looks absent, and `removeRows` ends it, also after a crash.
  */
 export async function deleteSession(
   principal: string,
@@ -37,16 +35,15 @@ export async function deleteSession(
   const { runs, outbox, store, upkeep, courier } = parts
   await runs.cancelAll('The session was deleted.')
   if (!(await outbox.flush())) throw notYetDeletable()
-  // Who waits for an outcome of this session would wait for ever.
+  // A session that waits for an outcome of this one would wait for ever.
   await courier.carry()
   if (!courier.isDone()) throw notYetDeletable()
-  await noteOlderChildren(parts)
   await deleteChildren(principal, parts, sessions)
-  // What was spent outlives the session; what the children still had to say of it is in.
+  // The day keeps the spending of a deleted session; the children have reported theirs.
   await settleAll(parts).catch(() => Promise.reject(notYetDeletable()))
   const { id: session = '', agent = '', lineage } = store.session() ?? {}
   const rootSession = lineage?.rootSession ?? session
-  await onSessionEnded?.({ session, rootSession, shared: sharedIn(lineage), principal, agent })
+  await onSessionEnded?.({ session, rootSession, shared: lineage?.shared, principal, agent })
   await leaveList(parts)
   if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
   if (store.sizeBytes() > atOnceBytes) {
@@ -57,8 +54,8 @@ export async function deleteSession(
 }
 
 /**
- * Before it is gone: what is on the list and cannot be opened would stay there for ever. That it leaves is stored before
- * that: what is off the list and not gone is known to nobody else.
+ * Before its rows go: a listed session that cannot be opened would stay on the list for ever. `isLeaving` is stored
+ * before that: no other object knows a session that is off the list and still has its rows.
  */
 async function leaveList({ store, outbox, upkeep }: DeletionParts): Promise<void> {
   const session = store.session()
@@ -74,7 +71,7 @@ async function leaveList({ store, outbox, upkeep }: DeletionParts): Promise<void
   }
 }
 
-/** Removes what is left of a session that is deleted. Begun again after a crash, it goes on where it was. */
+/** Removes the rows of a deleted session. After a crash it goes on where it was. */
 export async function removeRows({ store, todo, upkeep, rest }: DeletionParts): Promise<void> {
   while (store.isClosed() && store.removeSome()) await rest()
   store.drop()
@@ -82,7 +79,7 @@ export async function removeRows({ store, todo, upkeep, rest }: DeletionParts): 
   await upkeep.end()
 }
 
-/** How far it came is stored: with more runs than one wake may ask others about, the next attempt goes on there. */
+/** Stores its progress: one wake may not be enough for all runs, and the next attempt goes on there. */
 async function settleAll({ store, todo, upkeep, rest }: DeletionParts): Promise<void> {
   const last = store.lastOrder()
   for (let to = todo.settledUpTo(); to < last;) {

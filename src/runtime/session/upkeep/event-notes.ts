@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { Counted } from '../types/audit-sink.ts'
 import { ownEvents, type Emitted, type EventBus } from '#contracts/event-bus.ts'
 import type { SessionEvent } from '#contracts/event.ts'
@@ -10,17 +11,17 @@ export interface EventNotesOptions {
   readonly bus: EventBus | undefined
   readonly store: Pick<SessionStore, 'session' | 'findRun'>
   readonly todo: Pick<Todo, 'addTells'>
-  /** There is something to carry. */
+  /** Events were noted: they are to be carried to subscribers. */
   readonly onNoted: () => void
-  /** What the database was made to do. */
+  /** Counts the rows of the database. */
   readonly counted?: Counted
 }
 
 /**
- * Takes a stretch of the log to the record, with who is to be told of it. Mostly nobody is: the record is asked that in
- * the same go, and takes nothing if somebody is. Then it is noted who, before the record has it: its watermark is that
- * of the events, too, so that a crash in between notes them again, and nobody is told of one that is not in the log.
- * Rejects where it cannot be looked up who subscribes.
+ * Carries a stretch of the log to the audit record, and notes its subscribers. Mostly there are none: one call appends the
+ * events on the condition that no subscriber wants them. If one does, the call appends nothing; the subscribers are noted
+ * first, and then the events are appended. The record's watermark covers both, so a crash between notes them again.
+ * Rejects when the subscriptions cannot be read.
  */
 export function createEventNotes({ bus, store, todo, onNoted, counted }: EventNotesOptions) {
   return async (
@@ -30,7 +31,7 @@ export function createEventNotes({ bus, store, todo, onNoted, counted }: EventNo
     const emitted = new Map(events.flatMap((event) => pairOf(event, store)))
     if (!bus || emitted.size === 0) return append()
     const all = [...emitted.values()]
-    // Why it did not land is all the same: what was there already lands once.
+    // The reason of a refusal does not matter: events that the record has already land once.
     const isUnheard = await append(all).then(
       () => true,
       () => false,
@@ -56,12 +57,12 @@ const pairOf = (event: SessionEvent, store: Store): readonly (readonly [number, 
   const chain = store.findRun(run)?.submission.chain
   const { id, principal } = session
   const place = { id: `${id}:${seq}`, session: id, principal, run, agent, trace, atMs }
-  return [[seq, { ...place, ...said, ...(chain && { chain }) }]]
+  return [[seq, { ...place, ...said, ...defined({ chain }) }]]
 }
 
 type Said = Pick<Emitted, 'name' | 'payload' | 'label' | 'isPublic'>
 
-/** Of what is ours: numbers and words of our own, nothing that somebody said. What becomes of a sub-agent's run says its caller. */
+/** The payload of an event: numbers and words of ours, no text of a conversation. The caller tells the end of a sub-agent's run. */
 function saidIn(event: SessionEvent, isChild: boolean): Said | undefined {
   if (event.type === 'event_emitted') {
     const { event: name, payload = {}, label, isPublic } = event.data
@@ -72,7 +73,7 @@ function saidIn(event: SessionEvent, isChild: boolean): Said | undefined {
   return payload && { name, payload, label: labelFrom(name, { integrity: 'data' }) }
 }
 
-/** What an event of ours says of itself; nothing of one that nobody may subscribe to. */
+/** The public fields of an event; `undefined` for an event without subscriptions. */
 function shownOf({ type, data }: SessionEvent): JsonObject | undefined {
   if (type === 'run_parked')
     return { pauses: data.pauses.map((one) => picked(one, ['call', 'tool', 'kind'])) }
@@ -85,7 +86,7 @@ function shownOf({ type, data }: SessionEvent): JsonObject | undefined {
 const picked = (data: object, fields: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(data).filter(([field]) => fields.includes(field)))
 
-/** The record tells that something was emitted, not what: that goes with its session. */
+/** The record has that an event was emitted, without its payload: the payload is deleted with its session. */
 export const forRecord = (event: SessionEvent): SessionEvent => {
   if (event.type !== 'event_emitted') return event
   const { payload: _, ...data } = event.data

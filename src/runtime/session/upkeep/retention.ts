@@ -2,58 +2,59 @@ import type { SessionRuntime } from '../types/runtime.ts'
 import { lastUsedMs } from '../log/session-card.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { SessionRow } from '../storage/stored-rows.ts'
-import type { Runs } from '../runs/runs.ts'
+import type { LiveRuns } from '../runs/live-runs.ts'
 import type { Todo } from '../storage/todo.ts'
-import type { Jobs } from './jobs.ts'
+import type { Timers } from './timers.ts'
 
 const kind = 'retention'
-/** How long it takes at most until a session notices that it is to be kept for less. */
+/** The longest time until a session notices a shorter retention. */
 const lookEveryMs = 30 * 86_400_000
 
 /** Doubles with each failure, from `recoverEveryMs`: an hour at most. */
 const maxBackoffFactor = 360
 
 /**
- * One job for the life of the session: it looks when it is due whether anything has happened meanwhile. A child ends
- * with the session above it; where that is gone without it, by itself.
+ * One job for the life of the session: when it is due, it looks whether the session was used meanwhile. A child ends with
+ * the session above it, or by itself if that session is gone already.
  */
 export interface Retention {
-  /** Sees to it that there is the job. Rejects if it could not be stored. */
+  /** Plans the job, unless it is planned. Rejects if it could not be stored. */
   readonly keep: () => Promise<void>
   /** Deletes the session if its time is over. @returns When to look again. Rejects if it could not be deleted. */
   readonly expire: () => Promise<number | undefined>
-  /** The session is to be off the list in a moment: whatever becomes of its object, the job comes back to delete it. */
+  /** Plans the job anew for a session that leaves the list in a moment: it deletes the session even if its object ends. */
   readonly leave: () => Promise<void>
-  /** The job was taken away. */
+  /** The job was cancelled. */
   readonly end: () => void
-  /** It could not be done. @returns When it is tried again: less and less often, also after the object was loaded anew. */
+  /** The deletion failed. @returns When it is tried again: less and less often, also after the object was loaded anew. */
   readonly failed: () => number
 }
 
 export interface RetentionOptions {
   readonly runtime: Pick<SessionRuntime, 'clock' | 'timing' | 'sessions'>
-  readonly jobs: Jobs
-  readonly parts: () => {
-    readonly store: SessionStore
-    readonly runs: Pick<Runs, 'isIdle'>
-    readonly todo: Pick<Todo, 'tries' | 'setTries'>
-  }
+  readonly timers: Pick<Timers, 'jobs'>
+  readonly store: SessionStore
+  readonly live: Pick<LiveRuns, 'isIdle'>
+  readonly todo: Pick<Todo, 'tries' | 'setTries'>
+  /** The session was not used for its retention time: its owner deletes it. */
   readonly onExpired: () => Promise<void>
 }
 
-export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOptions): Retention {
+export function createRetention(options: RetentionOptions): Retention {
+  const { runtime, timers, store, live, todo, onExpired } = options
   const { clock, timing, sessions } = runtime
-  /** The job is there: its own time takes it away, or the end of the session. */
+  const { jobs } = timers
+  /** The job is planned: it ends when it is due, or with the session. */
   let isKept = false
   const nextLookMs = (dueMs: number) => Math.min(dueMs, clock.nowMs() + lookEveryMs)
   const expiresAtMs = (session: SessionRow) => {
     if (session.isLeaving) return 0
     return session.keepMs === undefined
-      ? lastUsedMs(parts().store, session) +
+      ? lastUsedMs(store, session) +
           (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
       : session.createdAtMs + session.keepMs
   }
-  /** A session that is there and has the run of the call knows its child. */
+  /** The session above, if it exists and has the run of the call, knows this child. */
   const isKnownAbove = async ({ lineage, isLeaving }: SessionRow): Promise<boolean> => {
     if (!lineage || isLeaving) return false
     const { state } = await sessions.at(lineage.parentSession).spentBy(lineage.parentRun)
@@ -62,7 +63,7 @@ export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOp
 
   return {
     async keep() {
-      const session = parts().store.session()
+      const session = store.session()
       if (!session || isKept) return
       isKept = jobs.get('retention') !== undefined
       if (isKept) return
@@ -72,7 +73,6 @@ export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOp
     },
     async expire() {
       isKept = false
-      const { store, runs, todo } = parts()
       const session = store.session()
       if (!session) return undefined
       const dueMs = expiresAtMs(session)
@@ -80,7 +80,7 @@ export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOp
         todo.setTries(kind, 0)
         return nextLookMs(dueMs)
       }
-      if (!runs.isIdle()) return clock.nowMs() + timing.recoverEveryMs
+      if (!live.isIdle()) return clock.nowMs() + timing.recoverEveryMs
       if (await isKnownAbove(session)) return clock.nowMs() + lookEveryMs
       await onExpired()
       return undefined
@@ -91,10 +91,9 @@ export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOp
     },
     end: () => void (isKept = false),
     failed() {
-      const { todo } = parts()
       const tries = todo.tries(kind)
       const factor = Math.min(2 ** tries, maxBackoffFactor)
-      // Where nothing can be stored, the first wait is as good as any.
+      // Without a working disk, the first wait has to do.
       try {
         todo.setTries(kind, tries + 1)
       } catch {

@@ -1,20 +1,28 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionGateway } from '../types/session-api.ts'
-import type { LiveRun } from '../runs/live-run.ts'
-import type { ChildrenParts } from '../log/older-children.ts'
+import type { LiveRun } from '../runs/live-runs.ts'
+import type { Children } from '../storage/children.ts'
+import type { SessionStore } from '../storage/store.ts'
+
+export interface ChildrenParts {
+  readonly store: SessionStore
+  readonly children: Children
+  /** Between two steps of long work: others have the object. */
+  readonly rest: () => Promise<void>
+}
 
 const deletedAtOnce = 16
-/** Runs whose turns are looked through for children at once: of a long session, not all. */
+/** Runs whose turns are searched for children in one step. */
 const searchedAtOnce = 128
 
-/** Waits for the one outcome of a run that was cancelled. One that has not begun ends, unbegun, when it would have begun. */
+/** Waits for the outcome of a cancelled run. A queued run is not waited for: it ends when its turn comes. */
 export async function stopped(live: LiveRun | undefined): Promise<void> {
-  if (live?.isStarted()) await live.done.catch(() => {})
+  if (live?.isStarted) await live.done.catch(() => {})
 }
 
 /**
- * Deletes everything below a session, a few children at a time; each is forgotten when it is gone. Throws
- * `request_unavailable` if something had to be kept.
+ * Deletes everything below a session, a few children at a time, and forgets each deleted child. Throws
+ * `request_unavailable` if a child could not be deleted.
  */
 export async function deleteChildren(
   principal: string,
@@ -29,7 +37,7 @@ export async function deleteChildren(
       await rest()
       continue
     }
-    from = next[0].order // none is left before it
+    from = next[0].order // no child is left before it
     const deleted = await Promise.allSettled(
       next.map(async ({ session }) => {
         const reply = await sessions.at(session).delete(principal)
@@ -37,7 +45,7 @@ export async function deleteChildren(
           throw new IsolaError('request_unavailable', reply.error.message)
       }),
     )
-    // Once for all of them: each turn's row, which may be large, is written anew.
+    // One call for all of them: it rewrites the row of each turn, which may be large.
     children.remove(next.filter((_child, index) => deleted[index]?.status === 'fulfilled'))
     const kept = deleted.find((one) => one.status === 'rejected')
     if (kept) throw kept.reason

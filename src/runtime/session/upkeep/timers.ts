@@ -1,33 +1,52 @@
 import type { Clock } from '#contracts/sources.ts'
-import type { Job, Jobs, SetAlarm } from './jobs.ts'
+import type { SessionStore } from '../storage/store.ts'
 
-/** What every session has follows from its log: to look whether something is left to do, and for its own end. */
+export interface Job {
+  readonly id: string
+  readonly fn: string
+  readonly time: number
+}
+
+/**
+ * The object's durable timers: the part of `agents/lifecycle`'s jobs that sessions use. It sets the object's one alarm to
+ * the earliest of them, or at once if that is past.
+ */
+export interface Jobs {
+  readonly get: (id: string) => { readonly time: number } | undefined
+  readonly list: () => readonly { readonly id: string; readonly time: number }[]
+  readonly push: (job: Job) => Promise<unknown>
+  readonly cancel: (id: string) => Promise<unknown>
+}
+
+/** The alarm itself, without a row: `undefined` for none. Holds until a job is pushed or cancelled. */
+export type SetAlarm = (time: number | undefined) => Promise<void>
+
+/** Jobs that need no row: every session has them, and its log tells when they are due. */
 const needsNoRow: ReadonlySet<string> = new Set(['recover', 'retention'])
 
 /**
- * The timers of an object, of which most need no row: as long as it has no other job, the alarm alone is set, and what
- * it is for is known to this life of the object. When it rings, and with the first other job, rows are made of them,
- * so that it comes back whatever breaks; where an earlier life set it, there is a job that is due.
+ * The timers of an object, most of which need no row: as long as it has no other job, only the alarm is set, and this
+ * life of the object remembers its jobs. When the alarm comes, and with the first other job, the jobs get rows, so that
+ * they come back whatever breaks. An alarm of an earlier life counts as a due recovery job.
  */
 export interface Timers {
   readonly jobs: Jobs
   readonly setAlarm: SetAlarm
-  /** What waits without a row has one when this resolves. */
+  /** Every job that waits has a row when this resolves. */
   readonly keepRows: () => Promise<void>
-  /** The alarm has come: what it is for is a row when this resolves. */
+  /** The alarm has come: its jobs have rows when this resolves. */
   readonly ring: () => Promise<void>
 }
 
 export interface TimersOptions {
   readonly storage: Pick<DurableObjectStorage, 'sql' | 'sync' | 'setAlarm' | 'deleteAlarm'>
-  /** Those with rows; makes their table as soon as it is asked. */
+  /** The jobs with rows. Every call makes their table. */
   readonly jobs: Jobs
   readonly clock: Pick<Clock, 'nowMs'>
-  /** Whether there is a session here. */
-  readonly isKept: () => boolean
+  readonly store: Pick<SessionStore, 'session'>
 }
 
-export function createTimers({ storage, jobs, clock, isKept }: TimersOptions): Timers {
+export function createTimers({ storage, jobs, clock, store }: TimersOptions): Timers {
   const light = new Map<string, Job>()
   let alarmMs: number | undefined
   let isMade: boolean | undefined
@@ -35,27 +54,27 @@ export function createTimers({ storage, jobs, clock, isKept }: TimersOptions): T
     (isMade ??=
       storage.sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'cf_agents_jobs'`).toArray()
         .length > 0)
-  /** The table alone says nothing: whoever asks makes it, also a row that could not be written after it. */
+  /** A table without rows means nothing: any question makes it, and a row may have failed after it. */
   const rows = () => (hasTable() ? jobs.list() : [])
-  /** What cannot be read is there all the same, and has to be looked after. */
+  /** A session that cannot be read exists all the same, and needs its timers. */
   const mayBeKept = (): boolean => {
     try {
-      return isKept()
+      return store.session() !== undefined
     } catch {
       return true
     }
   }
-  /** Taken for set at once: what comes in the same go may not set it later. */
+  /** The time counts at once, so that the next call in this transaction cannot set the alarm later. */
   const setAlarm: SetAlarm = async (time) => {
     alarmMs = time
     try {
       await (time === undefined ? storage.deleteAlarm() : storage.setAlarm(time))
     } catch (error) {
-      alarmMs = undefined // nobody knows when it comes
+      alarmMs = undefined // unknown
       throw error
     }
   }
-  /** All of it in one go: the alarm follows the rows from here on, and may not be later than what it was set for. */
+  /** Without an await between: the alarm follows the rows from here on, and must not be later than it was set. */
   const makeRows = async (hasNone: boolean, ...more: readonly Job[]): Promise<void> => {
     const due: Job = { id: 'recover', fn: 'recover', time: clock.nowMs() }
     const isUnknown = hasNone && !light.has('recover') && mayBeKept()
@@ -84,7 +103,7 @@ export function createTimers({ storage, jobs, clock, isKept }: TimersOptions): T
         const hasNone = rows().length === 0
         if (!hasNone || !needsNoRow.has(job.id)) return makeRows(hasNone, job)
         light.set(job.id, job)
-        // Where it is not known when the alarm comes, it may not be set later than for what else waits.
+        // While the time of the alarm is unknown, it must not be set later than any waiting job.
         const time = Math.min(...[...light.values()].map((one) => one.time))
         if (alarmMs === undefined) await setAlarm(time)
         else if (job.time < alarmMs) await setAlarm(job.time)
@@ -99,7 +118,7 @@ export function createTimers({ storage, jobs, clock, isKept }: TimersOptions): T
       alarmMs = undefined
       isMade = undefined
       await keepRows()
-      // Rare enough: what it was set for is durable, whatever breaks from here on.
+      // Alarms are rare enough to wait for the disk: its jobs are durable, whatever breaks from here on.
       await storage.sync()
     },
   }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
 import type { ExportOutcome, RunRecord } from '../types/telemetry.ts'
 import { loadAgent } from '../runs/load-agent.ts'
@@ -8,23 +9,23 @@ import type { RunRow } from '../storage/stored-rows.ts'
 import type { Todo } from '../storage/todo.ts'
 import type { Transcript } from '../log/transcript.ts'
 
-/** So often a collector is asked to take what it did not take; then it is dropped. */
+/** Exports of one trace that are tried; then it is dropped. */
 const maxTries = 5
 
 /**
- * Carries the traces of runs that are over to the collector: off the answer's path, and in nobody's way. What is still
- * to be sent is on record with the end of its run, so a crash loses nothing.
+ * Exports the traces of finished runs to the collector, off the answer's path. A trace that is still to be sent has a row,
+ * written with the end of its run, so a crash loses none.
  */
 export interface TraceOutbox {
   /**
-   * A run is over: sends what is to be sent, one run after the other, until something is not taken. What was tried
-   * before waits for `retry`, and the rest with it. Never throws: the run's end is no place for it.
+   * A run is over: exports the waiting traces, one after the other, until an export fails. Traces that failed before wait
+   * for `retry`, and the others with them. Never throws: an export must not disturb the end of a run.
    */
   readonly nudge: () => void
-  /** The same with what was tried before. Whoever calls it sees to the wait between two tries. */
+  /** The same with the traces that failed before. The caller provides the wait between two tries. */
   readonly retry: () => void
   readonly isDone: () => boolean
-  /** How often what waits was tried. */
+  /** The most tries of a waiting trace. */
   readonly failures: () => number
 }
 
@@ -34,8 +35,8 @@ export interface TraceOutboxOptions {
   readonly todo: Pick<Todo, 'traces' | 'addTrace' | 'removeTrace'>
   readonly transcript: Pick<Transcript, 'before'>
   readonly sync: () => Promise<void>
-  readonly sessionId: () => string
-  /** Told when traces are dropped, and when one was taken again. */
+  readonly identity: { readonly id: string }
+  /** Called with the reason when traces are dropped, and without one when an export succeeds. */
   readonly onTrouble: (problem: string | undefined, run: string) => void
 }
 
@@ -63,7 +64,7 @@ export function createTraceOutbox(options: TraceOutboxOptions): TraceOutbox {
       return true
     }
     const waiting = todo.traces()
-    // It is the collector that is away: all that wait for it have been tried. This one's try is on record already.
+    // The collector is away, so this counts as a try of every waiting trace. The try of this trace is stored already.
     const others = waiting.filter((other) => other.run !== run)
     for (const other of others) todo.addTrace(other.run, other.tries + 1)
     const last = waiting.filter((one) => one.tries + (one.run === run ? 0 : 1) >= maxTries)
@@ -85,7 +86,7 @@ export function createTraceOutbox(options: TraceOutboxOptions): TraceOutbox {
     if (!isRetry && left.some(({ tries }) => tries > 0)) return false
     const [next] = left.toSorted((one, other) => one.tries - other.tries)
     if (!next) return false
-    // On record before it goes out: an export that ends this object has been a try, and not the last one for ever.
+    // Stored before the export: an export that ends this object counts as a try, and does not repeat for ever.
     todo.addTrace(next.run, next.tries + 1)
     return sync()
       .then(() => send(next.run))
@@ -97,7 +98,7 @@ export function createTraceOutbox(options: TraceOutboxOptions): TraceOutbox {
     isSending = true
     void Promise.resolve(isRetry)
       .then(sendNext)
-      // A store that gives or takes nothing: the recovery job comes back, and has its count.
+      // The store fails: the recovery job comes back, and counts the tries.
       .catch(() => false)
       .then((mayGoOn) => {
         isSending = false
@@ -117,10 +118,10 @@ const toRuns = (traces: ReturnType<Todo['traces']>) => traces.map(({ run }) => r
 
 const gone = { ok: false, isFinal: true, message: 'Its record cannot be read.' } as const
 
-/** Everything that the spans of a run are made of; `undefined` if its end is not on record. */
+/** The record from which the spans of a run are made; `undefined` if its end is not stored. */
 function recordOf(
   row: RunRow,
-  { runtime, store, transcript, sessionId }: TraceOutboxOptions,
+  { runtime, store, transcript, identity }: TraceOutboxOptions,
 ): Promise<RunRecord | undefined> {
   const { id, order, submission, startedAtMs, createdAtMs } = row
   const { agent, trace, traceLink: link, lineage } = submission
@@ -129,10 +130,10 @@ function recordOf(
   if (!final) return Promise.resolve(undefined)
   const record: RunRecord = {
     run: id,
-    session: sessionId(),
+    session: identity.id,
     agent,
     trace,
-    ...(link && { link }),
+    ...defined({ link }),
     ...(lineage && { parent: { run: lineage.parentRun, call: lineage.parentCall } }),
     startedAtMs: startedAtMs ?? createdAtMs,
     turns,

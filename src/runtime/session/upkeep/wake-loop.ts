@@ -1,19 +1,19 @@
 import type { Clock } from '#contracts/sources.ts'
 import type { Report } from './incidents.ts'
 
-/** So often as many alarms of one object as recovery needs, in this time, and nothing added to its log: that is a loop. */
+/** An object is in a loop when it has so many times the alarms of recovery in this time, and adds nothing to its log. */
 const timesRecovery = 5
 const windowMs = 60_000
 const firstPauseMs = 60_000
 const maxPauseMs = 3_600_000
 
 /**
- * Breaks a loop of wakes: alarms that set themselves again and bring no run on. The next alarm is pushed out, longer
- * with each that follows, and it is an incident until something was added to the log. What it is for is not forgotten,
- * only later. Counted in memory, so a loop is one that is faster than an object leaves memory.
+ * Breaks a loop of wakes: alarms that set themselves again without progress of a run. It delays the next alarm, longer
+ * each time, and reports an incident until the log grows. The work of the alarm is delayed, not forgotten. The count is in
+ * memory, so only loops that are faster than the object leaves memory are found.
  */
 export interface WakeWatch {
-  /** An alarm was dealt with. Rejects if the next one could not be pushed out. */
+  /** Call it after an alarm. Rejects if the next alarm could not be delayed. */
   readonly rang: () => Promise<void>
 }
 
@@ -22,7 +22,7 @@ export interface WakeWatchOptions {
   readonly recoverEveryMs: number
   readonly storage: Pick<DurableObjectStorage, 'getAlarm'>
   readonly setAlarm: (time: number) => Promise<void>
-  /** Changes whenever something was added to the log. */
+  /** A value that changes whenever the log grows. */
   readonly progress: () => number
   readonly report: Report
 }

@@ -8,18 +8,18 @@ import { conflict } from './pauses.ts'
 
 export interface AgentThereOptions {
   readonly runtime: Pick<SessionRuntime, 'agents'>
-  readonly parts: () => { readonly store: SessionStore }
+  readonly current: { readonly parts: { readonly store: SessionStore } }
 }
 
 /**
- * What is decided wakes a run, and one whose agent is gone fails for good: as long as an agent is disabled, or waits for
- * the grant of a version that asks for more, its runs go on waiting. Throws `request_conflict`.
+ * A decision wakes a run, and a run without its agent fails for good. So while an agent is disabled, or a new version of
+ * it waits for a grant, its runs go on waiting. Throws `request_conflict`.
  */
 export async function refuseWithoutAgent(
   row: RunRow,
-  { runtime, parts }: AgentThereOptions,
+  { runtime, current }: AgentThereOptions,
 ): Promise<void> {
-  const { store } = parts()
+  const { store } = current.parts
   const { submission, order } = row
   if (store.final(order) || pausesOf(row, store.turns(order).at(-1)).length === 0) return
   if (await loadAgent(submission, runtime, { pin: pinnedIn(row, store) })) return

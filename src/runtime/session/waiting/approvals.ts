@@ -11,24 +11,16 @@ import { conflict } from './pauses.ts'
 const dayMs = 86_400_000
 const defaultDays = 30
 
-/** Whoever the session is of: no operator, whatever its keys are. */
+/** The owner of a session as a decider: no operator, whatever rights its keys have. */
 export const ownerOf = (principal: string): Decider => ({ principal, role: 'user', via: 'session' })
 
-/** Whoever the surfaces of the version before let decide in the session of another. */
-export const operatorOf = (by: string): Decider => ({
-  principal: by,
-  role: 'operator',
-  via: 'session',
-})
-
-/** A pause that an older version made waits for the owner. */
+/** Whose approval a call waits for. */
 const approverIn = ({ approval }: Pick<Pause, 'approval'>): Approver =>
   approval?.approver ?? 'owner'
 
 /**
- * The one check of who decides, wherever it was said. A yes is that of whoever the policy named when the call began to
- * wait. A no takes nothing that is not the owner's to take back; what else is answered, the owner or an operator answers.
- * Throws `request_forbidden`.
+ * Checks the decider, for every surface. An approval needs the approver that the policy named when the call began to wait.
+ * The owner or an operator may also deny a call, and answers every other pause. Throws `request_forbidden`.
  */
 export function refuseUnlessMay(
   pause: Pick<Pause, 'kind' | 'approval'>,
@@ -46,10 +38,10 @@ export function refuseUnlessMay(
   throw new IsolaError('request_forbidden', `Not yours to decide: this call waits for ${who}.`)
 }
 
-/** Stands where a decision would: nobody had made one in time. */
+/** Stands for a decision that did not come in time. */
 export const tooLate = 'expired'
 
-/** Why a decision does nothing: who was quicker, or that it was too late. */
+/** The error for a decision without effect: another decider was quicker, or it was too late. */
 export function decidedAlready(
   before: string,
   {
@@ -67,11 +59,11 @@ export function decidedAlready(
   return conflict(`This call was decided already${how}${by}.`)
 }
 
-/** Over the inbox somebody else was quicker; in its session the same again is no news, whoever says it. */
+/** Over the inbox another decider was quicker; in its session the same decision again is no error. */
 export const isAnothers = (before: Decider | undefined, { principal, via }: Decider): boolean =>
   via === 'inbox' && before !== undefined && before.principal !== principal
 
-/** What makes two decisions the same: which arguments were shown does not, what else is allowed does. */
+/** The part of a decision that has to be equal in two equal decisions: not the hash of the shown arguments. */
 export function digestible(decision: Decision): unknown {
   if (decision.decision !== 'approve') return decision
   const { argsHash: _shown, ...more } = decision
@@ -88,8 +80,8 @@ export interface RuleOptions {
 }
 
 /**
- * The rule that an approval makes besides; `undefined` if it makes none. The same approval makes the same rule, so that
- * it can be said again. Throws `request_invalid`.
+ * The rule that an approval makes for later calls; `undefined` if it makes none. The same approval makes the same rule, so
+ * that it can be repeated. Throws `request_invalid`.
  */
 export function ruleOf(
   row: RunRow,

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
@@ -6,16 +7,15 @@ import type { OutsideParts } from './outside.ts'
 import { conflict } from './pauses.ts'
 
 export interface LimitsChange {
-  /** Each takes the place of what agent, request and session allow; what is absent stays. */
+  /** Each replaces the limit of agent, request and session; an absent limit stays. */
   readonly limits: Partial<Limits>
-  /** An operator allows it: also what the day does not have. */
+  /** An operator may allow more than the day has. */
   readonly isOperator: boolean
 }
 
 /**
- * Raises or lowers the limits of a run that is not over, for what it begins from now on. One that waits for it goes on
- * as soon as its next step fits. The same limits again change nothing, unless the run waits with them. Throws
- * `request_conflict`.
+ * Raises or lowers the limits of an unfinished run, for its next steps. A run that waits for a raise goes on as soon as its
+ * next step fits. The same limits again change nothing, unless the run waits with them. Throws `request_conflict`.
  */
 export function changeLimits(
   row: RunRow,
@@ -38,7 +38,7 @@ export function changeLimits(
     textOf(merged) === textOf(changed?.limits) && textOf(byOperator) === textOf(changed?.byOperator)
   if (isSame && !isTriedAlready) return
   const count = (changed?.count ?? 0) + 1
-  runs.change(row, { changed: { limits: merged, count, ...(byOperator && { byOperator }) } })
+  runs.change(row, { changed: { limits: merged, count, ...defined({ byOperator }) } })
   runs.wake(row.id)
 }
 

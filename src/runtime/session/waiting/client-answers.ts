@@ -3,7 +3,7 @@ import type { ClientAnswers, SubmitRequest } from '../types/submission.ts'
 import { decideCalls, steerRun, type OutsideParts } from './outside.ts'
 import { conflict } from './pauses.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
-import { noSuchRun } from '../storage/not-found.ts'
+import { noSuchRun } from '../storage/refusals.ts'
 import { unanswered } from '../responses/response-places.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 
@@ -13,10 +13,10 @@ export interface AnswerRequest {
 }
 
 /**
- * What the client's tools returned: the run goes on. All of it is taken, or nothing.
+ * Gives a run the results of its client's tools, all or none, and lets it go on.
  *
- * @returns Whether it had been taken before. Throws `request_not_found`, `request_invalid` (an output is missing) or
- * `request_conflict` (it does not wait for them, or not any more).
+ * @returns Whether the run had them before. Throws `request_not_found`, `request_invalid` (an output is missing) or
+ * `request_conflict` (the run does not wait for them).
  */
 export function answerRun(
   { request, answers }: AnswerRequest,
@@ -46,7 +46,7 @@ export function answerRun(
   const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
   const decide = () => decideCalls(find(), { ...now, decisions }, parts)
   if (!isWaiting) {
-    decide() // throws unless each was said before
+    decide() // throws unless the run has each of them
     return true
   }
   for (const [index, message] of request.messages.entries()) {

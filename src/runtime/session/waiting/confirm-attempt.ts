@@ -1,22 +1,21 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { AttemptSettlement, ConfirmRequest, ConfirmedAttempt } from '../types/unconfirmed.ts'
-import type { RunEnd } from '../runs/run-end.ts'
+import type { Runs } from '../runs/runs.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 import type { Todo } from '../storage/todo.ts'
 
 interface ConfirmParts {
   readonly store: SessionStore
-  readonly runs: Pick<RunEnd, 'change'>
+  readonly runs: Pick<Runs, 'change'>
   readonly todo: Todo
   readonly session: string
 }
 
 /**
- * Settles an attempt that may have reached a provider: what it did not cost goes back to its run, to its session and, as
- * soon as that can be told, to the day. The same again changes nothing. Refused while the run is not
- * over: what it books at its end would be counted beside the correction. Throws `request_not_found`,
- * `request_conflict` or `request_invalid`.
+ * Settles an attempt that may have reached a provider: the unspent part goes back to its run, to its session and, by an
+ * errand, to the day. The same settlement again changes nothing. Refused while the run is not over: the run books its
+ * spending at its end, beside the correction. Throws `request_not_found`, `request_conflict` or `request_invalid`.
  */
 export function confirmAttempt(
   row: RunRow,

@@ -8,25 +8,25 @@ import type { Errand, Todo } from '../storage/todo.ts'
 export interface CourierOptions {
   readonly todo: Todo
   readonly sessions: SessionGateway
-  /** Tells the principal's day what a run has spent by now. */
+  /** Tells the principal's day how much a run has spent by now. */
   readonly settle: (run: string) => Promise<void>
-  /** Tells its object that nothing of a run goes on. */
+  /** Tells the principal's object that nothing of a run goes on. */
   readonly release: (run: string) => Promise<void>
   readonly addRule: (rule: ApprovalRule) => Promise<void>
   readonly tell?: EventBus['tell'] | undefined
-  /** Told when something could not be carried, and when everything was. */
+  /** Called with the error of a failed errand, and without one when all were carried. */
   readonly onTrouble: (problem: string | undefined) => void
 }
 
-/** Carries errands to other sessions, and events to those who subscribe, until each was acknowledged; the recovery job comes back for the rest. */
+/** Carries errands to other objects and events to subscribers, until each was acknowledged. The recovery job comes back for the rest. */
 export interface Courier {
   readonly carry: () => Promise<void>
   readonly isDone: () => boolean
-  /** How often in a row something could not be carried. */
+  /** How often in a row an errand failed. */
   readonly failures: () => number
 }
 
-/** So many events are looked up at a time: of one with many subscriptions there may be thousands. */
+/** Events that are looked up at a time: a session with many subscriptions may have thousands. */
 const maxTells = 200
 
 export function createCourier(options: CourierOptions): Courier {
@@ -34,7 +34,7 @@ export function createCourier(options: CourierOptions): Courier {
   let carrying: Promise<void> | undefined
   let failures = 0
 
-  /** One after the other: whoever hears of them hears them in the order in which they were emitted. */
+  /** One after the other: a subscriber gets events in the order in which they were emitted. */
   const tellInOrder = async (tells: readonly Tell[]) => {
     for (const one of tells) {
       const event = todo.eventOf(one)
@@ -44,7 +44,7 @@ export function createCourier(options: CourierOptions): Courier {
   }
   const carryAll = async () => {
     const tried = new Set<string>()
-    // What is added meanwhile is carried in the same go.
+    // Errands that are added meanwhile are carried too.
     for (;;) {
       const errands = todo.errands().filter(({ key }) => !tried.has(key))
       const owners = [...Map.groupBy(todo.tells(maxTells, tried), ({ owner }) => owner)]
@@ -88,6 +88,6 @@ async function run(
     return target.cancelCall(errand.run, errand.call, errand.reason)
   }
   const reply = await target.deliver(errand.delivery)
-  // A parent that was deleted wants to know nothing any more.
+  // A deleted parent needs no outcome.
   if (!reply.ok && reply.error.code !== 'request_not_found') throw new Error(reply.error.message)
 }

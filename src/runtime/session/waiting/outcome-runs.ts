@@ -5,19 +5,19 @@ import type { Delivery } from '../types/lineage.ts'
 import type { SubmitRequest } from '../types/submission.ts'
 import { toRepeated } from '../entry/submission.ts'
 import { keyedRunId, outcomeKey } from '../storage/ids.ts'
-import type { LiveRun } from '../runs/live-run.ts'
+import type { LiveRun } from '../runs/live-runs.ts'
 import type { Runs } from '../runs/runs.ts'
 import { runBefore } from '../storage/run-order.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
 import type { Transcript } from '../log/transcript.ts'
 
-/** So many runs in a row are begun by outcomes; after that somebody has to ask again. */
+/** Runs in a row that outcomes may begin; after that a caller has to ask again. */
 export const maxOutcomeRuns = 4
 
 /**
- * Whether an outcome begins a run. One whose run is at work is heard there; where nobody would come to look (a
- * sub-agent's own session, a session that nobody named, a response), or somebody has said stop, it is only noted.
+ * Whether an outcome begins a run. A run that is still at work reads the outcome itself. In a session to which no caller
+ * comes back (a sub-agent's, one without a name, a response), or after a cancel, the outcome is only noted.
  */
 export function beginsRun(row: RunRow, { onOutcome }: Delivery, store: SessionStore): boolean {
   const { lineage, isStateless, directCall, after, echo } = row.submission
@@ -28,8 +28,8 @@ export function beginsRun(row: RunRow, { onOutcome }: Delivery, store: SessionSt
 }
 
 /**
- * Runs that outcomes began since somebody asked, and those that they are about to begin: one behind another or side by
- * side. Counted until there are too many, from the end: no more of a long session is read.
+ * Runs that outcomes began since a caller asked, and runs that they are about to begin. Counted from the end, until there
+ * are too many: no more of a long session is read.
  */
 function begunInARow(store: SessionStore): number {
   let count = store.pending.count()
@@ -41,39 +41,24 @@ function begunInARow(store: SessionStore): number {
   return count
 }
 
-/** Forgets, where no more may begin, what has begun: an older version begins a run without a note of it. */
-export function dropBegun(
-  { store }: { readonly store: SessionStore },
-  { sessionId: session, runtime }: Pick<OutcomeRunParts, 'sessionId' | 'runtime'>,
-): void {
-  const pending = store.pending.list()
-  if (pending.length < maxOutcomeRuns) return
-  for (const { run, call } of pending) {
-    const principal = store.findRun(run)?.submission.principal
-    const about = { session, principal: principal ?? '', key: outcomeKey(run, call) }
-    const isBegun = store.findRun(keyedRunId(about, runtime.sha256)) !== undefined
-    if (principal === undefined || isBegun) store.pending.remove(run, call)
-  }
-}
-
 export interface OutcomeRunParts {
   readonly store: SessionStore
   readonly runs: Runs
   readonly transcript: Transcript
   readonly runtime: Pick<SessionRuntime, 'mayBegin' | 'sha256'>
-  /** Whose run it is to be. */
+  /** The session of the run. */
   readonly sessionId: string
-  /** Nothing begins any more, and whoever deletes waits for the acknowledgement. */
+  /** No run begins any more, and the deletion waits for the acknowledgement. */
   readonly isDeleting: () => boolean
   readonly admit: (request: SubmitRequest) => Promise<{ readonly live: LiveRun | undefined }>
 }
 
-/** What passes: the outcome comes again, and its run is tried again. */
+/** Temporary errors: the outcome is delivered again, and its run is tried again. */
 const passing: ReadonlySet<string> = new Set(['request_unavailable', 'request_queue_full'])
 
 /**
- * Begins the run of an outcome that was taken, once, however often it is delivered: its key follows from the call. It
- * reserves what it may spend as any run does; if it is refused, the outcome is a note for the next one.
+ * Begins the run of an outcome once, however often the outcome is delivered: the run's key follows from the call. The run
+ * reserves its lease like any run; if it is refused, the outcome is a note for the next run.
  */
 export async function beginByOutcome(delivery: Delivery, parts: OutcomeRunParts): Promise<void> {
   const { parentRun, call } = delivery
@@ -92,7 +77,7 @@ export async function beginByOutcome(delivery: Delivery, parts: OutcomeRunParts)
   } catch (error) {
     const code = errorCode(error)
     if (!isDeleting() && (code === undefined || passing.has(code))) throw error
-    // Another delivery may have begun it while this one was refused.
+    // Another delivery may have begun the run while this one was refused.
     if (await isBegun(request, parts)) return
     const now = store.findRun(parentRun)
     if (!now) throw error
@@ -104,7 +89,7 @@ export async function beginByOutcome(delivery: Delivery, parts: OutcomeRunParts)
   }
 }
 
-/** Whether the run is there; one that is just beginning is waited for. */
+/** Whether the run exists; waits for a run that is about to be accepted. */
 async function isBegun(
   { principal, idempotencyKey: key = '' }: SubmitRequest,
   { store, runs, runtime, sessionId: session }: OutcomeRunParts,
@@ -123,7 +108,7 @@ function noteOf(item: InboxItem, call: string): InboxItem {
   return note
 }
 
-/** As the run that started the work was asked for; what its limits leave is known when it begins to work. */
+/** The request of the run that started the work, for its outcome. The rest of its limits is computed when the run begins. */
 function toRequest(
   { id, submission }: RunRow,
   { message }: InboxItem,
@@ -132,13 +117,13 @@ function toRequest(
   const { messages: _said, pauses, clientTools, mayAsk, parameters, begunBy, ...kept } = submission
   return toRepeated(kept, {
     under: outcomeKey(id, call),
-    // What it was to call first, it has called.
+    // The first run has made its forced first call.
     ...(parameters && { parameters: afterFirstCall(parameters) }),
-    // A client that answers its tools in the same connection is not there.
+    // No client is connected that could answer its tools.
     ...(pauses === 'park' && { pauses, ...(clientTools && { clientTools }) }),
     ...(pauses === 'park' && mayAsk && { mayAsk }),
     messages: [message],
-    // A session that was deleted meanwhile is not made anew.
+    // A deleted session is not made again.
     mustExist: true,
     begunBy: { run: id, call, session, depth: (begunBy?.depth ?? 0) + 1 },
   })

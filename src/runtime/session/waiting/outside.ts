@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { scopeOf, type ApprovalRule, type Decider } from '#contracts/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'
@@ -18,8 +19,8 @@ import {
 import { beginsRun } from './outcome-runs.ts'
 import { conflict, expiredOf, outcome, toAnswer } from './pauses.ts'
 import { pausesOf, undecidedOf } from '../storage/open-pauses.ts'
-import { otherBody } from '../runs/refusals.ts'
-import { noSuchRun } from '../storage/not-found.ts'
+import { otherBody } from '../storage/refusals.ts'
+import { noSuchRun } from '../storage/refusals.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
@@ -27,7 +28,7 @@ import type { Transcript } from '../log/transcript.ts'
 
 const maxInbox = 64
 const maxInboxBytes = 500_000
-/** What came of a run's calls in the background stays together below this, in characters; each may say a little. */
+/** The outcomes of a run's background calls have so many characters together; each has at least a few. */
 const maxOutcomeChars = 1_200_000
 const minOutcomeChars = 2_000
 
@@ -37,7 +38,7 @@ export interface OutsideParts {
   readonly transcript: Transcript
 }
 
-/** A message for a run that is not over. @returns Its place among them; throws `request_conflict`, `request_too_large`, `request_queue_full` or `request_idempotency_mismatch`. */
+/** Adds a message to an unfinished run. @returns Its place in the inbox; throws `request_conflict`, `request_too_large`, `request_queue_full` or `request_idempotency_mismatch`. */
 export function steerRun(
   row: RunRow,
   { id, message }: Pick<InboxItem, 'id' | 'message'>,
@@ -54,7 +55,7 @@ export function steerRun(
   }
   if (row.submission.compact)
     throw conflict('This run compacts and answers nothing: start another one.')
-  // What came of calls in the background comes by itself, and has bounds of its own.
+  // Outcomes of background calls have limits of their own.
   const said = inbox.filter(({ call }) => call === undefined)
   if (said.length >= maxInbox) {
     const text = `A run takes at most ${maxInbox} messages on its way.`
@@ -73,25 +74,25 @@ export interface DecideOptions {
   readonly decisions: readonly {
     readonly call: string
     readonly decision: Decision
-    /** That it makes besides. */
+    /** The rule that the approval makes for later calls. */
     readonly rule?: ApprovalRule | undefined
   }[]
   readonly nowMs: number
   readonly pauseMs: number
   readonly sha256: (text: string) => string
-  /** The session's own principal if absent. */
+  /** The owner of the session if absent. */
   readonly decider?: Decider
 }
 
-/** Somebody outside has decided: the run goes on, or has less to wait for. */
+/** Takes decisions about waiting calls. The run goes on when no call waits any more. */
 export function decideCalls(row: RunRow, options: DecideOptions, parts: OutsideParts): void {
   if (takeDecisions(row, options, parts)) parts.runs.wake(row.id)
 }
 
 /**
- * Writes what somebody outside has decided, and wakes nobody. All of it is taken at once, or nothing.
+ * Writes decisions about waiting calls without waking the run: all of them, or none.
  *
- * @returns Whether any of it is news.
+ * @returns Whether any of them is new.
  */
 export function takeDecisions(row: RunRow, options: DecideOptions, parts: OutsideParts): boolean {
   const { decisions, nowMs, pauseMs, sha256 } = options
@@ -116,7 +117,7 @@ export function takeDecisions(row: RunRow, options: DecideOptions, parts: Outsid
       const answer = toAnswer(decision, pause, { before: row.answers?.[call], sha256 })
       const isOfApproval = pause.kind === 'approval' && { decidedBy: decider }
       const reach = isOfApproval && decision.decision === 'approve' && reachOf(rule)
-      answers[call] = { ...answer, ...(by !== undefined && { by }), ...isOfApproval, ...reach }
+      answers[call] = { ...answer, ...defined({ by }), ...isOfApproval, ...reach }
       decided[call] = digest
       if (isOfApproval) deciders[call] = { ...decider, atMs: nowMs }
     } else if (before !== digest || isAnothers(row.deciders?.[call], decider)) {
@@ -139,13 +140,13 @@ export function takeDecisions(row: RunRow, options: DecideOptions, parts: Outsid
 const reachOf = (rule: ApprovalRule | undefined): Pick<PauseAnswer, 'scope' | 'rule'> =>
   rule ? { scope: scopeOf(rule), rule: rule.id } : { scope: 'once' }
 
-/** What an operator approves in the session of another is what the record names, also while the run is just being parked. */
+/** An operator approves a call of another principal's session by the hash of the arguments that the record shows. */
 function checkShown(decision: Decision): void {
   if (decision.decision !== 'approve' || decision.argsHash !== undefined) return
   throw conflict('The arguments were not shown yet: read the run, and approve them by argsHash.')
 }
 
-/** Answers that are in their turn's row already are not kept twice: they may be large. */
+/** Drops answers that their turn's row has already: they may be large. */
 function withAnswers(
   { answers = {} }: RunRow,
   turns: readonly TurnRecord[],
@@ -159,16 +160,16 @@ function withAnswers(
 }
 
 /**
- * The outcome of what one of our calls started elsewhere. A call that waits for it is answered; what came of a
- * background call is a message to the run that started it, to one that it begins, or to whoever works here next; what
- * comes for a run that is over (`late`) only sets right what it spent. The caller wakes the run, or begins it.
+ * Takes the outcome of a child session. It answers a call that waits for it. The outcome of a background call is a message
+ * to the run that made the call, to a run that the outcome begins, or to the next run of the session. For a run that is
+ * over (`late`) it only corrects the spending. The caller wakes the run, or begins the new one.
  */
 export function takeDelivery(
   delivery: Delivery,
   { store, runs, transcript }: OutsideParts,
 ): 'taken' | 'late' | 'known' {
   const { parentRun, call, agent, session, isBackground } = delivery
-  // An older version labelled nothing, and a failure has the other agent's words in it.
+  // A failure has no label, and it quotes the other agent.
   const result = { ...delivery.result, label: joinLabels([delivery.result.label]) }
   const row = store.findRun(parentRun)
   if (!row) throw noSuchRun()
@@ -188,7 +189,7 @@ export function takeDelivery(
   const message = shortened(toMessage({ agent, session, result }), inbox, session)
   const { usage } = result
   const begins = beginsRun(row, delivery, store) && { begins: true as const }
-  const item: InboxItem = { id: call, call, message, ...(usage && { usage }), ...begins }
+  const item: InboxItem = { id: call, call, message, ...defined({ usage }), ...begins }
   runs.change(row, { inbox: [...inbox, item] })
   if (begins) store.pending.add(row.id, call)
   transcript.forget()
@@ -201,7 +202,7 @@ function toMessage(from: Pick<Delivery, 'agent' | 'session' | 'result'>): UserMe
   return { role: 'user', text, taint: [`tool:${agent}__run`], label: result.label }
 }
 
-/** What a run is told stays in its row: where many outcomes are long, the later ones are short. */
+/** The inbox is part of the run's row: after many long outcomes the later ones are cut short. */
 function shortened(message: UserMessage, inbox: readonly InboxItem[], session: string): Message {
   const before = inbox.reduce((sum, item) => sum + textOf(item.message).length, 0)
   const { text } = message
@@ -220,7 +221,7 @@ function describe(result: ToolResult): string {
   return `has finished. Its result:\n${typeof output === 'string' ? output : JSON.stringify(output)}`
 }
 
-/** Answers every pause that has run out. @returns When the next one does, if any. */
+/** Answers every pause that has expired. @returns When the next pause expires, if any. */
 export function expirePauses(
   { store, runs }: OutsideParts,
   { nowMs, pauseMs }: { readonly nowMs: number; readonly pauseMs: number },

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { clientSource, labelFrom, saidLabel } from '#contracts/label.ts'
@@ -13,9 +14,9 @@ import { asksHashOf, type Hash } from '../storage/open-pauses.ts'
 const maxOutputChars = 500_000
 
 /**
- * What a decision means for the call that waits.
+ * The answer that a decision gives to the waiting call.
  *
- * @param options.before What was decided on the same call already: leave and answers add up.
+ * @param options.before An earlier answer to the same call: its approval and its answers add up with this one.
  * Throws `request_conflict` (it cannot be decided so), `request_invalid` or `request_too_large`.
  */
 export function toAnswer(
@@ -35,7 +36,7 @@ export function toAnswer(
         throw conflict('The arguments are not those that were shown: read the run again.')
       }
       const answers = answersIn(before)
-      return { kind: 'approved', argsHash, definitionHash, ...(answers && { answers }) }
+      return { kind: 'approved', argsHash, definitionHash, ...defined({ answers }) }
     }
     case 'deny': {
       if (kind === 'session') throw conflict('What waits is in another session: decide there.')
@@ -51,7 +52,7 @@ export function toAnswer(
         checkAsked(decision.asksHash, asksHashOf(pause, sha256))
         return withAnswersTo(asks, output, before)
       }
-      // What a client's program returned is whatever it had read; a person's answer is that person's.
+      // A client's program may return text that it has read; a person's answer is that person's own.
       const label = kind === 'question' ? saidLabel : labelFrom(clientSource(tool))
       return outcome({ ok: true, output, taint: ['user', `tool:${tool}`], label })
     }
@@ -63,7 +64,7 @@ export function toAnswer(
   }
 }
 
-/** An answer holds for what was shown, never for what is asked under the same key by now. */
+/** An answer holds for the question that was shown, not for a later question under the same key. */
 function checkAsked(shown: string | undefined, asked: string): void {
   if (shown === undefined) {
     const message = 'asksHash: must be that of the pause whose `asks` are answered.'
@@ -78,7 +79,7 @@ const tooLarge = (): IsolaError => {
   return new IsolaError('request_too_large', message, { param: 'output' })
 }
 
-/** Each answer beside what was asked; of those that are missing the call goes on waiting. */
+/** Each answer beside its question; the call goes on waiting for missing answers. */
 function withAnswersTo(asks: Asks, output: Json, before: PauseAnswer | undefined): PauseAnswer {
   const given = Object.entries(Object(output) as JsonObject)
   const isByKey = typeof output === 'object' && !Array.isArray(output) && given.length > 0
@@ -97,7 +98,7 @@ function withAnswersTo(asks: Asks, output: Json, before: PauseAnswer | undefined
 
 export const outcome = (result: ToolResult): PauseAnswer => ({ kind: 'outcome', result })
 
-/** The calls nobody decided in time, each with its outcome. */
+/** The calls without a decision in time, each with its outcome. */
 export function expiredOf(
   pauses: readonly Pause[],
   nowMs: number,

@@ -1,9 +1,16 @@
-import type { ApiContract, ApiReply } from '#contracts/routes/contract.ts'
-import { replyHeaders, requestHeaders } from '#contracts/routes/contract.ts'
-import { apiContracts } from '#client/all-contracts.ts'
-import { apiError } from '#contracts/routes/shapes.ts'
+import type * as z from 'zod'
+import { apiError } from '#platform/routes/shapes.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { access, type Access } from '#platform/routes/access.ts'
+import { innerOf } from '#platform/routes/answer.ts'
+import {
+  replyHeaders,
+  requestHeaders,
+  type Access,
+  type AnyRoute,
+  type RouteReply,
+  type RouteShape,
+  type RouteTable,
+} from '#platform/routes/route.ts'
 import { toSchema, type NamedSchemas } from './schema.ts'
 
 const about = `Every route for programs. Errors have one shape; match on \`code\`. Unknown fields and query parameters are refused
@@ -28,15 +35,23 @@ const errorTexts: Readonly<Record<number, string>> = {
   504: 'A model took too long.',
 }
 
-/** The OpenAPI 3.1 document of this deployment, made of the contracts. */
-export function toOpenApiDocument(): JsonObject {
+/** All routes of a table that are for programs, file by file. */
+export async function readRoutes(table: RouteTable): Promise<readonly AnyRoute[]> {
+  const loads = [...new Set(Object.values(table).map(({ load }) => load))]
+  const files = await Promise.all(loads.map((load) => load()))
+  const all = files.flatMap((file) => file.default)
+  return all.filter(({ summary }) => summary !== undefined)
+}
+
+/** The OpenAPI 3.1 document of a deployment with these routes. */
+export function toOpenApiDocument(routes: readonly AnyRoute[]): JsonObject {
   const named: NamedSchemas = {}
   const paths: Record<string, Record<string, Json>> = {}
-  for (const [route, contract] of Object.entries(apiContracts)) {
-    const [method = '', path = ''] = route.split(' ')
+  for (const route of routes) {
+    const [method = '', path = ''] = route.name.split(' ')
     const shown = path.replace(/:(\w+)(\{[^{}]*\})?/g, '{$1}')
     paths[shown] ??= {}
-    paths[shown][method.toLowerCase()] = toOperation({ method, path, contract, named })
+    paths[shown][method.toLowerCase()] = toOperation(route, named)
   }
   const error = toSchema(apiError, 'output', named)
   const responses = Object.entries(errorTexts).map(([status, description]) => [
@@ -61,33 +76,28 @@ export function toOpenApiDocument(): JsonObject {
   }
 }
 
-interface Operation {
-  readonly method: string
-  readonly path: string
-  readonly contract: ApiContract
-  readonly named: NamedSchemas
-}
-
-function toOperation({ method, path, contract, named }: Operation): JsonObject {
-  const methods: Readonly<Record<string, Access>> = Object(Reflect.get(access, path))
-  const allowed = methods[method] ?? 'anyone'
-  const parameters = toParameters(contract, named)
-  const replies = Object.entries(contract.replies).map(([status, reply]) => [
+function toOperation(
+  { name, roles, summary = '', shape, errors }: AnyRoute,
+  named: NamedSchemas,
+): JsonObject {
+  const [method = '', path = ''] = name.split(' ')
+  const parameters = toParameters(shape, named)
+  const replies = Object.entries(shape.replies).map(([status, reply]) => [
     status,
     toResponse(reply, named),
   ])
-  const errors = errorsOf(contract, allowed).map((status) => [
+  const failures = errorsOf(shape, roles, errors).map((status) => [
     String(status),
     { $ref: `#/components/responses/${status}` },
   ])
   return {
     operationId: idOf(method, path),
-    summary: contract.summary,
+    summary,
     tags: [tagOf(path)],
-    ...(allowed !== 'anyone' && { security: [{ key: [] }], 'x-roles': [...allowed] }),
+    ...(roles !== 'anyone' && { security: [{ key: [] }], 'x-roles': [...roles] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(contract.body && { requestBody: toRequestBody(contract, named) }),
-    responses: Object.fromEntries([...replies, ...errors]) as JsonObject,
+    ...(shape.body && { requestBody: toRequestBody(shape.body, shape.otherBody, named) }),
+    responses: Object.fromEntries([...replies, ...failures]) as JsonObject,
   }
 }
 
@@ -107,7 +117,7 @@ function tagOf(path: string): string {
   return /^\/api\/(sessions|operator)/.exec(path)?.[1] ?? 'deployment'
 }
 
-function toParameters({ params = {}, query, headers = [] }: ApiContract, named: NamedSchemas) {
+function toParameters({ params = {}, query, headers = [] }: RouteShape, named: NamedSchemas) {
   const inPath = Object.entries(params).map(([name, description]) => {
     return { name, in: 'path', required: true, description, schema: { type: 'string' } }
   })
@@ -128,19 +138,20 @@ function toParameters({ params = {}, query, headers = [] }: ApiContract, named: 
   return [...inPath, ...inQuery, ...inHeader]
 }
 
-function toRequestBody({ body, isBodyOptional, otherBody }: ApiContract, named: NamedSchemas) {
-  const schema = body && toSchema(body, 'input', named)
+function toRequestBody(body: z.ZodType, otherBody: string | undefined, named: NamedSchemas) {
+  const inner = innerOf(body)
+  const schema = toSchema(inner ?? body, 'input', named)
   return {
-    required: isBodyOptional !== true,
+    required: inner === undefined,
     content: {
-      ...(schema && toContent('application/json', schema)),
+      ...toContent('application/json', schema),
       ...(otherBody !== undefined && { [otherBody]: {} }),
     },
   }
 }
 
 function toResponse(
-  { is: description, headers = [], json, events, text }: ApiReply,
+  { is: description, headers = [], json, events, text }: RouteReply,
   named: NamedSchemas,
 ): JsonObject {
   const head = headers.map((name) => [
@@ -160,14 +171,14 @@ function toResponse(
 
 const toContent = (type: string, schema: JsonObject) => ({ [type]: { schema } })
 
-/** What everybody may be told, and what follows from what a route takes. */
-function errorsOf({ params, body, query, errors = [] }: ApiContract, allowed: Access) {
+/** The statuses of errors that follow from what a route takes, and its own. */
+function errorsOf({ params, body, query }: RouteShape, roles: Access, own: readonly number[] = []) {
   const all = [
-    ...(allowed === 'anyone' ? [500] : [400, 401, 403, 429, 500, 503]),
+    ...(roles === 'anyone' ? [500] : [400, 401, 403, 429, 500, 503]),
     ...(params ? [404] : []),
     ...(body ? [400, 413, 415] : []),
     ...(query ? [400] : []),
-    ...errors,
+    ...own,
   ]
   return [...new Set(all)].toSorted((a, b) => a - b)
 }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { CompactionOutcome } from '#runtime/session/types/compaction-outcome.ts'
@@ -5,9 +6,9 @@ import type { Message } from '#contracts/message.ts'
 import { unwrap } from '#contracts/reply.ts'
 import { notingBegun } from '#runtime/session/requests/begun.ts'
 import { readJsonObject } from '#platform/routes/body.ts'
-import type { HttpContext, HttpDeps, HttpHandler } from '#platform/routes/deps.ts'
-import { readIdempotencyKey, readTrace } from '#platform/routes/headers.ts'
-import { errorResponse, eventStreamResponse, jsonResponse } from '#platform/routes/responses.ts'
+import type { OpenaiDeps } from '../deps.ts'
+import { readIdempotencyKey } from '#platform/routes/headers.ts'
+import { eventStreamResponse, jsonResponse } from '#platform/routes/responses.ts'
 import { resolveTarget } from '#platform/routes/targets.ts'
 import { parseFields } from '#platform/routes/validate.ts'
 import { faultOf } from '../chat-response.ts'
@@ -29,6 +30,7 @@ import { resolveItems } from './referenced-items.ts'
 import { inputParts, toEcho, toResource, toUsage } from './resource.ts'
 import type { ResponseRequest } from './response-request.ts'
 import { createEmit } from './sequence.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 
 const compactRequest = z.object({
   model: z.string().min(1).max(200),
@@ -43,22 +45,20 @@ type CompactRequest = z.infer<typeof compactRequest>
  * `POST /v1/responses/compact`: makes a conversation that its client keeps shorter. Nothing of it is kept here; the run
  * that does it, with what a summary costs, is on the record like every other.
  */
-export function createCompact(deps: HttpDeps): HttpHandler {
-  return async (context) => {
-    const request = parseFields(compactRequest, await readJsonObject(context.req.raw))
-    const made = await compacted(deps, context, request)
-    if (made instanceof Response) return made
-    const { place, outcome, item, messages } = made
-    const said = messages.flatMap((message, index) => userItem(place, message, index))
-    const body = {
-      id: toResponseId(place),
-      object: 'response.compaction',
-      created_at: Math.floor(outcome.createdAtMs / 1_000),
-      output: [...said, item],
-      usage: toUsage(outcome.result.usage),
-    }
-    return jsonResponse(body, { headers: headersOf(made) })
+export async function compact(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
+  const request = parseFields(compactRequest, await readJsonObject(context.raw))
+  const made = await compacted(deps, context, request)
+  if (made instanceof Response) return made
+  const { place, outcome, item, messages } = made
+  const said = messages.flatMap((message, index) => userItem(place, message, index))
+  const body = {
+    id: toResponseId(place),
+    object: 'response.compaction',
+    created_at: Math.floor(outcome.createdAtMs / 1_000),
+    output: [...said, item],
+    usage: toUsage(outcome.result.usage),
   }
+  return jsonResponse(body, { headers: headersOf(made) })
 }
 
 /** Whether a request for a response asks for a compaction instead: its last item says so. */
@@ -70,8 +70,8 @@ export const asksForCompaction = ({ input }: ResponseRequest): boolean =>
  * compacted. A stream comes in one piece, so that what goes wrong is still a status.
  */
 export async function answerCompaction(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: OpenaiDeps,
+  context: RequestContext,
   request: ResponseRequest,
 ): Promise<Response> {
   const { input, model, instructions, stream } = request
@@ -126,21 +126,24 @@ const headersOf = ({ place, outcome }: Compacted) =>
 
 /** Compacts in a session of its own, which is gone after an hour. Answers with the error of a run that came to nothing. */
 async function compacted(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: OpenaiDeps,
+  context: RequestContext,
   request: CompactRequest,
 ): Promise<Compacted | Response> {
-  const named = context.req.header('x-isola-session') === undefined ? undefined : 'x-isola-session'
+  const named =
+    (context.raw.headers.get('x-isola-session') ?? undefined) === undefined
+      ? undefined
+      : 'x-isola-session'
   const kept = request.conversation ? 'conversation' : named
   if (kept !== undefined)
     throw unsupported(kept, 'a session is compacted with POST /api/sessions/:id/compact')
   if (request.previous_response_id)
     throw unsupported('previous_response_id', 'send the items themselves as input')
-  const rights = context.get('principal')
+  const rights = context.caller
   const target = await resolveTarget(deps, rights, request.model)
   const history = await readInput(deps, context, request.input)
   const instructions = [request.instructions, history.instructions].filter(Boolean).join('\n\n')
-  const key = readIdempotencyKey(context.req.raw.headers)
+  const key = readIdempotencyKey(context.raw.headers)
   const session = await sessionFor(deps, { asking: rights, key })
   const work = notingBegun(
     context,
@@ -149,9 +152,9 @@ async function compacted(
       {
         session,
         agent: target.agent,
-        ...(target.model !== undefined && { model: target.model }),
+        ...defined({ model: target.model }),
         ...(instructions !== '' && { clientInstructions: instructions }),
-        ...readTrace(context, deps.sources),
+        ...context.trace(),
         messages: history.messages,
         isStateless: true,
         compact: 'client',
@@ -165,7 +168,7 @@ async function compacted(
   const fault = faultOf(result) ?? stoppedBy(result)
   if (fault) {
     const headers = headersFor({ session, run: result.id, trace: result.trace })
-    return errorResponse(context, fault, { deps, headers, run: result.id })
+    return context.refuse(fault, { headers, run: result.id })
   }
   const id = toCompactionId(place)
   const item = { id, type: 'compaction', encrypted_content: toContent(messages) } as const
@@ -178,12 +181,16 @@ function stoppedBy({ state, error }: CompactionOutcome['result']): Error | undef
   return Object.assign(new Error(error?.message ?? 'The run was stopped.'), { code: error?.code })
 }
 
-async function readInput(deps: HttpDeps, context: HttpContext, input: CompactRequest['input']) {
+async function readInput(
+  deps: OpenaiDeps,
+  context: RequestContext,
+  input: CompactRequest['input'],
+) {
   const inline = createInlineImages(deps, context)
   if (typeof input === 'string') {
     return toHistory([{ kind: 'user', text: input, images: [], at: 'input' }], 'input')
   }
-  const resolve = await resolveItems(deps, context.get('principal').id, referencedRuns(input))
+  const resolve = await resolveItems(deps, context.caller.id, referencedRuns(input))
   const said = await inline(toSaidItems(input, 'input', resolve))
   const history = toHistory(sinceCompaction(said), 'input')
   if (history.orphans[0]) throw invalid(history.orphans[0].at, 'answers no call in this list')

@@ -1,18 +1,19 @@
+import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { SessionAbout } from '#runtime/session/types/session-view.ts'
 import { readJsonObject } from '#platform/routes/body.ts'
-import type { HttpContext, HttpDeps } from '#platform/routes/deps.ts'
+import type { OpenaiDeps } from '../deps.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
-import type { AddRoute } from '#platform/routes/routes.ts'
 import { parseFields } from '#platform/routes/validate.ts'
 import { invalid, toHistory } from '../history.ts'
 import { parseConversationId, parseItemOf, toConversationId } from '../wire-ids.ts'
 import { inputItem, type InputItem, toSaidItems } from './input-items.ts'
 import { metadata } from './response-request.ts'
 import { pageOfItems, toItem, toItemsQuery } from './said-items.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 
 const maxAdded = 20
 const items = z.array(inputItem).max(maxAdded)
@@ -20,37 +21,31 @@ const createRequest = z.object({ metadata: metadata.nullish(), items: items.null
 const updateRequest = z.object({ metadata })
 const addRequest = z.object({ items: items.min(1) })
 
-/** `/v1/conversations…`: a session that responses are sent to. Its agent is the one of its first response. */
-export function addConversationRoutes(addRoute: AddRoute, deps: HttpDeps): void {
-  addRoute('/v1/conversations', { POST: (context) => create(deps, context) })
-  addRoute('/v1/conversations/:id', {
-    GET: async (context) => {
-      const { id, session, principal } = open(deps, context)
-      return jsonResponse(toConversation(id, unwrap(await session.about(principal))))
-    },
-    POST: async (context) => {
-      const { id, session, principal } = open(deps, context)
-      const change = parseFields(updateRequest, await readJsonObject(context.req.raw))
-      return jsonResponse(toConversation(id, unwrap(await session.amend(principal, change))))
-    },
-    DELETE: async (context) => {
-      const { id, session, principal } = open(deps, context)
-      unwrap(await session.delete(principal))
-      return jsonResponse({ id, object: 'conversation.deleted', deleted: true })
-    },
-  })
-  addRoute('/v1/conversations/:id/items', {
-    GET: (context) => list(deps, context),
-    POST: (context) => add(deps, context),
-  })
-  addRoute('/v1/conversations/:id/items/:item', { GET: (context) => show(deps, context) })
+export async function showConversation(deps: OpenaiDeps, context: RequestContext) {
+  const { id, session, principal } = open(deps, context)
+  return toConversation(id, unwrap(await session.about(principal)))
 }
 
-async function create(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const body = await readJsonObject(context.req.raw, { whenEmpty: {} })
+export async function changeConversation(deps: OpenaiDeps, context: RequestContext) {
+  const { id, session, principal } = open(deps, context)
+  const change = parseFields(updateRequest, await readJsonObject(context.raw))
+  return toConversation(id, unwrap(await session.amend(principal, change)))
+}
+
+export async function deleteConversation(deps: OpenaiDeps, context: RequestContext) {
+  const { id, session, principal } = open(deps, context)
+  unwrap(await session.delete(principal))
+  return { id, object: 'conversation.deleted', deleted: true }
+}
+
+export async function createConversation(
+  deps: OpenaiDeps,
+  context: RequestContext,
+): Promise<Response> {
+  const body = await readJsonObject(context.raw, { whenEmpty: {} })
   const { metadata: about, items: said } = parseFields(createRequest, body)
   const session = deps.sources.ids.next('ses')
-  const asking = context.get('principal')
+  const asking = context.caller
   const principal = asking.id
   const messages = await toMessages(deps, principal, said ?? [])
   await deps.limits.newSession(asking, session)
@@ -65,8 +60,8 @@ async function create(deps: HttpDeps, context: HttpContext): Promise<Response> {
   return jsonResponse(toConversation(toConversationId(session), tree))
 }
 
-function open(deps: HttpDeps, context: HttpContext) {
-  const id = context.req.param('id') ?? ''
+function open(deps: OpenaiDeps, context: RequestContext) {
+  const id = context.params['id'] ?? ''
   const session = parseConversationId(id)
   if (session === undefined) {
     throw new IsolaError('request_not_found', 'There is no such conversation.')
@@ -75,7 +70,7 @@ function open(deps: HttpDeps, context: HttpContext) {
     id,
     sessionId: session,
     session: deps.sessions.at(session),
-    principal: context.get('principal').id,
+    principal: context.caller.id,
   }
 }
 
@@ -88,7 +83,7 @@ const toConversation = (id: string, { createdAtMs, metadata: about }: SessionAbo
 
 /** What a client says was said before. Throws `request_invalid` naming the item. */
 async function toMessages(
-  { toldAnswers }: HttpDeps,
+  { toldAnswers }: OpenaiDeps,
   principal: string,
   said: readonly InputItem[],
 ): Promise<readonly Message[]> {
@@ -104,27 +99,27 @@ async function toMessages(
 }
 
 /** Answers with what was added. */
-async function add(deps: HttpDeps, context: HttpContext): Promise<Response> {
+export async function addItems(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
   const { sessionId, session, principal } = open(deps, context)
-  const request = parseFields(addRequest, await readJsonObject(context.req.raw))
+  const request = parseFields(addRequest, await readJsonObject(context.raw))
   const messages = await toMessages(deps, principal, request.items)
   const newest = { order: 'desc', limit: 1 } as const
   const [last] = unwrap(await session.items(principal, newest)).items
   unwrap(await session.amend(principal, { messages }))
-  const added = { order: 'asc', limit: maxAdded, ...(last && { after: last }) } as const
+  const added = { order: 'asc', limit: maxAdded, ...defined({ after: last }) } as const
   return pageOfItems(unwrap(await session.items(principal, added)), sessionId)
 }
 
 /** What our own tools said is not the client's affair. */
-async function list(deps: HttpDeps, context: HttpContext): Promise<Response> {
+export async function listItems(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
   const { sessionId, session, principal } = open(deps, context)
-  const query = toItemsQuery(context.req.query(), sessionId)
+  const query = toItemsQuery(context.search, sessionId)
   return pageOfItems(unwrap(await session.items(principal, query)), sessionId)
 }
 
-async function show(deps: HttpDeps, context: HttpContext): Promise<Response> {
+export async function showItem(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
   const { sessionId, session, principal } = open(deps, context)
-  const only = parseItemOf(sessionId, context.req.param('item') ?? '')
+  const only = parseItemOf(sessionId, context.params['item'] ?? '')
   const query = only && ({ only, limit: 1, order: 'asc' } as const)
   const [found] = query ? unwrap(await session.items(principal, query)).items : []
   if (found) return jsonResponse(toItem(found, sessionId))

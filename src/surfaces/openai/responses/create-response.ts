@@ -1,7 +1,8 @@
+import { defined } from '#contracts/defined.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import type { HttpContext, HttpDeps, HttpHandler } from '#platform/routes/deps.ts'
+import type { OpenaiDeps } from '../deps.ts'
 import { readJsonObject } from '#platform/routes/body.ts'
-import { errorResponse, jsonResponse } from '#platform/routes/responses.ts'
+import { jsonResponse } from '#platform/routes/responses.ts'
 import { toResponseFormat } from '../chat-request.ts'
 import { faultOf } from '../chat-response.ts'
 import { type History, invalid, toHistory } from '../history.ts'
@@ -22,21 +23,20 @@ import { toEcho, toResource } from './resource.ts'
 import { parseResponseRequest, type ResponseRequest } from './response-request.ts'
 import { createResponseView } from './response-view.ts'
 import { readAnswer } from './stored-response.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 
 /** `POST /v1/responses` (M6), as the Open Responses specification of 2026-04-24 has it. */
-export function createResponses(deps: HttpDeps): HttpHandler {
-  return async (context) => {
-    const request = parseResponseRequest(await readJsonObject(context.req.raw))
-    if (asksForCompaction(request)) return answerCompaction(deps, context, request)
-    const work = await toWork(deps, context, fromResponses(deps, context, request))
-    try {
-      if (request.stream === true) return await answerInPieces(deps, context, work)
-      if (work.isBackground) return await answerInBackground(work)
-      return await answerAtOnce(deps, context, work)
-    } catch (error) {
-      if (errorCode(error) !== 'request_not_found') throw error
-      throw notThere(request) ?? error
-    }
+export async function createResponse(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
+  const request = parseResponseRequest(await readJsonObject(context.raw))
+  if (asksForCompaction(request)) return answerCompaction(deps, context, request)
+  const work = await toWork(deps, context, fromResponses(deps, context, request))
+  try {
+    if (request.stream === true) return await answerInPieces(deps, context, work)
+    if (work.isBackground) return await answerInBackground(work)
+    return await answerAtOnce(deps, context, work)
+  } catch (error) {
+    if (errorCode(error) !== 'request_not_found') throw error
+    throw notThere(request) ?? error
   }
 }
 
@@ -50,8 +50,8 @@ function notThere(request: ResponseRequest): IsolaError | undefined {
 
 /** A request for a response in the words that both APIs have in common. */
 function fromResponses(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: OpenaiDeps,
+  context: RequestContext,
   request: ResponseRequest,
 ): ParsedRequest {
   const format = request.text?.format
@@ -72,7 +72,7 @@ function fromResponses(
     toolChoice: request.tool_choice,
     isParallel: request.parallel_tool_calls,
     history: () => readHistory(deps, context, request.input),
-    ...(place && { place }),
+    ...defined({ place }),
     isKept: request.store !== false,
     isBackground: request.background === true,
     echo: (session, tools) =>
@@ -98,15 +98,15 @@ function placeOf({ previous_response_id: previous, conversation }: ResponseReque
 }
 
 async function readHistory(
-  deps: HttpDeps,
-  context: HttpContext,
+  deps: OpenaiDeps,
+  context: RequestContext,
   input: ResponseRequest['input'],
 ): Promise<History> {
   const inline = createInlineImages(deps, context)
   if (typeof input === 'string') {
     return toHistory([{ kind: 'user', text: input, images: [], at: 'input' }], 'input')
   }
-  const resolve = await resolveItems(deps, context.get('principal').id, referencedRuns(input))
+  const resolve = await resolveItems(deps, context.caller.id, referencedRuns(input))
   const items = toSaidItems(input, 'input', resolve)
   checkAnswerable(items, () => 'input')
   return toHistory(sinceCompaction(await inline(items)), 'input')
@@ -114,8 +114,8 @@ async function readHistory(
 
 const seconds = (ms: number) => Math.floor(ms / 1_000)
 
-function answerInPieces(deps: HttpDeps, context: HttpContext, work: Work): Promise<Response> {
-  const requestId = context.get('requestId')
+function answerInPieces(deps: OpenaiDeps, context: RequestContext, work: Work): Promise<Response> {
+  const requestId = context.requestId
   return streamRun(deps, context, {
     work,
     viewOf: (place, { createdAtMs }) =>
@@ -135,13 +135,17 @@ async function answerInBackground(work: Work): Promise<Response> {
   return jsonResponse(toResource(head, { status: 'queued' }), { headers: headersFor(place) })
 }
 
-async function answerAtOnce(deps: HttpDeps, context: HttpContext, work: Work): Promise<Response> {
+async function answerAtOnce(
+  deps: OpenaiDeps,
+  context: RequestContext,
+  work: Work,
+): Promise<Response> {
   const { plan, value: outcome } = await work.run()
   const { id: run, trace } = outcome
   const place: PlaceInSession = { session: plan.session, run, turn: plan.turn }
   const headers = headersFor({ session: plan.session, run, trace })
   // Before it was answered at all: a failure is a status, as for every other request.
   const fault = outcome.state === 'parked' ? undefined : faultOf(outcome)
-  if (fault) return errorResponse(context, fault, { deps, headers, run })
+  if (fault) return context.refuse(fault, { headers, run })
   return jsonResponse(await readAnswer(deps, context, place), { headers })
 }

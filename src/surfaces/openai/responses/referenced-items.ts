@@ -1,5 +1,5 @@
 import { joinLabels } from '#contracts/label.ts'
-import type { HttpDeps } from '#platform/routes/deps.ts'
+import type { OpenaiDeps } from '../deps.ts'
 import type { Said } from '../history.ts'
 import { foldResponse } from '../run-response.ts'
 import { type RunPlace, toCallId, toFunctionCallId, toMessageId } from '../wire-ids.ts'
@@ -9,7 +9,7 @@ const maxRuns = 32
 
 /** Reads the runs that items are referred to in: a client may name what we keep instead of sending it. */
 export async function resolveItems(
-  deps: HttpDeps,
+  deps: OpenaiDeps,
   principal: string,
   places: readonly RunPlace[],
 ): Promise<ResolveItem> {
@@ -24,7 +24,7 @@ export async function resolveItems(
 
 /** All of a run's items, whatever response they were a part of. */
 async function itemsOf(
-  deps: HttpDeps,
+  deps: OpenaiDeps,
   principal: string,
   place: RunPlace,
 ): Promise<readonly (readonly [string, Said])[]> {

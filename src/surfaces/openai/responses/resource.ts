@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { toParts, type TextWithImages } from '#contracts/message-parts.ts'
 import type { ClientCall, TokenCount } from '../fold.ts'
@@ -128,8 +129,7 @@ export function toResource({ place, createdAt, echo }: ResponseHead, body: Respo
     created_at: createdAt,
     completed_at: completedAtMs === undefined ? null : Math.floor(completedAtMs / 1_000),
     status,
-    incomplete_details:
-      reason === undefined ? null : { reason, ...(message !== undefined && { message }) },
+    incomplete_details: reason === undefined ? null : { reason, ...defined({ message }) },
     error: error ?? null,
     ...shown,
     output,
@@ -191,7 +191,7 @@ export function functionCallItem(
     id: toFunctionCallId(place, call.call),
     call_id: toCallId(place, call.call),
     name,
-    ...(namespace !== undefined && { namespace }),
+    ...defined({ namespace }),
     arguments: status === 'completed' ? JSON.stringify(call.input) : '',
     status,
   }

@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import { toOutgoingError } from '#platform/routes/errors.ts'
 import { faultOf } from '../chat-response.ts'
@@ -25,7 +26,7 @@ export const incomplete = (
   body: {
     status: 'incomplete',
     incompleteReason: code,
-    ...(message !== undefined && { incompleteMessage: message }),
+    ...defined({ incompleteMessage: message }),
     tokens,
   },
 })

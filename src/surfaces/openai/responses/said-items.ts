@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
 import type { ItemsPage, ItemsQuery, SaidItem } from '#runtime/session/types/said-item.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
@@ -45,7 +46,7 @@ export function toItem(item: SaidItem, session: string) {
     case 'message': {
       const { type, role, text, name } = item
       const content = role === 'assistant' ? [textPart(text)] : inputParts(item)
-      return { type, id, status, role, ...(name !== undefined && { name }), content }
+      return { type, id, status, role, ...defined({ name }), content }
     }
     case 'call': {
       const { name, input } = item

@@ -188,13 +188,6 @@ describe('I8: who has an agent in a list', () => {
     await setState('notes', 'archived', by('anna'))
     expect(await runners()).toEqual([])
   })
-
-  it('holds for a row that an earlier version wrote, whose text is read for it', async () => {
-    const { listRunnable, shared, sqlite } = setUp()
-    await shared()
-    sqlite.prepare('UPDATE agents SET head = NULL').run()
-    expect(await listRunnable('carl')).toMatchObject([{ head: { name: 'Notes' } }])
-  })
 })
 
 describe('G9: names that one owner has', () => {

@@ -308,7 +308,7 @@ describe('the life of a plugin', () => {
       expect(await stateOf('a')).toBe('installed')
     })
 
-    it('is known of rows of a version before, and of a plugin that shipped with the deployment', async () => {
+    it('is known of a plugin that was removed, and of one that shipped with the deployment', async () => {
       await host.add('a', '1.0.0', {}, author)
       await host.change({ do: 'remove', id: 'a' })
       await expect(host.add('a', '2.0.0', {}, bob)).rejects.toThrow('--purge')

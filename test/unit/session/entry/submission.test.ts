@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Submission } from '#runtime/session/types/submission.ts'
-import { bodyHashOf } from '../../../../src/runtime/session/runs/body-hash.ts'
+import { bodyHashOf } from '../../../../src/runtime/session/runs/admission.ts'
 import { createSubmitAs } from '../../../../src/runtime/session/entry/submit-as.ts'
 import { toSubmission } from '../../../../src/runtime/session/entry/submission.ts'
 import { sha256 } from '../../../fakes/kernel.ts'
@@ -32,7 +32,7 @@ describe('a submission', () => {
     })
   })
 
-  it('N1: of a call has what is handed down, where it came in too, and the hash of the version before', () => {
+  it('N1: of a call has what is handed down, where it came in too, and the same hash', () => {
     const options = {
       model: 'a',
       pauses: 'client_tools',

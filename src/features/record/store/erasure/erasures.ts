@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { Erasure, ErasureProgress, ErasureStore } from '../../types/erasure.ts'
 import { deploymentEvent } from '#contracts/event.ts'
@@ -26,7 +27,7 @@ export function createErasureStore(database: Database): ErasureStore {
     },
     atMs: number,
   ) => {
-    const about = { owner: id, step, ...(request !== undefined && { request }) }
+    const about = { owner: id, step, ...defined({ request }) }
     return eventRow(database, deploymentEvent('person_erased', { principal, trace, atMs }, about))
   }
   const changed = ({ id, state, principal, nextMs, progress }: Erasure) => {

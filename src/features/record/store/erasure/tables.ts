@@ -53,8 +53,6 @@ export const erasedTables: Readonly<Record<string, ErasedTable>> = {
   plugin_usage: { names: ['principal'] },
   generations: { names: ['made_by'] },
   generation_parts: { keys: { pin: '$.policy.principals' } },
-  policies: { names: ['made_by'], keys: { policy: '$.principals' } },
-  exposures: { names: ['made_by'] },
   secrets: { names: ['set_by'] },
   trusted_keys: { names: ['added_by'] },
   mcp_servers: { names: ['added_by'] },

@@ -1,0 +1,3 @@
+export declare function refusedSubjects(
+  text: string,
+): readonly { readonly word: string; readonly at: number }[]
