@@ -4,7 +4,8 @@ import type { Client } from '../../src/client/client.ts'
 import { openInput, type Lines } from './chat/input.ts'
 import { followRun, talk, type Chat, type Ending } from './chat/turn.ts'
 import { createView } from './chat/view.ts'
-import { defineVerb, type Context, type Options, type ValuesOf } from './command.ts'
+import { command, type Context } from './command.ts'
+import { text, texts, type Options, type ValuesOf } from './options.ts'
 import { short, table } from './text.ts'
 import { near, UsageError } from './usage.ts'
 
@@ -165,7 +166,7 @@ async function converse(chat: Chat, controls: Controls, { input, live }: Talk) {
       finish(await work())
     } catch (error) {
       if (controls.signal.aborted) return 'left'
-      // At a terminal a person may try again; nobody watches a pipe.
+      // At a terminal a person may try again; a pipe cannot.
       if (!input.isTerminal) {
         chat.view.note(`To go on: isola chat --session ${chat.session}`)
         throw error
@@ -237,32 +238,19 @@ async function run(context: Context<ValuesOf<typeof options>>) {
 }
 
 const options = {
-  agent: { type: 'string', value: 'name', about: 'orchestrator unless named' },
-  session: { type: 'string', value: 'id', about: 'go on in this session' },
-  model: { type: 'string', value: 'name', about: "instead of the agent's own" },
-  persona: {
-    type: 'string',
-    value: 'name',
-    about: 'how it speaks in this session; none: as itself',
-  },
-  approve: {
-    type: 'string',
-    value: 'tool',
-    multiple: true,
-    about: 'ask before each call: a name, <plugin>__* or *',
-  },
+  agent: text('name', 'orchestrator unless named'),
+  session: text('id', 'go on in this session'),
+  model: text('name', "instead of the agent's own"),
+  persona: text('name', 'how it speaks in this session; none: as itself'),
+  approve: texts('tool', 'ask before each call: a name, <plugin>__* or *'),
 } as const satisfies Options
 
-export default {
-  noun: 'chat',
-  ...defineVerb({
-    usage:
-      'isola chat [--agent <name>] [--session <id>] [--model <name>] [--persona <name>] [--approve <tool>]',
-    about: `Talks to an agent. From a pipe each line is one message; a question, a field of a form or an approval
+export default command('chat', {
+  usage: '[--agent <name>] [--session <id>] [--model <name>] [--persona <name>] [--approve <tool>]',
+  about: `Talks to an agent. From a pipe each line is one message; a question, a field of a form or an approval
 takes the next line (y: this call, s: what is like it in this session too, a: wherever it is asked again, n: no).
-The exit code is 1 if a run of a pipe did not complete, or nobody was there to answer it. While you talk:
+The exit code is 1 if a run of a pipe did not complete, or no person answered it. While you talk:
 ${help}`,
-    options,
-    run,
-  }),
-}
+  options,
+  run,
+})

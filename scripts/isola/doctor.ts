@@ -1,6 +1,7 @@
 // isola doctor: what is wrong with this installation, and how to put it right.
 import { isClone, staleReason } from '../toolchain.mjs'
-import { defineVerb, type Context, type Env, type Options, type ValuesOf } from './command.ts'
+import { command, type Context, type Env } from './command.ts'
+import { flag, text, texts, type Options, type ValuesOf } from './options.ts'
 import { isLocal, readVars } from './connection.ts'
 import { checkDatabase } from './doctor/database.ts'
 import { checkDeployment } from './doctor/deployment.ts'
@@ -130,31 +131,19 @@ async function run({
 }
 
 const options = {
-  fix: {
-    type: 'boolean',
-    about: 'make what is missing: keys, migrations, src/bundled.gen.ts; replaces nothing',
-  },
-  clear: {
-    type: 'string',
-    multiple: true,
-    value: 'incident',
-    about: 'take an incident off the list, by the id that is shown, or all; looks at nothing',
-  },
-  tenant: {
-    type: 'string',
-    value: 'name',
-    about: "also a tenant's keys and secrets; asks wrangler",
-  },
-  folder: { type: 'string', value: 'path', about: 'where `isola deploy` keeps them (.isola)' },
+  fix: flag('make what is missing: keys, migrations, src/bundled.gen.ts; replaces nothing'),
+  clear: texts(
+    'incident',
+    'take an incident off the list, by the id that is shown, or all; looks at nothing',
+  ),
+  tenant: text('name', "also a tenant's keys and secrets; asks wrangler"),
+  folder: text('path', 'where `isola deploy` keeps them (.isola)'),
 } as const satisfies Options
 
-export default {
-  noun: 'doctor',
-  ...defineVerb({
-    usage: 'isola doctor [--fix] [--clear <incident>] [--tenant <name>] [--folder <path>]',
-    about: `Looks at packages, .dev.vars and what the Worker would refuse of it, wrangler.toml, the generated sources, the local database, the server and its model.
+export default command('doctor', {
+  usage: '[--fix] [--clear <incident>] [--tenant <name>] [--folder <path>]',
+  about: `Looks at packages, .dev.vars and what the Worker would refuse of it, wrangler.toml, the generated sources, the local database, the server and its model.
 Exit code 1 if something fails. A local server that is not started is a warning, one that ISOLA_URL names a failure.`,
-    options,
-    run,
-  }),
-}
+  options,
+  run,
+})

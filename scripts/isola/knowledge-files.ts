@@ -5,7 +5,7 @@ import { readPdf } from './read-pdf.ts'
 import { UsageError } from './usage.ts'
 
 /** What is sent of a document: `text`, or `pages`. */
-export interface ReadFile {
+interface ReadFile {
   readonly type: 'text' | 'markdown' | 'html' | 'pages'
   readonly text?: string
   readonly pages?: string[]

@@ -2,7 +2,7 @@
 
 const idForm = /^[a-z][a-z0-9-]{0,23}$/
 
-/** An id of ours out of somebody's name. */
+/** An id of ours, made of a name in a file. */
 export function toServerId(name: string): string {
   const last = name.split('/').at(-1) ?? ''
   const id = last
@@ -30,13 +30,13 @@ const toReference = (value: unknown) =>
   )
 
 /** A server as the deployment takes it. */
-export interface ImportedServer {
+interface ImportedServer {
   readonly id: string
   readonly url: string
   readonly headers: Record<string, string>
   readonly auth?: 'oauth'
 }
-export interface SkippedServer {
+interface SkippedServer {
   readonly id: string
   readonly why: string
 }

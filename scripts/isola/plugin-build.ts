@@ -42,7 +42,7 @@ function readText(folder: string, path: string): string {
   return readFileSync(file, 'utf8')
 }
 
-/** An island has no Node and no bindings: whoever imports them is named. */
+/** An isolate has no Node and no bindings: the error names the file that imports them. */
 const refuseForeign: Esbuild.Plugin = {
   name: 'isola',
   setup(build) {
@@ -60,7 +60,7 @@ const refuseForeign: Esbuild.Plugin = {
 
 /**
  * Whether a file outside of the folder may be bundled: the modules of a package, and neither what hides in one nor what
- * is ours. An installed Isola lies in node_modules too, with the settings of whoever develops it.
+ * is ours. An installed Isola lies in node_modules too, with the settings of its developer.
  *
  * @param attributes Of the import: with `type: 'text'` anything would be a module.
  * @param ours Where this command lies.
@@ -240,7 +240,7 @@ function finish(given: {
 /** The files of a bundle, as an archive of it has them: what comes of it is the same version. */
 export const filesOf = ({ manifest, code, files }: PluginBundle): Record<string, string> => ({
   'plugin.yaml': `# Written by \`isola plugin build\`.\n${stringify(manifest)}`,
-  // Whoever has code names its module.
+  // A manifest with code names its module.
   ...(code !== undefined && { [String(Object(manifest).entrypoint)]: code }),
   ...files,
 })

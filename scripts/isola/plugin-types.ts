@@ -129,7 +129,7 @@ export async function writeTypes(folder: string): Promise<string[]> {
     'inputs.ts': inputTypes(manifest),
   }
   for (const [name, text] of Object.entries(files)) {
-    // Never through a link that somebody put there.
+    // Never through a link: it could lead out of the folder.
     rmSync(join(types, name), { force: true })
     writeFileSync(join(types, name), text, { flag: 'wx' })
   }

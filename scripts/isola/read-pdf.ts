@@ -9,7 +9,7 @@ const maxMemoryMb = 1_024
 const watchMs = 20
 
 /** What a PDF may take; tests lower it. */
-export interface PdfLimits {
+interface PdfLimits {
   readonly memoryMb?: number
   readonly timeoutMs?: number
 }

@@ -3,14 +3,15 @@ import { EventEmitter, once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Client, Reply } from '../../src/client/client.ts'
-import type { Context, Options, Output, ValuesOf } from './command.ts'
+import type { Context, Output } from './command.ts'
+import { flag, text, type Options, type ValuesOf } from './options.ts'
 import { jsonText } from './text.ts'
 import { flatten, wholeTree } from './whole-tree.ts'
 
 export const exportOptions = {
-  children: { type: 'boolean', about: "the sub-agents' sessions too" },
-  out: { type: 'string', value: 'file', about: 'instead of the standard output' },
-  force: { type: 'boolean', about: 'replace the file if it is there' },
+  children: flag("the sub-agents' sessions too"),
+  out: text('file', 'instead of the standard output'),
+  force: flag('replace the file if it is there'),
 } as const satisfies Options
 
 async function writeLines(target: Output, lines: AsyncIterable<unknown>) {

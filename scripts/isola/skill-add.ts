@@ -1,10 +1,11 @@
 // isola skill add: what was named, sent skill by skill.
 import { resolve } from 'node:path'
 import { ApiError, type Reply, type Request } from '../../src/client/client.ts'
-import { dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import type { Context } from './command.ts'
 import { confirm } from './confirm.ts'
+import { dryRun, flag, text, texts, type Options, type ValuesOf } from './options.ts'
 import { changesText, isUrl, takeVersion } from './skill-changes.ts'
-import { short } from './text.ts'
+import { lines, short } from './text.ts'
 import { UsageError } from './usage.ts'
 
 /** npm runs us in the clone's folder: what is relative is so to where its user stands. */
@@ -15,13 +16,10 @@ type Addition = Reply<'POST /api/operator/skills'>
 type Added = Addition['skills'][number]
 
 export const addOptions = {
-  skill: { type: 'string', multiple: true, value: 'name', about: 'only this one of a collection' },
-  key: { type: 'string', value: 'file', about: 'signs it with your private key' },
-  'look-alike': {
-    type: 'boolean',
-    about: 'though its name looks like that of another skill; for operators',
-  },
-  yes: { type: 'boolean', short: 'y', about: 'take a new version into use without being asked' },
+  skill: texts('name', 'only this one of a collection'),
+  key: text('file', 'signs it with your private key'),
+  'look-alike': flag('though its name looks like that of another skill; for operators'),
+  yes: flag('take a new version into use without being asked', { short: 'y' }),
   ...dryRun,
 } as const satisfies Options
 
@@ -85,65 +83,58 @@ export async function add({
       refused.push({ name, code: error.code, message: error.message })
     }
   }
-  const text = skills.map((one) => told(one, isRehearsed))
+  const told = skills.map((one) => describe(one, isRehearsed))
   for (const { name, message } of refused)
     io.stderr.write(`${name} is refused: ${short(message, Infinity)}\n`)
-  // Where nothing came of it, there is no answer.
-  if (skills.length === 0 && !io.isJson) return refused.length > 0 ? 1 : 0
-  if (isRehearsed) print({ skills, refused }, text.join('\n\n'))
-  else {
-    const updated: string[] = []
-    const last: string[] = []
-    for (const one of skills) {
-      const taken = await takesOver(one, values.yes, io)
-      if (!taken) continue
-      updated.push(one.name)
-      // It may be off now, which is among the notes.
-      last.push(
-        [`${one.name} has version ${one.hash.slice(0, 12)} from now on.`, ...taken.notes].join(
-          '\n',
-        ),
-      )
-    }
-    print({ skills, refused, updated }, [...text, ...last].join('\n\n'))
+  const code = refused.length > 0 ? 1 : 0
+  // Without a skill there is no answer: what was refused has been said.
+  if (skills.length === 0 && !io.isJson) return code
+  const updated: string[] = []
+  for (const one of isRehearsed ? [] : skills) {
+    const taken = await takesOver(one, values.yes, io)
+    if (!taken) continue
+    updated.push(one.name)
+    // It may be off now, which is among the notes.
+    told.push(lines(`${one.name} has version ${one.hash.slice(0, 12)} from now on.`, taken.notes))
   }
-  return refused.length > 0 ? 1 : 0
+  print({ skills, refused, ...(!isRehearsed && { updated }) }, told.join('\n\n'))
+  return code
 }
 
-/** Of one skill, not of whoever asks. */
+/** A refusal of one skill, not of the caller. */
 const isRefusal = (error: unknown): error is ApiError =>
   error instanceof ApiError && [403, 409, 413, 422].includes(error.status)
 
 const waits = ({ notes }: Added) => notes.some((note) => note.includes('until an operator takes'))
 
-/** Over one that is enabled a version waits: whoever adds it is shown what it changes, and asked. */
+/** Over one that is enabled a version waits: its sender is shown what it changes, and asked. */
 async function takesOver(
   { changes, ...added }: Added,
   isYes: boolean | undefined,
   { request, stdin, stderr }: Pick<Context, 'request' | 'stdin' | 'stderr'>,
 ) {
   if (!changes || !waits({ changes, ...added })) return undefined
-  if (!isYes && !stdin.isTTY) return undefined
-  if (!isYes) stderr.write(`${changesText(added.name, changes)}\n`)
-  if (
-    !isYes &&
-    !(await confirm(`Use this version of ${added.name} from now on?`, { stdin, stderr }))
-  )
-    return undefined
+  if (!isYes) {
+    if (!stdin.isTTY) return undefined
+    stderr.write(`${changesText(added.name, changes)}\n`)
+    const question = `Use this version of ${added.name} from now on?`
+    if (!(await confirm(question, { stdin, stderr }))) return undefined
+  }
   return takeVersion(request, added.name, added.hash)
 }
 
-function told(
+function describe(
   { name, tier, hash, description, requires, files, notes, changes }: Added,
   isRehearsed = false,
 ) {
-  return [
-    `${name} (${tier}, ${hash.slice(0, 12)})${isRehearsed ? ' would be installed.' : ' is installed.'}`,
+  const version = hash.slice(0, 12)
+  return lines(
+    `${name} (${tier}, ${version})${isRehearsed ? ' would be installed.' : ' is installed.'}`,
     `  ${short(description, 1_024)}`,
-    ...(requires.length > 0 ? [`  requires ${requires.join(', ')}`] : []),
-    ...(files.length > 0 ? [`  files: ${files.join(', ')}`] : []),
-    ...(changes ? [changesText(name, changes)] : []),
-    ...notes.map((note) => `  note: ${short(note, 1_000)}`),
-    ...(isRehearsed || changes ? [] : [`  Next: isola skill enable ${name} ${hash.slice(0, 12)}`]),
-  ].join('\n')
+    requires.length > 0 && `  requires ${requires.join(', ')}`,
+    files.length > 0 && `  files: ${files.join(', ')}`,
+    changes && changesText(name, changes),
+    notes.map((note) => `  note: ${short(note, 1_000)}`),
+    !isRehearsed && !changes && `  Next: isola skill enable ${name} ${version}`,
+  )
 }

@@ -20,7 +20,7 @@ export interface TriedPhrase {
 }
 
 /** A skill with its phrases; a `problem` says why there is none to try. */
-export interface TriedSkill {
+interface TriedSkill {
   readonly path: string
   readonly name?: string
   readonly problem?: string

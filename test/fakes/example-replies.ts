@@ -84,6 +84,13 @@ function fieldsOf(schema: Schema, within: Within): Record<string, unknown> {
   return Object.fromEntries([...named, ...more].filter(([, value]) => value !== undefined))
 }
 
+/** One of several schemas: for a bare example none, where there may be none. */
+function exampleOfOne(all: readonly Schema[], within: Within): unknown {
+  const choices = all.filter((one) => !isNull(one))
+  if (within.size === 'bare' && choices.length < all.length) return null
+  return exampleOf(choices[turnOf(within) % choices.length] ?? {}, within)
+}
+
 /** A value that a schema allows, the same each time; undefined where it would go round in circles. */
 function exampleOf(schema: Schema, within: Within): unknown {
   if (schema.$ref) {
@@ -94,12 +101,8 @@ function exampleOf(schema: Schema, within: Within): unknown {
   }
   if ('const' in schema) return schema.const
   if (schema.enum) return schema.enum[turnOf(within) % schema.enum.length]
-  const all = schema.anyOf ?? schema.oneOf
-  if (all) {
-    const choices = all.filter((one) => !isNull(one))
-    if (within.size === 'bare' && choices.length < all.length) return null
-    return exampleOf(choices[turnOf(within) % choices.length] ?? {}, within)
-  }
+  const choices = schema.anyOf ?? schema.oneOf
+  if (choices) return exampleOfOne(choices, within)
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
   switch (type) {
     case 'object':

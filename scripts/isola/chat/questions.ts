@@ -3,7 +3,7 @@ import type { Json } from '../../../src/contracts/json.ts'
 import { short } from '../text.ts'
 import type { Decided, Decision, Person } from './person.ts'
 
-/** A field of a form as JSON Schema has it; somebody else wrote it, and what is odd is text. */
+/** A field of a form as JSON Schema. A plugin or a server wrote it: an unknown kind is read as text. */
 export interface Field {
   readonly type?: string
   readonly title?: string
@@ -56,7 +56,7 @@ const maxTries = 3
 
 const isAbsent = (words: string | undefined): words is undefined => words === undefined
 
-/** What somebody else wrote, further in: a line of it must not look like one of ours. */
+/** A text of a plugin or a server, indented: its lines must not look like ours. */
 const quoted = (text: unknown) => String(text).replaceAll('\n', '\n  | ')
 
 /** The choices of a field, as `{ value, title }`: in each of the forms that MCP has for them. */
@@ -79,7 +79,7 @@ function chosen(text: string, choices: readonly Choice[]): Read {
 }
 
 /** What a person typed, as the schema of the field wants it: `{ value }`, or `{ problem }` in words after "It must be". */
-export function readField(text: string, schema: Field): Read {
+function readField(text: string, schema: Field): Read {
   const choices = choicesOf(schema)
   if (schema.type === 'array') {
     const parts = text.split(',').map((part) => part.trim())
@@ -170,7 +170,7 @@ const textOf = ({ role, content }: Said) => {
   return `  ${role}: ${quoted(text ?? `[${type ?? 'something'}]`)}`
 }
 
-/** What a model is asked for: this client has none, so the person answers or nobody does. */
+/** What a model is asked for: this client has none, so only the person can answer. */
 async function answerSample({ messages = [], system }: Asked, { note, ask }: Talk) {
   if (system) note(`  system: ${quoted(system)}`)
   for (const message of messages) note(textOf(message))
@@ -189,7 +189,7 @@ async function answerRoots(_asked: Asked, { ask }: Talk) {
 
 interface Kind {
   readonly asks: (asked: Asked) => string
-  /** Undefined: nobody, or nobody who wants to. */
+  /** Undefined: no person is there, or the person declines. */
   readonly answer: (asked: Asked, talk: Talk) => Promise<unknown>
 }
 
@@ -219,7 +219,7 @@ interface Asking {
 /**
  * Puts everything that a waiting call asks to a person.
  *
- * @returns The decision, and whether there was nobody to ask; no decision if the person left.
+ * @returns The decision, and whether no person was there to ask; no decision if the person left.
  */
 export async function decideAsks(
   { call, tool, asks, asksHash }: Asking,
@@ -241,7 +241,7 @@ export async function decideAsks(
     const answer = await kind.answer(asked, { note, ask: listen })
     if (signal.aborted) return { isUnanswered: false }
     if (answer === undefined && asked.optional !== true)
-      return refuse(isUnanswered ? 'Nobody is there to answer.' : 'The person did not answer.')
+      return refuse(isUnanswered ? 'No person is there to answer.' : 'The person did not answer.')
     // What a person typed, read by a schema: JSON.
     output[key] = (answer ?? null) as Json
   }

@@ -20,7 +20,7 @@ export function weakness(name: string, value: string): string | undefined {
   return undefined
 }
 
-/** One secret of the file. What is there is not replaced: something may be encrypted with it, or somebody use it. */
+/** One secret of the file. A value is not replaced: data may be encrypted with it, or a program may use it. */
 function checkSecret(name: string, value: string | undefined, repair: () => void): Finding {
   if (!value) {
     const fix = 'Run `isola doctor --fix`, or `npm start`: both make one.'

@@ -2,27 +2,37 @@
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { ApiError, type Client, type Request } from '../../../src/client/client.ts'
-import type { Context, Input, Options, ValuesOf } from '../command.ts'
+import type { Context, Input, ValuesOf } from '../command.ts'
+import { flag, sentOf, text as words, texts, type Options } from '../options.ts'
 import { toServers } from '../mcp-import.ts'
 import { short, shown } from '../text.ts'
 import { UsageError } from '../usage.ts'
-import { only } from '../only.ts'
+
+/** What it may ask a model for in the middle of a call. */
+function toTokens(given: string, option: string): number {
+  const tokens = Number(given)
+  if (Number.isSafeInteger(tokens) && tokens > 0) return tokens
+  throw new UsageError(`${option}: give a whole number above 0.`)
+}
 
 export const addOptions = {
-  url: { type: 'string' },
-  header: { type: 'string', multiple: true },
-  oauth: { type: 'boolean' },
-  'each-signs-in': { type: 'boolean' },
-  'auth-host': { type: 'string', multiple: true },
-  'client-id': { type: 'string' },
-  'client-secret': { type: 'string' },
-  issuer: { type: 'string' },
-  exclusive: { type: 'boolean' },
-  elicitation: { type: 'boolean' },
-  'sampling-tokens': { type: 'string' },
-  replace: { type: 'boolean' },
-  file: { type: 'string' },
-  'dry-run': { type: 'boolean', about: 'say what would be added, and add nothing' },
+  url: words(undefined, undefined, { to: null }),
+  header: texts(undefined, undefined, { to: null }),
+  oauth: flag(undefined, { to: 'auth', sends: 'oauth' }),
+  'each-signs-in': flag(undefined, { to: 'auth', sends: 'principal' }),
+  'auth-host': texts(undefined, undefined, { to: 'authHosts' }),
+  'client-id': words(),
+  'client-secret': words(undefined, undefined, { read: (name) => `\${secret:${name}}` }),
+  issuer: words(),
+  exclusive: flag(),
+  elicitation: flag(undefined, { to: 'allow.elicitation' }),
+  'sampling-tokens': words(undefined, undefined, {
+    to: 'allow.sampling.maxTokens',
+    read: toTokens,
+  }),
+  replace: flag(),
+  file: words(undefined, undefined, { to: null }),
+  'dry-run': flag('say what would be added, and add nothing', { to: null }),
 } as const satisfies Options
 type Values = ValuesOf<typeof addOptions>
 type Added = Request<'POST /api/operator/mcp'>['body']
@@ -42,7 +52,7 @@ const reference = /^([A-Za-z]+ )?\$\{secret:[^}]*\}$/
 
 const notShown = '(not shown)'
 
-/** An address without what may be a key: whoever is named in it, and the values of its query. */
+/** An address without what may be a key: the user that it names, and the values of its query. */
 function withoutKeys(address: string): string {
   if (!URL.canParse(address)) return address
   const { origin, pathname, searchParams, username } = new URL(address)
@@ -64,20 +74,6 @@ const withoutValues = (server: Added): Added => ({
   ),
 })
 
-/** What it may ask for in the middle of a call; nothing unless it is said. */
-function toAllow({ elicitation, 'sampling-tokens': tokens }: Values) {
-  if (!elicitation && tokens === undefined) return {}
-  const maxTokens = Number(tokens ?? 1)
-  if (!Number.isSafeInteger(maxTokens) || maxTokens < 1)
-    throw new UsageError('--sampling-tokens: give a whole number above 0.')
-  return {
-    allow: {
-      ...(elicitation && { elicitation: true }),
-      ...(tokens !== undefined && { sampling: { maxTokens } }),
-    },
-  }
-}
-
 async function fromFile(file: string, stdin: Input) {
   const json = file === '-' ? await text(stdin) : readFileSync(file, 'utf8')
   try {
@@ -97,27 +93,17 @@ export async function add({
   stdin,
   stderr,
 }: Context<Values>) {
-  const { url, header, file, oauth, exclusive, 'auth-host': authHosts } = values
-  const { 'each-signs-in': each } = values
-  const { 'client-id': clientId, 'client-secret': clientSecret, issuer } = values
+  const { url, header, file, oauth, 'each-signs-in': each } = values
   if ((file === undefined) === (url === undefined))
     throw new UsageError('Give either --url with an <id>, or --file.')
   if (oauth && each) throw new UsageError('--each-signs-in: give it without --oauth.')
-  const more = {
-    ...(oauth && { auth: 'oauth' as const }),
-    ...(each && { auth: 'principal' as const }),
-    ...(exclusive && { exclusive: true }),
-    ...(values.replace && { replace: true }),
-    ...toAllow(values),
-    ...(authHosts && { authHosts: [...authHosts] }),
-    ...(clientId && { clientId }),
-    ...(issuer && { issuer }),
-    ...(clientSecret && { clientSecret: `\${secret:${clientSecret}}` }),
-  }
+  const [id] = args
+  if (url !== undefined && id === undefined) throw new UsageError('<id>: give one.')
+  const more = sentOf(addOptions, values)
   const { servers, skipped } =
-    url !== undefined || file === undefined
+    file === undefined
       ? {
-          servers: [{ id: only(args, '<id>'), url: url ?? '', headers: toHeaders(header) }],
+          servers: [{ id: id ?? '', url: url ?? '', headers: toHeaders(header) }],
           skipped: [],
         }
       : await fromFile(file, stdin)

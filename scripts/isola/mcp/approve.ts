@@ -1,19 +1,20 @@
 // isola mcp approve: shows what was seen last, asks, and approves exactly that.
-import type { Context, Options, ValuesOf } from '../command.ts'
+import type { Context, ValuesOf } from '../command.ts'
 import { confirm as agreed } from '../confirm.ts'
+import { flag, text, texts, type Options } from '../options.ts'
 import { short, shown } from '../text.ts'
 import { UsageError } from '../usage.ts'
 import { viewOf, type Server } from './view.ts'
 
 export const approveOptions = {
-  yes: { type: 'boolean', short: 'y' },
-  hash: { type: 'string' },
-  confirm: { type: 'string', multiple: true },
-  harmless: { type: 'string', multiple: true },
-  closed: { type: 'string', multiple: true },
+  yes: flag(undefined, { short: 'y' }),
+  hash: text(),
+  confirm: texts(),
+  harmless: texts(),
+  closed: texts(),
 } as const satisfies Options
 
-/** What was shown is what is approved: with nobody at a terminal its hash has to be named. */
+/** What was shown is what is approved: without a terminal its hash has to be named. */
 export async function approve({
   args: [id, ...items],
   values,
@@ -21,8 +22,7 @@ export async function approve({
   print,
   stdin,
   stderr,
-}: Context<ValuesOf<typeof approveOptions>>) {
-  if (id === undefined) throw new UsageError('<id>: give one.')
+}: Context<ValuesOf<typeof approveOptions>, [string, ...string[]]>) {
   const { hash, yes, confirm = [], harmless = [], closed = [] } = values
   if (hash !== undefined && !/^[0-9a-f]{12,64}$/.test(hash))
     throw new UsageError('--hash: give the first 12 or more of its hex digits.')
@@ -33,7 +33,7 @@ export async function approve({
   const params = { server: id }
   const view = await request('GET /api/operator/mcp/:server', { params })
   const { hash: seen, items: offered = [] } = view.listing ?? {}
-  if (seen === undefined) throw new Error(`Nobody has looked at it yet: isola mcp show ${id}`)
+  if (seen === undefined) throw new Error(`It was not looked at yet: isola mcp show ${id}`)
   if (hash !== undefined && !seen.startsWith(hash))
     throw new Error(`It is not ${hash} any more. Look again: isola mcp show ${id}`)
   checkItems(items, offered)
@@ -52,7 +52,7 @@ export async function approve({
   print(done, ['Approved.', ...done.notes].join('\n'))
 }
 
-/** As the server would say it, before anybody is asked. */
+/** As the server would say it, before the question. */
 function checkItems(wanted: readonly string[], items: NonNullable<Server['listing']>['items']) {
   for (const name of wanted) {
     const kinds = items.filter(({ key }) => key === name).map(({ kind }) => `${kind}:${name}`)

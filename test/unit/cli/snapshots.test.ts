@@ -79,7 +79,7 @@ function createServer(size: Size) {
     if (pathname.endsWith('/events')) return new Response('')
     if (reply === undefined)
       return Response.json({ error: { message: 'no such route' } }, { status: 404 })
-    const patched = Object.assign(reply, patches[line])
+    const patched = Object.assign(Object(reply), patches[line])
     asked.replies.push(patched)
     return Response.json(patched)
   }
