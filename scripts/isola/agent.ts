@@ -39,7 +39,7 @@ export default noun('agent', {
       'Makes an agent of a folder with an agent.yaml, or of a JSON file; the same again with another text makes its next version.',
     options: dryRun,
     async run({ args: [path], values, request, print }) {
-      // What is wrong with it, the server says.
+      // The server refuses a definition with faults.
       const definition = readAgentFolder(path) as AgentBody
       const body = { ...definition, ...(values['dry-run'] && { dryRun: true }) }
       const made = await request('POST /api/agents', { body })
@@ -72,7 +72,7 @@ export default noun('agent', {
     about: 'What is new in the newest version, or between two.',
     async run({ args: [agent, older, newer], request, print }) {
       const { version, newest } = await request('GET /api/agents/:agent', { params: { agent } })
-      // What is new is compared with what runs; where that is the newest, with the one before.
+      // Compares the newest version with the version in force; where both are the same, with the version before.
       const before = version === newest ? newest - 1 : (version ?? newest)
       const from = older ?? String(Math.max(1, before))
       const query = { from, ...(newer !== undefined && { to: newer }) }
@@ -94,7 +94,7 @@ export default noun('agent', {
       if ('result' in view && view.result)
         return tellEnd({ ...view.result, run: view.id, isKept: true }, view, { ...io, print })
       if (isJson) print(view)
-      // What waits may be a call of a sub-agent.
+      // A call of a sub-agent may be waiting.
       const waiting = waitingOf(await wholeTree(request, id))
       const where = `  isola session show ${id}`
       const text = waiting.length > 0 ? toldWaiting(waiting) : `It is not over yet:\n${where}`

@@ -98,7 +98,7 @@ export async function allowCalls(
   }
   const entries = found.flatMap(({ entry }) => entry ?? [])
   if (entries.length > 1 && entries.length === found.length) {
-    // What was shown of each is what runs, whatever it has become meanwhile.
+    // Each call runs with the arguments that were shown, even if it has others by now.
     const approvals = entries.map(({ id, argsHash }) => ({ id, argsHash }))
     return decideTogether(context, { approvals, decision: 'approve' }, 'allowed')
   }
@@ -207,7 +207,7 @@ export async function denyIds(
   return undefined
 }
 
-/** What the model was told of a call that was not let run, as its run's events have it. */
+/** The text that the model was told about a call that did not run, from the run's events. */
 export async function saidTo({ state, session, run, call }: Entry, { events }: Client) {
   if (state !== 'denied' && state !== 'expired') return undefined
   try {

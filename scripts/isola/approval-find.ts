@@ -21,7 +21,7 @@ export async function findCall(request: Client['request'], id: string): Promise<
   try {
     return { id, entry: await request('GET /api/operator/approvals/:id', { params: { id } }) }
   } catch (error) {
-    // Who has no inbox decides in own sessions.
+    // A caller without an inbox decides in their own sessions.
     if (!isOf(error, 403, 404)) throw error
     const waiting = await inOwnSessions(request, id)
     if (waiting) return { id, waiting }
@@ -44,7 +44,7 @@ async function inRun(request: Client['request'], id: string): Promise<Named> {
   if (one && others.length === 0) return one
   if (one)
     throw new Error(`Several calls wait in ${run}: ${found.map((each) => each.id).join(', ')}.`)
-  // What it waits for may wait below it.
+  // A call of a sub-agent may be waiting.
   const below =
     view.state === 'parked' ? waitingUnder(await wholeTree(request, view.session), run) : []
   const [first, ...more] = below
@@ -54,7 +54,7 @@ async function inRun(request: Client['request'], id: string): Promise<Named> {
   throw new Error(`${noCall(id)} The run is ${view.state}.${named || ` ${idsAre}`}`)
 }
 
-/** What waits in one run and below it. */
+/** The calls that wait in one run and below it. */
 const waitingUnder = (tree: Tree, run: string) =>
   waitingOf({
     ...tree,

@@ -1,4 +1,4 @@
-// What a person has to know before deciding about a call, for a terminal.
+// The facts that a person needs before deciding about a call, for a terminal.
 import type { Reply } from '../../src/client/client.ts'
 import { textsIn, withCodes } from '../../src/contracts/visible-text.ts'
 import { dollars, short, shown } from './text.ts'
@@ -58,7 +58,7 @@ const readers: Readonly<Record<Label['confidentiality'], string>> = {
   private: ', something private',
 }
 
-/** What was read before, in a few words. */
+/** A label in a few words: the origin of the data that was read before. */
 export const readText = ({
   integrity,
   confidentiality,

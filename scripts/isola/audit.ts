@@ -45,7 +45,7 @@ interface Ending {
 const reach = ({ scope, rule }: Pick<EventData<'pause_answered'>, 'scope' | 'rule'>): Said =>
   scope === undefined || scope === 'once' ? [] : [`and later (${scope})`, rule]
 
-/** What there is to say of an event, by its type. Of the others: all that is short. */
+/** The words for an event, by its type. An event of another type shows all its short fields. */
 const what: {
   readonly [Type in EventType]?: (data: EventData<Type>) => Said
 } & {
@@ -112,7 +112,7 @@ const brief = ({ request: _request, ...data }: Record['data']) =>
 
 /** One event as a line: when, who, where, what. */
 export function line({ atMs, principal, session, agent, type, data }: Record): string {
-  // What an event of a kind says is held by the server; one of another version may lack something.
+  // The server checks the fields of each type; an event of another version may lack some.
   const known: object = what
   const say: (data: Record['data']) => Said = Object.hasOwn(known, type)
     ? Reflect.get(known, type)
@@ -234,7 +234,7 @@ export default noun('audit', {
       const show = (record: Record) =>
         stdout.write(`${isJson ? jsonText(record) : shown(line(record))}\n`)
       if (follow) {
-        // What comes is added below, so the newest is the last line here.
+        // New records are added below, so the newest is the last line here.
         records.toReversed().forEach(show)
         return followFrom(context, { query: { ...sentOf(options, filters) }, last, show })
       }

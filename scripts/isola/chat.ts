@@ -53,7 +53,7 @@ async function openSession(
 const isLive = ({ state }: { readonly state: string }) =>
   ['queued', 'running', 'parked'].includes(state)
 
-/** What Ctrl-C, /cancel and the end do to the conversation. */
+/** The effects of Ctrl-C, /cancel and the end on the conversation. */
 function createControls(chat: Pick<Chat, 'run' | 'session' | 'request' | 'view'>) {
   const left = new AbortController()
   let asking = new AbortController()
@@ -91,7 +91,7 @@ interface Talk {
   readonly live?: string | undefined
 }
 
-/** What is asked of the session, and how its answer reads. */
+/** Requests about the session, with the text of each answer. */
 const requests: Readonly<Record<string, (chat: Chat, given?: string) => Promise<boolean>>> = {
   '/context': ({ request, session, view }) =>
     told(view, readContext(request, session), describeContext),
@@ -126,7 +126,7 @@ async function told<T>(view: Chat['view'], answer: Promise<T>, describe: (value:
   return true
 }
 
-/** One line that is not a message; true, now or later, if it was one. */
+/** Runs a line that is a command; true, now or later, if it was a command. */
 function runSlash(
   line: string,
   {
@@ -160,7 +160,7 @@ async function converse(chat: Chat, controls: Controls, { input, live }: Talk) {
   let isWell = true
   const finish = ({ result, state }: Ending) =>
     (isWell &&= result?.success === true || state === 'completed')
-  /** What goes wrong is told; `left` if the person has gone meanwhile. */
+  /** Tells a failure; `left` if the person has gone meanwhile. */
   const attempt = async (work: () => Promise<Ending>): Promise<'done' | 'left'> => {
     try {
       finish(await work())

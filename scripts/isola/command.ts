@@ -1,4 +1,4 @@
-// What a command is: its words, its options, what it asks of the server, and how the answer is shown.
+// A command: its words, its options, its request, and how the answer is shown.
 import type { Readable } from 'node:stream'
 import type { Client, Reply, Route } from '../../src/client/client.ts'
 import type { WranglerProgram } from './deploy/wrangler.ts'
@@ -35,7 +35,7 @@ export interface Io {
   readonly signal?: AbortSignal
 }
 
-/** What a command is given. The frame has checked the number of arguments against the usage line. */
+/** The context of a command that runs. The frame has checked the number of arguments against the usage line. */
 export interface Context<Values = object, Args = readonly string[]> extends Io {
   readonly args: Args
   readonly values: Values
@@ -72,7 +72,7 @@ export interface Module extends Partial<Verb> {
 
 /** A verb as a table has it. */
 interface Declared<All = Options> extends Omit<Verb<All>, 'usage'> {
-  /** What follows the verb in its usage line. Its options are added, unless it names some itself. */
+  /** The rest of its usage line after the verb. Its options are added, unless it names some itself. */
   readonly usage?: string
 }
 
@@ -127,7 +127,7 @@ type Head<Usage extends string> = Usage extends
   ? Head<Before>
   : Usage
 
-/** What a verb is given for `<name> [<other>] …`. */
+/** The types of the arguments `<name> [<other>] …`. */
 type ArgumentsOf<Usage extends string> = string extends Usage
   ? readonly string[]
   : Usage extends `[<${string}>] <${string}>`
@@ -143,7 +143,7 @@ type ArgumentsOf<Usage extends string> = string extends Usage
             : readonly []
 type Trimmed<Text extends string> = Text extends ` ${infer Rest}` ? Rest : Text
 
-/** What a verb with code of its own is given: its arguments and options by their types. */
+/** The context of a verb with code of its own: its arguments and options by their types. */
 interface Called<Usage extends string, All> extends Context<
   ValuesOf<All>,
   ArgumentsOf<Head<Usage>>
@@ -177,7 +177,7 @@ export const verb = <const Usage extends string = '', const All extends Options 
   }
 }
 
-/** What a text about an answer may look at besides. */
+/** The command line that an answer is about. */
 interface Given<All> {
   readonly args: readonly string[]
   readonly values: ValuesOf<All>
@@ -188,7 +188,7 @@ interface Asking<Of extends Route, All> {
   readonly usage?: string
   readonly about?: string
   readonly options?: All
-  /** What is sent besides the options; `{}` where a body is needed and may be empty. */
+  /** Fields that are sent besides the options; `{}` where a body is needed and may be empty. */
   readonly sends?: object | undefined
   /** The question before it, about its first argument. */
   readonly asks?: (first: string) => string
@@ -201,7 +201,7 @@ interface Asking<Of extends Route, All> {
   readonly saysRead?: (reply: never, given: Given<All>) => string
 }
 
-/** What a route is asked: arguments fill its parameters, then fields by their names; options fill the fields they name. */
+/** The request of a route: arguments fill its parameters, then fields by their names; options fill the fields they name. */
 function requestOf(
   route: Route,
   { usage = '', options = {}, sends }: Pick<Asking<Route, Options>, 'usage' | 'options' | 'sends'>,

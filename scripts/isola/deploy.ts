@@ -26,7 +26,7 @@ const near = (path: string) => {
   return inside.startsWith('..') ? path : inside
 }
 
-/** What would be made, and whether wrangler takes it. Needs no account, changes nothing. */
+/** Shows the resources that would be made, and lets wrangler check them. Needs no account, changes nothing. */
 async function rehearse({
   config,
   plan,

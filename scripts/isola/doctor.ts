@@ -12,7 +12,7 @@ import { checkSettings } from './doctor/settings.ts'
 import { checkVariables } from './doctor/variables.ts'
 import { checkWorker } from './doctor/worker.ts'
 
-/** What a check looks at. */
+/** The settings that a check looks at. */
 interface Looked {
   readonly env: Env
   readonly fetch?: typeof globalThis.fetch
@@ -20,7 +20,7 @@ interface Looked {
   readonly folder?: string | undefined
 }
 type Check = (looked: Looked) => Finding[] | Promise<Finding[]>
-/** One that was mended just now. */
+/** A finding, perhaps one that was mended just now. */
 type Mended = Finding & { readonly isFixed?: boolean }
 
 function checkPackages() {

@@ -1,11 +1,11 @@
-// What --help prints.
+// The text of --help.
 import { isClone } from '../toolchain.mjs'
 import type { Module, Verb } from './command.ts'
 import { flag, yes, type Options } from './options.ts'
 
 const valueOf = { string: ' <value>', boolean: '' }
 
-/** What every command takes, and --yes where it asks. */
+/** The options of a command with --json, and --yes where it asks. */
 export const optionsOf = (command: Verb): Options => ({
   ...command.options,
   ...(command.asks && yes),

@@ -33,7 +33,7 @@ const names = {
 
 const endTime = (ms: number | null) => (ms === null ? 'never' : time(ms))
 
-/** What a key of a user is where nothing else is said: enough for a day's work, and no more where it is lost. */
+/** The defaults of a user's key: enough for a day's work, and little to lose with a stolen key. */
 const userDays = 90
 const userDailyTokens = 1_000_000
 const dayMs = 86_400_000

@@ -4,7 +4,7 @@ import { extname, join, normalize, sep } from 'node:path'
 import { readPdf } from './read-pdf.ts'
 import { UsageError } from './usage.ts'
 
-/** What is sent of a document: `text`, or `pages`. */
+/** The content of a document: `text`, or `pages`. */
 interface ReadFile {
   readonly type: 'text' | 'markdown' | 'html' | 'pages'
   readonly text?: string
@@ -32,7 +32,7 @@ const typeOf: Readonly<Record<string, 'text' | 'markdown' | 'html' | 'pdf'>> = {
   '.pdf': 'pdf',
 }
 
-/** Those behind what was named: a file, all readable files in and under a folder, or an address. */
+/** The documents of the arguments: a file, all readable files in and under a folder, or an address. */
 export function findDocuments(
   given: readonly string[],
   fetchDocument: (url: string) => Promise<Response>,

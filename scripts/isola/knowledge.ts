@@ -114,7 +114,7 @@ export default noun(
         const of = (state: string) =>
           done.filter((one) => 'state' in one && one.state === state).length
         const failed = done.filter((one) => 'error' in one).length
-        // What failed has been said; where nothing came of it, there is no answer.
+        // Each failure has been said; without a document there is no answer.
         if (failed > 0 && failed === done.length) return 1
         const counts = `${of('added')} added, ${of('changed')} changed, ${of('same')} as they were`
         print({ documents: done }, `${counts}${failed > 0 ? `, ${failed} failed` : ''}.`)

@@ -13,7 +13,7 @@ import { jsonText, shown } from './text.ts'
 import { ownVersion } from './version.ts'
 import { countArguments, unknown, UsageError } from './usage.ts'
 
-/** What the first words name: a command, or a noun whose verb is missing. */
+/** The command that the first words name, or a noun whose verb is missing. */
 interface Found {
   readonly module: Module
   readonly verb?: Verb
@@ -88,7 +88,7 @@ interface Parsed {
   readonly io: Io
 }
 
-/** What an answer says is odd about what was made. */
+/** The warnings of an answer. */
 function warningsIn(value: unknown): readonly string[] {
   const { warnings } = (value ?? {}) as { readonly warnings?: unknown }
   return Array.isArray(warnings) ? warnings.map(String) : []
@@ -114,7 +114,7 @@ async function runVerb(verb: Verb, { values, args, io }: Parsed): Promise<number
       io.stdout.write(`${isJson ? json : shown(text ?? json)}\n`)
     },
   }
-  // What a verb declares is what was parsed, and its usage line was counted.
+  // The options that the verb declares were parsed, and its usage line was counted.
   const given = context as never
   // A rehearsal takes nothing away.
   if (verb.asks && values['yes'] !== true && values['dry-run'] !== true) {
@@ -155,7 +155,7 @@ const inCommands = (message: string) =>
       : 'isola agent list and isola model list show them',
   )
 
-/** What went wrong, and the exit code for it. */
+/** The text of a failure, and its exit code. */
 function explain(error: unknown, { usage, env }: { readonly usage: string; readonly env: Env }) {
   const message = inCommands(error instanceof Error ? error.message : String(error))
   if (error instanceof UsageError)

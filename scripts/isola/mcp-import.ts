@@ -1,4 +1,4 @@
-// What others write about an MCP server, as Isola takes it: a pasted `mcpServers` block, or a registry's server.json.
+// Descriptions of MCP servers for other programs, as Isola takes them: a pasted `mcpServers` block, or a registry's server.json.
 
 const idForm = /^[a-z][a-z0-9-]{0,23}$/
 
@@ -90,7 +90,7 @@ function fromEntry(name: string, entry: unknown): ImportedServer | SkippedServer
   }
 }
 
-/** What is a list of objects; the rest is left out. */
+/** The objects of a list; other values are left out. */
 const objectsIn = (value: unknown): readonly Fields[] =>
   Array.isArray(value) ? value.filter(isObject) : []
 

@@ -15,7 +15,7 @@ export const isDeployment = {
 
 const scopes: readonly string[] = ['principal', 'agent', 'deployment'] satisfies readonly Scope[]
 
-/** What the two options say, for a query or a body. */
+/** The scope of the two options, for a query or a body. */
 export function whereOf({ scope, agent }: ValuesOf<typeof where>) {
   if (scope !== undefined && !scopes.includes(scope))
     throw new UsageError(`--scope is principal, agent or deployment, not ${scope}.`)

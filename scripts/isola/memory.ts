@@ -74,7 +74,7 @@ async function forgetNote(
   }
 }
 
-/** What the server takes of a note in one request. */
+/** The notes that the server takes in one request. */
 const maxNotes = 200
 
 const fields = ['text', 'kind', 'speaker', 'caption', 'date', 'conversation', 'label', 'replaces']
@@ -89,7 +89,7 @@ function toNote(line: string, at: string) {
   }
   if (typeof note['text'] !== 'string') throw new UsageError(`${at}: has no text.`)
   const given = fields.flatMap((name) => (note[name] === undefined ? [] : [[name, note[name]]]))
-  // What else is wrong with it, the server says.
+  // The server refuses other faults.
   return Object.fromEntries(given) as { readonly text: string }
 }
 

@@ -7,7 +7,7 @@ export interface Option {
   readonly type: 'string' | 'boolean'
   readonly short?: string
   readonly multiple?: true
-  /** What its value is called. */
+  /** The name of its value in help. */
   readonly value?: string | undefined
   readonly about?: string | undefined
   /** The field of the request that it fills, `daily.runs` for one further in; its own name if absent, none if null. */
@@ -16,7 +16,7 @@ export interface Option {
   readonly read?: (text: string, option: string) => unknown
   /** The same of all texts of an option that may be repeated. */
   readonly readAll?: (texts: readonly string[]) => unknown
-  /** What a flag sends; true if absent. */
+  /** The value that a flag sends; true if absent. */
   readonly sends?: unknown
   /** Another option that excludes this one. */
   readonly not?: string
@@ -31,7 +31,7 @@ type ValueOf<One> = One extends { readonly type: 'boolean' }
       ? string
       : never
 
-/** What was given of some options. */
+/** The values of options as they were given. */
 export type ValuesOf<All> = { readonly [Name in keyof All]?: ValueOf<All[Name]> | undefined }
 
 type More = Omit<Option, 'type' | 'value' | 'about' | 'multiple'>
@@ -98,7 +98,7 @@ function toSend({ read, readAll, sends }: Option, option: string, given: unknown
   return readAll ? readAll(given) : given.map((one) => (read ? read(one, option) : one))
 }
 
-/** Fields of a request as they were given: what a value may be, the server says. */
+/** Fields of a request as they were given: the server checks their values. */
 export type Sent = Readonly<Record<string, never>>
 
 /** The fields of a request that the options which were given fill. Throws where two exclude each other. */

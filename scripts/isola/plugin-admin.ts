@@ -26,7 +26,7 @@ async function list({ request, print }: Context) {
 /** The version that would be allowed: the newest that waits, else the one that is there. */
 type Asked = Plugin | NonNullable<Plugin['update']>
 
-/** What it asks for, and what models will read of it, said before an operator allows it. */
+/** The rights that it asks for and the texts that models will read of it, shown before an operator allows it. */
 const asking = (id: string, { version, tier, hash, texts, isTold, ...asked }: Asked) =>
   lines(
     `${id} ${version} (${tier}, ${hash.slice(0, 12)}) asks for${asked.lines.length === 0 ? ' nothing.' : ':'}`,
@@ -99,7 +99,7 @@ export const adminVerbs = {
       stderr.write(`${asking(id, asked)}\n`)
       if (!(await agreed('Allow all of this?', values.yes, context, 'allow it')))
         throw new Error('Nothing was allowed.')
-      // What was shown, as the server said it.
+      // The rights that were shown, as the server named them.
       const permit = (asked.asks ?? {}) as unknown as Permit
       const body = { hash: asked.hash, permit, texts: true }
       const done = await request('POST /api/operator/plugins/:plugin/grant', { params, body })
@@ -120,7 +120,7 @@ export const adminVerbs = {
     },
     async run({ args: [id], request, print, sent }) {
       const { hash, tier } = await load(request, id)
-      // What was looked at is what is switched on, whatever arrives meanwhile.
+      // Enables the version that was loaded, even if another arrives meanwhile.
       const seen = tier === 'builtin' ? {} : { hash }
       const done = await request('POST /api/operator/plugins/:plugin/enable', {
         params: { plugin: id },

@@ -19,7 +19,7 @@ const kilobytes = (text: string) => `${(Buffer.byteLength(text) / 1024).toFixed(
 
 const typer = () => import('./plugin-types.ts')
 
-/** What is in a file of `isola plugin build` or `sign`. */
+/** The content of a file of `isola plugin build` or `sign`. */
 interface Built {
   readonly bundle: PluginBundle
   readonly signature?: unknown
@@ -52,7 +52,7 @@ function writeFolder(target: string, files: Readonly<Record<string, string>>) {
   }
 }
 
-/** What is sent of what was named: a URL, a zip, a bundle, or a folder. */
+/** The upload for an argument of `add`: a URL, a zip, a bundle, or a folder. */
 async function toUpload(asked: string): Promise<Upload> {
   if (/^https?:\/\//.test(asked)) return { url: asked }
   const given = at(asked)

@@ -10,7 +10,7 @@ import type { Context } from './command.ts'
 import { runAlone } from './sandbox.ts'
 import type { BuiltPlugin } from './plugin-build.ts'
 
-/** What came of one test. */
+/** The outcome of one test. */
 interface TestOutcome {
   readonly name: string
   readonly state: string

@@ -1,4 +1,4 @@
-// What a terminal shows of installed plugins.
+// Installed plugins, for a terminal.
 import type { Reply } from '../../src/client/client.ts'
 import { lines, listed, short, time } from './text.ts'
 
@@ -103,7 +103,7 @@ interface Told {
   readonly natural_language_description?: string
 }
 
-/** What agents are told of it: the author's words, to be read before they reach a model. */
+/** The author's words that agents are told, to be read before they reach a model. */
 export function toolsOf(manifest: unknown): string[] {
   // The server checked it when it was installed.
   const { contributes, natural_language_description: routing }: Told = Object(manifest)
@@ -119,7 +119,7 @@ export const outcome = ({ plugin, notes, generation }: Change): string =>
   lines(
     plugin && `${plugin.id} ${plugin.version} is ${plugin.state}.`,
     notes.map((note) => short(note, 1_000)),
-    // What was kept of a plugin that is gone is of no generation.
+    // Data of a plugin that is gone belongs to no generation.
     generation === undefined
       ? 'What it kept is gone.'
       : `Generation ${generation}; it holds for every run that begins from now on.`,

@@ -23,7 +23,7 @@ const read = (request: Client['request'], run: string, session?: string): Promis
 const named = ([first = '', second]: readonly (string | undefined)[]) =>
   second === undefined ? { run: first } : { session: first, run: second }
 
-/** What it spent, of its result; while it works, of its session. */
+/** The spending of a run that has ended. */
 function spentText({ result }: View): string {
   if (!result) return ''
   const { inputTokens, outputTokens } = result.usage
@@ -102,7 +102,7 @@ export default noun('run', {
       after: text('next', 'go on where the last list ended'),
     },
     async run({ values, request, print, sent }) {
-      // What a state may be, the server says.
+      // The server refuses an unknown state.
       const query = sent()
       if (values['given-up']) {
         const other = (['principal', 'agent', 'after'] as const).find(

@@ -22,7 +22,7 @@ function runLine({ id, state, result, pauses = [] }: Tree['runs'][number]): stri
     ({ call, tool, kind, input, reached }) =>
       reached?.message ?? `${kind} of ${tool} (${call}): ${short(input, 60)}`,
   )
-  // A reason is whole; what it said is in the transcript.
+  // A reason is whole; the transcript has its text.
   const why = error ? `${error.code}: ${error.message}` : waits.join('; ')
   const said = why === '' ? short(result?.result ?? '', 100) : short(why, Infinity)
   return `${id}  ${state}${said ? `  ${said}` : ''}`

@@ -23,7 +23,7 @@ export const addOptions = {
   ...dryRun,
 } as const satisfies Options
 
-/** What is sent of one skill, or what is wrong with it. */
+/** The request for one skill, or its fault. */
 interface Sent {
   readonly name: string
   readonly body?: Body

@@ -107,7 +107,7 @@ export const adminVerbs = {
       const question = `Use this version of ${skill} from now on?`
       if (!(await agreed(question, values.yes, context, 'do it')))
         throw new Error('Nothing was changed.')
-      // What is there now may be another than was shown: that one is then not known by this hash.
+      // The address may have another version by now, which this hash does not name: it is then refused.
       if (url !== undefined)
         await request('POST /api/operator/skills', { body: { url, skills: [skill] } })
       const done = await takeVersion(request, skill, hash)

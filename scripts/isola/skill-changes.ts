@@ -1,4 +1,4 @@
-// What another version of a skill changes, in lines, and how one is taken.
+// The changes of another version of a skill, in lines, and the request that takes a version.
 import type { Client, Reply } from '../../src/client/client.ts'
 import { lines, short, shown } from './text.ts'
 
@@ -18,7 +18,7 @@ const countedText = (
   ...change.lines.map((line) => `    ${shown(line)}`),
 ]
 
-/** What another version changes, in lines. */
+/** The changes of another version, in lines. */
 export function changesText(
   name: string,
   { from, description, kind, requires, fields, files }: Changes,

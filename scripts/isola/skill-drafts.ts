@@ -72,7 +72,7 @@ export const draftVerbs = {
       const { request, print, stderr } = context
       const params = { draft: id }
       const found = await request('GET /api/operator/skill-drafts/:draft', { params })
-      // What was shown, whatever an agent writes meanwhile.
+      // The text that was shown, even if an agent writes another meanwhile.
       const body = { hash: found.hash, ...(values['look-alike'] && { allowLookAlike: true }) }
       const ask = (more: { readonly dryRun?: true }) =>
         request('POST /api/operator/skill-drafts/:draft/promote', {

@@ -1,4 +1,4 @@
-// What `isola skill add` sends of what was named: a folder or a zip is read here, with the server's own code.
+// The skills that `isola skill add` sends: a folder or a zip is read here, with the server's own code.
 import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, relative, resolve, sep } from 'node:path'
@@ -12,7 +12,7 @@ import { readSkills } from '../../src/plugins/admission/read-skills.ts'
 import { readBundle } from '../../src/skills/admission/read-bundle.ts'
 import { signText } from './plugin-keys.ts'
 
-/** What was read here, each skill with where it came from. */
+/** Skills that were read here, with their source. */
 interface LocalSkills {
   readonly skills: readonly SentSkill[]
   readonly source: string

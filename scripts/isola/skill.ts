@@ -1,5 +1,5 @@
 // isola skill validate|test: skills in folders of this machine, without a server. list|show|export: those of the server.
-// What agents wrote is in skill-drafts.ts.
+// Drafts of agents are in skill-drafts.ts.
 import { dirname, resolve } from 'node:path'
 import type { Reply } from '../../src/client/client.ts'
 import { noun, on, verb } from './command.ts'
@@ -117,7 +117,7 @@ export default noun('skill', {
     async run({ args: folders, print }) {
       const { readSkillFolders } = await import('./skill-folders.ts')
       const { refusalOf } = await import('./skill-sources.ts')
-      /** What is read, and would be refused where it is added, is not loaded anywhere. */
+      /** A skill that can be read and would be refused by `add` counts as not loaded. */
       const judged = (file: SkillFile): SkillFile => {
         const message = file.skill && refusalOf(dirname(file.path))
         if (message === undefined) return file

@@ -29,7 +29,7 @@ const columns: Readonly<Record<string, (spent: Spent) => unknown>> = {
   platform: ({ platformUsd = 0 }: Partial<Spent>) => dollars(platformUsd),
 }
 
-/** What the platform was made to do, and for whom. */
+/** The platform's work in units, with its cost. */
 function platformLine(
   whose: string,
   { platform = {}, platformUsd = 0 }: Partial<Pick<Spent, 'platform' | 'platformUsd'>> = {},

@@ -47,7 +47,7 @@ export function table(rows: readonly (readonly unknown[])[]): string {
     .join('\n')
 }
 
-/** What a column shows of a row: a field (one that ends in `AtMs` as a time), or what a function says. */
+/** The cell of a column: a field of the row (a field that ends in `AtMs` as a time), or the result of a function. */
 type Cell<Row> = (keyof Row & string) | ((row: Row) => unknown)
 
 /** A table of rows by the heads of its columns, or what is said where there are none. */

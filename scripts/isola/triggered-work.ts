@@ -1,4 +1,4 @@
-// What schedules and subscriptions have in common: both begin work, are paused, go on, and are removed.
+// The verbs and lines that schedules and subscriptions share: both begin work, are paused, go on, and are removed.
 import type { Reply } from '../../src/client/client.ts'
 import { on } from './command.ts'
 import { rehearsal, text } from './options.ts'

@@ -1,4 +1,4 @@
-// What a command line may say: usage lines, and what is near to a word that is none of them.
+// Usage lines: how many arguments they ask for, and names that are near to an unknown word.
 
 /** The command line is wrong, not what it asks for: exit code 2. */
 export class UsageError extends Error {

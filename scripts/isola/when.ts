@@ -37,7 +37,7 @@ function isoDate(text: string): number | undefined {
 const dayMs = 86_400_000
 const dayNames = ['today', 'yesterday']
 
-/** When a day (UTC) began that is named, or so many days ago; `undefined` for other words. */
+/** The start of a day (UTC): today, yesterday; `undefined` for other words. */
 function startOfDay(text: string, nowMs: number): number | undefined {
   const ago = dayNames.indexOf(text)
   return ago < 0 ? undefined : (Math.floor(nowMs / dayMs) - ago) * dayMs

@@ -13,7 +13,7 @@ export interface Waiting {
   readonly pause: Pause
 }
 
-/** What is needed of a session and those below it. */
+/** The fields of a session and its sub-agents' sessions that name waiting calls. */
 export interface Sessions {
   readonly id: string
   readonly runs: readonly Pick<Tree['runs'][number], 'id' | 'state' | 'pauses'>[]
@@ -34,7 +34,7 @@ const isNo = (text: string | undefined) => /^no?$/i.test(text?.trim() ?? '')
 /** Why nothing was answered, where the input is a pipe. */
 const ended = 'The input of the chat had ended, so no person answered.'
 
-/** What a person's words say about a waiting call; `undefined`: no person is there. */
+/** The decision that a person's words make about a waiting call; `undefined`: no person is there. */
 function decisionFor(
   { call, kind, argsHash }: Pick<Pause, 'call' | 'kind' | 'argsHash'>,
   words?: string,
@@ -45,7 +45,7 @@ function decisionFor(
       ? { call, decision: 'deny', message: 'No person is there to answer.' }
       : { call, decision: 'result', output: text ?? '' }
   }
-  // What goes in circles goes on with a yes.
+  // A suspected loop goes on with a yes.
   if (kind === 'budget' && text === undefined) return { call, decision: 'deny', message: ended }
   if (kind === 'budget' && !/^y(es)?$/i.test(text ?? '')) return { call, decision: 'deny' }
   if (kind === 'budget') return { call, decision: 'approve' }
@@ -101,7 +101,7 @@ async function decideLimit(
   }
 }
 
-/** What is decided about one waiting call; no decision if the person left. */
+/** Decides about one waiting call; no decision if the person left. */
 async function decide(pause: Pause, person: Person): Promise<Decided> {
   const { ask, note, signal } = person
   const { call, asks, asksHash, tool } = pause

@@ -1,4 +1,4 @@
-// Who is asked, and what comes of it.
+// The person who is asked, and the decision.
 import type { Reply, Request } from '../../../src/client/client.ts'
 
 export type Pause = NonNullable<Reply<'GET /api/sessions/:id/runs/:run'>['pauses']>[number]

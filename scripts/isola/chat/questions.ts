@@ -1,4 +1,4 @@
-// What a plugin or an MCP server asks in the middle of a call: a form, an answer of a model, or places to work in.
+// Questions of a plugin or an MCP server in the middle of a call: a form, an answer of a model, or places to work in.
 import type { Json } from '../../../src/contracts/json.ts'
 import { short } from '../text.ts'
 import type { Decided, Decision, Person } from './person.ts'
@@ -24,12 +24,12 @@ interface Choice {
   readonly value: unknown
   readonly title: string | undefined
 }
-/** What was typed, as it is wanted; or how it is wanted. */
+/** The typed value in the wanted form; or the wanted form, in words. */
 type Read =
   | { readonly value: unknown; readonly problem?: undefined }
   | { readonly problem: string; readonly value?: undefined }
 
-/** One thing that is asked. */
+/** One question. */
 interface Asked {
   readonly kind?: string
   readonly message?: string
@@ -48,7 +48,7 @@ interface Said {
 }
 type Talk = Pick<Person, 'ask' | 'note'>
 
-/** What a person types who does not want to answer; no form field, no key press, so that any other text is an answer. */
+/** The word with which a person declines; any other text is an answer. */
 const refusal = '/decline'
 
 /** How often a field is asked for again when what was typed does not fit. */
@@ -78,7 +78,7 @@ function chosen(text: string, choices: readonly Choice[]): Read {
   return found ? { value: found.value } : { problem: `one of 1 to ${choices.length}` }
 }
 
-/** What a person typed, as the schema of the field wants it: `{ value }`, or `{ problem }` in words after "It must be". */
+/** Typed text as the schema of the field wants it: `{ value }`, or `{ problem }` in words after "It must be". */
 function readField(text: string, schema: Field): Read {
   const choices = choicesOf(schema)
   if (schema.type === 'array') {
@@ -170,7 +170,7 @@ const textOf = ({ role, content }: Said) => {
   return `  ${role}: ${quoted(text ?? `[${type ?? 'something'}]`)}`
 }
 
-/** What a model is asked for: this client has none, so only the person can answer. */
+/** Answers a request for a model: this client has none, so only the person can answer. */
 async function answerSample({ messages = [], system }: Asked, { note, ask }: Talk) {
   if (system) note(`  system: ${quoted(system)}`)
   for (const message of messages) note(textOf(message))
@@ -242,10 +242,10 @@ export async function decideAsks(
     if (signal.aborted) return { isUnanswered: false }
     if (answer === undefined && asked.optional !== true)
       return refuse(isUnanswered ? 'No person is there to answer.' : 'The person did not answer.')
-    // What a person typed, read by a schema: JSON.
+    // Typed text that a schema has read is JSON.
     output[key] = (answer ?? null) as Json
   }
-  // What is answered holds for what was shown, so its hash goes with it.
+  // An answer holds for the question that was shown, so the hash of that question goes with it.
   const decision: Decision = {
     call,
     decision: 'result',

@@ -1,11 +1,11 @@
-// What a conversation looks like: answers on the standard output, all else on the error output.
+// Shows a conversation: answers on the standard output, all else on the error output.
 import type { StreamItem } from '../../../src/client/client.ts'
 import type { ToldData } from '../../../src/contracts/event.ts'
 import type { Env, Output } from '../command.ts'
 import { createStyle } from '../style.ts'
 import { dollars, jsonText, short, shown, shownPiece } from '../text.ts'
 
-/** What came of a call, in a line. */
+/** The outcome of a call, in a line. */
 function outcome(end: ToldData<'tool_finished'>) {
   const { ok, output, error, code, durationMs } = end
   return ok
@@ -48,7 +48,7 @@ export function lineOf(item: StreamItem): string | undefined {
   }
 }
 
-/** What a run took: the models that answered, tokens, cost, time. `hasUnpriced`: a model of it has no known price. */
+/** The bill of a run: the models that answered, tokens, cost, time. `hasUnpriced`: a model of it has no known price. */
 export function billOf({ result }: ToldData<'run_finished'>, hasUnpriced = false) {
   if (!result?.usage) return undefined
   const { modelCalls, usage, costEstimateUsd, startedAtMs, finishedAtMs } = result

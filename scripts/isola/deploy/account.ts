@@ -1,4 +1,4 @@
-// Who is logged in, and which account the tenant is in.
+// The login of wrangler, and the account of the tenant.
 
 const login = 'Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.'
 

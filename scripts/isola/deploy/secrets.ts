@@ -38,7 +38,7 @@ export function openKeys(path: string) {
 }
 
 export type Keys = ReturnType<typeof openKeys>
-/** What became of a secret. */
+/** The outcome for a secret. */
 type SecretState = 'kept' | 'put' | 'restored' | 'elsewhere'
 
 interface SecretOptions {

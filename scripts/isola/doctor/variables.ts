@@ -46,7 +46,7 @@ export function checkVariables({ path = join(root, '.dev.vars') } = {}): Finding
   try {
     vars = readVars(path)
   } catch (error) {
-    // What is there is not ours to move or to open.
+    // The command neither moves the file nor changes its mode: a person put it there.
     const fix = 'Put it right, then run `isola doctor --fix`.'
     return [fail('variables', error instanceof Error ? error.message : String(error), { fix })]
   }

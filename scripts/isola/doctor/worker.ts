@@ -1,4 +1,4 @@
-// What is deployed: wrangler.toml against the code, and the generated list of plugins.
+// Checks wrangler.toml against the code, and the generated list of plugins.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isCurrent, update } from '../../generate.mjs'
@@ -13,7 +13,7 @@ const neededFlags = ['nodejs_compat', 'enable_request_signal']
 const source = (name: string) => readFileSync(join(root, 'src', name), 'utf8')
 
 /** Names that the configuration binds. */
-/** What an entry of a list of bindings is called. */
+/** The name of an entry of a list of bindings. */
 type Bound = { readonly binding?: string; readonly name?: string }
 
 function boundIn(config: Config): Set<string> {
@@ -39,7 +39,7 @@ export const bindingsIn = (code: string): string[] => [
 const classesIn = (code: string) =>
   [...code.matchAll(/^export class (\w+)/gm)].map(([, name]) => name)
 
-/** What wrangler.toml lacks of what the code needs. */
+/** Findings about bindings, classes and flags that the code needs and wrangler.toml lacks. */
 export function checkConfig(
   config: Config,
   { composition, index }: { readonly composition: string; readonly index: string },

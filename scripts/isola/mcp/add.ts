@@ -8,7 +8,7 @@ import { toServers } from '../mcp-import.ts'
 import { short, shown } from '../text.ts'
 import { UsageError } from '../usage.ts'
 
-/** What it may ask a model for in the middle of a call. */
+/** The tokens that a server may ask a model for in one call. */
 function toTokens(given: string, option: string): number {
   const tokens = Number(given)
   if (Number.isSafeInteger(tokens) && tokens > 0) return tokens

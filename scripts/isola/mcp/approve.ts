@@ -14,7 +14,7 @@ export const approveOptions = {
   closed: texts(),
 } as const satisfies Options
 
-/** What was shown is what is approved: without a terminal its hash has to be named. */
+/** Approves exactly the listing that was shown: without a terminal its hash has to be named. */
 export async function approve({
   args: [id, ...items],
   values,

@@ -1,4 +1,4 @@
-// What a terminal shows of remote MCP servers.
+// Remote MCP servers, for a terminal.
 import type { Reply } from '../../../src/client/client.ts'
 import { lines, listed, short, shown } from '../text.ts'
 
@@ -36,7 +36,7 @@ function mayAsk({
   return whom.length > 0 ? [`In a call it may ask ${whom.join(' and ')}.`] : []
 }
 
-/** What opens it: the names of its headers, and the secrets that stand in them. */
+/** The names of a server's headers, and the secrets in them. */
 function secretLines(
   { headers = {}, clientSecret }: Partial<Server['config']>,
   missing: readonly string[],
@@ -58,10 +58,10 @@ const signedOut = ({ id, config }: Pick<Server, 'id' | 'config'>) =>
     ? `Each signs in for themselves, and you are not signed in: isola mcp login ${id} --mine`
     : `The deployment is not signed in: isola mcp login ${id}`
 
-/** What a server of an earlier version leaves out. */
+/** Fields that a server of an earlier version leaves out. */
 type Later = 'confirmed' | 'missingSecrets' | 'asking' | 'harmless' | 'closed'
 
-/** One server: what it offers now, and what of that is not as it was approved. */
+/** One server: its offers, and how they differ from the approved ones. */
 export function viewOf(view: Omit<Server, Later> & Partial<Pick<Server, Later>>): string {
   const { id, state, config, listing, differences, login, problem } = view
   const { confirmed = [], missingSecrets = [], asking = [], harmless = [], closed = [] } = view
