@@ -4,7 +4,7 @@ import type { Client, Reply, Route } from '../../src/client/client.ts'
 import type { WranglerProgram } from './deploy/wrangler.ts'
 import { sentOf, type Option, type Options, type Sent, type ValuesOf } from './options.ts'
 import { short } from './text.ts'
-import { argumentsIn } from './usage.ts'
+import { argumentsIn, UsageError } from './usage.ts'
 
 export type { Options, ValuesOf } from './options.ts'
 
@@ -190,6 +190,8 @@ interface Asking<Of extends Route, All> {
   readonly options?: All
   /** Fields that are sent besides the options; `{}` where a body is needed and may be empty. */
   readonly sends?: object | undefined
+  /** The usage error where no option was given, for a route that changes what is named. */
+  readonly needs?: string
   /** The question before it, about its first argument. */
   readonly asks?: (first: string) => string
   /** The answer for a person. */
@@ -201,7 +203,7 @@ interface Asking<Of extends Route, All> {
   readonly saysRead?: (reply: never, given: Given<All>) => string
 }
 
-/** The request of a route: arguments fill its parameters, then fields by their names; options fill the fields they name. */
+/** The request of a route: arguments fill its parameters, then fields by name; options fill the fields they name. */
 function requestOf(
   route: Route,
   { usage = '', options = {}, sends }: Pick<Asking<Route, Options>, 'usage' | 'options' | 'sends'>,
@@ -225,7 +227,7 @@ function requestOf(
 /** A verb of a table that asks one route and shows its answer. */
 export function on<Of extends Route, const All extends Options = {}>(
   route: Of,
-  { sends, asks, says, would, reads, saysRead, ...declared }: Asking<Of, All>,
+  { sends, needs, asks, says, would, reads, saysRead, ...declared }: Asking<Of, All>,
 ): Declared {
   const told = (said: string) => `${would}${would?.endsWith(':') ? '\n' : ''}${said}`
   return {
@@ -237,6 +239,8 @@ export function on<Of extends Route, const All extends Options = {}>(
       // The names of fields are held against docs/openapi.json by a test.
       const ask = request as unknown as (of: Route, given: object) => Promise<Reply<Of>>
       const given: Given<Options> = { args, values: { ...values } }
+      if (needs && Object.keys(sentOf(declared.options ?? {}, given.values)).length === 0)
+        throw new UsageError(needs)
       const isRehearsed = given.values['dry-run'] === true
       if (isRehearsed && reads) {
         const read = (await ask(reads, requestOf(reads, {}, given))) as never

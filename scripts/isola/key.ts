@@ -135,7 +135,7 @@ export default noun('key', {
         expires: ({ expiresAtMs }) => endTime(expiresAtMs),
       }),
   }),
-  change: verb({
+  change: on('POST /api/operator/principals/:principal', {
     usage:
       '<principal> [--role …] [--agent <name>… | --all-agents] [--model <name>… | --all-models]\n' +
       '    [--daily-tokens <n>|none] [--daily-cost-usd <n>|none]\n' +
@@ -148,16 +148,8 @@ export default noun('key', {
       'all-models': flag(undefined, { to: 'models', sends: null }),
       ...limitsBy(toAmountOrNone),
     },
-    async run({ args: [principal = ''], request, print, sent }) {
-      const body = sent()
-      if (Object.keys(body).length === 0)
-        throw new UsageError('Nothing to change: name a role, an agent, a model or a limit.')
-      const changed = await request('POST /api/operator/principals/:principal', {
-        params: { principal },
-        body,
-      })
-      print(changed, rightsOf(changed))
-    },
+    needs: 'Nothing to change: name a role, an agent, a model or a limit.',
+    says: rightsOf,
   }),
   revoke: on('POST /api/operator/keys/:key/revoke', {
     usage: '<key id> [--yes]\n  The key ends with the next request.',

@@ -31,7 +31,7 @@ async function readDocument(file: string): Promise<never> {
 
 const setOptions = { ...yes, ...dryRun } as const satisfies Options
 
-/** Replaces a document of the deployment. At a terminal what would be different is shown first, and holds after a yes. */
+/** Replaces a document of the deployment. At a terminal the differences are shown first, and hold after a yes. */
 const replace = (
   route: 'POST /api/operator/policy' | 'POST /api/operator/exposed',
   { field, kept }: { readonly field: 'policy' | 'exposed'; readonly kept: string },

@@ -1,4 +1,4 @@
-// The steps of a deployment, in order. Each step finds existing resources before it makes any, so that all of it can be run
+// The steps of a deployment, in order. Each step finds existing resources before it makes any, so that all can be run
 // again after a failure of any of them.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
