@@ -3,9 +3,11 @@ import { PassThrough, Writable } from 'node:stream'
 import type { Io } from './command.ts'
 import { UsageError } from './usage.ts'
 
-/** The library asks a whole stream of Node for its size and its events; what we are given only writes. */
-const streamOf = (stderr: Io['stderr']) =>
-  new Writable({ write: (chunk, _encoding, done) => (stderr.write(String(chunk)), done()) })
+/** The library asks a stream of Node for its width and its events; a test's only writes, and some terminals have no width. */
+function streamOf(stderr: Partial<NodeJS.WriteStream> & Io['stderr']) {
+  if (stderr.columns) return stderr as NodeJS.WriteStream
+  return new Writable({ write: (chunk, _encoding, done) => (stderr.write(String(chunk)), done()) })
+}
 
 export async function confirm(
   question: string,
@@ -16,11 +18,16 @@ export async function confirm(
   for (const line of before.toReversed()) stderr.write(`${line}\n`)
   // Loaded where a person is asked: most commands ask nothing.
   const { confirm: ask } = await import('@clack/prompts')
+  const input = stdin.setRawMode ? stdin : stdin.pipe(new PassThrough())
+  // The library waits on after Ctrl-D, which is no answer either.
+  const stop = new AbortController()
+  input.on('data', (chunk) => String(chunk) === '\u0004' && stop.abort())
   const answer = await ask({
     message: last,
     initialValue: false,
-    input: stdin.setRawMode ? stdin : stdin.pipe(new PassThrough()),
-    output: 'columns' in stderr ? (stderr as NodeJS.WriteStream) : streamOf(stderr),
+    signal: stop.signal,
+    input,
+    output: streamOf(stderr),
   })
   return answer === true
 }
