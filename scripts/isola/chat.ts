@@ -6,7 +6,7 @@ import { followRun, talk, type Chat, type Ending } from './chat/turn.ts'
 import { createView } from './chat/view.ts'
 import { command, type Context } from './command.ts'
 import { text, texts, type Options, type ValuesOf } from './options.ts'
-import { short, table } from './text.ts'
+import { messageOf, short, table } from './text.ts'
 import { near, UsageError } from './usage.ts'
 
 const slashCommands = {
@@ -171,7 +171,7 @@ async function converse(chat: Chat, controls: Controls, { input, live }: Talk) {
         chat.view.note(`To go on: isola chat --session ${chat.session}`)
         throw error
       }
-      chat.view.note(`! ${error instanceof Error ? error.message : error}`)
+      chat.view.note(`! ${messageOf(error)}`)
     }
     return 'done'
   }

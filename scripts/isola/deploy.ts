@@ -20,6 +20,7 @@ import {
 } from './deploy/tenant.ts'
 import { createWrangler } from './deploy/wrangler.ts'
 import { UsageError } from './usage.ts'
+import { messageOf } from './text.ts'
 
 const near = (path: string) => {
   const inside = relative(root, path)
@@ -79,7 +80,7 @@ async function runSteps(parts: Parts) {
       parts.say(`${at}: ${await step.run(parts)}`)
     } catch (error) {
       throw new Error(
-        `${at} failed: ${error instanceof Error ? error.message : error}\nWhat was done stays done: run the same command again.`,
+        `${at} failed: ${messageOf(error)}\nWhat was done stays done: run the same command again.`,
         { cause: error },
       )
     }

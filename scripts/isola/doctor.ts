@@ -11,6 +11,7 @@ import { checkServer } from './doctor/server.ts'
 import { checkSettings } from './doctor/settings.ts'
 import { checkVariables } from './doctor/variables.ts'
 import { checkWorker } from './doctor/worker.ts'
+import { messageOf } from './text.ts'
 
 /** The settings that a check looks at. */
 interface Looked {
@@ -115,9 +116,7 @@ async function run({
     try {
       if (values.fix) found = await mend(check, context, found)
     } catch (error) {
-      found.push(
-        fail('fix', `It could not be repaired: ${error instanceof Error ? error.message : error}`),
-      )
+      found.push(fail('fix', `It could not be repaired: ${messageOf(error)}`))
     }
     findings.push(...found.map(({ repair: _repair, ...finding }) => finding))
   }

@@ -6,7 +6,7 @@ import { findDocuments, nameOf } from './knowledge-files.ts'
 import { isDeployment, ofOne, where, whereOf } from './memory-options.ts'
 import { dryRun, flag, text, type Options, type ValuesOf } from './options.ts'
 import { allPages } from './pages.ts'
-import { listed, short, shown, shownName, time } from './text.ts'
+import { listed, messageOf, short, shown, shownName, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
 type Document = Reply<'GET /api/knowledge'>['documents'][number]
@@ -106,7 +106,7 @@ export default noun(
                 `${answer.state.padEnd(8)}${shownName(name)} (${answer.document.passages} passages)\n`,
               )
           } catch (error) {
-            const message = error instanceof Error ? error.message : String(error)
+            const message = messageOf(error)
             done.push({ name, error: message })
             stderr.write(`${shownName(name)}: ${shown(message)}\n`)
           }

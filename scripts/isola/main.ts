@@ -9,7 +9,7 @@ import { createConnection, findServer, startHint } from './connection.ts'
 import { helpOf, optionsOf, overview } from './help.ts'
 import { refuseKeptByNpm } from './npm-flags.ts'
 import { flag, type Option, type Options } from './options.ts'
-import { jsonText, shown } from './text.ts'
+import { jsonText, messageOf, shown } from './text.ts'
 import { ownVersion } from './version.ts'
 import { countArguments, unknown, UsageError } from './usage.ts'
 
@@ -157,7 +157,7 @@ const inCommands = (message: string) =>
 
 /** The text of a failure, and its exit code. */
 function explain(error: unknown, { usage, env }: { readonly usage: string; readonly env: Env }) {
-  const message = inCommands(error instanceof Error ? error.message : String(error))
+  const message = inCommands(messageOf(error))
   if (error instanceof UsageError)
     return { text: `${message}\nusage: ${usage} (--help tells more)`, code: 2 }
   const { code, param }: Partial<ApiError> = error instanceof ApiError ? error : {}

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Request } from '../../src/client/client.ts'
 import type { PluginBundle } from '../../src/contracts/plugin-bundle.ts'
+import { at } from './author-files.ts'
 import { verb } from './command.ts'
 import { flag, rehearsal, text } from './options.ts'
 import { lineOf, nextOfUpdate, toolsOf, type Plugin } from './plugin-view.ts'
@@ -13,8 +14,6 @@ import { UsageError } from './usage.ts'
 
 /** Loaded when it is needed: it reads the manifest with the server's own code, which is TypeScript. */
 const builder = () => import('./plugin-build.ts')
-/** npm runs us in the clone's folder: what is relative is so to where its user stands. */
-const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
 const kilobytes = (text: string) => `${(Buffer.byteLength(text) / 1024).toFixed(1)} KB`
 
 const typer = () => import('./plugin-types.ts')

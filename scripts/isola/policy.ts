@@ -4,7 +4,7 @@ import type { Request } from '../../src/client/client.ts'
 import { noun, on, verb, type Context } from './command.ts'
 import { confirm } from './confirm.ts'
 import { dryRun, text, texts, yes, type Options, type ValuesOf } from './options.ts'
-import { lines, shown } from './text.ts'
+import { lines, messageOf, shown } from './text.ts'
 import { UsageError } from './usage.ts'
 
 const whyUnread = (error: unknown) =>
@@ -23,9 +23,7 @@ async function readDocument(file: string): Promise<never> {
   try {
     return parse(text) as never
   } catch (error) {
-    throw new UsageError(
-      `${file} is neither YAML nor JSON: ${error instanceof Error ? error.message : error}`,
-    )
+    throw new UsageError(`${file} is neither YAML nor JSON: ${messageOf(error)}`)
   }
 }
 

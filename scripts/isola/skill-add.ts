@@ -1,15 +1,12 @@
 // isola skill add: what was named, sent skill by skill.
-import { resolve } from 'node:path'
 import { ApiError, type Reply, type Request } from '../../src/client/client.ts'
+import { at } from './author-files.ts'
 import type { Context } from './command.ts'
 import { confirm } from './confirm.ts'
 import { dryRun, flag, text, texts, type Options, type ValuesOf } from './options.ts'
 import { changesText, isUrl, takeVersion } from './skill-changes.ts'
 import { lines, short } from './text.ts'
 import { UsageError } from './usage.ts'
-
-/** npm runs us in the clone's folder: what is relative is so to where its user stands. */
-const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
 
 type Body = Exclude<Request<'POST /api/operator/skills'>['body'], Blob>
 type Addition = Reply<'POST /api/operator/skills'>

@@ -1,7 +1,8 @@
 // isola skill validate|test: skills in folders of this machine, without a server. list|show|export: those of the server.
 // Drafts of agents are in skill-drafts.ts.
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import type { Reply } from '../../src/client/client.ts'
+import { at } from './author-files.ts'
 import { noun, on, verb } from './command.ts'
 import { draftVerbs } from './skill-drafts.ts'
 import type { SkillFile } from './skill-folders.ts'
@@ -9,9 +10,6 @@ import { adminVerbs } from './skill-admin.ts'
 import { lines, listed, short, time } from './text.ts'
 
 type Skill = Reply<'GET /api/operator/skills'>['skills'][number]
-
-/** npm runs us in the clone's folder: what is relative is so to where its user stands. */
-const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
 
 const stateOf = ({ kind, state, missing }: Skill) =>
   state === 'gated'

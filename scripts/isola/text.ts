@@ -73,4 +73,8 @@ export const lines = (...all: readonly (string | false | undefined | readonly st
 export const time = (ms: unknown): string =>
   typeof ms === 'number' ? new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z') : ''
 
+/** The message of an error, or the text of a value that was thrown. */
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)
+
 export const dollars = (usd: number): string => `$${usd.toFixed(usd !== 0 && usd < 0.01 ? 6 : 2)}`

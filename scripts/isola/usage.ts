@@ -52,7 +52,7 @@ export function unknown(kind: string, word: string, names: readonly string[]): U
 /** The arguments of the first line of a usage text, without its options: the other lines are about those. */
 const argumentText = (usage: string): string =>
   (usage.split('\n')[0] ?? '')
-    .replace(/\[--[^\]]*\]…?/g, '')
+    .replace(/\[--[^[\]]*\]…?/g, '')
     .replace(/(?<![\w-])--?\w[\w-]*[ =]<[^<>]*>…?/g, '')
 
 const namesIn = (text: string): readonly string[] =>

@@ -3,7 +3,7 @@ import { ApiError, type Reply } from '../../../src/client/client.ts'
 import type { Env } from '../command.ts'
 import { ownVersion } from '../version.ts'
 import { createConnection, findServer } from '../connection.ts'
-import { short, time } from '../text.ts'
+import { messageOf, short, time } from '../text.ts'
 import { networkLine, readNetwork } from '../../network.mjs'
 import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
 
@@ -92,8 +92,6 @@ function incidentFinding({ id, kind, message, session, run, ...when }: Incident)
   const look = kind === 'run_given_up' && run ? `isola run retry ${run}, or drop it; then ` : ''
   return warn('incidents', what, { fix: `${look}isola doctor --clear ${id}` })
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 export async function checkServer({
   env,

@@ -5,6 +5,7 @@ import { ensureVars } from '../../dev-vars.mjs'
 import { root } from '../../toolchain.mjs'
 import { readVars } from '../connection.ts'
 import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
+import { messageOf } from '../text.ts'
 
 const minKeyChars = 20
 const placeholder =
@@ -48,7 +49,7 @@ export function checkVariables({ path = join(root, '.dev.vars') } = {}): Finding
   } catch (error) {
     // The command neither moves the file nor changes its mode: a person put it there.
     const fix = 'Put it right, then run `isola doctor --fix`.'
-    return [fail('variables', error instanceof Error ? error.message : String(error), { fix })]
+    return [fail('variables', messageOf(error), { fix })]
   }
   const findings = ['ISOLA_OPERATOR_KEY', 'ISOLA_MASTER_KEY'].map((name) =>
     checkSecret(name, vars[name], repair),

@@ -5,6 +5,7 @@ import { isCurrent, update } from '../../generate.mjs'
 import { root } from '../../toolchain.mjs'
 import { readConfig, type Config } from '../deploy/tenant.ts'
 import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
+import { messageOf } from '../text.ts'
 
 /** From here on an error keeps its name, code and cause across RPC. */
 const oldestDate = '2026-04-21'
@@ -92,7 +93,7 @@ export async function checkWorker(): Promise<Finding[]> {
           }),
     )
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     findings.push(fail('plugins', why, { fix: 'Correct the manifest.' }))
   }
   return findings

@@ -5,7 +5,7 @@ import { ApiError, type Client, type Request } from '../../../src/client/client.
 import type { Context, Input, ValuesOf } from '../command.ts'
 import { flag, sentOf, text as words, texts, type Options } from '../options.ts'
 import { toServers } from '../mcp-import.ts'
-import { short, shown } from '../text.ts'
+import { messageOf, short, shown } from '../text.ts'
 import { UsageError } from '../usage.ts'
 
 /** The tokens that a server may ask a model for in one call. */
@@ -79,7 +79,7 @@ async function fromFile(file: string, stdin: Input) {
   try {
     return toServers(JSON.parse(json))
   } catch (error) {
-    throw new UsageError(`--file: ${error instanceof Error ? error.message : error}`)
+    throw new UsageError(`--file: ${messageOf(error)}`)
   }
 }
 
