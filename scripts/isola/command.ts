@@ -83,12 +83,14 @@ const optionText = (name: string, { type, value, multiple }: Option) =>
 function usageOf(words: string, { usage = '', options = {}, asks }: Declared): string {
   const head = `${words} ${usage}`.trimEnd()
   if (/--\w|\[options/.test(usage)) return head
-  const { 'dry-run': dry, all, ...others } = options
+  const { 'dry-run': dry, all, yes, ...others } = options
   const own = Object.entries(others).map(([name, option]) =>
     name === 'principal' && all ? '[--principal <name> | --all]' : optionText(name, option),
   )
   if (all && !options['principal']) own.push(optionText('all', all))
-  return [head, ...own, ...(asks ? ['[--yes]'] : []), ...(dry ? ['[--dry-run]'] : [])].join(' ')
+  return [head, ...own, ...(asks || yes ? ['[--yes]'] : []), ...(dry ? ['[--dry-run]'] : [])].join(
+    ' ',
+  )
 }
 
 /** A noun with its verbs. */

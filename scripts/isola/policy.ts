@@ -1,9 +1,9 @@
 // isola policy show|set|test, isola expose show|set: which tools may be called, and what MCP clients are offered.
 import { readFileSync } from 'node:fs'
 import type { Request } from '../../src/client/client.ts'
-import { noun, on, verb, type Context } from './command.ts'
+import { noun, on, verb } from './command.ts'
 import { confirm } from './confirm.ts'
-import { dryRun, text, texts, yes, type Options, type ValuesOf } from './options.ts'
+import { dryRun, text, texts, yes } from './options.ts'
 import { lines, messageOf, shown } from './text.ts'
 import { UsageError } from './usage.ts'
 
@@ -27,36 +27,34 @@ async function readDocument(file: string): Promise<never> {
   }
 }
 
-const setOptions = { ...yes, ...dryRun } as const satisfies Options
-
 /** Replaces a document of the deployment. At a terminal the differences are shown first, and hold after a yes. */
-const replace = (
-  route: 'POST /api/operator/policy' | 'POST /api/operator/exposed',
-  { field, kept }: { readonly field: 'policy' | 'exposed'; readonly kept: string },
+const replacing = (
+  field: 'policy' | 'exposed',
+  { about, kept }: { readonly about: string; readonly kept: string },
 ) =>
-  async function set({ args: [file], ...context }: Context<ValuesOf<typeof setOptions>, [string]>) {
-    const { values, request, print, stdin, stderr } = context
-    const document = await readDocument(file)
-    const send = (more: object) =>
-      request(route as 'POST /api/operator/policy', {
-        body: { [field]: document, ...more } as never,
-      })
-    const differences = async () => {
-      const would = await send({ dryRun: true })
-      return { would, said: would.notes.join('\n') || 'Nothing is different.' }
-    }
-    if (values['dry-run']) {
-      const { would, said } = await differences()
-      return print(would, said)
-    }
-    if (!values.yes && stdin.isTTY) {
-      stderr.write(`${shown((await differences()).said)}\n`)
-      if (!(await confirm('Is this to hold from the next call on?', { stdin, stderr })))
-        throw new Error(kept)
-    }
-    const answer = await send({})
-    print(answer, lines(answer.notes, `Generation ${answer.generation}.`))
-  }
+  verb({
+    usage: '<file>',
+    about,
+    options: { ...yes, ...dryRun },
+    async run({ args: [file], values, request, print, stdin, stderr }) {
+      const document = await readDocument(file)
+      const send = (more: object) =>
+        request(`POST /api/operator/${field}` as 'POST /api/operator/policy', {
+          body: { [field]: document, ...more } as never,
+        })
+      const isAsked = !values.yes && stdin.isTTY === true
+      if (values['dry-run'] || isAsked) {
+        const would = await send({ dryRun: true })
+        const said = would.notes.join('\n') || 'Nothing is different.'
+        if (values['dry-run']) return print(would, said)
+        stderr.write(`${shown(said)}\n`)
+        if (!(await confirm('Is this to hold from the next call on?', { stdin, stderr })))
+          throw new Error(kept)
+      }
+      const answer = await send({})
+      print(answer, lines(answer.notes, `Generation ${answer.generation}.`))
+    },
+  })
 
 /** `crm__find,data,private`: what was read, who can have written it, and who may read it. */
 function toSource(read: string) {
@@ -86,18 +84,13 @@ export default noun(
           left.map((name) => `  ${name} found no room`),
         ),
     }),
-    set: {
-      usage: '<file> [--yes] [--dry-run]',
+    set: replacing('policy', {
       about:
         'Replaces the policy by a YAML or JSON file; what it leaves out is as it ships. Says what changes, in order: "-" is gone,\n' +
         '"+" is new, "<" moved from here, ">" moved to here. At a terminal it asks first. Holds for the next call, also in runs\n' +
         'that are under way.',
-      options: setOptions,
-      run: replace('POST /api/operator/policy', {
-        field: 'policy',
-        kept: 'The policy is as it was.',
-      }),
-    },
+      kept: 'The policy is as it was.',
+    }),
     test: verb({
       usage: '--tool <tool> [options]',
       about:
@@ -147,15 +140,10 @@ export const expose = noun('expose', {
     about: 'What MCP clients are offered at /mcp, in lines.',
     says: ({ lines: offered, notes }) => lines(offered.length > 0 ? offered : 'nothing', notes),
   }),
-  set: {
-    usage: '<file> [--yes] [--dry-run]',
+  set: replacing('exposed', {
     about:
       'Replaces the choice by a YAML or JSON file (docs/mcp.md); what it leaves out is as it ships: the orchestrator\n' +
       'alone. Nothing is offered that is not named. Says what changes; at a terminal it asks first.',
-    options: setOptions,
-    run: replace('POST /api/operator/exposed', {
-      field: 'exposed',
-      kept: 'The choice is as it was.',
-    }),
-  },
+    kept: 'The choice is as it was.',
+  }),
 })

@@ -9,7 +9,7 @@ import {
   todayText,
   type Schedule,
 } from './triggered-work.ts'
-import { noun, on, verb, type Context } from './command.ts'
+import { noun, on, verb } from './command.ts'
 import {
   count,
   dryRun,
@@ -123,15 +123,25 @@ const told = ({ to, state, error }: NonNullable<Slot['delivery']>) =>
 /** Shows a setting of one's own, or sets it. */
 const setting = (
   name: 'timeZone' | 'language',
-  says: (settings: Reply<'GET /api/settings'>) => string,
+  {
+    says,
+    ...declared
+  }: {
+    readonly usage: string
+    readonly about: string
+    readonly says: (settings: Reply<'GET /api/settings'>) => string
+  },
 ) =>
-  async function run({ args: [value], request, print }: Context<object, [string?]>) {
-    const settings =
-      value === undefined
-        ? await request('GET /api/settings')
-        : await request('POST /api/settings', { body: { [name]: value } })
-    print(settings, says(settings))
-  }
+  verb({
+    ...declared,
+    async run({ args: [value], request, print }) {
+      const settings =
+        value === undefined
+          ? await request('GET /api/settings')
+          : await request('POST /api/settings', { body: { [name]: value } })
+      print(settings, says(settings))
+    },
+  })
 
 const ofSchedules = triggeredVerbs<Schedule>('/api/schedules', {
   usage: '<schedule>',
@@ -239,19 +249,16 @@ export default noun('schedule', {
       print(answer, told.join('\n\n') || 'No notices.')
     },
   }),
-  zone: {
+  zone: setting('timeZone', {
     usage: '[<zone>]',
     about: 'Your time zone, or a new one: it holds for schedules that are made from then on.',
-    run: setting('timeZone', ({ timeZone }) => `Your time zone is ${timeZone}.`),
-  },
-  language: {
+    says: ({ timeZone }) => `Your time zone is ${timeZone}.`,
+  }),
+  language: setting('language', {
     usage: '[<tag>]',
     about: 'What schedules tell you is in it: de, pt-BR.',
-    run: setting(
-      'language',
-      ({ language = 'not set: what schedules tell you is in that of their task' }) =>
-        `Your language is ${language}.`,
-    ),
-  },
+    says: ({ language = 'not set: what schedules tell you is in that of their task' }) =>
+      `Your language is ${language}.`,
+  }),
   remove: ofSchedules.remove,
 })
