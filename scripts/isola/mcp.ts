@@ -1,8 +1,8 @@
 // isola mcp …: remote MCP servers, what they offer, and what of it is approved.
 import { noun, on, verb } from './command.ts'
-import { add, addOptions } from './mcp/add.ts'
-import { approve, approveOptions } from './mcp/approve.ts'
-import { login, loginOptions } from './mcp/login.ts'
+import { add } from './mcp/add.ts'
+import { approve } from './mcp/approve.ts'
+import { login } from './mcp/login.ts'
 import { listing, viewOf, type Server } from './mcp/view.ts'
 import { flag } from './options.ts'
 import { lines, short } from './text.ts'
@@ -22,21 +22,7 @@ const signedOut = ({ id, config }: Partial<Server>) =>
     : 'the deployment is not signed in'
 
 export default noun('mcp', {
-  add: {
-    usage:
-      "<id> --url <url> [--header 'Name: value']… [--oauth | --each-signs-in] [--auth-host <host>]…\n                     [--exclusive] [--client-id <id>] [--client-secret <name>] [--issuer <url>]\n                     [--elicitation] [--sampling-tokens <n>] [--replace] [--dry-run]\n       isola mcp add --file <mcp.json|server.json|-> [--replace] [--dry-run]",
-    about:
-      'Adds a remote server; nothing of it is on. In a header ${secret:NAME} stands for a secret.\n' +
-      '--oauth: the deployment signs in there, for all principals. --each-signs-in: each principal for itself.\n' +
-      '--client-id <id> and --client-secret <NAME of a secret>: of a client that you registered by hand;\n' +
-      '--issuer <url>: its authorization server (without it the first one that is used is the only one).\n' +
-      '--elicitation: in the middle of a call it may ask the person of the run, under its name.\n' +
-      '--sampling-tokens <n>: it may ask a model, within so many tokens each time that a call runs, and the lease of the run.\n' +
-      '--replace: also where one of this name is there; nothing is approved of it any more.\n' +
-      '--file takes a pasted mcpServers block or a server.json of a registry; - reads it from the standard input.',
-    options: addOptions,
-    run: add,
-  },
+  add,
   list: on('GET /api/operator/mcp', {
     about: 'Which there are, and which are on.',
     says: listing,
@@ -54,19 +40,11 @@ export default noun('mcp', {
       print(view, viewOf(view))
     },
   }),
-  login: {
-    usage: '<id> [--mine [--code <code>]]',
-    about:
-      'Names the page to sign in at. The browser comes back to this deployment, which keeps what it gets sealed.\n' +
-      'Without --mine the deployment signs in, by an operator. With --mine you do, where each signs in (--each-signs-in):\n' +
-      'the browser then shows a code, and --code <code> ends it.',
-    options: loginOptions,
-    run: login,
-  },
+  login,
   logout: verb({
     usage: '<id> --mine',
     about: 'Ends your own sign-in: what is kept of it is gone, and calls under way end.',
-    options: { mine: loginOptions.mine },
+    options: { mine: flag('sign in yourself, where each does') },
     /** Ends one's own sign-in. */
     async run({ args: [id], values: { mine }, request, print }) {
       if (!mine)
@@ -84,18 +62,7 @@ export default noun('mcp', {
     says: ({ servers }, { args: [principal] }) =>
       `${principal}: signed out at ${servers.join(', ') || 'no MCP server'}.`,
   }),
-  approve: {
-    usage:
-      '<id> [<item>…] [--yes --hash <hash>] [--confirm <tool>]… [--harmless <tool>]… [--closed <tool>]…',
-    about:
-      'Shows what was seen last and asks; with --yes it asks nothing, and --hash (12 digits of it or more) says what was seen.\n' +
-      'Approves what was seen last, or of it only these; everything that was approved before and is not among them is not any more.\n' +
-      "--confirm: this tool's own word that it only reads, may be repeated or reaches no stranger is believed. '*' is all tools.\n" +
-      "--harmless: it does not say whether it destroys, and does not: its calls do not ask. '*' is all that say nothing.\n" +
-      "--closed: no stranger writes where it reads, and what it is given stays there. '*' is all there is.",
-    options: approveOptions,
-    run: approve,
-  },
+  approve,
   enable: on('POST /api/operator/mcp/:server/enable', {
     usage: '<id>',
     about: 'What is approved of it is on from the next run.',

@@ -3,7 +3,7 @@ import type { Client, Reply } from '../../src/client/client.ts'
 import { noun, on, verb } from './command.ts'
 import { describeCompaction, describeContext } from './context.ts'
 import { flag, rehearsal, text, whose } from './options.ts'
-import { exportOptions, exportSession } from './session-export.ts'
+import { exportSession } from './session-export.ts'
 import { dollars, lines, listed, short, time } from './text.ts'
 import { flatten, wholeTree, type Tree } from './whole-tree.ts'
 
@@ -106,13 +106,7 @@ export default noun('session', {
     sends: {},
     says: describeCompaction,
   }),
-  export: {
-    usage: '<session>',
-    about:
-      'Tree, transcript and events as JSON lines: { kind: tree | message | event, session, value }.',
-    options: exportOptions,
-    run: exportSession,
-  },
+  export: exportSession,
   cancel: verb({
     usage: '<session> [<run>]',
     about:

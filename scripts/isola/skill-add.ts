@@ -1,9 +1,9 @@
 // isola skill add: what was named, sent skill by skill.
 import { ApiError, type Reply, type Request } from '../../src/client/client.ts'
 import { at } from './author-files.ts'
-import type { Context } from './command.ts'
+import { verb, type Context } from './command.ts'
 import { confirm } from './confirm.ts'
-import { dryRun, flag, text, texts, type Options, type ValuesOf } from './options.ts'
+import { dryRun, flag, text, texts } from './options.ts'
 import { changesText, isUrl, takeVersion } from './skill-changes.ts'
 import { lines, short } from './text.ts'
 import { UsageError } from './usage.ts'
@@ -11,14 +11,6 @@ import { UsageError } from './usage.ts'
 type Body = Exclude<Request<'POST /api/operator/skills'>['body'], Blob>
 type Addition = Reply<'POST /api/operator/skills'>
 type Added = Addition['skills'][number]
-
-export const addOptions = {
-  skill: texts('name', 'only this one of a collection'),
-  key: text('file', 'signs it with your private key'),
-  'look-alike': flag('though its name looks like that of another skill; for operators'),
-  yes: flag('take a new version into use without being asked', { short: 'y' }),
-  ...dryRun,
-} as const satisfies Options
 
 /** The request for one skill, or its fault. */
 interface Sent {
@@ -55,48 +47,60 @@ async function toSent(
   }))
 }
 
-export async function add({
-  args: [given],
-  values,
-  ...io
-}: Context<ValuesOf<typeof addOptions>, [string]>) {
-  const { request, print } = io
-  const isRehearsed = values['dry-run']
-  const more = {
-    ...(values['look-alike'] && { allowLookAlike: true }),
-    ...(isRehearsed && { dryRun: true }),
-  }
-  const skills: Added[] = []
-  const refused: Addition['refused'][number][] = []
-  const sent = await toSent(given, values.skill ?? [], values.key)
-  for (const { name, body, problem, notes = [] } of sent) {
-    try {
-      if (!body) throw new ApiError(422, { code: 'plugin_upload_invalid', message: problem ?? '' })
-      const answer = await request('POST /api/operator/skills', { body: { ...body, ...more } })
-      skills.push(...answer.skills.map((one) => ({ ...one, notes: [...notes, ...one.notes] })))
-      refused.push(...answer.refused)
-    } catch (error) {
-      if (sent.length === 1 || !isRefusal(error)) throw error
-      refused.push({ name, code: error.code, message: error.message })
+export const add = verb({
+  usage:
+    '<folder, .zip or URL> [--skill <name>…] [--key <file>] [--look-alike] [--yes] [--dry-run]',
+  about: [
+    'Installs a skill, or all of a collection, which enables nothing. A folder or zip is read here, and nothing of it is run.',
+    'Over one that is enabled the new version is shown with what it changes, and taken into use if that is confirmed.',
+  ].join('\n'),
+  options: {
+    skill: texts('name', 'only this one of a collection'),
+    key: text('file', 'signs it with your private key'),
+    'look-alike': flag('though its name looks like that of another skill; for operators'),
+    yes: flag('take a new version into use without being asked', { short: 'y' }),
+    ...dryRun,
+  },
+  async run({ args: [given], values, ...io }) {
+    const { request, print } = io
+    const isRehearsed = values['dry-run']
+    const more = {
+      ...(values['look-alike'] && { allowLookAlike: true }),
+      ...(isRehearsed && { dryRun: true }),
     }
-  }
-  const told = skills.map((one) => describe(one, isRehearsed))
-  for (const { name, message } of refused)
-    io.stderr.write(`${name} is refused: ${short(message, Infinity)}\n`)
-  const code = refused.length > 0 ? 1 : 0
-  // Without a skill there is no answer: what was refused has been said.
-  if (skills.length === 0 && !io.isJson) return code
-  const updated: string[] = []
-  for (const one of isRehearsed ? [] : skills) {
-    const taken = await takesOver(one, values.yes, io)
-    if (!taken) continue
-    updated.push(one.name)
-    // It may be off now, which is among the notes.
-    told.push(lines(`${one.name} has version ${one.hash.slice(0, 12)} from now on.`, taken.notes))
-  }
-  print({ skills, refused, ...(!isRehearsed && { updated }) }, told.join('\n\n'))
-  return code
-}
+    const skills: Added[] = []
+    const refused: Addition['refused'][number][] = []
+    const sent = await toSent(given, values.skill ?? [], values.key)
+    for (const { name, body, problem, notes = [] } of sent) {
+      try {
+        if (!body)
+          throw new ApiError(422, { code: 'plugin_upload_invalid', message: problem ?? '' })
+        const answer = await request('POST /api/operator/skills', { body: { ...body, ...more } })
+        skills.push(...answer.skills.map((one) => ({ ...one, notes: [...notes, ...one.notes] })))
+        refused.push(...answer.refused)
+      } catch (error) {
+        if (sent.length === 1 || !isRefusal(error)) throw error
+        refused.push({ name, code: error.code, message: error.message })
+      }
+    }
+    const told = skills.map((one) => describe(one, isRehearsed))
+    for (const { name, message } of refused)
+      io.stderr.write(`${name} is refused: ${short(message, Infinity)}\n`)
+    const code = refused.length > 0 ? 1 : 0
+    // Without a skill there is no answer: what was refused has been said.
+    if (skills.length === 0 && !io.isJson) return code
+    const updated: string[] = []
+    for (const one of isRehearsed ? [] : skills) {
+      const taken = await takesOver(one, values.yes, io)
+      if (!taken) continue
+      updated.push(one.name)
+      // It may be off now, which is among the notes.
+      told.push(lines(`${one.name} has version ${one.hash.slice(0, 12)} from now on.`, taken.notes))
+    }
+    print({ skills, refused, ...(!isRehearsed && { updated }) }, told.join('\n\n'))
+    return code
+  },
+})
 
 /** A refusal of one skill, not of the caller. */
 const isRefusal = (error: unknown): error is ApiError =>

@@ -3,7 +3,7 @@ import type { Client } from '../../src/client/client.ts'
 import { on, verb } from './command.ts'
 import { agreed } from './confirm.ts'
 import { dryRun, rehearsal, yes } from './options.ts'
-import { add, addOptions } from './skill-add.ts'
+import { add } from './skill-add.ts'
 import { changesText, isUrl, takeVersion, type Changes } from './skill-changes.ts'
 import { lines } from './text.ts'
 import { UsageError } from './usage.ts'
@@ -49,16 +49,7 @@ async function nextOf(request: Client['request'], skill: string, start?: string)
 }
 
 export const adminVerbs = {
-  add: {
-    usage:
-      '<folder, .zip or URL> [--skill <name>…] [--key <file>] [--look-alike] [--yes] [--dry-run]',
-    about: [
-      'Installs a skill, or all of a collection, which enables nothing. A folder or zip is read here, and nothing of it is run.',
-      'Over one that is enabled the new version is shown with what it changes, and taken into use if that is confirmed.',
-    ].join('\n'),
-    options: addOptions,
-    run: add,
-  },
+  add,
   enable: verb({
     usage: '<name> [<hash>]',
     about:

@@ -1,35 +1,36 @@
 // isola mcp login: the deployment, or each principal for itself, signs in at a remote server.
-import type { Context, ValuesOf } from '../command.ts'
-import { flag, text, type Options } from '../options.ts'
+import { verb } from '../command.ts'
+import { flag, text } from '../options.ts'
 import { shown } from '../text.ts'
 import { UsageError } from '../usage.ts'
 
-export const loginOptions = {
-  mine: flag('sign in yourself, where each does'),
-  code: text(undefined, 'what the browser showed'),
-} as const satisfies Options
-
 /** Names the page to open; with a code, ends what was begun. */
-export async function login({
-  args: [id],
-  values: { mine, code },
-  request,
-  print,
-}: Context<ValuesOf<typeof loginOptions>, [string]>) {
-  const params = { server: id }
-  if (code !== undefined) {
-    if (!mine) throw new UsageError('--code: goes with --mine.')
-    const done = await request('POST /api/mcp/:server/login/finish', { params, body: { code } })
-    print(done, `${id}: you are signed in.`)
-    return
-  }
-  const path = mine ? 'POST /api/mcp/:server/login' : 'POST /api/operator/mcp/:server/login'
-  const done = await request(path, { params })
-  print(
-    done,
-    done.state === 'open' ? toOpen(id, done.url, mine) : `${id}: ${nobodyHasTo(id, mine)}`,
-  )
-}
+export const login = verb({
+  usage: '<id> [--mine [--code <code>]]',
+  about:
+    'Names the page to sign in at. The browser comes back to this deployment, which keeps what it gets sealed.\n' +
+    'Without --mine the deployment signs in, by an operator. With --mine you do, where each signs in (--each-signs-in):\n' +
+    'the browser then shows a code, and --code <code> ends it.',
+  options: {
+    mine: flag('sign in yourself, where each does'),
+    code: text(undefined, 'what the browser showed'),
+  },
+  async run({ args: [id], values: { mine, code }, request, print }) {
+    const params = { server: id }
+    if (code !== undefined) {
+      if (!mine) throw new UsageError('--code: goes with --mine.')
+      const done = await request('POST /api/mcp/:server/login/finish', { params, body: { code } })
+      print(done, `${id}: you are signed in.`)
+      return
+    }
+    const path = mine ? 'POST /api/mcp/:server/login' : 'POST /api/operator/mcp/:server/login'
+    const done = await request(path, { params })
+    print(
+      done,
+      done.state === 'open' ? toOpen(id, done.url, mine) : `${id}: ${nobodyHasTo(id, mine)}`,
+    )
+  },
+})
 
 const toOpen = (id: string, url: string, mine = false) =>
   [
