@@ -4,8 +4,8 @@ import type { Io } from './command.ts'
 import { UsageError } from './usage.ts'
 
 /** The library asks a stream of Node for its width and its events; a test's only writes, and some terminals have no width. */
-function streamOf(stderr: Partial<NodeJS.WriteStream> & Io['stderr']) {
-  if (stderr.columns) return stderr as NodeJS.WriteStream
+function streamOf(stderr: Io['stderr'] & { readonly columns?: number }): Writable {
+  if (stderr.columns) return stderr as unknown as Writable
   return new Writable({ write: (chunk, _encoding, done) => (stderr.write(String(chunk)), done()) })
 }
 
