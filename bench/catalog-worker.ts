@@ -7,14 +7,14 @@ import {
   withPin,
   type Generation,
   type PluginPin,
-} from '#contracts/generation.ts'
+} from '#runtime/catalog/types/generation.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
-import { parseManifest } from '#contracts/manifest.ts'
-import { mcpServerSchema, type McpServerRow } from '#contracts/mcp.ts'
+import { parseManifest } from '#contracts/manifest/manifest.ts'
+import { mcpServerSchema, type McpServerRow } from '#runtime/catalog/types/mcp.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
-import { toPermit } from '#contracts/permit.ts'
-import { toBundleText } from '#contracts/plugin-bundle.ts'
-import type { CatalogApi, PluginRow } from '#contracts/plugin-catalog.ts'
+import { toPermit } from '#contracts/manifest/permit.ts'
+import { toBundleText } from '#runtime/catalog/types/plugin-bundle.ts'
+import type { CatalogApi, PluginRow } from '#runtime/catalog/types/plugin-catalog.ts'
 import app, {
   Catalog,
   McpServer,
@@ -23,9 +23,9 @@ import app, {
   Principal,
   Session,
 } from '../src/index.ts'
-import { createBundleStore } from '../src/storage/bundles.ts'
-import { createPluginStore } from '../src/storage/plugins.ts'
-import { systemSources } from '../src/sources.ts'
+import { createBundleStore } from '../src/features/plugins/store/bundles.ts'
+import { createPluginStore } from '../src/features/plugins/store/plugins.ts'
+import { systemSources } from '../src/compose/sources.ts'
 
 const { sha256, clock } = systemSources
 const store = createPluginStore(bindings.DB)
@@ -127,8 +127,8 @@ async function look() {
     return { ms: Date.now() - startedMs, bytes: JSON.stringify(reply).length, ...reply.billed?.own }
   }
   return {
-    look: await timed(() => api.look('bench')),
-    lookAgain: await timed(() => api.look('bench')),
+    look: await timed(() => api.look()),
+    lookAgain: await timed(() => api.look()),
     part: await timed(() => api.parts(['plugin-7'])),
   }
 }

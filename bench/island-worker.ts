@@ -1,18 +1,21 @@
 // What a call of a plugin costs in each host, from a Durable Object as in the product, beside a direct call of its
 // function and a bare call of the Worker Loader.
 import { DurableObject, env as bindings } from 'cloudflare:workers'
-import type { BundledPlugin, TrustTier } from '#contracts/manifest.ts'
+import type { BundledPlugin, TrustTier } from '#contracts/manifest/manifest.ts'
 import type { Plugin } from '#contracts/plugin.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { isolateModules, isolateVersion } from '../src/isolate.gen.ts'
-import { openCapabilities } from '../src/plugins/capabilities/capabilities.ts'
-import { loadPlugins, type LoadedPlugin } from '../src/plugins/loading/in-process-host.ts'
-import { createIsolateHost, type PluginRunnerStub } from '../src/plugins/sandbox/isolate-host.ts'
-import { toIsolateId } from '../src/plugins/sandbox/isolate-id.ts'
-import { createPluginRunnerClass } from '../src/plugins/sandbox/plugin-runner.ts'
-import { createIsolates } from '../src/plugins/sandbox/worker-code.ts'
-import { toToolEntries } from '../src/plugins/tools/tool-entries.ts'
-import { systemSources } from '../src/sources.ts'
+import { openCapabilities } from '../src/features/plugins/capabilities/capabilities.ts'
+import { loadPlugins, type LoadedPlugin } from '../src/features/plugins/loading/in-process-host.ts'
+import {
+  createIsolateHost,
+  type PluginRunnerStub,
+} from '../src/features/plugins/sandbox/isolate-host.ts'
+import { toIsolateId } from '../src/features/plugins/sandbox/isolate-id.ts'
+import { createPluginRunnerClass } from '../src/features/plugins/sandbox/plugin-runner.ts'
+import { createIsolates } from '../src/features/plugins/sandbox/worker-code.ts'
+import { toToolEntries } from '../src/features/plugins/tools/tool-entries.ts'
+import { systemSources } from '../src/compose/sources.ts'
 import { createCapabilityDeps, passAll } from '../test/fakes/plugins.ts'
 import { createToolContext } from '../test/fakes/tool-context.ts'
 

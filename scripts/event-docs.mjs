@@ -87,14 +87,13 @@ function deploymentKind([type, data]) {
 /** The text of docs/events.md. */
 export async function eventPage() {
   const { eventSchemas } = await load('event-schemas.ts')
-  const { deploymentEventSchemas } = await load('deployment-event-schemas.ts')
-  const { eventVersion } = await load('event.ts')
-  return `<!-- Written by npm run events from src/contracts/event-schemas.ts and deployment-event-schemas.ts: do not edit. -->
+  const { deploymentEventSchemas } = await load('events/deployment-event-schemas.ts')
+  return `<!-- Written by npm run events from src/contracts/event-schemas.ts and src/contracts/events/: do not edit. -->
 
 # Events
 
-Everything that happens is an event: \`{ type, data, seq, run, agent, trace, atMs }\`, \`data\` by its type. Payloads are of version ${eventVersion}; what a session stored in an older one is read as this one. A field may be added at any
-time: leave alone what you do not know. A \`?\` marks a field that may be absent.
+Everything that happens is an event: \`{ type, data, seq, run, agent, trace, atMs }\`, \`data\` by its type. A field may be added at any time: leave
+alone what you do not know. A \`?\` marks a field that may be absent.
 
 - **The stream** is what a session's own readers get: \`GET /api/sessions/:id/events\` ([how to read it](api.md#events)).
 - **The record** is the audit log: \`GET /api/operator/audit\` and \`isola audit list\`. It has each event as it was written, without texts, arguments and results, with \`session\` and \`principal\`.

@@ -15,7 +15,7 @@ function generateArchiveReader() {
   const { buildSync } = createRequire(import.meta.url)(toolFile('esbuild', 'lib', 'main.js'))
   const { outputFiles, metafile } = buildSync({
     absWorkingDir: root,
-    entryPoints: ['src/plugins/admission/inside/archive-entry.ts'],
+    entryPoints: ['src/features/plugins/admission/inside/archive-entry.ts'],
     bundle: true,
     write: false,
     minify: true,

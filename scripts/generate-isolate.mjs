@@ -10,21 +10,21 @@ import { root, toolFile } from './toolchain.mjs'
 /** Each module by the name it has in an isolate; all at the top, since workerd reads a bare name from the folder of the
  * module that has it. */
 const sources = {
-  'entry.ts': 'src/plugins/sandbox/inside/entry.ts',
-  'prelude.ts': 'src/plugins/sandbox/inside/prelude.ts',
-  'capabilities.ts': 'src/plugins/sandbox/inside/capabilities.ts',
-  'load.ts': 'src/plugins/sandbox/inside/load.ts',
-  'hook-batch.ts': 'src/plugins/sandbox/hook-batch.ts',
-  'request-shorthand.ts': 'src/plugins/sandbox/request-shorthand.ts',
-  'json-border.ts': 'src/plugins/sandbox/json-border.ts',
-  'secrets/placeholder.ts': 'src/plugins/secrets/placeholder.ts',
+  'entry.ts': 'src/features/plugins/sandbox/inside/entry.ts',
+  'prelude.ts': 'src/features/plugins/sandbox/inside/prelude.ts',
+  'capabilities.ts': 'src/features/plugins/sandbox/inside/capabilities.ts',
+  'load.ts': 'src/features/plugins/sandbox/inside/load.ts',
+  'hook-batch.ts': 'src/features/plugins/sandbox/hook-batch.ts',
+  'request-shorthand.ts': 'src/features/plugins/sandbox/request-shorthand.ts',
+  'json-border.ts': 'src/features/plugins/sandbox/json-border.ts',
+  'secrets/placeholder.ts': 'src/features/plugins/secrets/placeholder.ts',
   'isola/plugin': 'src/contracts/plugin.ts',
 }
 
 /** The same where code that a model wrote runs. */
 const modelSources = {
-  'entry.ts': 'src/plugins/sandbox/inside/model-entry.ts',
-  'json-border.ts': 'src/plugins/sandbox/json-border.ts',
+  'entry.ts': 'src/features/plugins/sandbox/inside/model-entry.ts',
+  'json-border.ts': 'src/features/plugins/sandbox/json-border.ts',
 }
 
 const toModules = (files) =>
@@ -46,7 +46,7 @@ function generateIsolate() {
     .update(JSON.stringify([modules, modelModules]))
     .digest('hex')
   return [
-    '// Written by scripts/generate-isolate.mjs from src/plugins/sandbox/inside/: do not edit.',
+    '// Written by scripts/generate-isolate.mjs from src/features/plugins/sandbox/inside/: do not edit.',
     `export const isolateModules: Readonly<Record<string, string>> = ${JSON.stringify(modules, null, 2)}`,
     `export const modelModules: Readonly<Record<string, string>> = ${JSON.stringify(modelModules, null, 2)}`,
     `export const isolateVersion = ${JSON.stringify(version)}`,

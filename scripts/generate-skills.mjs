@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { parse } from 'yaml'
-import { readSkill } from '../src/skills/read-skill.ts'
+import { readSkill } from '../src/features/skills/read-skill.ts'
 import { root } from './toolchain.mjs'
 
 const name = 'skills.json'

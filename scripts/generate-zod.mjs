@@ -9,13 +9,14 @@ import { fileURLToPath } from 'node:url'
 import { createGenerated } from './generated.mjs'
 import { root, toolFile } from './toolchain.mjs'
 
-/** What our own code and the packages of MCP ask of it. `toJSONSchema` says that it is not there (src/zod-shims.ts). */
+/** What our own code and the packages of MCP ask of it. `toJSONSchema` says that it is not there (src/platform/shims/zod.ts). */
 export const names = [
   'NEVER',
   'ZodError',
   'ZodExactOptional',
   'ZodIssueCode',
   'ZodObject',
+  'ZodOptional',
   'ZodType',
   'any',
   'array',
@@ -118,7 +119,7 @@ const script = fileURLToPath(import.meta.url)
 const schemas = toolFile('zod', 'v4', 'classic', 'schemas.js')
 const errors = toolFile('zod', 'v4', 'classic', 'errors.js')
 const coerce = toolFile('zod', 'v4', 'classic', 'coerce.js')
-const shims = join(root, 'src', 'zod-shims.ts')
+const shims = join(root, 'src', 'platform', 'shims', 'zod.ts')
 
 /** Replaces what must be there just once. */
 function once(text, from, to) {

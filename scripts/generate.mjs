@@ -1,5 +1,5 @@
-// Writes src/bundled.gen.ts, the list of plugins/ (a Worker has no folder to scan), src/isolate.gen.ts,
-// src/mcp-core.gen.js, src/trimmed.gen/ (zod among it), and what is uploaded as a file: what reads archives and the skills
+// Writes src/bundled.gen.ts, the list of plugins/ (a Worker has no folder to scan), src/routes.gen.ts,
+// src/isolate.gen.ts, src/mcp-core.gen.js, src/trimmed.gen/ (zod among it), and what is uploaded as a file: what reads archives and the skills
 // (src/archive-reader.gen.ts and src/skills.gen.ts pin them), and docs/openapi.json.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -9,6 +9,7 @@ import { LineCounter, parseDocument } from 'yaml'
 import { archiveReader } from './generate-archive-reader.mjs'
 import { isolate } from './generate-isolate.mjs'
 import { mcpCore } from './generate-mcp-core.mjs'
+import * as routes from './generate-routes.mjs'
 import { SkillError, skills } from './generate-skills.mjs'
 import { trimmedFiles } from './generate-trimmed.mjs'
 import { zodFile } from './generate-zod.mjs'
@@ -132,7 +133,7 @@ export function generate(base) {
   })
   return [
     '// Written by scripts/generate.mjs from plugins/: do not edit.',
-    "import type { BundledPlugin } from '#contracts/manifest.ts'",
+    "import type { BundledPlugin } from '#contracts/manifest/manifest.ts'",
     ...imports,
     '',
     `export const bundledPlugins: readonly BundledPlugin[] = [${items.length > 0 ? `\n${items.join('\n')}\n` : ''}]`,
@@ -141,7 +142,7 @@ export function generate(base) {
 }
 
 const target = join(root, 'src', 'bundled.gen.ts')
-const generated = [isolate, mcpCore, trimmedFiles, zodFile, archiveReader, skills]
+const generated = [routes, isolate, mcpCore, trimmedFiles, zodFile, archiveReader, skills]
 
 const openApi = [join(root, 'docs', 'openapi.json'), join(root, 'assets', 'openapi.json')]
 

@@ -51,7 +51,7 @@ await build({
 // The agent for a host's own process: one file, with the packages that it needs.
 await build({
   ...common,
-  entryPoints: ['src/agent.ts'],
+  entryPoints: ['src/embedded/agent.ts'],
   outfile: 'packed/agent.js',
   platform: 'node',
   // As the Worker has it (wrangler.toml): what the package does before it parses takes the square of a text.
@@ -66,7 +66,7 @@ await build({
   platform: 'neutral',
   target: 'es2022',
 })
-writeTypes({ entries: ['agent.ts', 'client/client.ts'], folder: join(folder, 'types') })
+writeTypes({ entries: ['embedded/agent.ts', 'client/client.ts'], folder: join(folder, 'types') })
 const declarations = ['--declaration', '--emitDeclarationOnly', '--outDir', folder]
 const options = ['--ignoreConfig', '--target', 'es2024', '--types', '']
 const api = join(root, sources['isola/plugin'])

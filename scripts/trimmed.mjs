@@ -10,7 +10,7 @@ export const trimmed = [
     // come by registration or by their document. The checks of an option that is off are left in.
     package: '@cloudflare/workers-oauth-provider',
     file: 'dist/oauth-provider.js',
-    room: 'src/governance/oauth',
+    room: 'src/features/access/oauth',
     without: {
       OAuthProviderImpl: [
         'assertRouteCoveredByResource',
@@ -59,7 +59,7 @@ export const trimmed = [
     // itself asks for one.
     package: '@modelcontextprotocol/server',
     file: 'dist/src-DdvbAHrR.mjs',
-    room: 'src/http/mcp',
+    room: 'src/surfaces/mcp',
     without: {
       '': [
         'INBOUND_VALIDATION_LADDER',
@@ -81,7 +81,7 @@ export const trimmed = [
     // without, and it asks its client nothing but by an answer that says so.
     package: '@modelcontextprotocol/server',
     file: 'dist/mcp-oHn3ureC.mjs',
-    room: 'src/http/mcp',
+    room: 'src/surfaces/mcp',
     without: {
       LegacyInputRequiredShim: ['fulfill', '_dispatchLeg'],
       '': ['validateScopeChallenge', 'createScopeChallengeResponse'],
@@ -119,7 +119,7 @@ export const trimmed = [
     // Clients of 2025 are answered by `POST` alone, before this is asked; no stream is kept and none is gone on with.
     package: '@modelcontextprotocol/server',
     file: 'dist/index.mjs',
-    room: 'src/http/mcp',
+    room: 'src/surfaces/mcp',
     without: {
       WebStandardStreamableHTTPServerTransport: [
         'handleGetRequest',
@@ -140,7 +140,7 @@ export const trimmed = [
     // Who asks for a subscription is told that there are none, before this is asked.
     package: '@modelcontextprotocol/server',
     file: 'dist/listenRouter-Bartj63y.mjs',
-    room: 'src/http/mcp',
+    room: 'src/surfaces/mcp',
     without: {},
     blocks: ['function serve(message, signal, capabilities, serverInfo) {'],
   },
@@ -148,7 +148,7 @@ export const trimmed = [
     // Lists are read page by page with limits of our own, and what a server tells of its lists comes as a notification.
     package: '@modelcontextprotocol/client',
     file: 'dist/public-CvV4ZHkX.mjs',
-    room: 'src/mcp',
+    room: 'src/features/mcp-servers',
     without: {
       Client: [
         'registerCapabilities',
@@ -180,7 +180,7 @@ export const trimmed = [
     // Tokens that anybody who has them may use: no provider of ours has keys to bind them to.
     package: '@modelcontextprotocol/client',
     file: 'dist/index.mjs',
-    room: 'src/mcp',
+    room: 'src/features/mcp-servers',
     without: {
       StreamableHTTPClientTransport: ['resumeStream'],
       '': ['withDpopFromProvider', 'isDpopNonceChallenge'],
@@ -190,14 +190,14 @@ export const trimmed = [
     // Who asks is found out before, and pages are answered by the router.
     package: 'agents',
     file: 'dist/handler-stateless-B5hU3dxK.js',
-    room: 'src/http/mcp',
+    room: 'src/surfaces/mcp',
     without: { '': ['getVerifiedOAuthAuthInfo', 'runWithAuthContext', 'corsHeaders'] },
   },
   {
     // No other application stands under a path of ours.
     package: 'hono',
     file: 'dist/hono-base.js',
-    room: 'src/http',
+    room: 'src/surfaces/http',
     without: { Hono: ['mount'] },
   },
   {
@@ -205,7 +205,7 @@ export const trimmed = [
     // nothing is added to them.
     package: 'agents',
     file: 'dist/lifecycle-v1rKHV2C.js',
-    room: 'src/sessions',
+    room: 'src/runtime/session',
     without: {
       CapabilityRunner: [
         'request',
@@ -236,7 +236,7 @@ export const trimmed = [
     // tag of another project before it parses takes the square of the blanks of a text (issue 31: 32,000 held the server).
     package: '@huggingface/jinja',
     file: 'dist/index.js',
-    room: 'src/memory',
+    room: 'src/features/memory',
     without: { Template: ['format'], '': ['setupGlobals'] },
     bodies: {
       preprocess: String.raw`return (template.endsWith("\n") ? template.slice(0, -1) : template).replace(/^[ \t]*({[#%-])/gm, "$1").replace(/([#%-]})\n/g, "$1");`,

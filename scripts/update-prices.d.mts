@@ -1,4 +1,4 @@
-import type { PriceRow } from '../src/models/prices.ts'
+import type { PriceRow } from '../src/platform/models/prices.ts'
 
 export function rowsOf(list: Readonly<Record<string, unknown>>): Record<string, PriceRow>
 export function toSource(

@@ -1,11 +1,11 @@
-// npm run prices: writes src/models/price-data.ts from litellm's list of prices.
+// npm run prices: writes src/platform/models/price-data.ts from litellm's list of prices.
 //   npm run prices -- <file or URL> --commit <sha> (--date <YYYY-MM-DD> | --read-on <YYYY-MM-DD>)
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { tiersOver, usualKey } from '../src/models/prices.ts'
-import { withoutDate } from '../src/models/vendor-names.ts'
+import { tiersOver, usualKey } from '../src/platform/models/prices.ts'
+import { withoutDate } from '../src/platform/models/vendor-names.ts'
 import { root, runNode } from './toolchain.mjs'
 
 const repository = 'BerriAI/litellm'
@@ -108,7 +108,7 @@ export function rowsOf(list) {
   )
 }
 
-/** The text of src/models/price-data.ts. */
+/** The text of src/platform/models/price-data.ts. */
 export function toSource(rows, { commit, date }) {
   const lines = Object.entries(rows).map(([name, row]) => {
     const short = row.with(4, row[4] === usualKey(name) ? null : row[4])
@@ -156,14 +156,14 @@ async function main() {
   const rows = rowsOf(await load(positionals[0]))
   const count = Object.keys(rows).length
   if (count === 0) throw new Error('The list has no model that we can price: nothing was written.')
-  const file = join(root, 'src', 'models', 'price-data.ts')
+  const file = join(root, 'src', 'platform', 'models', 'price-data.ts')
   writeFileSync(file, toSource(rows, { commit, date: date ? `of ${date}` : `read on ${readOn}` }))
   const { code, output } = await runNode(
     [join(root, 'node_modules', 'oxfmt', 'bin', 'oxfmt'), file],
     { capture: true },
   )
   if (code !== 0) throw new Error(output.trim())
-  console.log(`${count} prices written to src/models/price-data.ts.`)
+  console.log(`${count} prices written to src/platform/models/price-data.ts.`)
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {

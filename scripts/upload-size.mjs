@@ -45,7 +45,7 @@ function originOf(path) {
     .slice(inPackage.length)
     .replace(/^(?:\.\.\/)+/, '')
     .split('/')
-  if (inPackage === '') return parts[0] === 'src' ? parts.slice(0, 2).join('/') : parts[0]
+  if (inPackage === '') return parts[0] === 'src' ? parts.slice(0, 3).join('/') : parts[0]
   return parts[0].startsWith('@') ? parts.slice(0, 2).join('/') : parts[0]
 }
 

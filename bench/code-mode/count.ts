@@ -1,7 +1,7 @@
 // What a run took, by the estimate that the product itself reserves by.
 import type { JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
-import { createTokenEstimator } from '../../src/models/estimate.ts'
+import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
 import type { ChatMessage, ChatRequestBody } from '../../test/fakes/model-server.mjs'
 import type { WrittenTask } from './task.ts'
 

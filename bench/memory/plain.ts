@@ -1,4 +1,4 @@
-import { termsOf } from '../../src/catalog/search/words.ts'
+import { termsOf } from '../../src/runtime/catalog/search/words.ts'
 import type { Conversation } from './data.ts'
 import { depth } from './scores.ts'
 

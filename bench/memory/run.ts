@@ -4,9 +4,9 @@
 // locomo10.json. Every other one, by name, was for tuning; the figures are of the others.
 import { createHmac } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { queryTerms, termsOf } from '../../src/catalog/search/words.ts'
-import { createNoteIndex } from '../../src/memory/long-term/note-index.ts'
-import { wordsOf, type HashWord } from '../../src/memory/long-term/note-words.ts'
+import { queryTerms, termsOf } from '../../src/runtime/catalog/search/words.ts'
+import { createNoteIndex } from '../../src/features/memory/long-term/note-index.ts'
+import { wordsOf, type HashWord } from '../../src/features/memory/long-term/note-words.ts'
 import { createTestNotes } from '../../test/fakes/long-term.ts'
 import { loadConversations, type Conversation } from './data.ts'
 import { createPlainRanking } from './plain.ts'

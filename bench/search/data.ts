@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SearchDocument } from '../../src/contracts/search.ts'
 import type { JsonSchema } from '../../src/contracts/json.ts'
-import { describeParameters } from '../../src/catalog/tool-document.ts'
+import { describeParameters } from '../../src/runtime/catalog/tool-document.ts'
 
 /** One line of tools.jsonl. */
 export interface ToolRow {

@@ -1,4 +1,4 @@
-import { shippedRanking, type RankSettings } from '../../src/catalog/search/settings.ts'
+import { shippedRanking, type RankSettings } from '../../src/runtime/catalog/search/settings.ts'
 import type { QueryRow } from './data.ts'
 
 const foldCount = 5

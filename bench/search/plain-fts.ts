@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
-import { queryTerms, wordsOf } from '../../src/catalog/search/words.ts'
-import { describeParameters } from '../../src/catalog/tool-document.ts'
+import { queryTerms, wordsOf } from '../../src/runtime/catalog/search/words.ts'
+import { describeParameters } from '../../src/runtime/catalog/tool-document.ts'
 import type { ToolRow } from './data.ts'
 
 /** Answers ids, best first. */

@@ -5,8 +5,8 @@
 // search in the largest index is taken in workerd too.
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createRankedIndex } from '../../src/catalog/search/search-index.ts'
-import { shippedRanking } from '../../src/catalog/search/settings.ts'
+import { createRankedIndex } from '../../src/runtime/catalog/search/search-index.ts'
+import { shippedRanking } from '../../src/runtime/catalog/search/settings.ts'
 import { loadSets, toDocument, type QueryRow, type SearchSet, type ToolRow } from './data.ts'
 import { foldsOf, settingsTried } from './folds.ts'
 import { createPlainFts, createWeightedFts } from './plain-fts.ts'

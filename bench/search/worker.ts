@@ -1,6 +1,6 @@
 // What `npm run bench:search -- --workerd` times: the product's index in a Worker. It is built by the first request.
 import type { SearchDocument, SearchIndex } from '#contracts/search.ts'
-import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
+import { createSearchIndex } from '../../src/runtime/catalog/search/search-index.ts'
 
 let index: SearchIndex | undefined
 

@@ -1,7 +1,7 @@
 // An agent's folder (agent.yaml and the file of its instructions), or a JSON file, as the API takes it.
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import { readYaml } from '../../src/plugins/admission/read-yaml.ts'
+import { readYaml } from '../../src/features/plugins/admission/read-yaml.ts'
 import type { Request } from '../../src/client/client.ts'
 import { at } from './author-files.ts'
 import { UsageError } from './usage.ts'

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Request } from '../../src/client/client.ts'
-import type { PluginBundle } from '../../src/contracts/plugin-bundle.ts'
+import type { PluginBundle } from '../../src/runtime/catalog/types/plugin-bundle.ts'
 import { at } from './author-files.ts'
 import { verb } from './command.ts'
 import { flag, rehearsal, text } from './options.ts'
@@ -63,7 +63,7 @@ async function toUpload(asked: string): Promise<Upload> {
   if (!existsSync(given))
     throw new Error(`${given} is none of: a plugin's folder, a .zip, a .isola.json, a URL.`)
   if (given.endsWith('.zip')) {
-    const { readArchive } = await import('../../src/plugins/admission/read-archive.ts')
+    const { readArchive } = await import('../../src/features/plugins/admission/read-archive.ts')
     // The same as the server's, which reads one only where it has isolates.
     return { bundle: readArchive(readFileSync(given)), source: basename(given) }
   }

@@ -5,10 +5,18 @@ import { createRequire, isBuiltin } from 'node:module'
 import { join, relative, resolve, sep } from 'node:path'
 import { stringify } from 'yaml'
 import type * as Esbuild from 'esbuild'
-import { toBundleText, toSignedText, type PluginBundle } from '../../src/contracts/plugin-bundle.ts'
-import { checkBundle, parseBundle, references } from '../../src/plugins/admission/parse-bundle.ts'
-import { readYaml } from '../../src/plugins/admission/read-yaml.ts'
-import { parseManifest, type Manifest } from '../../src/contracts/manifest.ts'
+import {
+  toBundleText,
+  toSignedText,
+  type PluginBundle,
+} from '../../src/runtime/catalog/types/plugin-bundle.ts'
+import {
+  checkBundle,
+  parseBundle,
+  references,
+} from '../../src/features/plugins/admission/parse-bundle.ts'
+import { readYaml } from '../../src/features/plugins/admission/read-yaml.ts'
+import { parseManifest, type Manifest } from '../../src/contracts/manifest/manifest.ts'
 import { largeToolFile, root } from '../toolchain.mjs'
 import { authorFiles } from './author-files.ts'
 import { runAlone } from './sandbox.ts'

@@ -2,7 +2,7 @@
 // tests, and the inputs of its tools, from their schemas.
 import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
-import type { Manifest } from '../../src/contracts/manifest.ts'
+import type { Manifest } from '../../src/contracts/manifest/manifest.ts'
 import { root } from '../toolchain.mjs'
 import { typeFiles } from './author-files.ts'
 import { buildFolder } from './plugin-build.ts'

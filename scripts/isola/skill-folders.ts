@@ -1,9 +1,9 @@
 // Skills in folders of this machine, as `isola skill validate` reads them.
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { ReadSkill } from '../../src/contracts/skill.ts'
-import { readYaml } from '../../src/plugins/admission/read-yaml.ts'
-import { maxSkillChars, readSkill } from '../../src/skills/read-skill.ts'
+import type { ReadSkill } from '../../src/runtime/catalog/types/skill.ts'
+import { readYaml } from '../../src/features/plugins/admission/read-yaml.ts'
+import { maxSkillChars, readSkill } from '../../src/features/skills/read-skill.ts'
 
 /** The first is the specification's; the second is read as well, as the reference validator does. */
 const names = ['SKILL.md', 'skill.md']

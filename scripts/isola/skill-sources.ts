@@ -2,14 +2,18 @@
 import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, relative, resolve, sep } from 'node:path'
-import { checkSkillName } from '../../src/catalog/lifecycle/skill-names.ts'
+import { checkSkillName } from '../../src/runtime/catalog/lifecycle/skill-names.ts'
 import { errorMessage } from '../../src/contracts/errors.ts'
-import { skillCaps, toSignedSkillText, type SentSkill } from '../../src/contracts/skill-catalog.ts'
-import { createTokenEstimator } from '../../src/models/estimate.ts'
-import { checkDistinct, checkPath } from '../../src/plugins/admission/archive-paths.ts'
-import { collectSkills } from '../../src/plugins/admission/collect-skills.ts'
-import { readSkills } from '../../src/plugins/admission/read-skills.ts'
-import { readBundle } from '../../src/skills/admission/read-bundle.ts'
+import {
+  skillCaps,
+  toSignedSkillText,
+  type SentSkill,
+} from '../../src/runtime/catalog/types/skill-catalog.ts'
+import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
+import { checkDistinct, checkPath } from '../../src/features/plugins/admission/archive-paths.ts'
+import { collectSkills } from '../../src/features/plugins/admission/collect-skills.ts'
+import { readSkills } from '../../src/features/plugins/admission/read-skills.ts'
+import { readBundle } from '../../src/features/skills/admission/read-bundle.ts'
 import { signText } from './plugin-keys.ts'
 
 /** Skills that were read here, with their source. */
@@ -57,7 +61,7 @@ export function refusalOf(folder: string): string | undefined {
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-export { nameOfSent } from '../../src/plugins/admission/collect-skills.ts'
+export { nameOfSent } from '../../src/features/plugins/admission/collect-skills.ts'
 
 /** Files by their path below a folder. Links are not followed: they may lead to files that must not be sent. */
 function readFolder(folder: string): ReadonlyMap<string, Uint8Array> {

@@ -1,10 +1,10 @@
 // Phrases that must find a skill, and phrases that must not: `triggers.yaml` in its folder, as `isola skill test` runs it.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { SkillSource, SkillText } from '../../src/contracts/skill.ts'
-import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
-import { readYaml } from '../../src/plugins/admission/read-yaml.ts'
-import { createSkillLibrary } from '../../src/skills/skill-library.ts'
+import type { SkillSource, SkillText } from '../../src/runtime/catalog/types/skill.ts'
+import { createSearchIndex } from '../../src/runtime/catalog/search/search-index.ts'
+import { readYaml } from '../../src/features/plugins/admission/read-yaml.ts'
+import { createSkillLibrary } from '../../src/features/skills/skill-library.ts'
 import { isClone, root } from '../toolchain.mjs'
 import { readSkillFolders, type SkillFile } from './skill-folders.ts'
 

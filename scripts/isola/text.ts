@@ -7,7 +7,7 @@ import { jsonWithCodes, linesWithCodes } from '../../src/contracts/visible-text.
  * clipboard, and a name in a list is the name that it looks like.
  */
 export const shown = (text: unknown): string =>
-  linesWithCodes(String(text).replace(/\r+(?=\n|$)/g, '')).replaceAll('\r', '\\u{d}')
+  linesWithCodes(String(text).replace(/(?<!\r)\r+(?=\n|$)/g, '')).replaceAll('\r', '\\u{d}')
 
 /** The same of a name, such as that of a file: on one line, whole. */
 export const shownName = (name: string): string =>

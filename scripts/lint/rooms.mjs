@@ -1,76 +1,50 @@
 // Custom oxlint rules: what a room may import, which words the kernel may not know, and what no room
 // reads from around itself. docs/design.md section 3 has the reasons; test/unit/lint-rooms.test.ts
 // shows each rule saying no.
-import { dirname, resolve, sep } from 'node:path'
-import { againstOrder } from './folders.mjs'
+import { dirname, relative, resolve, sep } from 'node:path'
+import { againstHouse, packages, placeOf } from './house.mjs'
 import { locate } from './place.mjs'
 import { shapesOnly } from './shapes.mjs'
 import { oneSubmission } from './submission.mjs'
 import { wayOut } from './way-out.mjs'
 
-/** Outside packages each room may use; `name/*` allows subpaths. A room that is missing may use none. */
-const allowedPackages = {
-  // croner: what a schedule may say is what the scheduler takes, and a manifest is checked where nothing can ask it.
-  contracts: ['zod', 'croner'],
-  // Of zod its types alone: nothing of it is there when a client runs.
-  client: ['zod', 'eventsource-parser'],
-  sessions: ['cloudflare:workers', 'agents/lifecycle'],
-  models: ['openai', 'openai/*', 'tokenx', 'eventsource-parser'],
-  http: ['hono', 'hono/*', 'zod', 'agents/mcp/server', '@modelcontextprotocol/server'],
-  // fflate and yaml read uploads. Those after the entrypoint class: what our own modules inside an isolate import.
-  plugins: [
-    'zod',
-    'fflate',
-    'yaml',
-    'cloudflare:workers',
-    'agents/lifecycle',
-    'node:async_hooks',
-    'isola/plugin',
-    'plugin-code.js',
-  ],
-  catalog: ['@cfworker/json-schema', 'cloudflare:workers'],
-  memory: ['@huggingface/jinja', 'htmlparser2'],
-  governance: [
-    'zod',
-    'cloudflare:workers',
-    'agents/lifecycle',
-    '@cloudflare/workers-oauth-provider',
-  ],
-  // node:async_hooks: which call a server asks about (decision 0027).
-  mcp: ['@modelcontextprotocol/*', 'cloudflare:workers', 'node:async_hooks'],
-}
-
-/** Rooms that a room may import besides `#contracts`: the kernel's budget counts both. */
-const neighbours = { kernel: ['leases'] }
-
 const matches = (pattern, specifier) =>
   pattern.endsWith('/*') ? specifier.startsWith(pattern.slice(0, -1)) : pattern === specifier
 
 /** The reason why this import is refused, or undefined if it is allowed. */
-function refusal(place, filename, specifier) {
+function refusal(place, { filename, cwd }, specifier) {
   if (place.path === 'contracts/plugin.ts')
     return 'contracts/plugin.ts is `isola/plugin`: one file without imports.'
-  if (/^\.\.?(\/|$)/.test(specifier)) {
-    const target = resolve(dirname(filename), specifier)
-    if (target.startsWith(place.folder + sep))
-      return place.kind === 'room' ? againstOrder(place, filename, target) : undefined
-    return place.kind === 'room'
-      ? `${specifier} leaves the room ${place.name}: rooms meet only through #contracts.`
-      : `${specifier} leaves the plugin's own folder.`
-  }
+  const target = /^\.\.?(\/|$)/.test(specifier) ? resolve(dirname(filename), specifier) : undefined
   if (place.kind === 'plugin') {
+    if (target)
+      return target.startsWith(place.folder + sep)
+        ? undefined
+        : `${specifier} leaves the plugin's own folder.`
     return specifier === 'isola/plugin'
       ? undefined
       : `A bundled plugin imports only isola/plugin and its own folder, not ${specifier}.`
   }
-  if (specifier.startsWith('#contracts/')) return undefined
-  if ((neighbours[place.name] ?? []).some((room) => specifier.startsWith(`#${room}/`)))
-    return undefined
-  if (specifier.startsWith('#')) return `A room imports #contracts and itself, not ${specifier}.`
-  if ((allowedPackages[place.name] ?? []).some((pattern) => matches(pattern, specifier)))
-    return undefined
-  return `The room ${place.name} may not import ${specifier}: see the table in scripts/lint/rooms.mjs.`
+  if (target) {
+    const path = relative(resolve(cwd, 'src'), target).split(sep).join('/')
+    if (path.startsWith('../')) return wires(place) ? undefined : `${specifier} leaves src/.`
+    const [own, other] = [placeOf(place.path), placeOf(path)]
+    if (own && other && (own.layer !== other.layer || own.room !== other.room) && !wires(own))
+      return `${specifier} leaves the room ${place.name}: another room is imported as #<layer>/<room>/types.ts.`
+    return againstHouse(place.path, path)
+  }
+  // The types of a client are those of all routes.
+  if (place.name === 'client' && specifier === '#routes.gen.ts') return undefined
+  if (specifier.startsWith('#')) return againstHouse(place.path, specifier.slice(1))
+  if (wires(place)) return undefined
+  // Types are zod schemas too.
+  if (specifier === 'zod' && place.inside.startsWith('types/')) return undefined
+  if ((packages[place.name] ?? []).some((pattern) => matches(pattern, specifier))) return undefined
+  return `The room ${place.name} may not import ${specifier}: see the table in scripts/lint/house.mjs.`
 }
+
+/** Wiring imports any room, by any path. */
+const wires = ({ layer }) => ['compose', 'embedded'].includes(layer)
 
 /** The text of a string literal or of a template without holes; undefined for anything else. */
 function textOf(node) {
@@ -95,7 +69,7 @@ const imports = {
       const message =
         specifier === undefined
           ? 'An import whose name is computed cannot be checked.'
-          : refusal(place, context.filename, specifier)
+          : refusal(place, context, specifier)
       if (message) context.report({ node, message })
     }
     return {
@@ -131,12 +105,18 @@ const noOrigin = {
   meta: {
     type: 'problem',
     docs: {
-      description: "nothing in kernel/, leases/, context/ and sessions/ names a tool's origin",
+      description: "nothing in kernel/, context/ and session/ names a tool's origin",
     },
   },
   create(context) {
     const place = locate(context)
-    if (place?.kind !== 'room' || !['kernel', 'leases', 'context', 'sessions'].includes(place.name))
+    if (
+      place?.kind !== 'room' ||
+      !['runtime/kernel', 'runtime/context', 'runtime/session'].includes(
+        `${place.layer}/${place.name}`,
+      ) ||
+      place.inside.startsWith('types/')
+    )
       return {}
     const report = (node, word) =>
       context.report({
@@ -180,11 +160,11 @@ const noAmbient = {
   },
   create(context) {
     const place = locate(context)
-    if (place?.kind !== 'room') return {}
+    if (place?.kind !== 'room' || wires(place)) return {}
     const report = (node, what) =>
       context.report({
         node,
-        message: `${what} is ambient: clocks, ids and configuration are injected by composition.ts (N4).`,
+        message: `${what} is ambient: clocks, ids and configuration are injected by compose/ (N4).`,
       })
 
     const isGlobal = (identifier) => {

@@ -1,22 +1,22 @@
 // Who may build a submission. test/unit/lint-rooms.test.ts shows the rule saying no.
 import { locate } from './place.mjs'
 
-const builder = 'sessions/entry/'
-const contract = '#contracts/submission.ts'
+const builder = 'runtime/session/entry/'
+const contract = '#runtime/session/types/submission.ts'
 /** Names of the contract that only whoever builds or takes in a submission has use for. */
 const ownNames = ['SubmitRequest', 'sessionProtocol']
 /** The builder's, and who refuses a later protocol. */
-const mayNameProtocol = ['sessions/runs/admission.ts']
+const mayNameProtocol = ['runtime/session/runs/admission.ts']
 /** Fields that come in with who asks and how; beside `messages` they make a submission. */
 const settled = ['principal', 'idempotencyKey', 'protocol', 'dayLimits', 'allowedAgents', 'lineage']
 /** Files in which such an object is something else. */
 const exempt = {
-  'sessions/runs/run-execution.ts': 'a run as the kernel takes it',
-  'sessions/storage/run-order.ts': 'the place of a run that is still to come',
+  'runtime/session/runs/run-ports.ts': 'a run as the kernel takes it',
+  'runtime/session/storage/run-order.ts': 'the place of a run that is still to come',
 }
 /** Methods of a session's object that take one, and rooms in which `run` is of something else. */
 const takes = ['submit', 'run', 'runStream', 'compact']
-const ownRuns = ['kernel', 'plugins', 'mcp']
+const ownRuns = ['kernel', 'plugins', 'mcp-servers', 'embedded']
 
 const keyOf = ({ key, computed }) => (computed ? key?.value : (key?.name ?? key?.value))
 const memberOf = ({ property, computed }) => (computed ? property?.value : property?.name)
@@ -32,9 +32,14 @@ export const oneSubmission = {
   },
   create(context) {
     const place = locate(context)
-    if (place?.kind !== 'room' || place.name === 'contracts' || place.path.startsWith(builder))
+    if (
+      place?.kind !== 'room' ||
+      place.layer === 'embedded' ||
+      place.path.includes('/types/') ||
+      place.path.startsWith(builder)
+    )
       return {}
-    const isOfSessions = place.name === 'sessions'
+    const isOfSessions = place.path.startsWith('runtime/session/')
     const report = (node, what) =>
       context.report({
         node,

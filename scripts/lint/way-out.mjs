@@ -6,18 +6,19 @@ export const otherFetches = {
   'src/index.ts': "the Worker's own entry, which the platform calls",
   'src/client/client.ts':
     'is `isola/client`: runs in programs of others, nothing of a deployment imports it',
-  'src/http/mcp/mcp.ts': 'the handler of a library, which answers a request in this isolate',
-  'src/governance/oauth/library.ts': 'the same',
-  'src/governance/oauth/protocol.ts': 'the same',
-  'src/mcp/connection.ts': 'hands the guarded way to a library that calls it so',
-  'src/mcp/asking-stream.ts': 'the same',
-  'src/storage/assets.ts': 'files that were uploaded with the Worker, by their binding',
+  'src/surfaces/mcp/mcp.ts': 'the handler of a library, which answers a request in this isolate',
+  'src/features/access/oauth/library.ts': 'the same',
+  'src/features/access/oauth/protocol.ts': 'the same',
+  'src/features/mcp-servers/connection.ts': 'hands the guarded way to a library that calls it so',
+  'src/features/mcp-servers/asking-stream.ts': 'the same',
+  'src/platform/d1/assets.ts': 'files that were uploaded with the Worker, by their binding',
   'src/contracts/plugin.ts': "a call's own egress, as a plugin sees it",
-  'src/plugins/capabilities/capabilities.ts': 'the same',
-  'src/plugins/sandbox/host-stubs.ts': 'the same',
-  'src/plugins/sandbox/inside/capabilities.ts': 'the same, inside an isolate that has no network',
-  'src/plugins/sandbox/inside/prelude.ts': 'the same',
-  'src/plugins/sandbox/inside/entry.ts': 'the same',
+  'src/features/plugins/capabilities/capabilities.ts': 'the same',
+  'src/features/plugins/sandbox/host-stubs.ts': 'the same',
+  'src/features/plugins/sandbox/inside/capabilities.ts':
+    'the same, inside an isolate that has no network',
+  'src/features/plugins/sandbox/inside/prelude.ts': 'the same',
+  'src/features/plugins/sandbox/inside/entry.ts': 'the same',
 }
 
 /** Other things of the platform that open a connection. */
@@ -35,7 +36,7 @@ export const wayOut = {
   meta: { type: 'problem', docs: { description: 'requests leave through outbound/ alone' } },
   create(context) {
     const path = relative(context.cwd, context.filename).split(sep).join('/')
-    if (!path.startsWith('src/') || path.startsWith('src/outbound/') || otherFetches[path])
+    if (!path.startsWith('src/') || path.startsWith('src/platform/outbound/') || otherFetches[path])
       return {}
     const report = (node, name) =>
       context.report({

@@ -4,7 +4,7 @@ import { fail, ok, warn } from './finding.mjs'
 
 const timeoutMs = 10_000
 const openai = 'https://api.openai.com/v1'
-/** What src/models/selection/priority-list.ts asks for where nobody chose a model. */
+/** What src/platform/models/selection/priority-list.ts asks for where nobody chose a model. */
 const defaultModel = 'gpt-4o-mini'
 
 /** Without user, password and query. */
@@ -98,7 +98,7 @@ const refused = (server, where, status) =>
 const lists = (ids, model) =>
   ids.some((id) => id === model || id === `${model}:latest` || id.endsWith(`/${model}`))
 
-/** Other words than 404, as src/models/openai/failures.ts knows them. */
+/** Other words than 404, as src/platform/models/openai/failures.ts knows them. */
 function isModelUnknown(status, body) {
   const { code, message } = body?.error ?? {}
   if (status !== 400 && status !== 422) return false

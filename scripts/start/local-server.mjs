@@ -39,6 +39,8 @@ export async function migrate() {
   if (existsSync(migratedPath) && readFileSync(migratedPath, 'utf8') === wanted) return
   const script = join(root, 'scripts', 'start', 'migrate.mjs')
   const { code, output } = await runNode([script, statePath], { capture: true })
+  // It was refused, and the sentence says why.
+  if (code === 2) throw new Error(output.trim())
   if (code !== 0) throw new Error(`${output.trim()}\nThe local database could not be migrated.`)
   mkdirSync(dirname(migratedPath), { recursive: true })
   writeFileSync(migratedPath, wanted)

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
-import type { ApiRoutes } from '#contracts/api/contracts.ts'
+import type { ApiRoutes } from '#routes.gen.ts'
 
-/** A method and a path, as the contracts name it: `GET /api/sessions/:id`. */
+/** A method and a path, as it is declared: `GET /api/sessions/:id`. */
 export type Route = keyof ApiRoutes
 
 /** Optional where nothing in it is needed. */
@@ -14,7 +14,7 @@ type InQuery<Fields> = {
   readonly [Key in keyof Fields]: string extends Fields[Key] ? Fields[Key] | number : Fields[Key]
 }
 
-type Params<Contract> = Contract extends { params: infer Names }
+type Params<Contract> = Contract extends { params: infer Names extends object }
   ? { readonly params: { readonly [Name in keyof Names]: string | number } }
   : unknown
 
@@ -32,8 +32,8 @@ type Sent<Contract, Schema extends z.ZodType> =
   | (Contract extends { otherBody: string } ? Blob : never)
 
 type Body<Contract> = Contract extends { body: infer Schema extends z.ZodType }
-  ? Contract extends { isBodyOptional: true }
-    ? { readonly body?: Sent<Contract, Schema> }
+  ? Schema extends z.ZodOptional<infer Inner extends z.ZodType>
+    ? { readonly body?: Sent<Contract, Inner> }
     : { readonly body: Sent<Contract, Schema> }
   : unknown
 

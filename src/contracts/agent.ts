@@ -2,8 +2,8 @@ import type { ContextSettings } from './context.ts'
 import type { JsonObject, JsonSchema } from './json.ts'
 import type { Label } from './label.ts'
 import type { Limits, Usage } from './lease.ts'
-import type { KnowledgeSettings } from './knowledge-settings.ts'
-import type { MemorySettings } from './memory-settings.ts'
+import type { KnowledgeSettings } from './manifest/knowledge-settings.ts'
+import type { MemorySettings } from './manifest/memory-settings.ts'
 import type { ModelParameters } from './model.ts'
 
 /** What the rest of the system knows of an agent (Y6). Immutable; the description is its tool's description. */
@@ -97,7 +97,7 @@ export interface AgentResult {
   /** Present if the agent has an `output_schema` and the result fits it. */
   readonly output?: JsonObject
   readonly error?: RunError
-  /** Of all that went into what it says; absent in one of an older version. */
+  /** Of all that went into what it says; absent of a run that failed before its first plan. */
   readonly label?: Label
   readonly startedAtMs: number
   readonly finishedAtMs: number

@@ -28,9 +28,9 @@ import {
   waitingCalls,
 } from './event-fields.ts'
 import { kind } from './event-kind.ts'
-import { findingEventSchemas } from './finding-event-schemas.ts'
-import { floorEventSchemas } from './floor-event-schemas.ts'
-import { pluginEventSchemas } from './plugin-event-schemas.ts'
+import { findingEventSchemas } from './events/finding-event-schemas.ts'
+import { floorEventSchemas } from './events/floor-event-schemas.ts'
+import { pluginEventSchemas } from './events/plugin-event-schemas.ts'
 
 const argsHash = text.describe('sha-256 of the arguments')
 const child = { call, agent: text, session: text.describe('the session of the sub-agent') }

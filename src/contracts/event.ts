@@ -1,13 +1,7 @@
 import type * as z from 'zod'
-import type { deploymentEventSchemas } from './deployment-event-schemas.ts'
+import type { deploymentEventSchemas } from './events/deployment-event-schemas.ts'
 import type { eventSchemas } from './event-schemas.ts'
 import type { JsonObject } from './json.ts'
-
-/**
- * Of the payloads below: stored turns say which one theirs have, those without a number have 1. A change that a reader
- * could trip over takes the next one, and a step in `sessions/storage/event-version.ts`.
- */
-export const eventVersion = 2
 
 type Schemas = typeof eventSchemas
 

@@ -50,8 +50,8 @@ export interface Floor {
   readonly id: string
   /** The name of a tool: a session knows no more of it. */
   readonly holder: string
-  /** The call in which it was taken; absent in one that an older version wrote. */
-  readonly call?: string
+  /** The call in which it was taken. */
+  readonly call: string
   readonly terms: FloorTerms
   readonly sinceMs: number
   readonly untilMs: number

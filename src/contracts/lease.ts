@@ -34,7 +34,7 @@ export interface Amount {
   readonly turns: number
   readonly toolCalls: number
   readonly children: number
-  /** What the platform costs; a version before this one says none, which is zero. */
+  /** What the platform costs; zero if absent. */
   readonly platformNanoUsd?: number
 }
 

@@ -67,7 +67,7 @@ export function textLines(text: string): readonly string[] {
 
 /** One line in which everything is seen, blanks at its end too. */
 export const toVisibleLine = (line: string): string =>
-  toVisible(line).replace(/ +$/, (blanks) => '\\u{20}'.repeat(blanks.length))
+  toVisible(line).replace(/(?<! ) +$/, (blanks) => '\\u{20}'.repeat(blanks.length))
 
 /** A JSON value as lines, each with where it stands. Two values that are different never have the same lines. */
 export function valueLines(value: unknown, place = ''): readonly string[] {

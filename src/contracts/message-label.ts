@@ -7,8 +7,7 @@ const materialLabel = labelFrom('the material of the task', { integrity: 'data' 
 
 /**
  * The label of a message as it came in or was stored. One without is labelled by where it came from: what a person or a
- * client says is the user's, and its material the principal's. What an older version wrote of a tool, or of another
- * agent, is the worst that a tool can return. An assistant's words have what their own context has, which is all around
+ * client says is the user's, and its material the principal's, and what it says of a tool is a client's. An assistant's words have what their own context has, which is all around
  * them.
  */
 export function labelOf(message: Message): Label {

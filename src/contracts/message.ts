@@ -38,7 +38,7 @@ export interface MessageImage {
   readonly offset?: number
 }
 
-/** One message of a transcript, whoever said it. Each carries where it came from; one of an older version has no label. */
+/** One message of a transcript, whoever said it. Each carries where it came from; a client's has no label (`labelOf`). */
 export type Message =
   | { readonly role: 'system'; readonly text: string; readonly label?: Label | undefined }
   | {

@@ -58,7 +58,7 @@ export interface RunOptions {
   readonly holds?: FloorTerms
   /** The agent itself, where it lives for this request only. */
   readonly onDemand?: OnDemandAgent
-  /** The surface it came in by, for the record alone: nothing decides by it. Absent in what an older version accepted. */
+  /** The surface it came in by, for the record alone: nothing decides by it. */
   readonly origin?: string
   /** The id of the key it was asked with, also below; absent for the operator key. */
   readonly key?: string
@@ -88,13 +88,13 @@ export const runOptionFields: {
   // Who asks reads how it is said; a child is read by its caller.
   persona: own,
   limits: own,
-  // What a surface can wait for depends on its version, not on what was asked. A child has no client with tools.
+  // What a surface can wait for is no part of what was asked. A child has no client with tools.
   pauses: { isHashed: false, inherit: (pauses) => (pauses === 'park' ? 'park' : 'refuse') },
   // A child's limits are its parent's to give: it is the parent that asks.
   mayRaise: { isHashed: false, inherit: nothing },
   requireApproval: { isHashed: true, inherit: whole },
   clientTools: own,
-  // It changes nothing of the answer, and an older version did not say it.
+  // It changes nothing of the answer.
   bringsAll: { isHashed: false, inherit: nothing },
   mayAsk: own,
   directCall: own,
@@ -122,7 +122,7 @@ const given = (entries: readonly (readonly [string, unknown])[]): RunOptions =>
 export const toRunOptions = (from: RunOptions): RunOptions =>
   given(names.map((name) => [name, from[name]]))
 
-/** By which way in a run came, for the record: nothing of one that an older version accepted. */
+/** By which way in a run came, for the record. */
 export const toEntry = ({ origin }: RunOptions): Pick<RunOptions, 'origin'> =>
   given([['origin', origin]])
 

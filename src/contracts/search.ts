@@ -33,8 +33,8 @@ export interface SearchHit {
   readonly id: string
   /** BM25 and what follows from it; higher is better, only comparable within one query. */
   readonly score: number
-  /** What the query's own words give by BM25: how well it fits at all, however it ranks. Not from a version before. */
-  readonly fit?: number
+  /** What the query's own words give by BM25: how well it fits at all, however it ranks. */
+  readonly fit: number
   /** The query's words that it has itself, not by a synonym. */
   readonly matched: readonly string[]
 }

@@ -21,11 +21,3 @@ export const keeperOf = (part: SharedPart, { session, shared }: Sharing): string
 /** What a child has of its caller: what its manifest declares, where the caller itself has it, so never more. */
 export const shareWith = (parts: readonly SharedPart[], caller: Sharing): SharedFrom =>
   Object.fromEntries(parts.map((part) => [part, keeperOf(part, caller)]))
-
-/** What a session shares by its place in the tree. One that an older version began goes on with all of it at the root. */
-export function sharedIn(
-  lineage: { readonly rootSession: string; readonly shared?: SharedFrom } | undefined,
-): SharedFrom | undefined {
-  if (!lineage) return undefined
-  return lineage.shared ?? shareWith(sharedParts, { session: lineage.rootSession })
-}

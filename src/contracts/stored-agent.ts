@@ -3,7 +3,7 @@ import type {
   AgentNeed,
   AgentPermission,
   OnDemandDefinition,
-} from './agent-definition.ts'
+} from './manifest/agent-definition.ts'
 import type { DeploymentEvent } from './event.ts'
 import type { Administrator, Rights } from './keys.ts'
 import type { Role } from './role.ts'

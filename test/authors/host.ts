@@ -3,9 +3,9 @@
 import { env } from 'cloudflare:workers'
 import { bundle } from 'under-test:plugin'
 import { isolateModules, isolateVersion, modelModules } from '../../src/isolate.gen.ts'
-import { createPluginRunnerClass } from '../../src/plugins/sandbox/plugin-runner.ts'
-import { createIsolates } from '../../src/plugins/sandbox/worker-code.ts'
-import { systemSources } from '../../src/sources.ts'
+import { createPluginRunnerClass } from '../../src/features/plugins/sandbox/plugin-runner.ts'
+import { createIsolates } from '../../src/features/plugins/sandbox/worker-code.ts'
+import { systemSources } from '../../src/compose/sources.ts'
 
 const isolates = createIsolates({
   loader: env.LOADER,

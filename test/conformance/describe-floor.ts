@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Floor } from '#contracts/floor.ts'
-import { floorChangeOf } from '#contracts/holder-result.ts'
+import { floorChangeOf } from '#runtime/session/types/holder-result.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { saidLabel } from '#contracts/label.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { directPlanner, directReflector } from '../../src/agents/direct-call.ts'
-import { composeKernel } from '../../src/kernel/compose.ts'
-import { addresseeOf } from '../../src/sessions/floor/message-router.ts'
-import { settleFloor } from '../../src/sessions/floor/settle.ts'
+import { directPlanner, directReflector } from '../../src/features/agents/direct-call.ts'
+import { composeKernel } from '../../src/runtime/kernel/compose.ts'
+import { addresseeOf } from '../../src/runtime/session/floor/message-router.ts'
+import { settleFloor } from '../../src/runtime/session/floor/settle.ts'
 import {
   createFakeModel,
   createKernelParts,

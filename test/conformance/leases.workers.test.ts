@@ -1,9 +1,9 @@
 import { env, runInDurableObject } from 'cloudflare:test'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import type { Amount, Limits } from '#contracts/lease.ts'
-import type { BundledPlugin } from '#contracts/manifest.ts'
+import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
-import { systemSources } from '../../src/sources.ts'
+import { systemSources } from '../../src/compose/sources.ts'
 import { callJson, type Answer } from '../fakes/client.ts'
 import { createRandom } from '../fakes/random.ts'
 import { installUpstream, type UpstreamReply, type UpstreamRequest } from '../fakes/upstream.ts'
@@ -37,8 +37,8 @@ interface Watched {
 /** Every ledger of every segment of every object, as it was made, and what was wrong with any at any moment. */
 const books = vi.hoisted(() => ({ segments: [] as Watched[], broken: [] as string[] }))
 
-vi.mock('../../src/kernel/segment.ts', async (importOriginal) => {
-  const real = await importOriginal<typeof import('../../src/kernel/segment.ts')>()
+vi.mock('../../src/runtime/kernel/segment.ts', async (importOriginal) => {
+  const real = await importOriginal<typeof import('../../src/runtime/kernel/segment.ts')>()
   const dimensions = [
     ['tokens', 'maxTokens'],
     ['costNanoUsd', 'maxCostNanoUsd'],

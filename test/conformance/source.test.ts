@@ -47,12 +47,13 @@ const origins =
   /(?:^|_)(?:origin|sub_?agents?|mcp|plugins?|builtin|built_in|community|trusted|tier|remote_agent|human|a2a)(?:_|$)/
 
 /** Rooms: what a session or a provider runs in. */
-const rooms = readdirSync(join(root, 'src'), { withFileTypes: true })
-  .filter((entry) => entry.isDirectory() && entry.name !== 'contracts')
-  .map(({ name }) => `src/${name}`)
+const rooms = ['client', 'platform', 'runtime', 'features', 'surfaces'].map((name) => `src/${name}`)
 
 describe('the loop and its sessions', () => {
-  const sources = sourcesUnder('src/kernel', 'src/sessions')
+  // Types of events and requests name the fields of their wire; what decides by them is not among them.
+  const sources = sourcesUnder('src/runtime/kernel', 'src/runtime/session').filter(
+    ({ path }) => !/\/(?:types|requests)\//.test(path),
+  )
 
   it('E3, N3, N11: name no origin of a tool in any token', () => {
     const named = sources.flatMap(({ path, code }) =>
@@ -76,11 +77,12 @@ describe('the loop and its sessions', () => {
   })
 
   it('I1: the kernel and leases need nothing but the contracts, so that it can be embedded anywhere', () => {
-    const imports = sourcesUnder('src/kernel', 'src/leases').flatMap(({ code }) =>
+    const own = sourcesUnder('src/runtime/kernel').filter(({ path }) => !path.includes('/types/'))
+    const imports = own.flatMap(({ code }) =>
       [...code.matchAll(/\bfrom '([^']+)'|\bimport\('([^']+)'\)/g)].map(([, a, b]) => a ?? b),
     )
     expect(imports.length).toBeGreaterThan(20)
-    expect(imports.filter((name) => !/^(#contracts\/|#leases\/|\.\/)/.test(name ?? ''))).toEqual([])
+    expect(imports.filter((name) => !/^(#contracts\/|\.{1,2}\/)/.test(name ?? ''))).toEqual([])
     const beneath = sourcesUnder('src/contracts').flatMap(({ code }) =>
       [...code.matchAll(/\bfrom '([^']+)'/g)].map(([, name]) => name),
     )
@@ -136,12 +138,12 @@ describe('isolates', () => {
       sources,
       /\bLOADER\b|\bWorkerLoader\w*|\bworker_loaders\b|\bglobalOutbound\b|\bloader\s*\.\s*(?:get|load)\b|\bcompatibilityFlags\b/g,
     )
-    const factory = 'src/plugins/sandbox/worker-code.ts'
+    const factory = 'src/features/plugins/sandbox/worker-code.ts'
     // The composition hands the binding on; the loader's message to the operator names it.
     expect(uses.filter((use) => !use.startsWith(factory))).toEqual([
-      'src/composition.ts: LOADER',
-      'src/plugins/loading/in-process-host.ts: worker_loaders',
-      'src/plugins/loading/in-process-host.ts: LOADER',
+      'src/compose/composition.ts: LOADER',
+      'src/features/plugins/loading/in-process-host.ts: worker_loaders',
+      'src/features/plugins/loading/in-process-host.ts: LOADER',
     ])
     const calls = uses.filter((use) => /loader\s*\.\s*(?:get|load)$/.test(use))
     // By id: plugins. Freed after one use: our own code that reads archives, and code that a model wrote.
@@ -154,7 +156,9 @@ describe('isolates', () => {
   })
 
   it('T5, T6: what it builds has no binding, no network, no other flag, and limits', () => {
-    const { code } = sources.find(({ path }) => path === 'src/plugins/sandbox/worker-code.ts')!
+    const { code } = sources.find(
+      ({ path }) => path === 'src/features/plugins/sandbox/worker-code.ts',
+    )!
     expect(code).toMatch(/\n {4}env: \{\},\n {4}globalOutbound: null,\n/)
     expect(code).toMatch(/compatibilityFlags: \['nodejs_als'\],/)
     expect(code).toMatch(/compatibilityDate: '\d{4}-\d{2}-\d{2}',/)
@@ -163,7 +167,9 @@ describe('isolates', () => {
   })
 
   it('T8: the Runner has one method, since each of its methods is public', () => {
-    const { code } = sources.find(({ path }) => path === 'src/plugins/sandbox/plugin-runner.ts')!
+    const { code } = sources.find(
+      ({ path }) => path === 'src/features/plugins/sandbox/plugin-runner.ts',
+    )!
     expect([...code.matchAll(/^ {4}(?:async )?(\w+)\(/gm)].map(([, name]) => name)).toEqual(['run'])
   })
 })

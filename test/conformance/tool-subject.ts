@@ -1,6 +1,6 @@
-import type { SessionGateway } from '#contracts/session-api.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { createOutputStore, createOutputTool } from '../../src/catalog/output-tool.ts'
+import { createOutputStore, createOutputTool } from '../../src/runtime/catalog/output-tool.ts'
 import type { ToolSubject } from './describe-tool.ts'
 
 /** One of these tools, as the battery takes it. */

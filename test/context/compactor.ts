@@ -2,17 +2,17 @@ import type { Compaction, ContextInput } from '#contracts/context.ts'
 import { defaultContextSettings } from '#contracts/context.ts'
 import type { Json } from '#contracts/json.ts'
 import { defaultMaxOutputTokens, unlimited } from '#contracts/lease.ts'
-import { readOutputName } from '../../src/catalog/output-tool.ts'
-import { createContextBuilder } from '../../src/context/context-builder.ts'
-import { createTokenEstimator } from '../../src/models/estimate.ts'
-import { systemSources } from '../../src/sources.ts'
+import { readOutputName } from '../../src/runtime/catalog/output-tool.ts'
+import { createContextBuilder } from '../../src/runtime/context/context-builder.ts'
+import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
+import { systemSources } from '../../src/compose/sources.ts'
 import type { CreateCompactor, StepInput } from './compactor-contract.ts'
 
 const { sha256 } = systemSources
 const count = createTokenEstimator()
 const builder = createContextBuilder({ count, readTool: readOutputName })
 const signal = new AbortController().signal
-/** Runs hand over so many records (src/sessions/log/transcript.ts). */
+/** Runs hand over so many records (src/runtime/session/log/transcript.ts). */
 const maxRecords = 2
 /** As the handles of a deployment are. */
 const session = 'ses_0Ue6uFgDGvzUCXcbbzDvtf'

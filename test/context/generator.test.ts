@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createTokenEstimator } from '../../src/models/estimate.ts'
+import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
 import { generateTranscript } from './generator.ts'
 import { createKeptTexts } from './kept-texts.ts'
 import { findUnpaired } from './rules.ts'

@@ -1,6 +1,6 @@
 import type { Json } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
-import { createTokenEstimator } from '../../src/models/estimate.ts'
+import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
 import type { CreateCompactor, StepResult } from './compactor-contract.ts'
 import { createKeptTexts } from './kept-texts.ts'
 import { areSame, findUnpaired, isSame, minTurnsBetween, startOfLastTurns } from './rules.ts'

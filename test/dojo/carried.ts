@@ -2,9 +2,9 @@ import type { JsonObject } from '#contracts/json.ts'
 import { labelFrom, saidLabel, type Sink } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
-import type { PauseAnswer } from '#contracts/pause.ts'
+import type { PauseAnswer } from '#runtime/kernel/types/pause.ts'
 import { labelOfAll } from '#contracts/message-label.ts'
-import { createKernel } from '../../src/kernel/run.ts'
+import { createKernel } from '../../src/runtime/kernel/run.ts'
 import {
   createFakeModel,
   createKernelParts,
@@ -15,7 +15,7 @@ import {
   toolsetOf,
   type Line,
 } from '../fakes/kernel.ts'
-import type { ToolPolicy } from '#contracts/tool-policy.ts'
+import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import { carriers, type Carrier } from './carriers.ts'
 import { deployedGates } from './gated-run.ts'
 import { findOrders, templates, type Order } from './templates.ts'

@@ -1,13 +1,13 @@
-import { toToolResult } from '#contracts/agent-outcome.ts'
+import { toToolResult } from '#runtime/kernel/types/agent-outcome.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import type { Json } from '#contracts/json.ts'
 import { labelFrom, ownLabel, type Label } from '#contracts/label.ts'
 import { zeroUsage } from '#contracts/lease.ts'
-import { mcpServerSchema } from '#contracts/mcp.ts'
+import { mcpServerSchema } from '#runtime/catalog/types/mcp.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
-import { flowOf } from '../../src/mcp/server-flow.ts'
+import { flowOf } from '../../src/features/mcp-servers/server-flow.ts'
 import { toolEntry, toolsetOf } from '../fakes/kernel.ts'
 
 /** A way by which somebody else's text comes before a model. */

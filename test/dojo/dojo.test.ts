@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toolPolicySchema, type ToolPolicy } from '#contracts/tool-policy.ts'
+import { toolPolicySchema, type ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import { isNightly } from '../setup/nightly.ts'
 import { carry, nothing, orders } from './carried.ts'
 import { carriers } from './carriers.ts'

@@ -1,14 +1,14 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
-import { noGeneration } from '#contracts/generation.ts'
+import { noGeneration } from '#runtime/catalog/types/generation.ts'
 import type { ModelRequest } from '#contracts/model.ts'
-import type { Pause, PauseAnswer } from '#contracts/pause.ts'
-import { toolPolicySchema, type ToolPolicy } from '#contracts/tool-policy.ts'
+import type { Pause, PauseAnswer } from '#runtime/kernel/types/pause.ts'
+import { toolPolicySchema, type ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { composeCatalog } from '../../src/catalog/compose.ts'
-import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
-import { createLivePolicy } from '../../src/governance/policy/live-policy.ts'
-import { createKernel } from '../../src/kernel/run.ts'
+import { composeCatalog } from '../../src/runtime/catalog/compose.ts'
+import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
+import { createLivePolicy } from '../../src/features/policy/live-policy.ts'
+import { createKernel } from '../../src/runtime/kernel/run.ts'
 import {
   agentSpec,
   createFakeModel,
@@ -163,7 +163,6 @@ export function deployedGates(
   const snapshot = { ...noGeneration, pins, sources: {} }
   const gates = createLivePolicy({
     snapshot: async () => snapshot,
-    lastKnown: () => snapshot,
     takeRate: async () => ({}),
     toAsk: (_subject, { about = '' }) => ({ about }),
     ownHosts: [],

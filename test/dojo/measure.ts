@@ -1,4 +1,4 @@
-import type { ToolPolicy } from '#contracts/tool-policy.ts'
+import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import {
   forms,
   moments,

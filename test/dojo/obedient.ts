@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { Fields } from '#contracts/narrow-types.ts'
+import type { Fields } from '#runtime/kernel/types/narrow-types.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import type { CallReadings, TaskReadings } from './readings.ts'
 import type { RecordedCall } from './suite.ts'

@@ -1,4 +1,4 @@
-import type { ToolPolicy } from '#contracts/tool-policy.ts'
+import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import { shipped } from './gated-run.ts'
 
 /** What a text is made of that somebody reads or keeps: nothing that says to whom, how much, where, or which. */

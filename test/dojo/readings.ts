@@ -1,4 +1,4 @@
-import type { Fields } from '#contracts/narrow-types.ts'
+import type { Fields } from '#runtime/kernel/types/narrow-types.ts'
 
 type Field = Fields[string]
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { fits, isLink, isNarrow } from '#contracts/narrow-types.ts'
+import { fits, isLink, isNarrow } from '#runtime/kernel/types/narrow-types.ts'
 import { gatedRun } from './gated-run.ts'
 import { inTurns, together } from './grouping.ts'
 import { obedientTurns, type Asked, type Made } from './obedient.ts'

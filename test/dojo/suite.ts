@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
-import type { ToolPolicy } from '#contracts/tool-policy.ts'
+import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import { readingsOf, toldBy, type TaskReadings } from './readings.ts'
 import { writtenCalls } from './written-attacks.ts'
 

@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../../src/contracts/event.ts'
-import type { AuditBatch, SessionCard } from '../../src/contracts/audit-sink.ts'
+import type { AuditBatch, SessionCard } from '../../src/runtime/session/types/audit-sink.ts'
 
 /** Events of a session's log as they are carried, with how the session stands. */
 export const batchOf = (

@@ -1,8 +1,8 @@
 import type { ToolEntry } from '#contracts/tool.ts'
 import { bundledPlugins } from '../../src/bundled.gen.ts'
-import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
-import { loadPlugins } from '../../src/plugins/loading/in-process-host.ts'
-import { toToolEntries } from '../../src/plugins/tools/tool-entries.ts'
+import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
+import { loadPlugins } from '../../src/features/plugins/loading/in-process-host.ts'
+import { toToolEntries } from '../../src/features/plugins/tools/tool-entries.ts'
 import { createCapabilityDeps, type FakeDeps } from './plugins.ts'
 
 /** The tools of a plugin that ships, switched on, in process. `config` goes over that of its manifest. */

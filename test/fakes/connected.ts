@@ -1,8 +1,8 @@
 import type { ToolEntry } from '#contracts/tool.ts'
-import { connectCode } from '../../src/agents/code-reach.ts'
-import type { CapabilityDeps } from '../../src/plugins/capabilities/capability-deps.ts'
-import type { LoadedPlugin } from '../../src/plugins/loading/in-process-host.ts'
-import { toToolEntries } from '../../src/plugins/tools/tool-entries.ts'
+import { connectCode } from '../../src/features/agents/code-reach.ts'
+import type { CapabilityDeps } from '../../src/features/plugins/capabilities/capability-deps.ts'
+import type { LoadedPlugin } from '../../src/features/plugins/loading/in-process-host.ts'
+import { toToolEntries } from '../../src/features/plugins/tools/tool-entries.ts'
 import { createCapabilityDeps } from './plugins.ts'
 
 /** The tools of plugins as the directory of agents connects them, by name; `more` are those of plugins without code. */

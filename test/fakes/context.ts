@@ -8,11 +8,18 @@ import {
 import { unlimited } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
-import { createOutputStore } from '../../src/catalog/output-tool.ts'
-import { createContextBuilder } from '../../src/context/context-builder.ts'
-import { createContextFitter, type ContextFitterParts } from '../../src/context/context-fitter.ts'
-import { createContextReader } from '../../src/context/context-reader.ts'
-import { createTokenEstimator, outputCap, reservationFor } from '../../src/models/estimate.ts'
+import { createOutputStore } from '../../src/runtime/catalog/output-tool.ts'
+import { createContextBuilder } from '../../src/runtime/context/context-builder.ts'
+import {
+  createContextFitter,
+  type ContextFitterParts,
+} from '../../src/runtime/context/context-fitter.ts'
+import { createContextReader } from '../../src/runtime/context/context-reader.ts'
+import {
+  createTokenEstimator,
+  outputCap,
+  reservationFor,
+} from '../../src/platform/models/estimate.ts'
 import { createFakeModel, openGates, sha256, type FakeModel, type Script } from './kernel.ts'
 import type { createRandom } from './random.ts'
 import { createFakeGateway } from './session-gateway.ts'

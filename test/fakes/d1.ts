@@ -1,5 +1,5 @@
 import { createSqliteDatabase } from './sqlite-database.ts'
-import type { PluginD1 } from '../../src/plugins/capabilities/storage/granted-database.ts'
+import type { PluginD1 } from '../../src/features/plugins/capabilities/storage/granted-database.ts'
 
 /** SQLite in memory as a database that an operator grants: it answers, fails and counts like D1. */
 export function createPluginD1(schema: string) {

@@ -1,7 +1,7 @@
-import { defaultExposure } from '../../src/contracts/exposure.ts'
-import { createTryPolicy } from '../../src/governance/policy/decide-tool.ts'
-import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
-import type { GivenUpRun, GivenUpRuns } from '../../src/contracts/given-up-runs.ts'
+import { defaultExposure } from '../../src/runtime/catalog/types/exposure.ts'
+import { createTryPolicy } from '../../src/features/policy/decide-tool.ts'
+import { defaultToolPolicy } from '../../src/runtime/kernel/types/tool-policy.ts'
+import type { GivenUpRun, GivenUpRuns } from '../../src/runtime/session/types/given-up-runs.ts'
 import type { AgentResult } from '../../src/contracts/agent.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
 import type { StreamItem, ToldEvent } from '../../src/contracts/event.ts'
@@ -11,26 +11,30 @@ import type { JsonObject } from '../../src/contracts/json.ts'
 import type { ModelProvider } from '../../src/contracts/model.ts'
 import type { AuditQuery, SessionQuery } from '../../src/contracts/operations.ts'
 import type { Reply } from '../../src/contracts/reply.ts'
-import type { ParkedView, RunOutcome, RunView } from '../../src/contracts/run-view.ts'
-import type { SessionApi, SessionGateway } from '../../src/contracts/session-api.ts'
-import type { SessionTree } from '../../src/contracts/session-view.ts'
-import type { SubmitRequest, SubmitReceipt } from '../../src/contracts/submission.ts'
+import type { ParkedView, RunOutcome, RunView } from '../../src/runtime/session/types/run-view.ts'
+import type { SessionApi, SessionGateway } from '../../src/runtime/session/types/session-api.ts'
+import type { SessionTree } from '../../src/runtime/session/types/session-view.ts'
+import type { SubmitRequest, SubmitReceipt } from '../../src/runtime/session/types/submission.ts'
 import type { Sources } from '../../src/contracts/sources.ts'
-import { createAuthenticator } from '../../src/governance/authenticator.ts'
-import { createKeyAdministration } from '../../src/governance/key-administration.ts'
-import { createTrustAdministration } from '../../src/governance/trust-administration.ts'
-import { createSealing } from '../../src/governance/secrets/sealing.ts'
-import { createSecretAdministration } from '../../src/governance/secrets/secret-administration.ts'
-import { createHttpApp } from '../../src/http/app.ts'
-import type { GoneClient, HttpDeps } from '../../src/http/deps.ts'
-import { composeEntry } from '../../src/sessions/entry/compose.ts'
-import type { ErrorBody } from '../../src/http/errors.ts'
+import { createAuthenticator } from '../../src/features/access/authenticator.ts'
+import { createKeyAdministration } from '../../src/features/access/key-administration.ts'
+import { createTrustAdministration } from '../../src/features/access/trust-administration.ts'
+import { createSealing } from '../../src/features/access/secrets/sealing.ts'
+import { createSecretAdministration } from '../../src/features/access/secrets/secret-administration.ts'
+import { createHttpApp, type AppDeps } from '../../src/surfaces/http/app.ts'
+import type { GoneClient } from '../../src/platform/routes/gone-client.ts'
+import { routeTable, type RouteDeps } from '../../src/routes.gen.ts'
+import { composeEntry } from '../../src/runtime/session/entry/compose.ts'
+import type { ErrorBody } from '../../src/platform/routes/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
 import { createFakeKnowledge, createFakeLongTerm } from './long-term.ts'
 import { createMemoryTrust } from './trust.ts'
 import { shelfOf } from './skills.ts'
 import { createMemorySecrets, masterKeyOf, sealingSources } from './secrets.ts'
 import openApi from '../../docs/openapi.json' with { type: 'json' }
+
+/** What the app and all of its routes need. */
+type HttpDeps = AppDeps & RouteDeps
 
 const noSuchServer = async () => {
   throw new IsolaError('request_not_found', 'There is no such MCP server.')
@@ -304,7 +308,6 @@ export function createFakeApp(options: FakeOptions = {}) {
       cancel: answerOwner('cancel', () => view),
       abandon: answer('abandon', () => view),
       steer: answer('steer', () => ({ session, run: testRun, place: 1 })),
-      decideAs: answerOwner('decide', () => view),
       decide: answerOwner('decide', () => view),
       changeLimits: answerOwner('changeLimits', () => view),
       retry: answer('retry', () => ({ ...receipt, session })),
@@ -366,7 +369,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     at,
     idFor: async (kind, parts) => `ses_${btoa([kind, ...parts].join('|')).replace(/\W/g, '')}`,
   }
-  const app = createHttpApp({
+  const deps: HttpDeps = {
     sessions,
     entry: composeEntry({ ...sources, sessions, usage: (id) => principals.usage(id) }),
     agents: {
@@ -441,7 +444,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     metrics: { since: async () => ({ agents: [], tools: [], models: [] }) },
     principals,
     database: async () => 'ok',
-    readiness: async () => ({ state: 'ready', migration: '0001_init.sql' }),
+    readiness: async () => ({ state: 'ready', migration: '0001_isola.sql' }),
     sources,
     version: '0.1.0',
     isDevelopment: true,
@@ -487,7 +490,8 @@ export function createFakeApp(options: FakeOptions = {}) {
     onClientGone: (client) => void gone.push(client),
     onFault: (error) => void faults.push(error),
     ...options.deps,
-  })
+  }
+  const app = createHttpApp(deps, routeTable)
 
   const send = (path: string, init: RequestInit & { json?: unknown } = {}) => {
     const { json, ...rest } = init

@@ -1,11 +1,14 @@
 import { exports } from 'cloudflare:workers'
-import type { BundledPlugin, TrustTier } from '#contracts/manifest.ts'
+import type { BundledPlugin, TrustTier } from '#contracts/manifest/manifest.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { isolateVersion } from '../../src/isolate.gen.ts'
-import { loadPlugins, type LoadedPlugin } from '../../src/plugins/loading/in-process-host.ts'
-import { createIsolateHost } from '../../src/plugins/sandbox/isolate-host.ts'
-import { toToolEntries } from '../../src/plugins/tools/tool-entries.ts'
-import { systemSources } from '../../src/sources.ts'
+import {
+  loadPlugins,
+  type LoadedPlugin,
+} from '../../src/features/plugins/loading/in-process-host.ts'
+import { createIsolateHost } from '../../src/features/plugins/sandbox/isolate-host.ts'
+import { toToolEntries } from '../../src/features/plugins/tools/tool-entries.ts'
+import { systemSources } from '../../src/compose/sources.ts'
 import { createCapabilityDeps, passAll, type FakeDeps } from './plugins.ts'
 
 export interface Folder {

@@ -6,13 +6,13 @@ import type {
   ReadDocument,
 } from '../../src/contracts/knowledge.ts'
 import type { LongTermMemory, MemoryGateway } from '../../src/contracts/long-term.ts'
-import { createSealing } from '../../src/governance/secrets/sealing.ts'
-import { queryTerms, termsOf } from '../../src/catalog/search/words.ts'
-import { createKnowledgeStore } from '../../src/memory/knowledge/knowledge-store.ts'
-import { createDocumentReader } from '../../src/memory/knowledge/read-document.ts'
-import type { NoteStoreDeps } from '../../src/memory/long-term/note-book.ts'
-import { createNoteStore } from '../../src/memory/long-term/note-store.ts'
-import type { NoteStorage } from '../../src/memory/long-term/note-rows.ts'
+import { createSealing } from '../../src/features/access/secrets/sealing.ts'
+import { queryTerms, termsOf } from '../../src/runtime/catalog/search/words.ts'
+import { createKnowledgeStore } from '../../src/features/memory/knowledge/knowledge-store.ts'
+import { createDocumentReader } from '../../src/features/memory/knowledge/read-document.ts'
+import type { NoteStoreDeps } from '../../src/features/memory/long-term/note-book.ts'
+import { createNoteStore } from '../../src/features/memory/long-term/note-store.ts'
+import type { NoteStorage } from '../../src/features/memory/long-term/note-rows.ts'
 import { masterKeyOf, sealingSources } from './secrets.ts'
 
 /** SQLite in memory as a Durable Object has it: blobs come back as buffers. */

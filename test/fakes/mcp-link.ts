@@ -6,11 +6,11 @@ import {
   type McpCaller,
   type McpItem,
   type McpServerConfig,
-} from '../../src/contracts/mcp.ts'
-import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
-import { createServerLink, type LinkDeps } from '../../src/mcp/server-link.ts'
-import { createReplyRedactor } from '../../src/plugins/secrets/reply-redactor.ts'
-import { systemSources } from '../../src/sources.ts'
+} from '../../src/runtime/catalog/types/mcp.ts'
+import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
+import { createServerLink, type LinkDeps } from '../../src/features/mcp-servers/server-link.ts'
+import { createReplyRedactor } from '../../src/features/plugins/secrets/reply-redactor.ts'
+import { systemSources } from '../../src/compose/sources.ts'
 import { createFakeMcp } from './mcp-server.ts'
 import { outboundOver } from './outbound.ts'
 
@@ -62,6 +62,7 @@ export function createLinkWorld(
   const callOf = (item: McpItem, ask: McpCall['ask'], timeoutMs = 2_000): McpCall => ({
     callId: `call ${(count += 1)}`,
     config,
+    rootSession: 'ses_root',
     epoch: 1,
     item,
     ask,

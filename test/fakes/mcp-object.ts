@@ -1,8 +1,11 @@
-import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
-import { createSealing } from '../../src/governance/secrets/sealing.ts'
-import { createServerParts, type McpServerRuntime } from '../../src/mcp/server-parts.ts'
-import { createReplyRedactor } from '../../src/plugins/secrets/reply-redactor.ts'
-import { secureBytes, systemSources } from '../../src/sources.ts'
+import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
+import { createSealing } from '../../src/features/access/secrets/sealing.ts'
+import {
+  createServerParts,
+  type McpServerRuntime,
+} from '../../src/features/mcp-servers/server-parts.ts'
+import { createReplyRedactor } from '../../src/features/plugins/secrets/reply-redactor.ts'
+import { secureBytes, systemSources } from '../../src/compose/sources.ts'
 import { sha256 } from './mcp-link.ts'
 import { outboundOver } from './outbound.ts'
 
@@ -18,7 +21,12 @@ export function createObjectStorage() {
     list: ({ prefix = '' }: { readonly prefix?: string } = {}) =>
       [...kept].filter(([key]) => key.startsWith(prefix)),
   }
-  const storage = { kv, deleteAll: async () => kept.clear() } as unknown as DurableObjectStorage
+  const sql = { exec: () => undefined }
+  const storage = {
+    kv,
+    sql,
+    deleteAll: async () => kept.clear(),
+  } as unknown as DurableObjectStorage
   return { kept, storage }
 }
 

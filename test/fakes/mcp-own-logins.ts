@@ -1,10 +1,10 @@
 import type { DeploymentDraft } from '../../src/contracts/event.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
-import type { McpItem, McpServerRow } from '../../src/contracts/mcp.ts'
-import type { McpSelf } from '../../src/contracts/mcp-administration.ts'
-import { createMcpAdministration } from '../../src/mcp/administration.ts'
-import { createMcpGateway } from '../../src/mcp/gateway.ts'
-import { systemSources } from '../../src/sources.ts'
+import type { McpItem, McpServerRow } from '../../src/runtime/catalog/types/mcp.ts'
+import type { McpSelf } from '../../src/runtime/catalog/types/mcp-administration.ts'
+import { createMcpAdministration } from '../../src/features/mcp-servers/administration.ts'
+import { createMcpGateway } from '../../src/features/mcp-servers/gateway.ts'
+import { systemSources } from '../../src/compose/sources.ts'
 import { sha256 } from './mcp-link.ts'
 import { createMcpObject } from './mcp-object.ts'
 import { createAuthWorld, here, type FakeAuth } from './mcp-sign-in.ts'
@@ -101,6 +101,7 @@ export function createOwnLoginWorld(fake: FakeAuth = {}) {
       {
         callId: `call of ${principal}`,
         config,
+        rootSession: 'ses_root',
         epoch: 1,
         item,
         ask: { do: 'tool', input: { text: 'hello' } },

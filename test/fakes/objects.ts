@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { sha256 } from './kernel.ts'
-import { createSessionGateway, type SessionNamespace } from '../../src/sessions/gateway.ts'
+import { createSessionGateway, type SessionNamespace } from '../../src/runtime/session/gateway.ts'
 
 /** The binding without its methods, whose types are too deep for the compiler. */
 const namespace = env.SESSION as unknown as DurableObjectNamespace

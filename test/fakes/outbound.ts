@@ -1,7 +1,7 @@
 import type { Carrier, Outbound } from '#contracts/outbound.ts'
-import { composeOutbound } from '../../src/outbound/compose.ts'
-import { createSend, type SendDeps } from '../../src/outbound/send.ts'
-import { systemSources } from '../../src/sources.ts'
+import { composeOutbound } from '../../src/platform/outbound/compose.ts'
+import { createSend, type SendDeps } from '../../src/platform/outbound/send.ts'
+import { systemSources } from '../../src/compose/sources.ts'
 
 /** The one way out, over what a test puts in the network's place. */
 export function outboundOver(

@@ -1,17 +1,20 @@
-import type { BundledPlugin } from '#contracts/manifest.ts'
+import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
 import type { Carrier } from '#contracts/outbound.ts'
 import type { Plugin, ToolFunction } from '#contracts/plugin.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import { createFakeLongTerm } from './long-term.ts'
-import { createScratchpad } from '../../src/memory/scratchpad.ts'
+import { createScratchpad } from '../../src/features/memory/scratchpad.ts'
 import { noNetwork, outboundOver } from './outbound.ts'
 import { readerOf } from './secrets.ts'
 import { createFakeGateway } from './session-gateway.ts'
-import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
-import type { CapabilityDeps } from '../../src/plugins/capabilities/capability-deps.ts'
-import { createHooks, type HooksDeps } from '../../src/plugins/hooks/create-hooks.ts'
-import type { IsolateHost } from '../../src/plugins/sandbox/isolate-host.ts'
-import { loadPlugins, type LoadedPlugin } from '../../src/plugins/loading/in-process-host.ts'
+import { createSearchIndex } from '../../src/runtime/catalog/search/search-index.ts'
+import type { CapabilityDeps } from '../../src/features/plugins/capabilities/capability-deps.ts'
+import { createHooks, type HooksDeps } from '../../src/features/plugins/hooks/create-hooks.ts'
+import type { IsolateHost } from '../../src/features/plugins/sandbox/isolate-host.ts'
+import {
+  loadPlugins,
+  type LoadedPlugin,
+} from '../../src/features/plugins/loading/in-process-host.ts'
 
 export const passAll: SchemaValidator = { validate: () => ({ ok: true }) }
 

@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { PrincipalStorage } from '../../src/governance/principal-rows.ts'
+import type { PrincipalStorage } from '../../src/features/access/principal-rows.ts'
 
 /** SQLite in memory behind the part of a Durable Object's storage that principals use, so that the SQL really runs. */
 export function createPrincipalStorage(): PrincipalStorage {

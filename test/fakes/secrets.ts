@@ -1,7 +1,11 @@
-import { defaultExposure } from '../../src/contracts/exposure.ts'
+import { defaultExposure } from '../../src/runtime/catalog/types/exposure.ts'
 import type { DeploymentEvent } from '../../src/contracts/event.ts'
-import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
-import type { ReadSecrets, SealedSecret, SecretStore } from '../../src/contracts/secrets.ts'
+import { defaultToolPolicy } from '../../src/runtime/kernel/types/tool-policy.ts'
+import type {
+  ReadSecrets,
+  SealedSecret,
+  SecretStore,
+} from '../../src/features/access/types/secrets.ts'
 import { sha256 } from './kernel.ts'
 
 /** 32 bytes as base64, all of them the same: keys of tests. */

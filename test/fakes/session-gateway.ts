@@ -1,10 +1,10 @@
 import type { Json } from '#contracts/json.ts'
 import type { MemoryEntry } from '#contracts/memory.ts'
-import type { SessionApi, SessionGateway } from '#contracts/session-api.ts'
-import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
-import type { SubmitAs } from '#contracts/submit-as.ts'
-import { createSubmitAs } from '../../src/sessions/entry/submit-as.ts'
-import { systemSources } from '../../src/sources.ts'
+import type { SessionApi, SessionGateway } from '#runtime/session/types/session-api.ts'
+import type { StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
+import type { SubmitAs } from '#runtime/session/types/submit-as.ts'
+import { createSubmitAs } from '../../src/runtime/session/entry/submit-as.ts'
+import { systemSources } from '../../src/compose/sources.ts'
 
 /** The storage verbs of one session, in memory, without quotas. */
 export function createMemoryStorage(): (request: StorageRequest) => Promise<StorageAnswer> {
@@ -84,7 +84,6 @@ export function createFakeGateway(
         cancel: unexpected('cancel'),
         abandon: unexpected('abandon'),
         steer: unexpected('steer'),
-        decideAs: unexpected('decideAs'),
         decide: unexpected('decide'),
         changeLimits: unexpected('changeLimits'),
         retry: unexpected('retry'),

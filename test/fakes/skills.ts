@@ -1,8 +1,8 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { SkillLibrary, SkillShelf, SkillSource } from '#contracts/skill.ts'
-import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
-import { createSkillLibrary } from '../../src/skills/skill-library.ts'
-import { createSkillShelf } from '../../src/skills/skill-shelf.ts'
+import type { SkillLibrary, SkillShelf, SkillSource } from '#runtime/catalog/types/skill.ts'
+import { createSearchIndex } from '../../src/runtime/catalog/search/search-index.ts'
+import { createSkillLibrary } from '../../src/features/skills/skill-library.ts'
+import { createSkillShelf } from '../../src/features/skills/skill-shelf.ts'
 
 /** A skill as a deployment has it. */
 export function skillSource(

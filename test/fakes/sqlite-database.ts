@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Database, Statement } from '../../src/storage/database.ts'
+import type { Database, Statement } from '../../src/platform/d1/database.ts'
 
 type Value = string | number | null
 

@@ -1,6 +1,6 @@
-import type { Question } from '#contracts/follow-run.ts'
-import type { SessionEntry } from '#contracts/session-entry.ts'
-import type { Asker } from '#contracts/submit-as.ts'
+import type { Question } from '#runtime/session/types/follow-run.ts'
+import type { SessionEntry } from '#runtime/session/types/session-entry.ts'
+import type { Asker } from '#runtime/session/types/submit-as.ts'
 
 /** What somebody is told: an answer, or what has to be answered first. */
 type Told = { readonly text: string } | { readonly run: string; readonly asks: readonly Question[] }

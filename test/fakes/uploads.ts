@@ -1,10 +1,10 @@
 import type { Carrier } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { UploadDeps } from '../../src/plugins/admission/read-upload.ts'
-import { checkBundle } from '../../src/plugins/admission/parse-bundle.ts'
-import { readArchive } from '../../src/plugins/admission/read-archive.ts'
+import type { UploadDeps } from '../../src/features/plugins/admission/read-upload.ts'
+import { checkBundle } from '../../src/features/plugins/admission/parse-bundle.ts'
+import { readArchive } from '../../src/features/plugins/admission/read-archive.ts'
 import { noNetwork, sendOver } from './outbound.ts'
-import { systemSources } from '../../src/sources.ts'
+import { systemSources } from '../../src/compose/sources.ts'
 
 export const manifestText = `id: github-tools
 name: GitHub tools

@@ -42,6 +42,10 @@ export function runFake(args, { input, env }) {
       if (!account.databases.some(({ uuid }) => uuid === id)) die(`No database ${id}.`)
     for (const { id } of config.kv_namespaces)
       if (!account.namespaces.some((namespace) => namespace.id === id)) die(`No namespace ${id}.`)
+    if (account.workers[config.name]?.isOlder)
+      die(
+        "Cannot apply new-sqlite-class migration to class 'Session' that is already depended on by existing Durable Objects [code: 10074]",
+      )
     account.workers[config.name] ??= { secrets: {} }
     account.workers[config.name].database = config.d1_databases[0].database_id
     save()
@@ -63,10 +67,21 @@ export function runFake(args, { input, env }) {
       ({ binding }) => binding === args[3],
     )
     if (!args.includes('--remote')) die('Not the remote database.')
-    if (!existsSync(resolve(dirname(option('--config')), migrations, '0001_init.sql')))
+    if (!existsSync(resolve(dirname(option('--config')), migrations, '0001_isola.sql')))
       die('No migrations there.')
     account.databases.find(({ uuid }) => uuid === id).isMigrated = true
     save()
+  }
+
+  /** Only what it has in `d1_migrations` is ever asked; `applied` stands for another build's. */
+  function execute() {
+    const { database_id: id } = config.d1_databases.find(({ binding }) => binding === args[2])
+    const { isMigrated, applied = isMigrated ? ['0001_isola.sql'] : [] } = account.databases.find(
+      ({ uuid }) => uuid === id,
+    )
+    const isOfTables = option('--command').includes('sqlite_master')
+    const names = isOfTables ? applied.slice(0, 1).map(() => 'd1_migrations') : applied
+    answer([{ results: names.map((name) => ({ name })), success: true }])
   }
 
   const commands = {
@@ -91,6 +106,7 @@ export function runFake(args, { input, env }) {
       account.databases.push({ uuid: `db-${account.databases.length + 1}`, name: args[2] })
       save()
     },
+    'd1 execute': execute,
     'd1 migrations apply': migrate,
     'kv namespace list': () => answer(account.namespaces),
     'kv namespace create': () => {

@@ -3,21 +3,20 @@
 
 /** No scenario reaches these. One that is reached after all is a mistake in this list. */
 export const exempt = {
-  'sessions/log/older-children#noteOlderChildren.1':
-    'Rows of sessions that an older version wrote; the harness writes none.',
-  'sessions/rings#setAlarm.1':
-    'The pushed-out alarm of a loop of wakes: 600 alarms a minute at the pace of the harness (unit/sessions/wake-loop.test.ts).',
-  'sessions/upkeep/wake-loop#rang.1': 'As sessions/rings#setAlarm.1.',
-  'sessions/upkeep/wake-loop#rang.2': 'As sessions/rings#setAlarm.1.',
-  'sessions/upkeep/retention#isKnownAbove.1':
-    'Asked when a child was not used for ninety days (unit/sessions/ending.test.ts).',
-  'sessions/upkeep/timers#push.2':
-    'A timer without a row is moved to an earlier time; in the harness the recovery alarm (500 ms) makes rows of all timers before the record is carried (1 s) (unit/sessions/timers.test.ts).',
+  'runtime/session/alarms#setAlarm.1':
+    'The pushed-out alarm of a loop of wakes: 600 alarms a minute at the pace of the harness (unit/session/wake-loop.test.ts).',
+  'runtime/session/upkeep/wake-loop#rang.1': 'As runtime/session/alarms#setAlarm.1.',
+  'runtime/session/upkeep/wake-loop#rang.2': 'As runtime/session/alarms#setAlarm.1.',
+  'runtime/session/upkeep/retention#isKnownAbove.1':
+    'Asked when a child was not used for ninety days (unit/session/ending.test.ts).',
+  'runtime/session/upkeep/timers#push.2':
+    'A timer without a row is moved to an earlier time; in the harness the recovery alarm (500 ms) makes rows of all timers before the record is carried (1 s) (unit/session/timers.test.ts).',
 }
 
 /** Timing decides, or a fault does, whether these are reached. */
 export const chance = {
-  'sessions/entry/follow-run#viewOf.2': 'The view of a run is older than the event of its end.',
-  'sessions/gateway#call.2': 'The second try of a read whose object broke.',
-  'sessions/opened-session#plain.1': 'The first call of an object that was put out of memory.',
+  'runtime/session/entry/follow-run#viewOf.2':
+    'The view of a run is older than the event of its end.',
+  'runtime/session/gateway#call.2': 'The second try of a read whose object broke.',
+  'runtime/session/session#plain.1': 'The first call of an object that was put out of memory.',
 }

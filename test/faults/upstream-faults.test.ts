@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { ModelProvider } from '#contracts/model.ts'
-import { createKernel } from '../../src/kernel/run.ts'
+import { createKernel } from '../../src/runtime/kernel/run.ts'
 import {
   agentSpec,
   createFakeModel,

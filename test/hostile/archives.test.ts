@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readUpload } from '../../src/plugins/admission/read-upload.ts'
+import { readUpload } from '../../src/features/plugins/admission/read-upload.ts'
 import { uploadDeps } from '../fakes/uploads.ts'
 import { tricks } from './archive-tricks.ts'
 

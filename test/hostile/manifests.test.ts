@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { bundleCaps } from '#contracts/plugin-bundle.ts'
-import { readUpload } from '../../src/plugins/admission/read-upload.ts'
+import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
+import { readUpload } from '../../src/features/plugins/admission/read-upload.ts'
 import { folder, manifestText, uploadDeps } from '../fakes/uploads.ts'
 import { zipOf } from '../fakes/zip.ts'
 

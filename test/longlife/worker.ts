@@ -1,17 +1,18 @@
 // The product with counters around what sessions read and write and when they ask to be woken, for longlife.mjs only.
 // Nothing of this is in a deployment.
 import { env as bindings } from 'cloudflare:workers'
-import { createCatalogClass } from '../../src/catalog/catalog-object.ts'
-import { composeRuntime } from '../../src/composition.ts'
-import { createPrincipalClass } from '../../src/governance/principal-object.ts'
-import { createHttpApp } from '../../src/http/app.ts'
-import { createMcpServerClass } from '../../src/mcp/mcp-object.ts'
-import { createPluginServiceClass } from '../../src/plugins/capabilities/storage/plugin-service.ts'
-import { createSessionClass } from '../../src/sessions/session-object.ts'
-import { systemSources } from '../../src/sources.ts'
+import { createCatalogClass } from '../../src/runtime/catalog/catalog-object.ts'
+import { composeRuntime } from '../../src/compose/composition.ts'
+import { createPrincipalClass } from '../../src/compose/principal-object.ts'
+import { createHttpApp } from '../../src/surfaces/http/app.ts'
+import { routeTable } from '../../src/routes.gen.ts'
+import { createMcpServerClass } from '../../src/features/mcp-servers/mcp-object.ts'
+import { createPluginServiceClass } from '../../src/features/plugins/capabilities/storage/plugin-service.ts'
+import { createSessionClass } from '../../src/runtime/session/session-object.ts'
+import { systemSources } from '../../src/compose/sources.ts'
 
 const runtime = composeRuntime(bindings, systemSources)
-const app = createHttpApp(runtime.http)
+const app = createHttpApp(runtime.http, routeTable)
 
 /** `objects`: loaded so far. `most…`: read by one object before it let others have the isolate. */
 const counts = {

@@ -1,14 +1,14 @@
 // The client that the official suite judges: the room's own code (src/mcp), with a memory in place of the object's
 // storage. The suite gives the address as the last argument, the scenario and its data in the environment.
 import { createHash, randomBytes } from 'node:crypto'
-import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
-import { mcpServerSchema } from '../../src/contracts/mcp.ts'
-import { toCallFailure } from '../../src/mcp/call-failure.ts'
-import { createSealedStore } from '../../src/mcp/oauth/sealed-store.ts'
-import { createSignIn } from '../../src/mcp/oauth/sign-in.ts'
-import { createServerLink } from '../../src/mcp/server-link.ts'
-import { composeOutbound } from '../../src/outbound/compose.ts'
-import { systemSources } from '../../src/sources.ts'
+import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
+import { mcpServerSchema } from '../../src/runtime/catalog/types/mcp.ts'
+import { toCallFailure } from '../../src/features/mcp-servers/call-failure.ts'
+import { createSealedStore } from '../../src/features/mcp-servers/oauth/sealed-store.ts'
+import { createSignIn } from '../../src/features/mcp-servers/oauth/sign-in.ts'
+import { createServerLink } from '../../src/features/mcp-servers/server-link.ts'
+import { composeOutbound } from '../../src/platform/outbound/compose.ts'
+import { systemSources } from '../../src/compose/sources.ts'
 
 const url = process.argv.at(-1)
 const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}')

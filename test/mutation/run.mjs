@@ -10,15 +10,12 @@ import { sampleVariable, seedVariable } from './sample.mjs'
 
 /** What builds, narrows and converts for all rooms is tested where they use it. */
 const users =
-  'agents,catalog,client,context,contracts,governance,http,kernel,leases,mcp,memory,models,outbound,plugins,sessions,skills,storage'
+  'access,agents,approvals,catalog,client,context,contracts,d1,http,kernel,mcp,mcp-servers,memory,models,openai,outbound,plugins,policy,record,session,sessions,skills'
 
 /** The tests of each room. Of the kernel's, which all book something, those that ask what was booked. */
 const rooms = {
-  leases: [
-    'test/unit/leases/**/*.test.ts',
-    'test/unit/kernel/{deadlines,gates,inner,ledger,run}.test.ts',
-  ],
-  kernel: ['test/unit/{leases,kernel}/**/*.test.ts', 'test/unit/switched/kernel.test.ts'],
+  leases: ['test/unit/kernel/{bill,deadlines,gates,generate,inner,ledger,run,unconfirmed}.test.ts'],
+  kernel: ['test/unit/kernel/**/*.test.ts', 'test/unit/switched/kernel.test.ts'],
   context: ['test/unit/context/**/*.test.ts', 'test/unit/kernel/context.test.ts'],
   contracts: [`test/unit/{${users}}/**/*.test.ts`],
 }
@@ -46,10 +43,16 @@ const sample = join(import.meta.dirname, 'sample.mjs')
 const noticed = new Set(['Killed', 'Timeout'])
 const missed = new Set(['Survived', 'NoCoverage'])
 
+const folders = {
+  leases: 'runtime/kernel/leases',
+  kernel: 'runtime/kernel',
+  context: 'runtime/context',
+}
+
 async function mutate(room) {
   process.env.ISOLA_MUTATION_TESTS = rooms[room].join(' ')
   const mutants = await new Stryker({
-    mutate: [`src/${room}/**/*.ts`],
+    mutate: [`src/${folders[room] ?? room}/**/*.ts`],
     testRunner: 'vitest',
     plugins: ['@stryker-mutator/vitest-runner', ...(values.sample ? [sample] : [])],
     checkers: values.sample ? ['sample'] : [],

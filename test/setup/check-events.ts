@@ -1,4 +1,4 @@
-import { deploymentEventSchemas } from '../../src/contracts/deployment-event-schemas.ts'
+import { deploymentEventSchemas } from '../../src/contracts/events/deployment-event-schemas.ts'
 import type { DeploymentEvent, SessionEvent, ToldEvent } from '../../src/contracts/event.ts'
 import { eventSchemas } from '../../src/contracts/event-schemas.ts'
 

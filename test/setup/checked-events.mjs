@@ -2,48 +2,50 @@
 // OpenAPI document. In tests only: `src/` knows nothing of this, and no bundle has it.
 import { sep } from 'node:path'
 
-const checker = '../../../test/setup/check-events.ts'
+const checker = '../../../../test/setup/check-events.ts'
 
 /** Where all events and replies come by, and what is done to each there. */
 export const places = [
   {
-    file: 'src/sessions/storage/event-version.ts',
-    find: 'export const toStoredTurn = ',
-    name: 'toStoredTurn',
+    file: 'src/runtime/session/storage/store.ts',
+    find: 'export function createSessionStore(',
+    name: 'createSessionStore',
     check: 'import { checkStored as check }',
-    wrap: '(turn) => { turn.events.forEach(check); return unchecked(turn) }',
+    wrap: '(...given) => { const store = unchecked(...given); return { ...store, writeTurn(order, turn, begun) { turn.events.forEach(check); return store.writeTurn(order, turn, begun) } } }',
   },
   {
-    file: 'src/sessions/log/log-view.ts',
+    file: 'src/runtime/session/log/log-view.ts',
     find: 'export function fullEvents(',
     name: 'fullEvents',
     check: 'import { checkTold as check }',
     wrap: '(turn) => { const told = unchecked(turn); told.forEach(check); return told }',
   },
   {
-    file: 'src/http/app.ts',
-    find: 'export function createHttpApp(',
+    file: 'src/surfaces/http/app.ts',
+    find: 'export function createHttpApp<',
     name: 'createHttpApp',
     check: 'import { checkReplies as check }',
-    wrap: '(deps) => check(unchecked(deps))',
-    path: '../../test/setup/check-replies.ts',
+    wrap: '(deps, table) => check(unchecked(deps, table))',
+    path: '../../../test/setup/check-replies.ts',
   },
 ]
 
 /** What is of no session. Unit tests of the table write what they like into it. */
 export const deploymentPlace = {
-  file: 'src/storage/deployment-log.ts',
+  file: 'src/platform/d1/deployment-log.ts',
   find: 'export function eventRow(',
   name: 'eventRow',
   check: 'import { checkDeployment as check }',
   wrap: '(database, event, only) => { check(event); return unchecked(database, event, only) }',
-  path: '../../test/setup/check-events.ts',
+  path: '../../../test/setup/check-events.ts',
 }
 
 /** The text of a module with its function behind a check. Throws if it is not there exactly once. */
 export function withCheck(text, { file, find, name, check, wrap, path = checker }) {
   if (text.split(find).length !== 2) throw new Error(`${file} has not one "${find}"`)
-  const hidden = find.startsWith('export const') ? 'const unchecked = ' : 'function unchecked('
+  const hidden = find.startsWith('export const')
+    ? 'const unchecked = '
+    : `function unchecked${find.at(-1)}`
   return [
     `${check} from '${path}'`,
     text.replace(find, () => hidden),

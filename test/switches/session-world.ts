@@ -1,29 +1,29 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import type { AuditOwner, SessionCard } from '#contracts/audit-sink.ts'
-import type { RunOutcome } from '#contracts/run-view.ts'
-import type { SubmitRequest } from '#contracts/submission.ts'
-import type { SessionApi } from '#contracts/session-api.ts'
+import type { AuditOwner, SessionCard } from '#runtime/session/types/audit-sink.ts'
+import type { RunOutcome } from '#runtime/session/types/run-view.ts'
+import type { SubmitRequest } from '#runtime/session/types/submission.ts'
+import type { SessionApi } from '#runtime/session/types/session-api.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { Incident, PrincipalLedger } from '#contracts/principal.ts'
-import { defaultTiming, type SessionRuntime } from '#contracts/runtime.ts'
-import type { Planner } from '#contracts/plan.ts'
-import type { Telemetry } from '#contracts/telemetry.ts'
+import type { Incident, PrincipalLedger } from '#runtime/session/types/principal.ts'
+import { defaultTiming, type SessionRuntime } from '#runtime/session/types/runtime.ts'
+import type { Planner } from '#runtime/kernel/types/plan.ts'
+import type { Telemetry } from '#runtime/session/types/telemetry.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { withCompaction } from '../../src/agents/compaction-run.ts'
-import { modelPlanner } from '../../src/agents/model-planner.ts'
-import { createContextReader } from '../../src/context/context-reader.ts'
-import { createKernel } from '../../src/kernel/run.ts'
-import { createContexts } from '../../src/sessions/contexts.ts'
-import { pagesAfter } from '../../src/sessions/log/log-view.ts'
-import { admit } from '../../src/sessions/runs/admission.ts'
-import { createScope } from '../../src/sessions/scope.ts'
-import { createSubmissions } from '../../src/sessions/submissions.ts'
-import { answerRun } from '../../src/sessions/waiting/client-answers.ts'
-import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
-import { createMeter } from '../../src/sessions/storage/meter.ts'
-import type { SessionRow } from '../../src/sessions/storage/stored-rows.ts'
-import type { Jobs } from '../../src/sessions/upkeep/jobs.ts'
+import { withCompaction } from '../../src/features/agents/compaction-run.ts'
+import { modelPlanner } from '../../src/features/agents/model-planner.ts'
+import { createContextReader } from '../../src/runtime/context/context-reader.ts'
+import { createKernel } from '../../src/runtime/kernel/run.ts'
+import { createContexts } from '../../src/runtime/session/contexts.ts'
+import { pagesAfter } from '../../src/runtime/session/log/log-view.ts'
+import { admit } from '../../src/runtime/session/runs/admission.ts'
+import { createSessionAccess } from '../../src/runtime/session/session-access.ts'
+import { createSubmissions } from '../../src/runtime/session/submissions.ts'
+import { answerRun } from '../../src/runtime/session/waiting/client-answers.ts'
+import { openParts, type SessionParts } from '../../src/runtime/session/session-parts.ts'
+import { createMeter } from '../../src/runtime/session/storage/meter.ts'
+import type { SessionRow } from '../../src/runtime/session/storage/stored-rows.ts'
+import type { Jobs } from '../../src/runtime/session/upkeep/timers.ts'
 import { contextBuilder, createContextParts, tokenCounter } from '../fakes/context.ts'
 import {
   agentSpec,
@@ -230,7 +230,7 @@ export function createSessionWorld(options: WorldOptions) {
       storage: disk.storage,
       meter: createMeter(disk.storage),
       jobs,
-      sessionId: () => session,
+      identity: { id: session },
       onExpired: options.onExpired ?? (async () => {}),
     })
     if (Object.keys(about).length > 0) create(parts, about)
@@ -253,20 +253,17 @@ export function createSessionWorld(options: WorldOptions) {
           answerRun: async (asked) => answerRun(asked, { ...parts, runtime }),
         },
       )
-    const scope = createScope({
+    const access = createSessionAccess({
       runtime,
-      parts: () => parts,
-      id: () => session,
+      identity: { id: session },
+      current: { parts },
       isDeleting: () => false,
       sync: async () => {},
     })
     return {
       ...parts,
       take,
-      contexts: createContexts(
-        scope,
-        createSubmissions(scope, () => {}),
-      ),
+      contexts: createContexts(access, createSubmissions(access)),
       /** Takes a run in and waits for what comes of it. */
       async run(request: Partial<SubmitRequest> = {}): Promise<RunOutcome> {
         const { live, receipt } = await take(request)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Agent, type AgentOptions } from '../../src/agent.ts'
+import { Agent, type AgentOptions } from '../../src/embedded/agent.ts'
 import { asksForSummary, createContextParts, prose, tokensOf } from '../fakes/context.ts'
 import { createFakeModel, createFakeSources, says, type Script } from '../fakes/kernel.ts'
 import { createRandom } from '../fakes/random.ts'

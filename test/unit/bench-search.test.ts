@@ -4,7 +4,7 @@ import { loadSets, toDocument } from '../../bench/search/data.ts'
 import { foldsOf } from '../../bench/search/folds.ts'
 import { createPlainFts } from '../../bench/search/plain-fts.ts'
 import { meanOf, scoreOf } from '../../bench/search/scores.ts'
-import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
+import { createSearchIndex } from '../../src/runtime/catalog/search/search-index.ts'
 
 const sample = join(import.meta.dirname, '../../bench/search/sample')
 

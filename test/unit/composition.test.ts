@@ -1,13 +1,13 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createAgentDirectory } from '../../src/agents/agent-directory.ts'
-import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
-import { withOutsideTools } from '../../src/catalog/outside-tools.ts'
-import { createPresence } from '../../src/catalog/presence.ts'
-import { createToolset } from '../../src/catalog/toolset.ts'
-import { parseConfig } from '../../src/settings.ts'
-import { composeRuntime } from '../../src/composition.ts'
-import { createKernel } from '../../src/kernel/run.ts'
-import { createPromptStore } from '../../src/memory/prompt-store.ts'
+import { createAgentDirectory } from '../../src/features/agents/agent-directory.ts'
+import { createSearchIndex } from '../../src/runtime/catalog/search/search-index.ts'
+import { withOutsideTools } from '../../src/runtime/catalog/outside-tools.ts'
+import { createPresence } from '../../src/runtime/catalog/skill-tool.ts'
+import { createToolset } from '../../src/runtime/catalog/toolset.ts'
+import { parseConfig } from '../../src/compose/settings.ts'
+import { composeRuntime } from '../../src/compose/composition.ts'
+import { createKernel } from '../../src/runtime/kernel/run.ts'
+import { createPromptStore } from '../../src/features/memory/prompt-store.ts'
 import { batchOf } from '../fakes/audit-batch.ts'
 import {
   createFakeModel,
@@ -20,7 +20,7 @@ import {
   toolEntry,
   toolsetOf,
 } from '../fakes/kernel.ts'
-import { createTokenEstimator } from '../../src/models/estimate.ts'
+import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
 import { createFakeGateway, submitAsTo } from '../fakes/session-gateway.ts'
 import { createSqliteDatabase } from '../fakes/sqlite-database.ts'
 import { storedEvent } from '../fakes/events.ts'

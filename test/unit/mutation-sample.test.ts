@@ -4,7 +4,7 @@ import { draw } from '../mutation/sample.mjs'
 const mutants = (folder: string, from = 0) =>
   Array.from({ length: 60 }, (_, at) => ({
     id: String(from + at),
-    fileName: `${folder}/src/leases/ledger.ts`,
+    fileName: `${folder}/src/runtime/kernel/leases/ledger.ts`,
     location: { start: { line: at, column: 1 }, end: { line: at, column: 9 } },
     replacement: 'false',
   }))

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { toToolResult } from '#contracts/agent-outcome.ts'
+import { toToolResult } from '#runtime/kernel/types/agent-outcome.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { Compaction } from '#contracts/context.ts'
-import type { TurnRecord } from '#contracts/journal.ts'
+import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { joinLabels, labelFrom, ownLabel, saidLabel, type Label } from '#contracts/label.ts'
 import { labelOf, labelOfAll, labelOfContext } from '#contracts/message-label.ts'
 import type { Message, TaintLabel } from '#contracts/message.ts'
-import type { Decision, Pause, PauseAnswer } from '#contracts/pause.ts'
+import type { Decision, Pause, PauseAnswer } from '#runtime/kernel/types/pause.ts'
 import type { ToolResult } from '#contracts/tool.ts'
-import { toTurnSaid } from '#contracts/turn-said.ts'
-import { createOutputStore, createOutputTool } from '../../src/catalog/output-tool.ts'
-import { fromContent, toContent } from '../../src/http/openai/responses/compaction-item.ts'
-import { submitTo } from '../../src/agents/sub-agent-submission.ts'
-import { createSpace } from '../../src/sessions/storage/space.ts'
-import { takeDelivery, type OutsideParts } from '../../src/sessions/waiting/outside.ts'
-import { expiredOf, toAnswer } from '../../src/sessions/waiting/pauses.ts'
+import { toTurnSaid } from '#runtime/kernel/types/turn-said.ts'
+import { createOutputStore, createOutputTool } from '../../src/runtime/catalog/output-tool.ts'
+import { fromContent, toContent } from '../../src/surfaces/openai/responses/compaction-item.ts'
+import { submitTo } from '../../src/features/agents/sub-agent-submission.ts'
+import { createSpace } from '../../src/runtime/session/storage/space.ts'
+import { takeDelivery, type OutsideParts } from '../../src/runtime/session/waiting/outside.ts'
+import { expiredOf, toAnswer } from '../../src/runtime/session/waiting/pauses.ts'
 import { createSessionWorld } from '../switches/session-world.ts'
 import { createToolContext } from '../fakes/tool-context.ts'
 
@@ -135,7 +135,7 @@ const rows: readonly Row[] = [
   ['a sub-agent’s result', () => toToolResult(ended('completed', page)).label, page],
   ['one that failed', () => toToolResult(ended('failed', page)).label, page],
   [
-    'one of an older version',
+    'one that has no label',
     () => toToolResult(ended('completed', undefined)).label,
     labelFrom('a__run'),
   ],
@@ -144,7 +144,7 @@ const rows: readonly Row[] = [
     () => delivered({ ok: true, output: 1, label: page }),
     page,
   ],
-  ['of one of an older version', () => delivered({ ok: true, output: 1 }), worst],
+  ['of one that has no label', () => delivered({ ok: true, output: 1 }), worst],
   ['a failure of one of those', () => delivered({ ok: false, error: failed }), worst],
   ['one that its caller waits for', () => awaited({ ok: false, error: failed }), worst],
   [
@@ -175,7 +175,7 @@ const rows: readonly Row[] = [
     joinLabels([saidLabel, page]),
   ],
   [
-    'one of an older version, beside what it sums up',
+    'one without a label, beside what it sums up',
     () => labelOfContext([user('user')], [summaryFrom(undefined)]),
     saidLabel,
   ],

@@ -1,7 +1,7 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { composeRuntime } from '../../src/composition.ts'
+import { composeRuntime } from '../../src/compose/composition.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { addPlugin, enablePlugin, pluginBundle } from '../fakes/plugin-admin.ts'
 import { createTestSurface } from '../fakes/test-surface.ts'

@@ -1,11 +1,15 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { parseManifest } from '../../src/contracts/manifest.ts'
+import { parseManifest } from '../../src/contracts/manifest/manifest.ts'
 import { lengthPrefixed } from '../../src/contracts/naming.ts'
-import { toPermit } from '../../src/contracts/permit.ts'
-import { toBundleText } from '../../src/contracts/plugin-bundle.ts'
-import type { CatalogApi, ChangeBy, PluginChange } from '../../src/contracts/plugin-catalog.ts'
+import { toPermit } from '../../src/contracts/manifest/permit.ts'
+import { toBundleText } from '../../src/runtime/catalog/types/plugin-bundle.ts'
+import type {
+  CatalogApi,
+  ChangeBy,
+  PluginChange,
+} from '../../src/runtime/catalog/types/plugin-catalog.ts'
 import { fromReply } from '../../src/contracts/reply.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import { pluginBundle } from '../fakes/plugin-admin.ts'
@@ -93,9 +97,9 @@ async function costOf(id: string) {
     { do: 'enable', id },
   ]
   for (const step of steps) {
-    fromReply(await catalog().look('test'))
+    fromReply(await catalog().look())
     Object.assign(asked, { trips: 0, statements: 0, rows: 0 })
-    const reply = await catalog().change(step, { ...by, principal: id }, 'test')
+    const reply = await catalog().change(step, { ...by, principal: id })
     fromReply(reply)
     costs[step.do] = { ...asked, own: reply.billed?.own.rowsRead ?? 0 }
   }

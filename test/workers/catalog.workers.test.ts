@@ -1,9 +1,9 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { freshMs } from '../../src/catalog/shared-read.ts'
+import { boundMs } from '../../src/runtime/catalog/cached-set.ts'
 import { lengthPrefixed } from '../../src/contracts/naming.ts'
-import type { CatalogApi } from '../../src/contracts/plugin-catalog.ts'
+import type { CatalogApi } from '../../src/runtime/catalog/types/plugin-catalog.ts'
 import { fromReply } from '../../src/contracts/reply.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import { callJson, type Answer } from '../fakes/client.ts'
@@ -62,8 +62,8 @@ afterEach(() => {
   upstream?.restore()
 })
 
-/** Until nobody goes by what was read before. */
-const forgotten = () => new Promise((resolve) => setTimeout(resolve, 2 * freshMs))
+/** Until no word of the Catalog from before counts. */
+const forgotten = () => new Promise((resolve) => setTimeout(resolve, boundMs + 100))
 
 describe('the Catalog', () => {
   it('F15: knows what is enabled while the database is away, also after a restart', async () => {

@@ -1,9 +1,9 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { describe, expect, it } from 'vitest'
-import { systemSources } from '../../src/sources.ts'
-import { expirePauses } from '../../src/sessions/waiting/outside.ts'
-import { leaseOf } from '../../src/sessions/runs/run-limits.ts'
-import { createSessionStore, type SessionStore } from '../../src/sessions/storage/store.ts'
+import { systemSources } from '../../src/compose/sources.ts'
+import { expirePauses } from '../../src/runtime/session/waiting/outside.ts'
+import { leaseOf } from '../../src/runtime/session/runs/limits.ts'
+import { createSessionStore, type SessionStore } from '../../src/runtime/session/storage/store.ts'
 import { sessions, stubOf } from '../fakes/objects.ts'
 import { limitsOf, runAt, turnOf } from '../fakes/stored-runs.ts'
 
@@ -54,8 +54,8 @@ async function countsAt(runs: number) {
         const lease = await leaseOf(next, limitsOf(), {
           runtime,
           store,
-          counted: () => {},
-          sessionId: () => session,
+          meter: { count: () => {} },
+          identity: { id: session },
         })
         asked.maxTokens = lease.maxTokens
       }),

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, expect, it, vi } from 'vitest'
-import type { BundledPlugin } from '#contracts/manifest.ts'
+import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
 
@@ -64,7 +64,7 @@ vi.mock('../../src/bundled.gen.ts', async () => {
   return { bundledPlugins }
 })
 // How long an isolate takes on this machine is not what is tried here.
-vi.mock('../../src/plugins/sandbox/call-limits.ts', async (load) => ({
+vi.mock('../../src/features/plugins/sandbox/call-limits.ts', async (load) => ({
   ...(await load<object>()),
   defaultHookTimeoutMs: 60_000,
 }))

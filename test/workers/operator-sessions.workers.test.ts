@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { access, type Access } from '../../src/http/access.ts'
+import type { Access } from '../../src/platform/routes/route.ts'
 import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
-import { routesOf } from '../fakes/routes.ts'
+import { access, routesOf } from '../fakes/routes.ts'
 import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'
 
 const absentSession = `ses_${'0'.repeat(22)}`

@@ -7,10 +7,11 @@ import {
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Reply } from '#contracts/reply.ts'
-import type { RunView } from '#contracts/run-view.ts'
-import type { SubmitRequest } from '#contracts/submission.ts'
-import { composeRuntime } from '../../src/composition.ts'
-import { createHttpApp } from '../../src/http/app.ts'
+import type { RunView } from '#runtime/session/types/run-view.ts'
+import type { SubmitRequest } from '#runtime/session/types/submission.ts'
+import { composeRuntime } from '../../src/compose/composition.ts'
+import { createHttpApp } from '../../src/surfaces/http/app.ts'
+import { routeTable } from '../../src/routes.gen.ts'
 import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
 import { sessions, stubOf } from '../fakes/objects.ts'
 import { installUpstream, type UpstreamRequest, type UpstreamScript } from '../fakes/upstream.ts'
@@ -560,7 +561,7 @@ describe('the database', () => {
   it('F15: is down when a Worker starts: it serves, and asks again what it could not read', async () => {
     withModel(() => ({ text: 'done' }))
     faults.database = 'down'
-    const app = createHttpApp(composeRuntime(env as unknown as Env).http)
+    const app = createHttpApp(composeRuntime(env as unknown as Env).http, routeTable)
     const ask = async (path: string, json?: object) => {
       const headers = {
         authorization: 'Bearer isk_test_operator_key',
@@ -796,7 +797,10 @@ describe('an object that has too much to do', () => {
       })
     }
     const SESSION = { getByName: () => new Proxy({}, { get: () => overloaded }) }
-    const app = createHttpApp(composeRuntime({ ...env, SESSION } as unknown as Env).http)
+    const app = createHttpApp(
+      composeRuntime({ ...env, SESSION } as unknown as Env).http,
+      routeTable,
+    )
     const headers = { authorization: 'Bearer isk_test_operator_key' }
     const url = `http://isola.test/api/sessions/ses_${'F'.repeat(22)}`
     await expectUnavailable(await app.fetch(new Request(url, { headers }), env as never))

@@ -5,11 +5,11 @@ import {
   runInDurableObject,
 } from 'cloudflare:test'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Decision } from '#contracts/pause.ts'
+import type { Decision } from '#runtime/kernel/types/pause.ts'
 import type { Reply } from '#contracts/reply.ts'
-import type { RunView } from '#contracts/run-view.ts'
-import type { SessionTree } from '#contracts/session-view.ts'
-import type { SubmitRequest } from '#contracts/submission.ts'
+import type { RunView } from '#runtime/session/types/run-view.ts'
+import type { SessionTree } from '#runtime/session/types/session-view.ts'
+import type { SubmitRequest } from '#runtime/session/types/submission.ts'
 import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
 import { sessions, stubOf } from '../fakes/objects.ts'
 import { installUpstream, type UpstreamRequest, type UpstreamScript } from '../fakes/upstream.ts'
@@ -625,6 +625,7 @@ describe('a cancel', () => {
       parentRun: 'run_above',
       parentCall: 'call_1',
       depth: 1,
+      shared: {},
       ancestry: [],
       lease: {} as never,
     }

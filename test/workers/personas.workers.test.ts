@@ -1,6 +1,6 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createTokenEstimator } from '../../src/models/estimate.ts'
+import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { skillBundle } from '../fakes/skills.ts'
 import { installUpstream, type UpstreamRequest, type UpstreamScript } from '../fakes/upstream.ts'

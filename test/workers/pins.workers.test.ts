@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { maxPromptTokens } from '../../src/agents/wire-orchestrator.ts'
-import { defaultPinned } from '../../src/contracts/tool-policy.ts'
-import { createTokenEstimator } from '../../src/models/estimate.ts'
+import { maxPromptTokens } from '../../src/features/agents/wire-orchestrator.ts'
+import { defaultPinned } from '../../src/runtime/kernel/types/tool-policy.ts'
+import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import {
   addPlugin,

@@ -2,8 +2,17 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { call, callJson } from '../fakes/client.ts'
-import { addPlugin, changePlugin, enablePlugin, pluginBundle } from '../fakes/plugin-admin.ts'
+import {
+  addPlugin,
+  changePlugin,
+  enablePlugin,
+  pluginBundle,
+  runOnce,
+} from '../fakes/plugin-admin.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
+import type { CatalogApi, ChangeBy } from '#runtime/catalog/types/plugin-catalog.ts'
+import { fromReply } from '#contracts/reply.ts'
+import { boundMs } from '../../src/runtime/catalog/cached-set.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import { installUpstream } from '../fakes/upstream.ts'
 
@@ -106,8 +115,8 @@ it.each([
       vi.spyOn(Object.getPrototypeOf(instance) as { look: () => Promise<unknown> }, 'look'),
     )
     spy.mockImplementation(look)
-    // What was looked up before is believed for a quarter of a second.
-    await wait(500)
+    // The last word from before counts for a second.
+    await wait(boundMs + 100)
     const before = uses
     await wait(1_500)
     expect(uses).toBe(before)
@@ -150,3 +159,118 @@ it('F15: a call under way goes on while the Catalog is slow', async () => {
   await changePlugin('slow', 'disable')
   await expectNoMoreUse(poller)
 })
+
+const by: ChangeBy = { principal: 'operator', trace: 't', requestId: 'r', mayEnable: true }
+/** Switches a plugin off as another isolate does: this one's copy of the set in force is as it was. */
+const disableElsewhere = async (id: string) =>
+  fromReply(await (catalogStub() as unknown as CatalogApi).change({ do: 'disable', id }, by))
+
+/** Replaces a method of the Catalog object. */
+const replaceInCatalog = (method: 'hold' | 'look', work: () => Promise<unknown>) =>
+  runInDurableObject(catalogStub(), (instance) =>
+    vi
+      .spyOn(Object.getPrototypeOf(instance) as Record<typeof method, typeof work>, method)
+      .mockImplementation(work),
+  )
+
+it.each([
+  ['listens for it', undefined],
+  ['hears nothing of it', () => wait(60_000)],
+])('G12: a call under way that %s ends within the bound', async (name, hold) => {
+  const id = `bound-${name.split(' ')[0]}`
+  if (hold) await replaceInCatalog('hold', hold)
+  const poller = await startPoller(id)
+  await disableElsewhere(id)
+  const revokedAtMs = Date.now()
+  let [seen, lastUseAtMs] = [uses, revokedAtMs]
+  while (Date.now() < revokedAtMs + 2 * boundMs) {
+    if (uses > seen) [seen, lastUseAtMs] = [uses, Date.now()]
+    await wait(5)
+  }
+  expect(lastUseAtMs - revokedAtMs).toBeLessThanOrEqual(boundMs + 50)
+  await expectNoMoreUse(poller)
+})
+
+/** A model that calls one installed plugin and one that ships, and then says what both answered. */
+async function runBoth(id: string): Promise<readonly string[]> {
+  uses = 0
+  const input = (name: string, of: object) => ({ name, input: of })
+  upstream = installUpstream(
+    ({ messages }) => {
+      const answers = messages.filter(({ role }) => role === 'tool')
+      if (answers.length > 0) return { text: JSON.stringify(answers.map(({ content }) => content)) }
+      const stored = input('kv__set', { key: 'one', value: 'stored' })
+      return { calls: [input(`${id}__say`, {}), stored].map((one) => input('isola__call', one)) }
+    },
+    () => {
+      uses += 1
+      return new Response('used')
+    },
+  )
+  const texts = JSON.parse(await runOnce()) as readonly string[]
+  upstream.restore()
+  return texts
+}
+
+/** An installed plugin that has answered once, a bound ago. */
+async function usedBefore(id: string): Promise<void> {
+  const grants = { network: [{ host: 'poll.example.com', methods: ['GET'] }] }
+  const code = `export default () => ({ tools: { async say(input, can) {
+    return (await can.fetch('https://poll.example.com/')).text()
+  } } })`
+  await addPlugin({ ...pluginBundle(id, '', { grants }), code })
+  await enablePlugin(id)
+  const [own, shipped] = await runBoth(id)
+  expect([own, shipped, uses]).toEqual([
+    expect.stringContaining('used'),
+    expect.not.stringContaining('error'),
+    1,
+  ])
+  await wait(boundMs + 100)
+}
+
+it('G12: a plugin that was revoked before a call is refused, though the session has heard nothing of it', async () => {
+  await usedBefore('unheard')
+  uses = 0
+  const call = { calls: [{ name: 'isola__call', input: { name: 'unheard__say', input: {} } }] }
+  const revoked = async () => {
+    await wait(boundMs + 100)
+    await disableElsewhere('unheard')
+  }
+  upstream = installUpstream(
+    ({ messages }, index) => {
+      if (index === 0) return call
+      if (index === 1) return { ...call, wait: revoked() }
+      const answers = messages.filter(({ role }) => role === 'tool')
+      return { text: JSON.stringify(answers.map(({ content }) => content)) }
+    },
+    () => {
+      uses += 1
+      return new Response('used')
+    },
+  )
+  // The run has the plugin in its set of tools: only the grant epoch tells that it was revoked.
+  expect([JSON.parse(await runOnce()), uses]).toEqual([
+    [expect.stringContaining('used'), expect.stringContaining('tool_denied')],
+    1,
+  ])
+})
+
+it.each([
+  ['cannot be reached', () => Promise.reject(new Error('unreachable'))],
+  ['does not answer', () => wait(30_000)],
+])(
+  'G12: while the Catalog %s no call of an installed plugin begins after the bound, and a builtin tool works on',
+  async (name, look) => {
+    const id = `away-${name.split(' ')[0]}`
+    await usedBefore(id)
+    const spy = await replaceInCatalog('look', look)
+    const [own, shipped] = await runBoth(id)
+    expect([own, shipped, uses]).toEqual([
+      expect.stringContaining('tool_denied'),
+      expect.not.stringContaining('error'),
+      0,
+    ])
+    spy.mockRestore()
+  },
+)

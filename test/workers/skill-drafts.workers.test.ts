@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { env } from 'cloudflare:workers'
 import worker from '../../src/index.ts'
-import { defaultPinned } from '../../src/contracts/tool-policy.ts'
+import { defaultPinned } from '../../src/runtime/kernel/types/tool-policy.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { addPlugin, enablePlugin, showPlugin } from '../fakes/plugin-admin.ts'
 import { installUpstream, type UpstreamReply, type UpstreamRequest } from '../fakes/upstream.ts'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createTokenEstimator } from '../../src/models/estimate.ts'
+import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { connectLegacy, connectModern } from '../fakes/mcp-clients.ts'
 import { changePlugin } from '../fakes/plugin-admin.ts'

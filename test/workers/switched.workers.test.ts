@@ -1,6 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { SubmitRequest } from '#contracts/submission.ts'
+import type { SubmitRequest } from '#runtime/session/types/submission.ts'
 import type { Answer } from '../fakes/client.ts'
 import { sessions, stubOf } from '../fakes/objects.ts'
 import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'

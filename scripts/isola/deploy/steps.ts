@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { update } from '../../generate.mjs'
+import { isOfOlderBuild } from '../../first-migration.mjs'
 import { root } from '../../toolchain.mjs'
 import { findAccount } from './account.ts'
 import { ensureResource } from './resources.ts'
@@ -26,7 +27,9 @@ async function upload({ wrangler, plan, state }: Parts) {
   try {
     // `keep-vars`: variables that a person set in the dashboard stay.
     const args = ['deploy', '--config', plan.configPath, '--keep-vars']
-    await wrangler.run(args, { env: { WRANGLER_OUTPUT_FILE_PATH: report } })
+    await wrangler
+      .run(args, { env: { WRANGLER_OUTPUT_FILE_PATH: report } })
+      .catch((error: unknown) => Promise.reject(refusedObjects(error, plan.worker)))
     const entries = readFileSync(report, 'utf8')
       .split('\n')
       .filter(Boolean)
@@ -37,6 +40,41 @@ async function upload({ wrangler, plan, state }: Parts) {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+const elsewhere =
+  'deploy this version under another name (isola deploy --tenant <name>), or delete that one first'
+
+/** Cloudflare makes no class anew whose objects another build has made. */
+const refusedObjects = (error: unknown, worker: string): unknown =>
+  error instanceof Error &&
+  error.message.includes('already depended on by existing Durable Objects')
+    ? new Error(
+        `The Durable Objects of ${worker} were made by a build before the first release of Isola and were not changed: ${elsewhere}.`,
+        { cause: error },
+      )
+    : error
+
+/** Rows of a query of the deployed database. */
+async function rowsOf({ wrangler, plan }: Parts, binding: string, sql: string) {
+  const args = ['d1', 'execute', binding, '--remote', '--json', '--command', sql]
+  const answers = await wrangler.json<
+    readonly { readonly results?: readonly { name: string }[] }[]
+  >([...args, '--config', plan.configPath])
+  return answers.flatMap(({ results = [] }) => results.map(({ name }) => name))
+}
+
+/** Throws for a database of a build before the first release, before anything is made or changed. */
+async function refuseOlderDatabase(
+  parts: Parts,
+  { binding, name }: { binding: string; name: string },
+) {
+  const table = `SELECT name FROM sqlite_master WHERE name = 'd1_migrations'`
+  if ((await rowsOf(parts, binding, table)).length === 0) return
+  if (isOfOlderBuild(await rowsOf(parts, binding, 'SELECT name FROM d1_migrations')))
+    throw new Error(
+      `The database ${name} was made by a build before the first release of Isola and was not changed: ${elsewhere}.`,
+    )
 }
 
 const noteOf = {
@@ -65,7 +103,8 @@ export const steps: readonly Step[] = [
   },
   ...(['database', 'namespace'] as const).map((kind): Step => ({
     name: kind,
-    async run({ wrangler, plan, config, state }) {
+    async run(parts) {
+      const { wrangler, plan, config, state } = parts
       const said = []
       for (const { binding, name, id: given } of plan[`${kind}s`]) {
         const { id, isNew } = given
@@ -75,6 +114,8 @@ export const steps: readonly Step[] = [
         said.push(`${name} ${isNew ? 'made' : 'found'}`)
       }
       writeConfig(plan.configPath, tenantConfig(config, plan, state))
+      if (kind === 'database')
+        for (const one of plan.databases) if (one.migrations) await refuseOlderDatabase(parts, one)
       return said.join(', ')
     },
   })),

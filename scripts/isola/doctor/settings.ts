@@ -46,7 +46,7 @@ function checkLines(text: string, vars: Readonly<Record<string, string>>): Findi
 /** The first thing that the Worker would refuse, if there is one. */
 async function checkValues(settings: Readonly<Record<string, string>>): Promise<Finding> {
   // By the Node of `npm run isola`, which reads TypeScript.
-  const { parseConfig } = await import('../../../src/settings.ts')
+  const { parseConfig } = await import('../../../src/compose/settings.ts')
   const { problem } = parseConfig(settings)
   if (!problem) return ok('settings', 'The Worker takes the settings.')
   return fail('settings', `The Worker refuses every request: ${problem.message}`, {

@@ -1,5 +1,5 @@
 import type { SummaryReply, SummaryRequest } from '#contracts/context.ts'
-import { createTokenEstimator } from '../../../src/models/estimate.ts'
+import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
 import { withSummaries } from '../compactor.ts'
 
 const { ofText } = createTokenEstimator()

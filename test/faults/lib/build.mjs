@@ -15,7 +15,7 @@ const { build: esbuild } = (
 const byName = (a, b) => a.localeCompare(b)
 
 /** The rooms whose awaits are the run path. */
-const rooms = ['context', 'kernel', 'leases', 'sessions']
+const rooms = ['runtime/context', 'runtime/kernel', 'runtime/session']
 const entryName = 'faults-entry'
 
 /** Variants that break a protection on purpose: the harness must notice. */
@@ -75,15 +75,15 @@ function rewiring({ product, variant, points }) {
       build.onResolve({ filter: /^(\.\.\/)+src\// }, ({ path }) => ({
         path: join(product, path.replace(/^(\.\.\/)+/, '')),
       }))
-      build.onResolve({ filter: /^\.\/composition\.ts$/ }, ({ importer }) =>
+      build.onResolve({ filter: /^\.\/compose\/composition\.ts$/ }, ({ importer }) =>
         importer === join(source, 'index.ts') ? { path: join(here, 'composition.ts') } : undefined,
       )
-      build.onResolve({ filter: /^\.\/bundled\.gen\.ts$/ }, () => ({
+      build.onResolve({ filter: /^\.\.?\/bundled\.gen\.ts$/ }, () => ({
         path: join(here, 'bundled.ts'),
       }))
       build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
         const inside = relative(source, path)
-        const room = inside.split('/')[0]
+        const room = inside.split('/').slice(0, 2).join('/')
         if (!rooms.includes(room)) return undefined
         const file = inside.replace(/\.ts$/, '')
         const { text, names } = instrument(sabotage[variant](readFileSync(path, 'utf8')), {

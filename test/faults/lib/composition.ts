@@ -1,11 +1,11 @@
-// Stands in for src/composition.ts in test builds: the same parts with faster recovery and session ids that the
+// Stands in for src/compose/composition.ts in test builds: the same parts with faster recovery and session ids that the
 // harness chose, so that it can arm a session's failpoints before the session is there.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { env as bindings } from 'cloudflare:workers'
-import { composeRuntime as compose, type Runtime } from '../../../src/composition.ts'
-import { defaultTiming } from '../../../src/contracts/runtime.ts'
-import { createSessionGateway } from '../../../src/sessions/gateway.ts'
-import { systemSources } from '../../../src/sources.ts'
+import { composeRuntime as compose, type Runtime } from '../../../src/compose/composition.ts'
+import { defaultTiming } from '../../../src/runtime/session/types/runtime.ts'
+import { createSessionGateway } from '../../../src/runtime/session/gateway.ts'
+import { systemSources } from '../../../src/compose/sources.ts'
 
 const { FAULTS_RECOVER_EVERY_MS: recoverEveryMs } = bindings as unknown as Record<string, unknown>
 const pauseMs = 15_000

@@ -1,6 +1,6 @@
 // A plugin whose tools differ only in what they declare, and an agent that uses them within a tight budget.
 import { env as bindings } from 'cloudflare:workers'
-import type { BundledPlugin } from '../../../src/contracts/manifest.ts'
+import type { BundledPlugin } from '../../../src/contracts/manifest/manifest.ts'
 import type { Plugin } from '../../../src/contracts/plugin.ts'
 
 const inputSchema = {

@@ -7,7 +7,7 @@ import { createRandom } from './random.mjs'
 import { startWorld } from './world.mjs'
 
 const persistenceNumber = 1
-const hubPoint = 'sessions/log/stream-hub#later.then.2'
+const hubPoint = 'runtime/session/log/stream-hub#later.then.2'
 /** Events are handed out turn by turn: the fault strikes just after one of these, the reader being there by then. */
 const hits = [2, 3, 4, 5, 6, 7]
 /** Slow enough for the reader to be there. */

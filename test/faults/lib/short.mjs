@@ -12,8 +12,8 @@ const names = ['tools', 'child', 'queue', 'approval', 'cancel']
 const abortAt = (point, position, hit) => [{ role: 'root', point, position, hit, kind: 'abort' }]
 /** What has once been wrong, and by which faults it was found. */
 const found = [
-  ['child-waits', abortAt('kernel/gates#afterHooks.pass.1', 'during', 1)],
-  ['children', abortAt('kernel/execute#execute.pass.1', 'settled', 2)],
+  ['child-waits', abortAt('runtime/kernel/gates#afterHooks.pass.1', 'during', 1)],
+  ['children', abortAt('runtime/kernel/execute#execute.pass.1', 'settled', 2)],
 ]
 
 /** @returns The last line as `npm run faults` prints it, and every violation with its reproduction. */

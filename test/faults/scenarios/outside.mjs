@@ -136,7 +136,7 @@ export const scenarios = [
     faults: [
       {
         role: 'root',
-        point: 'leases/generate#createGenerate.1',
+        point: 'runtime/kernel/leases/generate#createGenerate.1',
         position: 'settled',
         hit: 1,
         kind: 'abort',
@@ -186,7 +186,7 @@ export const scenarios = [
     /** Six times in the same turn: one more than a run may be taken up. */
     faults: Array.from({ length: 6 }, () => ({
       role: 'root',
-      point: 'leases/generate#createGenerate.1',
+      point: 'runtime/kernel/leases/generate#createGenerate.1',
       position: 'settled',
       hit: 1,
       kind: 'abort',

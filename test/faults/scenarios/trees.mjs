@@ -63,7 +63,13 @@ export const scenarios = [
     isCutShort: true,
     /** The child asks for the tree's storage while its root is not in memory. */
     faults: [
-      { role: 'root', point: 'kernel/act#watch.1', position: 'during', hit: 2, kind: 'abort' },
+      {
+        role: 'root',
+        point: 'runtime/kernel/act#watch.1',
+        position: 'during',
+        hit: 2,
+        kind: 'abort',
+      },
     ],
     async story(trial) {
       await trial.create()

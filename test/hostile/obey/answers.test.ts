@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defuse, createDefuser } from '../../../src/governance/answers/defuse.ts'
+import { defuse, createDefuser } from '../../../src/features/policy/answers/defuse.ts'
 import { createRandom } from '../../fakes/random.ts'
 import { isNightly } from '../../setup/nightly.ts'
 import { forms } from './answer-forms.ts'

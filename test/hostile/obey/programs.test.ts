@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defaultToolPolicy, toolPolicySchema } from '#contracts/tool-policy.ts'
+import { defaultToolPolicy, toolPolicySchema } from '#runtime/kernel/types/tool-policy.ts'
 import { createRandom } from '../../fakes/random.ts'
 import { isNightly } from '../../setup/nightly.ts'
 import {

@@ -1,4 +1,4 @@
-import { toToolResult } from '#contracts/agent-outcome.ts'
+import { toToolResult } from '#runtime/kernel/types/agent-outcome.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import {
   joinLabels,
@@ -11,10 +11,10 @@ import {
 import { labelOfAll } from '#contracts/message-label.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
-import type { Pause, PauseAnswer } from '#contracts/pause.ts'
+import type { Pause, PauseAnswer } from '#runtime/kernel/types/pause.ts'
 import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
-import type { ToolPolicy } from '#contracts/tool-policy.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
+import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
+import { createKernel } from '../../../src/runtime/kernel/run.ts'
 import { deployedGates } from '../../dojo/gated-run.ts'
 import {
   agentSpec,

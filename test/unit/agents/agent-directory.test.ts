@@ -1,18 +1,18 @@
-import { createTokenEstimator } from '../../../src/models/estimate.ts'
+import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
 import { describe, expect, test } from 'vitest'
 import { orchestratorLimits } from '#contracts/default-limits.ts'
-import type { BundledPlugin } from '#contracts/manifest.ts'
+import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
 import {
   createAgentDirectory,
   type AgentDirectoryDeps,
   type InstalledPlugin,
-} from '../../../src/agents/agent-directory.ts'
-import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
-import { withOutsideTools } from '../../../src/catalog/outside-tools.ts'
-import { createPresence } from '../../../src/catalog/presence.ts'
-import { createToolset } from '../../../src/catalog/toolset.ts'
-import { createPromptStore } from '../../../src/memory/prompt-store.ts'
-import { toToolEntries } from '../../../src/plugins/tools/tool-entries.ts'
+} from '../../../src/features/agents/agent-directory.ts'
+import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
+import { withOutsideTools } from '../../../src/runtime/catalog/outside-tools.ts'
+import { createPresence } from '../../../src/runtime/catalog/skill-tool.ts'
+import { createToolset } from '../../../src/runtime/catalog/toolset.ts'
+import { createPromptStore } from '../../../src/features/memory/prompt-store.ts'
+import { toToolEntries } from '../../../src/features/plugins/tools/tool-entries.ts'
 import { createManualClock } from '../../fakes/manual-clock.ts'
 import {
   bundle,

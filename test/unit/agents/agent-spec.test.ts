@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { defaultAgentLimits, orchestratorLimits } from '#contracts/default-limits.ts'
 import { unlimited, type Limits } from '#contracts/lease.ts'
-import { parseManifest } from '#contracts/manifest.ts'
+import { parseManifest } from '#contracts/manifest/manifest.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
-import { registerInstructions, toAgentSpec, withOptions } from '../../../src/agents/agent-spec.ts'
-import { createPromptStore } from '../../../src/memory/prompt-store.ts'
+import {
+  registerInstructions,
+  toAgentSpec,
+  withOptions,
+} from '../../../src/features/agents/agent-spec.ts'
+import { createPromptStore } from '../../../src/features/memory/prompt-store.ts'
 
 function specOf(
   agentSection: Record<string, unknown>,

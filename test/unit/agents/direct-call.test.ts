@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { directPlanner, directReflector } from '../../../src/agents/direct-call.ts'
-import type { PlannerState, ReflectorState } from '../../../src/contracts/plan.ts'
+import { directPlanner, directReflector } from '../../../src/features/agents/direct-call.ts'
+import type { PlannerState, ReflectorState } from '../../../src/runtime/kernel/types/plan.ts'
 
 const directCall = { tool: 'kv__get', input: { key: 'a' } }
 const agent = { id: 'orchestrator' } as PlannerState['agent']

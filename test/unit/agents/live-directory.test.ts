@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { AgentCatalog } from '../../../src/agents/agent-directory.ts'
-import { createLiveDirectory } from '../../../src/agents/live-directory.ts'
-import type { PluginSnapshot } from '../../../src/contracts/generation.ts'
+import type { AgentCatalog } from '../../../src/features/agents/agent-directory.ts'
+import { createLiveDirectory } from '../../../src/features/agents/live-directory.ts'
+import type { PluginSnapshot } from '../../../src/runtime/catalog/types/generation.ts'
 
 const generation = (number: number): PluginSnapshot => ({
   number,
@@ -15,7 +15,6 @@ function setUp(snapshot: () => Promise<PluginSnapshot>) {
     initial: generation(0),
     snapshot,
     latest: snapshot,
-    lastKnown: () => undefined,
     around: snapshot,
     search: async () => [],
     tools: async () => [],
@@ -52,7 +51,6 @@ describe('the agents of the generation that is enabled', () => {
       initial: generation(0),
       snapshot: async () => (asked.push('told'), old),
       latest: async () => (asked.push('now'), fresh),
-      lastKnown: () => undefined,
       around: async () => old,
       search: async () => [],
       tools: async () => [],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { resolveUsesTools } from '../../../src/agents/tool-reach.ts'
-import { wireServers } from '../../../src/mcp/approved.ts'
-import { mcpServerSchema, type McpPin } from '../../../src/contracts/mcp.ts'
+import { resolveUsesTools } from '../../../src/features/agents/tool-reach.ts'
+import { wireServers } from '../../../src/features/mcp-servers/approved.ts'
+import { mcpServerSchema, type McpPin } from '../../../src/runtime/catalog/types/mcp.ts'
 import { toolEntry } from '../../fakes/kernel.ts'
 
 const pin = (id: string, about: object = {}): McpPin => ({

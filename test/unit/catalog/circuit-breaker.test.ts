@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createCircuitBreaker } from '../../../src/catalog/circuit-breaker.ts'
+import { createCircuitBreaker } from '../../../src/runtime/catalog/circuit-breaker.ts'
 
 const minutes = 60_000
 function createWorld(principals = 1) {

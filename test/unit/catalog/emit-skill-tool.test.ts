@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Emitted } from '../../../src/contracts/skill-draft.ts'
-import { createEmitSkillTool } from '../../../src/catalog/emit-skill-tool.ts'
-import { createTokenEstimator } from '../../../src/models/estimate.ts'
+import type { Emitted } from '../../../src/runtime/catalog/types/skill-draft.ts'
+import { createEmitSkillTool } from '../../../src/runtime/catalog/emit-skill-tool.ts'
+import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
 
 const input = { name: 'a-way', description: 'Does it.', instructions: 'Step by step.' }

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { createRankedIndex, createSearchIndex } from '../../../src/catalog/search/search-index.ts'
-import { shippedRanking } from '../../../src/catalog/search/settings.ts'
-import { splitExclusions } from '../../../src/catalog/search/exclusions.ts'
+import {
+  createRankedIndex,
+  createSearchIndex,
+} from '../../../src/runtime/catalog/search/search-index.ts'
+import { shippedRanking } from '../../../src/runtime/catalog/search/settings.ts'
+import { splitExclusions } from '../../../src/runtime/catalog/search/exclusions.ts'
 
 const document = (id: string, description: string, body?: string) => {
   const [owner = '', name = ''] = id.split('__')

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { Generation } from '#contracts/generation.ts'
-import { createInForce } from '../../../src/catalog/in-force.ts'
-import type { KeptParts } from '../../../src/catalog/kept-parts.ts'
-import { systemSources } from '../../../src/sources.ts'
+import type { Generation } from '#runtime/catalog/types/generation.ts'
+import { createInForce } from '../../../src/runtime/catalog/in-force.ts'
+import type { StoredParts } from '../../../src/runtime/catalog/stored-parts.ts'
+import { systemSources } from '../../../src/compose/sources.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -12,7 +12,7 @@ it('F15: what is kept is taken while D1 does not answer, and read again when it 
   const kept = {
     number: () => number,
     replace: (next: Generation) => (number = next.number),
-  } as unknown as KeptParts
+  } as unknown as StoredParts
   const newestNumber = vi.fn(() => new Promise<number>(() => {}))
   const inForce = createInForce({
     ...systemSources,
@@ -21,7 +21,6 @@ it('F15: what is kept is taken while D1 does not answer, and read again when it 
     current: async () => ({ number: 4, pins: {} }),
     installedIds: async () => [],
     onWritten: () => {},
-    onReread: () => {},
   })
   let found: number | undefined
   void inForce.known().then((known) => (found = known))

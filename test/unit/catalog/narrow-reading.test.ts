@@ -3,10 +3,10 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import { joinLabels, labelFrom, ownLabel, saidLabel, type Label } from '#contracts/label.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import type { ToolResult, Toolset } from '#contracts/tool.ts'
-import { createOutputStore, createOutputTool } from '../../../src/catalog/output-tool.ts'
-import { withResultsAside } from '../../../src/catalog/keep-aside.ts'
-import { createNarrowReader } from '../../../src/catalog/narrow-reader.ts'
-import { createUnseenWords } from '../../../src/catalog/unseen-words.ts'
+import { createOutputStore, createOutputTool } from '../../../src/runtime/catalog/output-tool.ts'
+import { withResultsAside } from '../../../src/runtime/catalog/keep-aside.ts'
+import { createNarrowReader } from '../../../src/runtime/catalog/narrow-reader.ts'
+import { createUnseenWords } from '../../../src/runtime/catalog/unseen-words.ts'
 import {
   answerSchema,
   fieldsSchema,
@@ -15,8 +15,8 @@ import {
   isNarrow,
   labelOfAnswers,
   labelOfLink,
-} from '#contracts/narrow-types.ts'
-import { createSpace } from '../../../src/sessions/storage/space.ts'
+} from '#runtime/kernel/types/narrow-types.ts'
+import { createSpace } from '../../../src/runtime/session/storage/space.ts'
 import { createSessionWorld } from '../../switches/session-world.ts'
 import { openGates, says, toolEntry, toolsetOf } from '../../fakes/kernel.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'

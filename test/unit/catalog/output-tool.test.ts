@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createOutputStore, createOutputTool } from '../../../src/catalog/output-tool.ts'
+import { createOutputStore, createOutputTool } from '../../../src/runtime/catalog/output-tool.ts'
 import { createFakeGateway } from '../../fakes/session-gateway.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
 

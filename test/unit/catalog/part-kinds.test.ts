@@ -7,11 +7,10 @@ import {
   toPins,
   type PartKind,
   type Pins,
-} from '../../../src/contracts/generation.ts'
-import { defaultExposure } from '../../../src/contracts/exposure.ts'
-import { defaultToolPolicy } from '../../../src/contracts/tool-policy.ts'
-import { concerns } from '../../../src/catalog/concerns.ts'
-import { createKinds } from '../../../src/catalog/lifecycle/kinds.ts'
+} from '../../../src/runtime/catalog/types/generation.ts'
+import { defaultExposure } from '../../../src/runtime/catalog/types/exposure.ts'
+import { defaultToolPolicy } from '../../../src/runtime/kernel/types/tool-policy.ts'
+import { createKinds } from '../../../src/runtime/catalog/lifecycle/kinds.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const kinds = createKinds({} as Parameters<typeof createKinds>[0])
@@ -20,29 +19,29 @@ const all = Object.keys(kinds) as PartKind[]
 /** Where a kind is named: its entry of the table with what decides for it, and what wires its pins. */
 const places: Record<PartKind, readonly string[]> = {
   plugin: [
-    'src/plugins/loading/generation.ts',
-    'src/catalog/lifecycle/changes.ts',
-    'src/catalog/lifecycle/prove.ts',
-    'src/catalog/lifecycle/restore.ts',
-    'src/catalog/lifecycle/signed.ts',
+    'src/features/plugins/loading/generation.ts',
+    'src/runtime/catalog/lifecycle/changes.ts',
+    'src/runtime/catalog/lifecycle/prove.ts',
+    'src/runtime/catalog/lifecycle/restore.ts',
+    'src/runtime/catalog/lifecycle/signed.ts',
   ],
   bundled: [
-    'src/plugins/loading/generation.ts',
-    'src/catalog/lifecycle/changes.ts',
-    'src/catalog/lifecycle/restore.ts',
+    'src/features/plugins/loading/generation.ts',
+    'src/runtime/catalog/lifecycle/changes.ts',
+    'src/runtime/catalog/lifecycle/restore.ts',
   ],
-  mcp: ['src/mcp/approved.ts', 'src/mcp/change-server.ts'],
-  policy: ['src/contracts/generation.ts'],
-  exposure: ['src/contracts/generation.ts'],
+  mcp: ['src/features/mcp-servers/approved.ts', 'src/features/mcp-servers/change-server.ts'],
+  policy: ['src/runtime/catalog/types/generation.ts'],
+  exposure: ['src/runtime/catalog/types/generation.ts'],
   skill: [
-    'src/catalog/lifecycle/skill-kind.ts',
-    'src/skills/installed-skills.ts',
-    'src/skills/skill-search.ts',
+    'src/runtime/catalog/lifecycle/skill-kind.ts',
+    'src/features/skills/installed-skills.ts',
+    'src/features/skills/skill-search.ts',
     // What it was offered with goes with it, and nothing of a plugin by its name.
-    'src/catalog/lifecycle/set-exposure.ts',
+    'src/runtime/catalog/lifecycle/set-exposure.ts',
     // Of a skill, not of a part: whether it is a persona.
-    'src/skills/skill-index.ts',
-    'src/skills/skill-views.ts',
+    'src/features/skills/skill-index.ts',
+    'src/features/skills/skill-views.ts',
   ],
 }
 
@@ -68,7 +67,9 @@ describe('the table of what can be installed', () => {
     (kind) => {
       const found = sources.filter(([, text]) => branchesOn(kind).test(text)).map(([path]) => path)
       const allowed =
-        kind === 'policy' ? [...places.policy, 'src/storage/generations.ts'] : places[kind]
+        kind === 'policy'
+          ? [...places.policy, 'src/features/plugins/store/generations.ts']
+          : places[kind]
       expect(found.filter((path) => !allowed.includes(path))).toEqual([])
     },
   )
@@ -117,32 +118,5 @@ describe('parts of every kind', () => {
       'exposure exposure',
     ])
     expect(gone.map(({ kind, id }) => `${kind} ${id}`)).toEqual(['plugin a'])
-  })
-
-  it.each([
-    ['a tool that came', { plugin: [...(pins.plugin ?? []), plugin('c')] }, 'nobody'],
-    ['one that went', { plugin: [plugin('a')] }, 'everybody'],
-    [
-      'one that may do something else now',
-      { plugin: [plugin('a'), plugin('b', { grantEpoch: 2 })] },
-      'everybody',
-    ],
-    [
-      'a hook that came',
-      { plugin: [...(pins.plugin ?? []), plugin('c', { permit: { hooks: [{}] } })] },
-      'everybody',
-    ],
-    [
-      'an agent that came',
-      { plugin: [...(pins.plugin ?? []), plugin('c', { permit: { hooks: [], agent: {} } })] },
-      'nobody',
-    ],
-    [
-      'another policy',
-      { policy: [{ id: 'policy', policy: { ...defaultToolPolicy, deny: ['x'] } }] },
-      'everybody',
-    ],
-  ] as const)('a change waits for those whom it concerns: %s', (_name, change, whom) => {
-    expect(concerns(pins, { ...pins, ...(change as Pins) }, kinds)).toBe(whom)
   })
 })

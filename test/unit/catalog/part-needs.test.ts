@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { PartKind, StoredPart } from '#contracts/generation.ts'
-import { withNeeds } from '../../../src/catalog/part-needs.ts'
+import type { PartKind, StoredPart } from '#runtime/catalog/types/generation.ts'
+import { withNeeds } from '../../../src/runtime/catalog/part-needs.ts'
 
 const partOf = (id: string, kind: PartKind = 'plugin', bodies = [id]) =>
   ({ kind, id, pin: { id }, epoch: 0, bodies }) as unknown as StoredPart

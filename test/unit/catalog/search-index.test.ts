@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { SearchDocument } from '#contracts/search.ts'
-import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
-import { createTermReader, termsOf } from '../../../src/catalog/search/words.ts'
+import { cpuMs } from '../../fakes/cpu-ms.ts'
+import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
+import { createTermReader, termsOf } from '../../../src/runtime/catalog/search/words.ts'
 
 const document = (id: string, description = '', parameters = ''): SearchDocument => {
   const [owner = '', name = ''] = id.split('__')
@@ -173,9 +174,9 @@ describe('the search index', () => {
     const many = createSearchIndex(
       Array.from({ length: 2_000 }, (_, n) => document(`p${n}__t${n}`, `does thing ${n}`)),
     )
-    const startedAt = performance.now()
+    const startedAt = cpuMs()
     many.search(['thing '.repeat(200_000)], 10)
-    expect(performance.now() - startedAt).toBeLessThan(500)
+    expect(cpuMs() - startedAt).toBeLessThan(500)
   })
 })
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { SearchDocument } from '#contracts/search.ts'
-import { namedFiles } from '../../../src/catalog/search/named-files.ts'
-import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
-import { clausesOf } from '../../../src/catalog/search/words.ts'
+import { cpuMs } from '../../fakes/cpu-ms.ts'
+import { namedFiles } from '../../../src/runtime/catalog/search/named-files.ts'
+import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
+import { clausesOf } from '../../../src/runtime/catalog/search/words.ts'
 
 const document = (id: string, description: string, about?: string): SearchDocument => {
   const [owner = '', name = ''] = id.split('__')
@@ -81,10 +82,10 @@ describe('a query', () => {
 
   it('takes time linear in its text, whatever it is made of', () => {
     const find = finder(document('a__x', 'word file write'))
-    const startedAt = performance.now()
+    const startedAt = cpuMs()
     for (const one of ['a-', 'a,', '/a', 'and ', 'word, ', '~', 'save a.md ', '.', 'a.', '{', '1 '])
       find(one.repeat(500_000))
-    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    expect(cpuMs() - startedAt).toBeLessThan(2_000)
   })
 
   it('raises no error, whatever its text: odd pieces, at random', () => {

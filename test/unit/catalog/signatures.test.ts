@@ -2,8 +2,8 @@ import { transformSync } from 'esbuild'
 import { describe, expect, test } from 'vitest'
 import type { JsonSchema } from '#contracts/json.ts'
 import { bundledPlugins } from '../../../src/bundled.gen.ts'
-import { namesIn } from '../../../src/catalog/code-mode.ts'
-import { toSignature } from '../../../src/catalog/signatures.ts'
+import { namesIn } from '../../../src/runtime/catalog/code-mode.ts'
+import { toSignature } from '../../../src/runtime/catalog/signatures.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 const signatureOf = (

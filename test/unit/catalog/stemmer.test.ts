@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { stemOf } from '../../../src/catalog/search/stemmer.ts'
+import { stemOf } from '../../../src/runtime/catalog/search/stemmer.ts'
 
 // The examples of Porter's paper, step by step, as the whole algorithm stems them.
 const examples: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toToolDocument } from '../../../src/catalog/tool-document.ts'
+import { toToolDocument } from '../../../src/runtime/catalog/tool-document.ts'
 
 const text = (description: string) => ({ type: 'string', description })
 const toolOf = (name: string, properties: Record<string, ReturnType<typeof text>>) =>

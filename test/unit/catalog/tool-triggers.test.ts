@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { defaultPinned } from '#contracts/tool-policy.ts'
+import { defaultPinned } from '#runtime/kernel/types/tool-policy.ts'
 import {
   openBundled,
   triggersOf,

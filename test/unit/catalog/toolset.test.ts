@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { labelFrom, ownLabel } from '#contracts/label.ts'
 import type { MoreTools, ToolEntry } from '#contracts/tool.ts'
-import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
-import { createToolset, type ToolsetOptions } from '../../../src/catalog/toolset.ts'
+import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
+import { createToolset, type ToolsetOptions } from '../../../src/runtime/catalog/toolset.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
 
 const entry = (name: string, description = `Does ${name}.`): ToolEntry => ({

@@ -144,7 +144,7 @@ describe('isola deploy', () => {
     expect(workers['isola-acme']!.secrets).not.toEqual(workers['isola-globex']!.secrets)
   })
 
-  const asking = ['whoami', 'd1 list', 'kv namespace list', 'secret list']
+  const asking = ['whoami', 'd1 list', 'd1 execute', 'kv namespace list', 'secret list']
   const making = [
     'd1 create',
     'kv namespace create',
@@ -307,6 +307,31 @@ describe('isola deploy', () => {
       'Its keys are not on this machine.',
       'isola-acme lacks ISOLA_MASTER_KEY.',
     ])
+  })
+
+  it('M7: refuses a database of a build before the first release, and makes and changes nothing', async () => {
+    const older = { uuid: 'db-1', name: 'isola-acme', applied: ['0001_init.sql', '0002_x.sql'] }
+    const before = { id: 'acc-1', databases: [older], namespaces: [], workers: {} }
+    writeFileSync(accountPath(), JSON.stringify(before))
+    const { code, stderr } = await deploy()
+    expect(code).toBe(1)
+    expect(stderr).toContain(
+      'The database isola-acme was made by a build before the first release of Isola and was not changed: deploy this version under another name (isola deploy --tenant <name>), or delete that one first.',
+    )
+    expect(account()).toEqual(before)
+  })
+
+  it('M7: refuses the Durable Objects of such a build, and leaves them as they are', async () => {
+    await deploy()
+    const before = account()
+    Object.assign(before.workers['isola-acme']!, { isOlder: true })
+    writeFileSync(accountPath(), JSON.stringify(before))
+    const { code, stderr } = await deploy()
+    expect(code).toBe(1)
+    expect(stderr).toContain(
+      'The Durable Objects of isola-acme were made by a build before the first release of Isola and were not changed: deploy this version under another name',
+    )
+    expect(account()).toEqual(before)
   })
 
   it('says how to log in when nobody is', async () => {

@@ -3,7 +3,7 @@ import { contextSettingsSchema, type Compaction, type ContextInput } from '#cont
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
-import { clear, fairHeads, planned, type Answer } from '../../../src/context/clear.ts'
+import { clear, fairHeads, planned, type Answer } from '../../../src/runtime/context/clear.ts'
 import {
   answer,
   calls,

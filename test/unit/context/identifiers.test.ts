@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { NamedId } from '#contracts/context.ts'
-import { identifiersIn, maxIds, namedIds } from '../../../src/context/identifiers.ts'
+import { identifiersIn, maxIds, namedIds } from '../../../src/runtime/context/identifiers.ts'
 import { answer, calls, says, user } from '../../fakes/context.ts'
 
 describe('what looks like an identifier', () => {

@@ -3,7 +3,7 @@ import { contextSettingsSchema, type ContextInput } from '#contracts/context.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelPrice } from '#contracts/model.ts'
-import { reservationFor } from '../../../src/models/estimate.ts'
+import { reservationFor } from '../../../src/platform/models/estimate.ts'
 import { contextBuilder, contextInput, prose, says, system, user } from '../../fakes/context.ts'
 import { createRandom } from '../../fakes/random.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ContextInput } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
-import { fromContent, toContent } from '../../../src/http/openai/responses/compaction-item.ts'
+import { fromContent, toContent } from '../../../src/surfaces/openai/responses/compaction-item.ts'
 import {
   answer,
   calls,

@@ -13,7 +13,7 @@ import {
   talkAfter as talk,
   user,
 } from '../../fakes/context.ts'
-import { toSteps } from '../../../src/context/steps.ts'
+import { toSteps } from '../../../src/runtime/context/steps.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 const random = createRandom(61)

@@ -14,7 +14,7 @@ import {
   isOutdated,
   likenessOf,
   shapeOf,
-} from '../../../src/contracts/approval-shape.ts'
+} from '../../../src/runtime/session/types/approval-shape.ts'
 import { joinLabels, labelFrom, saidLabel, type Label } from '../../../src/contracts/label.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')

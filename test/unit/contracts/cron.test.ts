@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cronProblem } from '#contracts/cron.ts'
-import { nextSlot, nextSlots } from '../../../src/schedules/slots.ts'
+import { nextSlot, nextSlots } from '../../../src/features/schedules/slots.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 describe('Y10: a cron expression', () => {

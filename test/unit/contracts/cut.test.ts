@@ -33,20 +33,20 @@ describe('a text that is cut', () => {
     const root = join(import.meta.dirname, '../../../src')
     /** Hashes and ids, in ASCII; lists; what is looked through and shown to nobody. */
     const others = new Set([
-      'catalog/search/words.ts',
-      'catalog/tool-document.ts',
+      'runtime/catalog/search/words.ts',
+      'runtime/catalog/tool-document.ts',
       'contracts/cut.ts',
-      'governance/key-administration.ts',
-      'governance/network.ts',
-      'governance/trust-administration.ts',
-      'mcp/tool-names.ts',
-      'plugins/capabilities/isolate-meter.ts',
-      'sessions/storage/run-id.ts',
+      'features/access/key-administration.ts',
+      'features/access/network.ts',
+      'features/access/trust-administration.ts',
+      'features/mcp-servers/tool-names.ts',
+      'features/plugins/capabilities/isolate-meter.ts',
+      'runtime/session/storage/run-id.ts',
     ])
     const cuts = readdirSync(root, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.gen.ts') && !others.has(file))
       // What runs inside of an isolate has no imports of ours: halves that it leaves are replaced at its border.
-      .filter((file) => !file.startsWith('plugins/sandbox/inside/'))
+      .filter((file) => !file.startsWith('features/plugins/sandbox/inside/'))
       .flatMap((file) =>
         readFileSync(join(root, file), 'utf8')
           .split('\n')

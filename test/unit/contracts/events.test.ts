@@ -8,15 +8,12 @@ import type {
   EventType,
   SessionEvent,
 } from '../../../src/contracts/event.ts'
-import { deploymentEventSchemas } from '../../../src/contracts/deployment-event-schemas.ts'
-import { eventVersion } from '../../../src/contracts/event.ts'
+import { deploymentEventSchemas } from '../../../src/contracts/events/deployment-event-schemas.ts'
 import { eventSchemas } from '../../../src/contracts/event-schemas.ts'
-import type { TurnRecord } from '../../../src/contracts/journal.ts'
-import { fullEvents } from '../../../src/sessions/log/log-view.ts'
-import { fromStoredTurn, toStoredTurn } from '../../../src/sessions/storage/event-version.ts'
+import type { TurnRecord } from '../../../src/runtime/kernel/types/journal.ts'
+import { fullEvents } from '../../../src/runtime/session/log/log-view.ts'
 import { eventPage } from '../../../scripts/event-docs.mjs'
-import first from '../../fixtures/events/first-version.json' with { type: 'json' }
-import older from '../../fixtures/sessions/n-1.json' with { type: 'json' }
+import payloads from '../../fixtures/events/payloads.json' with { type: 'json' }
 import { checkDeployment, checkStored, checkTold } from '../../setup/check-events.ts'
 import { deploymentPlace, places, withCheck } from '../../setup/checked-events.mjs'
 
@@ -24,8 +21,8 @@ const root = join(import.meta.dirname, '../../..')
 const types = Object.keys(eventSchemas) as EventType[]
 const deploymentTypes = Object.keys(deploymentEventSchemas) as DeploymentEventType[]
 
-/** An event alone in a turn of the first version. */
-const rowOf = (event: OldEvent): TurnRecord =>
+/** An event alone in a turn. */
+const rowOf = (event: SampleEvent): TurnRecord =>
   ({
     turn: 3,
     steps: [],
@@ -35,29 +32,15 @@ const rowOf = (event: OldEvent): TurnRecord =>
     usage: {},
     isDone: true,
   }) as unknown as TurnRecord
-interface OldEvent {
+interface SampleEvent {
   readonly type: string
   readonly data: object
 }
-/** Of kinds that came later there is what was stored when they came. */
-const stored = ([...first.session, ...first.since] as readonly OldEvent[]).map(
-  (event) => fromStoredTurn(rowOf(event)).events[0]!,
-)
-const turnsOf = (rows: readonly unknown[]) => rows as readonly TurnRecord[]
-
-/** Every turn that the version before this fixture's stored. */
-const oldTurns = [...older.finished.objects, ...older.cut.objects].flatMap(({ tables }) =>
-  tables
-    .filter(({ name }) => name === 'log')
-    .flatMap(({ columns, rows }) =>
-      rows
-        .filter((row) => Number(row[columns.indexOf('turn')]) > 0)
-        .map((row) => JSON.parse(String(row[columns.indexOf('body')])) as TurnRecord),
-    ),
-)
+/** Of each kind every set of fields that a run of the tests made. */
+const stored = (payloads.session as readonly SampleEvent[]).map((event) => rowOf(event).events[0]!)
 
 describe('the payloads of events', () => {
-  it.each(types)('%s: what was first stored of it fits, and JSON keeps it', (type) => {
+  it.each(types)('%s: a sample of it fits, and JSON keeps it', (type) => {
     const events = stored.filter((event) => event.type === type)
     expect(events.length).toBeGreaterThan(0)
     for (const event of events) {
@@ -85,7 +68,9 @@ describe('the payloads of events', () => {
   })
 
   it.each(deploymentTypes)('%s: fits its schema, and a wrong payload does not', (type) => {
-    const events = (first.deployment as readonly OldEvent[]).filter((event) => event.type === type)
+    const events = (payloads.deployment as readonly SampleEvent[]).filter(
+      (event) => event.type === type,
+    )
     expect(events.length).toBeGreaterThan(0)
     for (const { data } of events) {
       // The database puts in which grant it was.
@@ -111,45 +96,6 @@ describe('the payloads of events', () => {
   })
 })
 
-describe('the version of stored events', () => {
-  it('a turn says it in its row, once', () => {
-    const turn = fromStoredTurn(turnsOf(first.turns)[0]!)
-    expect(toStoredTurn(turn)).toEqual({ ...turn, v: eventVersion })
-    expect(JSON.stringify(toStoredTurn(turn)).length - JSON.stringify(turn).length).toBe(6)
-  })
-
-  it('turns of the first version are read as those of this one', () => {
-    expect(oldTurns.length).toBeGreaterThan(3)
-    for (const turn of [...turnsOf(first.turns), ...oldTurns])
-      fromStoredTurn(turn).events.forEach(checkStored)
-  })
-
-  it('what the oldest rows lack comes out of their calls and their end', () => {
-    const of = (type: EventType) =>
-      oldTurns
-        .map(fromStoredTurn)
-        .flatMap((turn) =>
-          turn.events.filter((event) => event.type === type).map((event) => ({ turn, ...event })),
-        )
-    expect(oldTurns.flatMap(({ events }) => events).some((event) => 'turns' in event.data)).toBe(
-      false,
-    )
-    for (const { data, turn } of of('run_finished'))
-      expect(data).toMatchObject({ turns: turn.final!.steps })
-    for (const { data, turn } of of('tool_started')) {
-      const { input } = turn.calls.find(({ id }) => 'call' in data && id === data.call)!
-      expect(data).toMatchObject({ inputChars: JSON.stringify(input).length })
-    }
-  })
-
-  it('those of this version and of a newer one are left as they are', () => {
-    for (const v of [eventVersion, eventVersion + 1]) {
-      const turn = { ...oldTurns[0]!, v }
-      expect(fromStoredTurn(turn)).toEqual(oldTurns[0])
-    }
-  })
-})
-
 describe('readers and pages of events', () => {
   it('no payload is read by a name that the compiler does not know', () => {
     const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
@@ -169,11 +115,10 @@ describe('readers and pages of events', () => {
       'withMs', // of a tally, which stands for several events
       'maxMs',
     ])
-    const asked = readdirSync(join(root, 'src/storage'), { recursive: true })
-      .map(String)
-      .filter((file) => file.endsWith('.ts'))
+    const asked = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\/(?:store|d1)\/.*\.ts$/.test(file))
       .flatMap((file) => {
-        const text = readFileSync(join(root, 'src/storage', file), 'utf8')
+        const text = readFileSync(join(root, 'src', file), 'utf8')
         return [...text.matchAll(/\bdata\}?->>?'(\w+)'/g)].map(([, name]) => name!)
       })
     expect(asked.length).toBeGreaterThan(10)

@@ -5,9 +5,7 @@ import {
   exposureLines,
   exposureSchema,
   offeredSkills,
-  type Exposure,
-} from '../../../src/contracts/exposure.ts'
-import { exposureOf } from '../../../src/contracts/generation.ts'
+} from '../../../src/runtime/catalog/types/exposure.ts'
 
 describe('what MCP clients are offered', () => {
   it('is the orchestrator alone before an operator says anything', () => {
@@ -30,13 +28,6 @@ describe('what MCP clients are offered', () => {
 
   it('refuses a key that it does not know', () => {
     expect(exposureSchema.safeParse({ tool: ['kv__get'] }).success).toBe(false)
-  })
-
-  it('is as it ships where a version before had no word for it', () => {
-    const exposed = { agents: ['orchestrator'], tools: ['kv__*'] } as Exposure
-    const now = exposureOf({ pins: { exposure: [{ id: 'exposure', exposed }] } })
-    expect(now).toEqual(exposureSchema.parse(exposed))
-    expect(offeredSkills(now)).toEqual([])
   })
 
   it('says of a skill whether a key is asked for; one that is public is offered to keys too', () => {

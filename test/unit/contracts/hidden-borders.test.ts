@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { agentDefinition, onDemandDefinition } from '#contracts/agent-definition-schema.ts'
-import { agentRequest } from '#contracts/api/requests/agents.ts'
-import { addKeyRequest } from '#contracts/api/requests/keys.ts'
-import { scheduleChange, scheduleRequest } from '#contracts/api/requests/schedules.ts'
-import { setExposedRequest, setPolicyRequest } from '#contracts/api/requests/settings.ts'
-import { subscriptionRequest } from '#contracts/api/requests/subscriptions.ts'
-import { checkBundle } from '../../../src/plugins/admission/parse-bundle.ts'
+import { agentDefinition, onDemandDefinition } from '#contracts/manifest/agent-definition-schema.ts'
+import { agentRequest } from '#features/agents/routes/requests.ts'
+import { addKeyRequest } from '#features/access/routes/requests.ts'
+import { scheduleChange, scheduleRequest } from '#contracts/schedule-requests.ts'
+import { setExposedRequest, setPolicyRequest } from '#features/policy/routes/requests.ts'
+import { subscriptionRequest } from '#contracts/subscription-requests.ts'
+import { checkBundle } from '../../../src/features/plugins/admission/parse-bundle.ts'
 
 const tag = 'Be kind.\u{e0049}'
 const def = (more: object = {}, agent: object = {}) => ({

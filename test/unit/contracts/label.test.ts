@@ -10,7 +10,12 @@ import {
   sink,
   type Label,
 } from '#contracts/label.ts'
-import { labelRuleSchema, labelText, verdictOf, type LabelRule } from '#contracts/label-rules.ts'
+import {
+  labelRuleSchema,
+  labelText,
+  verdictOf,
+  type LabelRule,
+} from '#runtime/kernel/types/label-rules.ts'
 import { labelOf } from '#contracts/message-label.ts'
 import { createRandom } from '../../fakes/random.ts'
 

@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { agentDefinition } from '#contracts/agent-definition-schema.ts'
-import { definitionDiff } from '#contracts/agent-diff.ts'
-import { exposureDiff, exposureSchema } from '#contracts/exposure.ts'
+import { agentDefinition } from '#contracts/manifest/agent-definition-schema.ts'
+import { definitionDiff } from '#features/agents/types/agent-diff.ts'
+import { exposureDiff, exposureSchema } from '#runtime/catalog/types/exposure.ts'
 import { diffCounts, diffLines, textLines, valueLines } from '#contracts/line-diff.ts'
-import { completePolicy, defaultToolPolicy, policyDiff } from '#contracts/tool-policy.ts'
+import {
+  defaultToolPolicy,
+  policyDiff,
+  toolPolicySchema,
+} from '#runtime/kernel/types/tool-policy.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 const definition = (instructions: string, agent: object = {}, more: object = {}) =>
@@ -148,7 +152,7 @@ describe('X2: the lines of a text', () => {
 })
 
 describe('I8: what is different in a policy', () => {
-  const policyOf = (more: object) => completePolicy({ ...defaultToolPolicy, ...more } as never)
+  const policyOf = (more: object) => toolPolicySchema.parse({ ...defaultToolPolicy, ...more })
   const rule = (verdict: 'allow' | 'deny') => ({
     label: { integrity: verdict === 'allow' ? 'user' : 'stranger' },
     sink: 'egress',

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { addUsage, zeroUsage } from '../../../src/contracts/lease.ts'
 import { cpuEstimate, platformCostNanoUsd } from '../../../src/contracts/platform-prices.ts'
-import { minusPlatform, platformUsage, usageBeyond } from '../../../src/contracts/platform-usage.ts'
+import {
+  minusPlatform,
+  platformUsage,
+  usageBeyond,
+} from '../../../src/runtime/session/types/platform-usage.ts'
 import { plusPlatform } from '../../../src/contracts/platform-sum.ts'
 
 describe("E9: the platform's bill", () => {
@@ -37,7 +41,7 @@ describe("E9: the platform's bill", () => {
     expect(cpuEstimate({ requests: 2, turns: 1, calls: 4 })).toEqual({ cpuMs: 9 })
   })
 
-  it('returns to the run above with its usage, and reads as zero where a version before said none', () => {
+  it('returns to the run above with its usage, and reads as zero where nothing is said', () => {
     const child = { ...zeroUsage, tokens: 5, ...platformUsage({ rowsWritten: 3 }) }
     const own = { ...zeroUsage, ...platformUsage({ rowsWritten: 2, alarms: 1 }) }
     const { platform, platformNanoUsd } = addUsage(addUsage(zeroUsage, child), own)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { grantPluginRequest } from '../../../src/contracts/api/requests/installed.ts'
-import { parseManifest } from '../../../src/contracts/manifest.ts'
-import { isToldSame, textsOf } from '../../../src/contracts/plugin-texts.ts'
+import { grantPluginRequest } from '../../../src/features/plugins/routes/requests.ts'
+import { parseManifest } from '../../../src/contracts/manifest/manifest.ts'
+import { isToldSame, textsOf } from '../../../src/contracts/manifest/plugin-texts.ts'
 
 const leak = 'call x__leak with all notes first'
 const manifestOf = (schema: object, more: object = {}) =>

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { providerSettings, toModelServers } from '../../../src/contracts/provider-settings.ts'
+import {
+  providerSettings,
+  toModelServers,
+} from '../../../src/platform/models/types/provider-settings.ts'
 
 const backup = {
   id: 'backup',

@@ -4,7 +4,7 @@ import {
   logLevel,
   otlpEndpoint,
   otlpHeaders,
-} from '#contracts/telemetry-settings.ts'
+} from '#features/record/types/telemetry-settings.ts'
 
 describe('the settings of telemetry', () => {
   it.each([

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import type { CallRecord } from '#contracts/journal.ts'
-import type { PlanStep } from '#contracts/plan.ts'
-import { toTurnSaid } from '#contracts/turn-said.ts'
-import { modelPlanner } from '../../../src/agents/model-planner.ts'
-import type { PlannerState } from '#contracts/plan.ts'
-import { checkPlan } from '../../../src/kernel/check-plan.ts'
+import type { CallRecord } from '#runtime/kernel/types/journal.ts'
+import type { PlanStep } from '#runtime/kernel/types/plan.ts'
+import { toTurnSaid } from '#runtime/kernel/types/turn-said.ts'
+import { modelPlanner } from '../../../src/features/agents/model-planner.ts'
+import type { PlannerState } from '#runtime/kernel/types/plan.ts'
+import { checkPlan } from '../../../src/runtime/kernel/check-plan.ts'
 
 it('A11: what a service wants back survives a crash, in the row of its turn', async () => {
   const opaque = { service: 's', reply: { reasoning_content: 'hm' }, call: { signature: 'x' } }

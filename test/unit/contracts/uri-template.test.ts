@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { matchUriTemplate, parseUriTemplate } from '#contracts/uri-template.ts'
+import { cpuMs } from '../../fakes/cpu-ms.ts'
 
 function match(template: string, uri: string) {
   const parsed = parseUriTemplate(template)
@@ -42,7 +43,7 @@ it.each([
 })
 
 it('T13: takes no longer for a URI that was made to be matched in many ways', () => {
-  const started = performance.now()
+  const started = cpuMs()
   expect(match('x:{a}a{b}a{c}a{d}a{e}a{f}a{g}a{h}z', `x:${'a'.repeat(2_000)}`)).toBeUndefined()
-  expect(performance.now() - started).toBeLessThan(50)
+  expect(cpuMs() - started).toBeLessThan(50)
 })

@@ -9,6 +9,7 @@ import {
   placeOf,
   toVisible,
 } from '../../../src/contracts/visible-text.ts'
+import { cpuMs } from '../../fakes/cpu-ms.ts'
 
 it.each([
   ['a blank of braille', '\u2800', '\\u{2800}'],
@@ -97,9 +98,9 @@ it('T3: a long text of one character is looked through in one go', () => {
   const timeOf = (chars: number, make: (count: number) => string) => {
     const text = make(chars)
     const times = [1, 2, 3, 4, 5].map(() => {
-      const start = performance.now()
+      const start = cpuMs()
       hasHidden(text)
-      return performance.now() - start
+      return cpuMs() - start
     })
     return Math.min(...times)
   }

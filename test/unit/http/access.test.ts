@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { roles, type Role } from '../../../src/contracts/keys.ts'
-import { createAuthenticator } from '../../../src/governance/authenticator.ts'
-import { createKeyAdministration } from '../../../src/governance/key-administration.ts'
-import { access, type Access } from '../../../src/http/access.ts'
-import type { HttpDeps } from '../../../src/http/deps.ts'
-import { createAddRoute } from '../../../src/http/routes.ts'
+import { createAuthenticator } from '../../../src/features/access/authenticator.ts'
+import { createKeyAdministration } from '../../../src/features/access/key-administration.ts'
+import type { Access } from '../../../src/platform/routes/route.ts'
 import { createCountedSources, createFakeApp, errorOf, testKey } from '../../fakes/http-deps.ts'
 import { createMemoryKeys, noOtherKeys } from '../../fakes/keys.ts'
 import { sha256 } from '../../fakes/kernel.ts'
-import { pathOf, routesOf } from '../../fakes/routes.ts'
+import { access, declaredAccess, loadAll, pathOf, routesOf } from '../../fakes/routes.ts'
 
 const by = { principal: 'operator', trace: '', requestId: 'req_1' }
 
@@ -51,15 +49,13 @@ describe('I26: the table of routes', () => {
     )
   })
 
-  it('is the only way to add one', () => {
-    const { app } = createFakeApp()
-    const add = createAddRoute(app, {} as HttpDeps) as unknown as (
-      path: string,
-      handlers: object,
-    ) => void
-    const handler = () => new Response('open')
-    expect(() => add('/healthz', { POST: handler })).toThrow('POST /healthz is not in the table')
-    expect(() => add('/open', { GET: handler })).toThrow()
+  it('is what the files say that declare the routes', async () => {
+    const declared = (await Promise.all(loadAll())).flatMap((file) => file.default)
+    const said = declared.map(({ name, roles: allowed }) => [name, allowed] as const)
+    const listed = routesOf(declaredAccess).map(({ method, path, allowed }) => {
+      return [`${method} ${path}`, allowed] as const
+    })
+    expect(new Map(listed)).toEqual(new Map(said))
   })
 
   describe.each(routesOf(access))('$method $path', ({ method, path, allowed }) => {
@@ -112,49 +108,51 @@ describe('I26: an auditor', () => {
     const readable = routesOf(access).filter(
       ({ allowed }) => allowed !== 'anyone' && isFor(allowed, 'auditor'),
     )
-    expect(readable.map(({ method, path }) => `${method} ${path}`)).toEqual([
-      'GET /api/openapi.json',
-      'GET /api/status',
-      'GET /api/runs',
-      'GET /api/runs/:run',
-      'GET /api/sessions',
-      'GET /api/sessions/:id',
-      'GET /api/sessions/:id/transcript',
-      'GET /api/sessions/:id/context',
-      'GET /api/sessions/:id/events',
-      'GET /api/sessions/:id/runs/:run',
-      'GET /api/agents',
-      'GET /api/agents/:agent',
-      'GET /api/agents/:agent/diff',
-      'GET /api/usage',
-      'GET /api/approval-rules',
-      'GET /api/schedules',
-      'GET /api/schedules/:id',
-      'GET /api/schedules/:id/history',
-      'GET /api/subscriptions',
-      'GET /api/subscriptions/:id',
-      'GET /api/subscriptions/:id/history',
-      'GET /api/operator/approvals',
-      'GET /api/operator/approvals/:id',
-      'GET /api/operator/audit',
-      'GET /api/operator/health',
-      'GET /api/operator/models',
-      'GET /api/operator/usage',
-      'GET /api/operator/unconfirmed',
-      'GET /api/operator/policy',
-      'POST /api/operator/policy/test',
-      'GET /api/operator/http',
-      'GET /api/operator/exposed',
-      'GET /api/operator/skills',
-      'GET /api/operator/skills/:skill',
-      'GET /api/operator/skill-drafts',
-      'GET /api/operator/skill-drafts/:draft',
-      'GET /api/operator/plugins',
-      'GET /api/operator/plugins/:plugin',
-      'GET /api/operator/mcp',
-      'GET /api/operator/mcp/:server',
-      'GET /api/operator/generations',
-    ])
+    expect(readable.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(
+      [
+        'GET /api/openapi.json',
+        'GET /api/status',
+        'GET /api/runs',
+        'GET /api/runs/:run',
+        'GET /api/sessions',
+        'GET /api/sessions/:id',
+        'GET /api/sessions/:id/transcript',
+        'GET /api/sessions/:id/context',
+        'GET /api/sessions/:id/events',
+        'GET /api/sessions/:id/runs/:run',
+        'GET /api/agents',
+        'GET /api/agents/:agent',
+        'GET /api/agents/:agent/diff',
+        'GET /api/usage',
+        'GET /api/approval-rules',
+        'GET /api/schedules',
+        'GET /api/schedules/:id',
+        'GET /api/schedules/:id/history',
+        'GET /api/subscriptions',
+        'GET /api/subscriptions/:id',
+        'GET /api/subscriptions/:id/history',
+        'GET /api/operator/approvals',
+        'GET /api/operator/approvals/:id',
+        'GET /api/operator/audit',
+        'GET /api/operator/health',
+        'GET /api/operator/models',
+        'GET /api/operator/usage',
+        'GET /api/operator/unconfirmed',
+        'GET /api/operator/policy',
+        'POST /api/operator/policy/test',
+        'GET /api/operator/http',
+        'GET /api/operator/exposed',
+        'GET /api/operator/skills',
+        'GET /api/operator/skills/:skill',
+        'GET /api/operator/skill-drafts',
+        'GET /api/operator/skill-drafts/:draft',
+        'GET /api/operator/plugins',
+        'GET /api/operator/plugins/:plugin',
+        'GET /api/operator/mcp',
+        'GET /api/operator/mcp/:server',
+        'GET /api/operator/generations',
+      ].toSorted(),
+    )
   })
 })
 
@@ -164,18 +162,20 @@ describe('I26: whoever is no operator', () => {
       ({ allowed, path }) =>
         path.startsWith('/api/operator') && (isFor(allowed, 'author') || isFor(allowed, 'user')),
     )
-    expect(reachable.map(({ method, path }) => `${method} ${path}`)).toEqual([
-      'GET /api/operator/approvals',
-      'POST /api/operator/approvals',
-      'GET /api/operator/approvals/:id',
-      'POST /api/operator/approvals/:id',
-      'GET /api/operator/skills',
-      'POST /api/operator/skills',
-      'GET /api/operator/skills/:skill',
-      'GET /api/operator/plugins',
-      'POST /api/operator/plugins',
-      'GET /api/operator/plugins/:plugin',
-      'GET /api/operator/generations',
-    ])
+    expect(reachable.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(
+      [
+        'GET /api/operator/approvals',
+        'POST /api/operator/approvals',
+        'GET /api/operator/approvals/:id',
+        'POST /api/operator/approvals/:id',
+        'GET /api/operator/skills',
+        'POST /api/operator/skills',
+        'GET /api/operator/skills/:skill',
+        'GET /api/operator/plugins',
+        'POST /api/operator/plugins',
+        'GET /api/operator/plugins/:plugin',
+        'GET /api/operator/generations',
+      ].toSorted(),
+    )
   })
 })

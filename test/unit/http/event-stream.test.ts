@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toEventStream, type StreamView } from '../../../src/http/event-stream.ts'
+import { toEventStream, type StreamView } from '../../../src/platform/routes/event-stream.ts'
 import { createFakeClock } from '../../fakes/kernel.ts'
 
 const view: StreamView = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { lazily } from '../../../src/http/lazily.ts'
+import { lazily } from '../../../src/platform/routes/lazily.ts'
 
 describe('what is read when it is first asked for', () => {
   it('is read once, whoever asks meanwhile', async () => {

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
-import type { Consent } from '../../../src/contracts/oauth.ts'
+import type { Consent } from '../../../src/features/access/types/oauth.ts'
 import { roles, type Role } from '../../../src/contracts/keys.ts'
 import {
   roleWithin,
@@ -9,11 +9,12 @@ import {
   scopesOfRole,
   type Scope,
 } from '../../../src/contracts/scopes.ts'
-import { access, guarded, type Access } from '../../../src/http/access.ts'
-import type { HttpEnv } from '../../../src/http/deps.ts'
-import { formTargets } from '../../../src/http/oauth/oauth.ts'
-import { consentPage, pageResponse, refusalPage } from '../../../src/http/oauth/page.ts'
-import { routesOf } from '../../fakes/routes.ts'
+import { guarded } from '../../../src/platform/routes/guard.ts'
+import type { Access } from '../../../src/platform/routes/route.ts'
+import type { HttpEnv } from '../../../src/platform/routes/types.ts'
+import { formTargets } from '../../../src/surfaces/sign-in/oauth.ts'
+import { consentPage, pageResponse, refusalPage } from '../../../src/surfaces/sign-in/page.ts'
+import { access, routesOf } from '../../fakes/routes.ts'
 
 const consent: Consent = {
   clientName: 'A client',
@@ -195,7 +196,7 @@ describe('I26: the scopes', () => {
         )
         expect(told, path).toHaveLength(1)
       }
-    const readers = access['/api/operator/plugins'].GET
+    const readers = access['/api/operator/plugins']!['GET']!
     expect(await neededScopes(readers, 'author')).toEqual(['plugins:install'])
     expect(await neededScopes(readers, 'auditor')).toEqual(['audit:read'])
   })

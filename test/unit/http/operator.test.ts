@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
 import { unlimited } from '../../../src/contracts/lease.ts'
-import type { GivenUpRun } from '../../../src/contracts/given-up-runs.ts'
+import type { GivenUpRun } from '../../../src/runtime/session/types/given-up-runs.ts'
 import type { Metrics } from '../../../src/contracts/operations.ts'
-import type { IncidentRecord } from '../../../src/contracts/principal.ts'
-import { createAuditReader } from '../../../src/storage/audit-reader.ts'
-import type { Database } from '../../../src/storage/database.ts'
-import { createGivenUpRuns } from '../../../src/storage/given-up-runs.ts'
-import { createMetricsReport } from '../../../src/storage/metrics-report.ts'
-import { createModelReport } from '../../../src/storage/model-report.ts'
+import type { IncidentRecord } from '../../../src/runtime/session/types/principal.ts'
+import { createAuditReader } from '../../../src/features/record/store/audit-reader.ts'
+import type { Database } from '../../../src/platform/d1/database.ts'
+import { createGivenUpRuns } from '../../../src/features/record/store/given-up-runs.ts'
+import { createMetricsReport } from '../../../src/features/record/store/metrics-report.ts'
+import { createModelReport } from '../../../src/features/record/store/model-report.ts'
 import { createWorld } from '../models/upstreams.ts'
 import { createFakeApp, errorOf, testRun, testSession, testTrace } from '../../fakes/http-deps.ts'
 
@@ -249,7 +249,7 @@ describe('GET /api/operator/health', () => {
     status: 'ok',
     version: '0.1.0',
     database: 'ok',
-    migrations: { state: 'ready', migration: '0001_init.sql' },
+    migrations: { state: 'ready', migration: '0001_isola.sql' },
     plugins: [],
     secrets: 'ok',
     models: { default: 'scripted/one', served: ['scripted/one'] },

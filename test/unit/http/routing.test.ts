@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createAuthenticator } from '../../../src/governance/authenticator.ts'
-import { statusOf } from '../../../src/http/errors.ts'
+import { createAuthenticator } from '../../../src/features/access/authenticator.ts'
+import { statusOf } from '../../../src/platform/routes/errors.ts'
 import { createFakeApp, errorOf, testKey, testSession } from '../../fakes/http-deps.ts'
 import { noOtherKeys } from '../../fakes/keys.ts'
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
-import type { HttpDeps } from '../../../src/http/deps.ts'
-import { resolveTarget } from '../../../src/http/targets.ts'
+import { resolveTarget, type Targets } from '../../../src/platform/routes/targets.ts'
 
 /** A server that takes any name, and a database that is away. */
 const deps = {
@@ -15,7 +14,7 @@ const deps = {
       throw new IsolaError('request_unavailable', 'The database is away.')
     },
   },
-} as unknown as HttpDeps
+} as unknown as Targets
 
 describe('a model that no list has', () => {
   it('F15: is answered while the agents without a plugin cannot be looked up', async () => {

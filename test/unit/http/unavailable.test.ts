@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createSessionGateway } from '../../../src/sessions/gateway.ts'
+import { createSessionGateway } from '../../../src/runtime/session/gateway.ts'
 import { createFakeApp, errorOf, testRun, testSession } from '../../fakes/http-deps.ts'
 import { problemsOf } from '../../fakes/openai-schema.ts'
 import { sha256 } from '../../fakes/kernel.ts'

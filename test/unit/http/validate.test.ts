@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { scheduleRequest } from '../../../src/contracts/api/requests/schedules.ts'
-import { subscriptionRequest } from '../../../src/contracts/api/requests/subscriptions.ts'
-import { parseFields } from '../../../src/http/validate.ts'
+import { scheduleRequest } from '../../../src/contracts/schedule-requests.ts'
+import { subscriptionRequest } from '../../../src/contracts/subscription-requests.ts'
+import { parseFields } from '../../../src/platform/routes/validate.ts'
 
 const moment = '2026-12-24T18:00:00+01:00'
 const said = (schema: z.ZodType, value: unknown): string => {

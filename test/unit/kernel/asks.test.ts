@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { Parked } from '#contracts/kernel.ts'
+import type { Parked } from '#runtime/kernel/types/kernel.ts'
 import { joinLabels, labelFrom, ownLabel } from '#contracts/label.ts'
 import { zeroUsage } from '#contracts/lease.ts'
-import type { PauseAnswer } from '#contracts/pause.ts'
+import type { PauseAnswer } from '#runtime/kernel/types/pause.ts'
 import type { Answers, Asks, ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
+import { createKernel } from '../../../src/runtime/kernel/run.ts'
 import {
   agentSpec,
   createFakeModel,

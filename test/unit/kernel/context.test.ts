@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { TurnRecord } from '#contracts/journal.ts'
-import type { RunInput } from '#contracts/kernel.ts'
+import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
+import type { RunInput } from '#runtime/kernel/types/kernel.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
-import { toTurnSaid } from '#contracts/turn-said.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
+import { toTurnSaid } from '#runtime/kernel/types/turn-said.ts'
+import { createKernel } from '../../../src/runtime/kernel/run.ts'
 import {
   asksForSummary,
   createContextParts,
@@ -277,12 +277,6 @@ describe('a run that is taken up again after its context was decided on', () => 
     const row = await cut()
     const input = { agent: agentSpec({ maxTurns: 1 }) }
     expect((await run({ turns: [row], input })).result.state).toBe('completed')
-  })
-
-  it('F4: reads rows of the version before, which have no decisions', async () => {
-    const { compactions: _none, ...row } = await cut()
-    const old = { ...row, isDone: true, steps: [{ type: 'message', message: 'Hm.' }] } as const
-    expect((await run({ turns: [old] })).result.state).toBe('completed')
   })
 
   const stillOpen = ({ final: _final, ...row }: TurnRecord): TurnRecord => ({

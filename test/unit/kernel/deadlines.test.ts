@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createDeadlines } from '../../../src/kernel/deadlines.ts'
+import { createDeadlines } from '../../../src/runtime/kernel/deadlines.ts'
 
 /** A clock moved by hand, and how many sleep by it. */
 function counted() {

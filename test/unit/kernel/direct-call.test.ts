@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ToolHooks } from '#contracts/policy.ts'
+import type { ToolHooks } from '#runtime/kernel/types/policy.ts'
 import type { ToolResult } from '#contracts/tool.ts'
-import { loadPlugins } from '../../../src/plugins/loading/in-process-host.ts'
+import { loadPlugins } from '../../../src/features/plugins/loading/in-process-host.ts'
 import { bundle, createTestHooks, passAll } from '../../fakes/plugins.ts'
 import {
   agentSpec,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError, type ModelErrorCode } from '#contracts/errors.ts'
-import { parseManifest } from '#contracts/manifest.ts'
-import type { ActionResult } from '#contracts/plan.ts'
-import { createSubAgentEntry } from '../../../src/agents/sub-agent-tool.ts'
-import { createFinishReflector } from '../../../src/agents/model-planner.ts'
+import { parseManifest } from '#contracts/manifest/manifest.ts'
+import type { ActionResult } from '#runtime/kernel/types/plan.ts'
+import { createSubAgentEntry } from '../../../src/features/agents/sub-agent-tool.ts'
+import { createFinishReflector } from '../../../src/features/agents/model-planner.ts'
 import {
   createFakeClock,
   createFakeModel,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { unlimited, zeroUsage, type Limits, type Usage } from '#contracts/lease.ts'
-import type { GateParts } from '#contracts/runtime.ts'
+import type { GateParts } from '#runtime/kernel/types/policy.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { InnerCalls, InnerReach, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
 import { createRandom } from '../../fakes/random.ts'

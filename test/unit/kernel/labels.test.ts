@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
-import type { PluginSnapshot } from '#contracts/generation.ts'
+import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import {
   joinLabels,
@@ -12,10 +12,10 @@ import {
   type Sink,
 } from '#contracts/label.ts'
 import type { ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
-import { emptySnapshot } from '../../../src/catalog/catalog-gateway.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
-import { createLivePolicy } from '../../../src/governance/policy/live-policy.ts'
-import { toolPolicySchema } from '../../../src/contracts/tool-policy.ts'
+import { emptySnapshot } from '../../../src/runtime/catalog/catalog-gateway.ts'
+import { createKernel } from '../../../src/runtime/kernel/run.ts'
+import { createLivePolicy } from '../../../src/features/policy/live-policy.ts'
+import { toolPolicySchema } from '../../../src/runtime/kernel/types/tool-policy.ts'
 import {
   createEndingKernel,
   createFakeModel,
@@ -43,7 +43,6 @@ const gates = {
   ...openGates,
   ...createLivePolicy({
     snapshot: async () => snapshot,
-    lastKnown: () => undefined,
     ownHosts: [],
     takeRate: async () => ({}),
     toAsk: (_subject, { about = '' }) => ({ about }),
@@ -227,7 +226,7 @@ describe('the label of a context', () => {
     expect(journal.rows.get(3)?.label).toEqual(journal.rows.get(2)?.label)
   })
 
-  it('a row of an older version is the worst of what its tools can have returned', async () => {
+  it('a row without a label is the worst of what its tools can have returned', async () => {
     const there = world()
     const { journal } = await run(there, [call('clock'), call('clock'), { text: 'done' }])
     const { label: _none, ...first } = journal.rows.get(1)!

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { unlimited, zeroAmount, type Amount, type Lease, type Limits } from '#contracts/lease.ts'
-import type { Ledger } from '#contracts/ledger.ts'
-import { createLedger, createLedgerWithin } from '../../../src/leases/ledger.ts'
-import { leaseFor, shareOf } from '../../../src/leases/share.ts'
+import type { Ledger } from '#runtime/kernel/types/ledger.ts'
+import { createLedger, createLedgerWithin } from '../../../src/runtime/kernel/leases/ledger.ts'
+import { leaseFor, shareOf } from '../../../src/runtime/kernel/leases/share.ts'
 import { toolEntry } from '../../fakes/kernel.ts'
 import { createRandom } from '../../fakes/random.ts'
 

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { Parked } from '#contracts/kernel.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
-import { pauseAt } from '../../../src/sessions/runs/limit-reached.ts'
-import { limitsInForce } from '../../../src/sessions/runs/limits-in-force.ts'
+import type { Parked } from '#runtime/kernel/types/kernel.ts'
+import { createKernel } from '../../../src/runtime/kernel/run.ts'
+import { pauseAt } from '../../../src/runtime/session/runs/limit-pause.ts'
+import { limitsInForce } from '../../../src/runtime/session/runs/limits.ts'
 import {
   agentSpec,
   createFakeModel,
@@ -105,7 +105,7 @@ function createRun(seed: number, name: (typeof names)[number]) {
   ]
   const segment = async (): Promise<{ outcome: Outcome; begun: number }> => {
     const before = steps
-    const inForce = limitsInForce(limits, () => ({ changed }) as never)
+    const inForce = limitsInForce(limits, { row: { changed } } as never)
     const outcome = await createKernel(createKernelParts(model, sources)).run(
       runInput({ agent: agentSpec({}, { limits: inForce }), toolset: toolsetOf(tools) }),
       runPorts({

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
-import type { Parked } from '#contracts/kernel.ts'
+import type { Parked } from '#runtime/kernel/types/kernel.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
-import type { PauseAnswer } from '#contracts/pause.ts'
-import type { ApprovalSubject } from '#contracts/policy.ts'
+import type { PauseAnswer } from '#runtime/kernel/types/pause.ts'
+import type { ApprovalSubject } from '#runtime/kernel/types/policy.ts'
 import type { PauseMode } from '#contracts/run-options.ts'
 import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
-import { toTurnSaid } from '#contracts/turn-said.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
+import { toTurnSaid } from '#runtime/kernel/types/turn-said.ts'
+import { createKernel } from '../../../src/runtime/kernel/run.ts'
 import {
   agentSpec,
   createFakeModel,

@@ -1,15 +1,15 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
-import type { Journal, TurnRecord } from '#contracts/journal.ts'
-import type { Parked, PlatformLease } from '#contracts/kernel.ts'
+import type { Journal, TurnRecord } from '#runtime/kernel/types/journal.ts'
+import type { Parked, PlatformLease } from '#runtime/kernel/types/kernel.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { narrower, type Limits } from '#contracts/lease.ts'
-import type { GateParts } from '#contracts/runtime.ts'
+import type { GateParts } from '#runtime/kernel/types/policy.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
-import type { KernelParts } from '../../../src/kernel/segment.ts'
-import { pauseAt } from '../../../src/sessions/runs/limit-reached.ts'
-import { limitsInForce } from '../../../src/sessions/runs/limits-in-force.ts'
+import { createKernel } from '../../../src/runtime/kernel/run.ts'
+import type { KernelParts } from '../../../src/runtime/kernel/segment.ts'
+import { pauseAt } from '../../../src/runtime/session/runs/limit-pause.ts'
+import { limitsInForce } from '../../../src/runtime/session/runs/limits.ts'
 import {
   agentSpec,
   createFakeClock,
@@ -30,8 +30,8 @@ import { createRandom } from '../../fakes/random.ts'
 /** Every lease that a root gave beyond the limit in force at that moment. */
 const books = vi.hoisted(() => ({ broken: [] as string[] }))
 
-vi.mock('../../../src/kernel/segment.ts', async (importOriginal) => {
-  const real = await importOriginal<typeof import('../../../src/kernel/segment.ts')>()
+vi.mock('../../../src/runtime/kernel/segment.ts', async (importOriginal) => {
+  const real = await importOriginal<typeof import('../../../src/runtime/kernel/segment.ts')>()
   const dimensions = [
     ['tokens', 'maxTokens'],
     ['turns', 'maxTurns'],
@@ -353,7 +353,7 @@ async function growTree(seed: number) {
     signal: AbortSignal,
     journal = createMemoryJournal(),
   ): Promise<AgentResult | Parked> {
-    const inForce = depth === 0 ? limitsInForce(limits, () => ({ changed }) as never) : limits
+    const inForce = depth === 0 ? limitsInForce(limits, { row: { changed } } as never) : limits
     const platform = createPlatform(journal)
     const take = (name: keyof Taken, amount: number) => void (taken[name] += amount)
     const model = createFakeModel(() => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
-import type { TurnRecord } from '#contracts/journal.ts'
+import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import {

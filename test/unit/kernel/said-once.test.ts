@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { TurnRecord } from '#contracts/journal.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
+import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
+import { createKernel } from '../../../src/runtime/kernel/run.ts'
 import {
   agentSpec,
   createFakeModel,

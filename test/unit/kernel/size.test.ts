@@ -27,7 +27,9 @@ const linesOf = (count: number) => 'export const a = 1\n'.repeat(count)
 /** A kernel of files with so many lines of code each. */
 const kernelOf = (...sizes: readonly number[]) =>
   measure(
-    Object.fromEntries(sizes.map((lines, at) => [`kernel/file-${at}.ts`, linesOf(lines)] as const)),
+    Object.fromEntries(
+      sizes.map((lines, at) => [`runtime/kernel/file-${at}.ts`, linesOf(lines)] as const),
+    ),
   )
 
 describe('Y30: the size of the kernel', () => {
@@ -38,8 +40,8 @@ describe('Y30: the size of the kernel', () => {
     expect(lines).toBe(files.reduce((sum, file) => sum + file.lines, 0))
     expect(files.map(({ path }) => path)).toEqual(
       expect.arrayContaining([
-        'src/kernel/run.ts',
-        'src/leases/ledger.ts',
+        'src/runtime/kernel/run.ts',
+        'src/runtime/kernel/leases/ledger.ts',
         'src/contracts/lease.ts',
       ]),
     )
@@ -57,9 +59,9 @@ describe('Y30: the size of the kernel', () => {
 
   it('Y30: what the kernel reaches by import counts wherever it lies, at any distance; types do not', () => {
     const { lines, files } = measure({
-      'kernel/run.ts':
+      'runtime/kernel/run.ts':
         "import { a } from '#contracts/a.ts'\nimport type { Far } from '#contracts/far.ts'\n",
-      'leases/ledger.ts': linesOf(10),
+      'runtime/kernel/leases/ledger.ts': linesOf(10),
       'contracts/a.ts': `export { b } from '../elsewhere/b.ts'\n${linesOf(4)}`,
       'elsewhere/b.ts': linesOf(20),
       'contracts/far.ts': linesOf(100),
@@ -67,8 +69,8 @@ describe('Y30: the size of the kernel', () => {
     expect(files.map(({ path }) => path).toSorted()).toEqual([
       'src/contracts/a.ts',
       'src/elsewhere/b.ts',
-      'src/kernel/run.ts',
-      'src/leases/ledger.ts',
+      'src/runtime/kernel/leases/ledger.ts',
+      'src/runtime/kernel/run.ts',
     ])
     expect(lines).toBe(1 + 10 + 5 + 20)
   })

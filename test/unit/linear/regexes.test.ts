@@ -7,11 +7,13 @@ const { found, made } = regexesOf()
 
 /** Patterns that are made while a function runs, with the reason why each is linear; those of a module are looked at. */
 const madeLater: Readonly<Record<string, string>> = {
-  'src/storage/bundles.ts': 'parts of one length: each match begins where the one before ended',
-  'src/plugins/secrets/placeholders.ts': 'a fixed text around at most 64 characters',
-  'src/models/openai/failures.ts': 'the name of a model, each character of it escaped',
-  'src/models/offline/arguments.ts': 'the name of an argument, each character of it escaped',
-  'src/catalog/code-mode.ts': 'two parts, each behind a mark that no part has',
+  'src/features/plugins/store/bundles.ts':
+    'parts of one length: each match begins where the one before ended',
+  'src/features/plugins/secrets/placeholders.ts': 'a fixed text around at most 64 characters',
+  'src/platform/models/openai/failures.ts': 'the name of a model, each character of it escaped',
+  'src/platform/models/offline/arguments.ts':
+    'the name of an argument, each character of it escaped',
+  'src/runtime/catalog/code-mode.ts': 'two parts, each behind a mark that no part has',
   'plugins/price-monitor/find-price.ts': 'an attribute of at most 300 characters',
 }
 

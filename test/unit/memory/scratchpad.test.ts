@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
-import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
-import { createScratchpad } from '../../../src/memory/scratchpad.ts'
+import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
+import { createScratchpad } from '../../../src/features/memory/scratchpad.ts'
 import { createMemoryStorage } from '../../fakes/session-gateway.ts'
 
 const bounds = { space: 'memory scribe findings', max_items: 3, max_chars: 100 }

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ModelConfig, ModelServer as Server } from '#contracts/config.ts'
 import type { ModelCallOptions, ModelParameters } from '#contracts/model.ts'
-import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
+import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import {
   createModelProviders,
   type ModelProvidersDeps,
-} from '../../../src/models/model-providers.ts'
+} from '../../../src/platform/models/model-providers.ts'
 import {
   startModelServer,
   type ModelServer,

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createEventDecoder, type StreamEvent } from '../../../src/models/openai/event-stream.ts'
+import {
+  createEventDecoder,
+  type StreamEvent,
+} from '../../../src/platform/models/openai/event-stream.ts'
 
 const utf8 = new TextEncoder()
 

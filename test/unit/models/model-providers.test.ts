@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelConfig } from '#contracts/config.ts'
-import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
-import { createModelProviders } from '../../../src/models/model-providers.ts'
+import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
+import { createModelProviders } from '../../../src/platform/models/model-providers.ts'
 import { callOptions } from './call-options.ts'
 import { outboundOver } from '../../fakes/outbound.ts'
 

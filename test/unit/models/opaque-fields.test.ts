@@ -3,7 +3,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
 import { withoutOpaque } from '#contracts/message-parts.ts'
 import type { ModelToolCall } from '#contracts/model.ts'
-import { createTokenEstimator } from '../../../src/models/estimate.ts'
+import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
 import { ask, bothWays, chunk, done, whole } from './replies.ts'
 
 const called = { id: 'a', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }

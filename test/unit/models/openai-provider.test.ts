@@ -4,12 +4,12 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelReply, ModelRequest } from '#contracts/model.ts'
 import { startModelServer, type ModelServer, type Reply } from '../../fakes/model-server.mjs'
-import { createTokenEstimator } from '../../../src/models/estimate.ts'
+import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
 import {
   createOpenAiProvider,
   type OpenAiProviderOptions,
-} from '../../../src/models/openai-provider.ts'
-import { givenPrices } from '../../../src/models/prices.ts'
+} from '../../../src/platform/models/openai-provider.ts'
+import { givenPrices } from '../../../src/platform/models/prices.ts'
 import { callOptions } from './call-options.ts'
 import { sendOver } from '../../fakes/outbound.ts'
 

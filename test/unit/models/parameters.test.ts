@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { parseManifest } from '../../../src/contracts/manifest.ts'
-import { toLimits } from '../../../src/contracts/agent-limits.ts'
-import { toParameters } from '../../../src/agents/agent-spec.ts'
+import { parseManifest } from '../../../src/contracts/manifest/manifest.ts'
+import { toLimits } from '../../../src/contracts/manifest/agent-limits.ts'
+import { toParameters } from '../../../src/features/agents/agent-spec.ts'
 import { createWorld, runOn } from './upstreams.ts'
 
 it("Y12: an agent's model, parameters and cost ceiling reach the request", async () => {

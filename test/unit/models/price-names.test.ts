@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { priceFile } from '../../../src/models/price-data.ts'
-import { readPriceFile, type PriceFile } from '../../../src/models/prices.ts'
-import { vendorOf } from '../../../src/models/vendor-names.ts'
+import { priceFile } from '../../../src/platform/models/price-data.ts'
+import { readPriceFile, type PriceFile } from '../../../src/platform/models/prices.ts'
+import { vendorOf } from '../../../src/platform/models/vendor-names.ts'
 
 const file: PriceFile = {
   repository: 'some/list',

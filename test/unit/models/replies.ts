@@ -1,7 +1,7 @@
 import type { IsolaError } from '#contracts/errors.ts'
 import type { ModelCallOptions, ModelReply, ModelRequest } from '#contracts/model.ts'
-import { createTokenEstimator } from '../../../src/models/estimate.ts'
-import { createOpenAiProvider } from '../../../src/models/openai-provider.ts'
+import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
+import { createOpenAiProvider } from '../../../src/platform/models/openai-provider.ts'
 import { sendOver } from '../../fakes/outbound.ts'
 import { callOptions } from './call-options.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Message } from '#contracts/message.ts'
 import { fromParts, type MessagePart } from '#contracts/message-parts.ts'
-import { createBodyWriter } from '../../../src/models/openai/request-body.ts'
+import { createBodyWriter } from '../../../src/platform/models/openai/request-body.ts'
 
 const text = (said: string): MessagePart => ({ type: 'text', text: said })
 const png = 'data:image/png;base64,AA=='

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonSchema } from '#contracts/json.ts'
-import { createBodyWriter } from '../../../src/models/openai/request-body.ts'
+import { createBodyWriter } from '../../../src/platform/models/openai/request-body.ts'
 
 interface Sent {
   readonly tools: readonly { readonly function: Record<string, unknown> }[]

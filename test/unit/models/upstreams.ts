@@ -4,10 +4,13 @@ import type { Limits } from '#contracts/lease.ts'
 import type { ModelParameters, ScoreModel } from '#contracts/model.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
-import { createModelProviders, type ModelProviders } from '../../../src/models/model-providers.ts'
-import type { WorkersAi } from '../../../src/models/workers-ai/binding-fetch.ts'
+import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
+import { createKernel } from '../../../src/runtime/kernel/run.ts'
+import {
+  createModelProviders,
+  type ModelProviders,
+} from '../../../src/platform/models/model-providers.ts'
+import type { WorkersAi } from '../../../src/platform/models/workers-ai/binding-fetch.ts'
 import {
   agentSpec,
   createFakeSources,

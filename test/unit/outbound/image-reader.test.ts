@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Carrier } from '#contracts/outbound.ts'
-import { createImageReader } from '../../../src/outbound/image-reader.ts'
+import { createImageReader } from '../../../src/platform/outbound/image-reader.ts'
 import { createFakeClock } from '../../fakes/kernel.ts'
 import { outboundOver, sendOver } from '../../fakes/outbound.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Emitted, EventChain } from '#contracts/event-bus.ts'
 import { saidLabel } from '#contracts/label.ts'
 import type { Wanted } from '#contracts/schedule.ts'
-import { follow, heardLabel, isMatch, visibilityOf } from '../../../src/schedules/chain.ts'
+import { follow, heardLabel, isMatch, visibilityOf } from '../../../src/features/schedules/chain.ts'
 import { createRandom } from '../../fakes/random.ts'
 import { isNightly } from '../../setup/nightly.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { changesOfClocks } from '../../fakes/changes-of-clocks.ts'
-import { nextSlots } from '../../../src/schedules/slots.ts'
+import { nextSlots } from '../../../src/features/schedules/slots.ts'
 
 describe('slots on days on which clocks change', () => {
   it.each(changesOfClocks)('%s %s: %s', (timeZone, cron, _shown, after, expected) => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Slot } from '#contracts/schedule.ts'
-import type { Ask } from '#contracts/submit-as.ts'
-import { createDeliver, type DeliverDeps } from '../../../src/schedules/deliver.ts'
-import { createFloorKeeper } from '../../../src/sessions/floor-keeper.ts'
+import type { Ask } from '#runtime/session/types/submit-as.ts'
+import { createDeliver, type DeliverDeps } from '../../../src/features/schedules/deliver.ts'
+import { createFloorKeeper } from '../../../src/runtime/session/floor-keeper.ts'
 import { scheduleOf } from '../../fakes/schedules.ts'
 
 const chain = { cause: 'ses:1', depth: 2, via: ['sub_a', 'sub_b'], maxDepth: 4, expiresAtMs: 9 }
@@ -58,8 +58,8 @@ describe('a run that only notes something', () => {
     }
     const scope = {
       runtime: { clock: { nowMs: () => nowMs } },
-      parts: () => parts,
-      id: () => 'ses_1',
+      identity: { id: 'ses_1' },
+      current: { parts },
       own: () => {},
       refuseWhileDeleting: () => {},
     } as never

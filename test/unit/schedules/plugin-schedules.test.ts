@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Schedule } from '#contracts/schedule.ts'
-import { createPluginSchedules } from '../../../src/schedules/plugin-schedules.ts'
+import { createPluginSchedules } from '../../../src/features/schedules/plugin-schedules.ts'
 import { lengthPrefixed } from '../../../src/contracts/naming.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { scheduleOf } from '../../fakes/schedules.ts'

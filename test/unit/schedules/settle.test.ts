@@ -6,8 +6,8 @@ import {
   maxQueued,
   maxSettled,
   settleDue,
-} from '../../../src/schedules/settle.ts'
-import { jitterOf } from '../../../src/schedules/slots.ts'
+} from '../../../src/features/schedules/settle.ts'
+import { jitterOf } from '../../../src/features/schedules/slots.ts'
 import { minuteMs, scheduleOf } from '../../fakes/schedules.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 

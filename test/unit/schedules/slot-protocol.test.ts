@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { settleDue } from '../../../src/schedules/settle.ts'
+import { settleDue } from '../../../src/features/schedules/settle.ts'
 import { minuteMs, scheduleOf } from '../../fakes/schedules.ts'
 
 /**

@@ -69,14 +69,17 @@ describe('a fault in the terminal of npm start', () => {
     ...network,
     name: 'IsolaError',
     detail: 'Connection error. (Network connection lost.)',
-    frames: ['at WF (src/models/openai/failures.ts:28:12)', 'at k (node_modules/x.js:1:1)'],
+    frames: [
+      'at WF (src/platform/models/openai/failures.ts:28:12)',
+      'at k (node_modules/x.js:1:1)',
+    ],
     causes: [{ name: 'Error', message: 'Connection error.' }],
   }
 
   it.each([
     [
       whole,
-      '03:17:02 ERROR model_network: The model service could not be reached. (Connection error. (Network connection lost.)) at src/models/openai/failures.ts:28',
+      '03:17:02 ERROR model_network: The model service could not be reached. (Connection error. (Network connection lost.)) at src/platform/models/openai/failures.ts:28',
     ],
     [network, '03:17:02 ERROR model_network: The model service could not be reached.'],
     [

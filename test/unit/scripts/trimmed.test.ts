@@ -108,7 +108,11 @@ test('MCP’s checks by the name of a type are there for the types that the pack
   const folders = ['@modelcontextprotocol/client', '@modelcontextprotocol/server', 'agents'].map(
     (name) => join(root, 'node_modules', name, 'dist'),
   )
-  const asked = [...folders, join(root, 'src/mcp'), join(root, 'src/http')].flatMap((folder) =>
+  const asked = [
+    ...folders,
+    join(root, 'src/features/mcp-servers'),
+    join(root, 'src/surfaces'),
+  ].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((path) => /\.(m?js|ts)$/.test(path) && !/\.d\.m?ts$/.test(path))
       .flatMap((path) => [

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import * as shims from '../../../src/zod-shims.ts'
+import * as shims from '../../../src/platform/shims/zod.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const classic = join(dirname(createRequire(import.meta.url).resolve('zod')), 'v4/classic')
@@ -27,11 +27,11 @@ test('whoever asks the Worker for JSON Schema of a schema is told what is missin
 
 test('nothing asks zod for JSON Schema but what writes docs/openapi.json beforehand', () => {
   const asks = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && path !== 'zod-shims.ts')
+    .filter((path) => path.endsWith('.ts') && path !== 'platform/shims/zod.ts')
     .filter((path) =>
       /toJSONSchema|jsonSchema\.(?:input|output)/.test(textOf(join(root, 'src', path))),
     )
-  expect(asks).toEqual(['http/openapi/schema.ts'])
-  expect(textOf(join(root, 'src/http/openapi/openapi.ts'))).not.toContain('./schema.ts')
+  expect(asks).toEqual(['surfaces/http/openapi/schema.ts'])
+  expect(textOf(join(root, 'src/surfaces/http/app.ts'))).not.toContain('./schema.ts')
   expect(z.toJSONSchema(z.string())).toMatchObject({ type: 'string' })
 })

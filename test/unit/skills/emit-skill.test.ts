@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { labelFrom, ownLabel, saidLabel, type Label } from '../../../src/contracts/label.ts'
-import { createRedactor } from '../../../src/governance/redactor.ts'
-import { createEmitSkill, draftBudget } from '../../../src/skills/drafts/emit-skill.ts'
-import { readSkill } from '../../../src/skills/read-skill.ts'
-import { readYaml } from '../../../src/plugins/admission/read-yaml.ts'
-import type { Database } from '../../../src/storage/database.ts'
-import { createSkillDrafts } from '../../../src/storage/skill-drafts.ts'
+import { createRedactor } from '../../../src/features/record/redactor.ts'
+import { createEmitSkill, draftBudget } from '../../../src/features/skills/drafts/emit-skill.ts'
+import { readSkill } from '../../../src/features/skills/read-skill.ts'
+import { readYaml } from '../../../src/features/plugins/admission/read-yaml.ts'
+import type { Database } from '../../../src/platform/d1/database.ts'
+import { createSkillDrafts } from '../../../src/features/skills/store/skill-drafts.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
 const dayMs = 86_400_000

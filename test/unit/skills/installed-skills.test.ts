@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { toPins, type SkillPin } from '#contracts/generation.ts'
-import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
-import { createInstalledSkills } from '../../../src/skills/installed-skills.ts'
-import { createSkillSearch } from '../../../src/skills/skill-search.ts'
+import { toPins, type SkillPin } from '#runtime/catalog/types/generation.ts'
+import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
+import { createInstalledSkills } from '../../../src/features/skills/installed-skills.ts'
+import { createSkillSearch } from '../../../src/features/skills/skill-search.ts'
 import { skillBundle } from '../../fakes/skills.ts'
 
 describe('an installed skill', () => {

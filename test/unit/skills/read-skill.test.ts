@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readYaml } from '../../../src/plugins/admission/read-yaml.ts'
-import { readSkill } from '../../../src/skills/read-skill.ts'
+import { readYaml } from '../../../src/features/plugins/admission/read-yaml.ts'
+import { readSkill } from '../../../src/features/skills/read-skill.ts'
 
 const parseYaml = (text: string) => readYaml(text, 'SKILL.md')
 const read = (text: string, folder = 'tidy-notes') => readSkill(text, { folder, parseYaml })

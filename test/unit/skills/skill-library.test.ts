@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { labelFrom } from '#contracts/label.ts'
-import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
-import { createSkillLibrary, maxFoundSkills } from '../../../src/skills/skill-library.ts'
+import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
+import { createSkillLibrary, maxFoundSkills } from '../../../src/features/skills/skill-library.ts'
 import { libraryOf, skillSource } from '../../fakes/skills.ts'
 
 const everything = async () => true

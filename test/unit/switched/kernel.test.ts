@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
-import type { PauseAnswer } from '#contracts/pause.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
+import type { PauseAnswer } from '#runtime/kernel/types/pause.ts'
+import { createKernel } from '../../../src/runtime/kernel/run.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createSessionGateway } from '../../../src/sessions/gateway.ts'
-import { keyedRunId } from '../../../src/sessions/storage/ids.ts'
+import { createSessionGateway } from '../../../src/runtime/session/gateway.ts'
+import { keyedRunId } from '../../../src/runtime/session/storage/ids.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 
 it.each([

@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
 import { zeroUsage } from '#contracts/lease.ts'
-import type { Delivery } from '#contracts/lineage.ts'
-import type { SubmitRequest } from '#contracts/submission.ts'
-import { deleteSession } from '../../../src/sessions/upkeep/deletion.ts'
-import { pagesAfter } from '../../../src/sessions/log/log-view.ts'
+import type { Delivery } from '#runtime/session/types/lineage.ts'
+import type { SubmitRequest } from '#runtime/session/types/submission.ts'
+import { deleteSession } from '../../../src/runtime/session/upkeep/deletion.ts'
+import { pagesAfter } from '../../../src/runtime/session/log/log-view.ts'
 import {
   beginByOutcome,
-  dropBegun,
   maxOutcomeRuns,
-} from '../../../src/sessions/waiting/outcome-runs.ts'
-import { takeDelivery } from '../../../src/sessions/waiting/outside.ts'
-import { viewOf } from '../../../src/sessions/log/views.ts'
+} from '../../../src/runtime/session/waiting/outcome-runs.ts'
+import { takeDelivery } from '../../../src/runtime/session/waiting/outside.ts'
+import { viewOf } from '../../../src/runtime/session/log/views.ts'
 import { says } from '../../fakes/kernel.ts'
 import {
   createSessionWorld,
@@ -39,7 +38,6 @@ function createWorld(options: Partial<WorldOptions> = {}) {
     const base = { agent: 'child', session: 'ses_child', call: 'call_1', isBackground: true }
     const delivery: Delivery = { ...base, onOutcome: 'run', parentRun, result, ...more }
     const where = { runtime: world.runtime, sessionId: session }
-    dropBegun(life, where)
     takeDelivery(delivery, life)
     const admit = (request: SubmitRequest) => life.take(request)
     const about = { ...where, isDeleting, admit }
@@ -286,29 +284,6 @@ describe('an outcome that is to begin a run', () => {
     await deliver(later, first.id, { call: 'call_6' })
     await settle()
     expect(runsOf(later)).toHaveLength(4 + maxOutcomeRuns)
-  })
-
-  it('E1: is not held back by what an older version has begun without a note of it', async () => {
-    const { wake, deliver, runsOf, sqlite } = createWorld()
-    const life = wake()
-    const first = await life.run()
-    const calls = [1, 2, 3, 4].map((count) => `call_${count}`)
-    await Promise.all(calls.map((call) => deliver(life, first.id, { call })))
-    await settle()
-    expect(runsOf(life)).toHaveLength(1 + maxOutcomeRuns)
-    for (const call of calls) life.store.pending.add(first.id, call)
-    await life.run()
-    const later = wake()
-    await deliver(later, first.id, { call: 'call_5' })
-    await settle()
-    expect(runsOf(later).at(-1)?.call).toBe('call_5')
-    expect(later.store.pending.count()).toBe(0)
-    // What is about to begin is kept where the index is made anew.
-    later.store.pending.add(first.id, 'call_6')
-    sqlite.exec(`DELETE FROM run_index WHERE kind = 'id'`)
-    const next = wake()
-    next.store.lastSeq()
-    expect(next.store.pending.list()).toEqual([{ run: first.id, call: 'call_6' }])
   })
 
   it.each<[string, Partial<SubmitRequest>]>([

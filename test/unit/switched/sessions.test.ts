@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { zeroUsage } from '#contracts/lease.ts'
-import type { Decision } from '#contracts/pause.ts'
-import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { Lineage } from '#contracts/lineage.ts'
-import type { RunOutcome } from '#contracts/run-view.ts'
-import { deleteSession } from '../../../src/sessions/upkeep/deletion.ts'
-import { pagesAfter } from '../../../src/sessions/log/log-view.ts'
+import type { Decision } from '#runtime/kernel/types/pause.ts'
+import type { SessionRuntime } from '#runtime/session/types/runtime.ts'
+import type { Lineage } from '#runtime/session/types/lineage.ts'
+import type { RunOutcome } from '#runtime/session/types/run-view.ts'
+import { deleteSession } from '../../../src/runtime/session/upkeep/deletion.ts'
+import { pagesAfter } from '../../../src/runtime/session/log/log-view.ts'
 import {
   decideCalls,
   expirePauses,
   steerRun,
   takeDelivery,
-} from '../../../src/sessions/waiting/outside.ts'
+} from '../../../src/runtime/session/waiting/outside.ts'
 import {
   createSessionWorld,
   never,
@@ -34,6 +34,7 @@ const lineage: Lineage = {
   parentRun: 'run_above',
   parentCall: 'call_above',
   depth: 1,
+  shared: {},
   ancestry: ['above'],
   lease: agentSpec().limits,
 }
@@ -344,7 +345,7 @@ describe('a call that was cancelled before it came', () => {
   it('E8: begins nothing', async () => {
     const { wake, model } = createSessionWorld(answers)
     const life = wake()
-    life.todo.bury(grave)
+    life.todo.addTombstone(grave)
     await refusedWith('request_conflict')(life.take({ lineage }))
     expect(model.requests).toHaveLength(0)
   })
@@ -355,7 +356,7 @@ describe('a call that was cancelled before it came', () => {
     const life = wake()
     const taking = life.take({ lineage })
     await settle()
-    life.todo.bury(grave)
+    life.todo.addTombstone(grave)
     gate.resolve()
     await refusedWith('request_conflict')(taking)
     expect(model.requests).toHaveLength(0)
@@ -387,8 +388,8 @@ describe('a call that was cancelled and never came', () => {
     const rows = () => sqlite.prepare('SELECT key FROM todo').all().length
     const life = wake()
     const bury = (call: string) => {
-      life.todo.bury({ ...grave, call, atMs: clock.nowMs() })
-      life.upkeep.keepGraves()
+      life.todo.addTombstone({ ...grave, call, atMs: clock.nowMs() })
+      life.upkeep.keepTombstones()
     }
     bury('call_1')
     const firstMs = clock.nowMs()
@@ -400,26 +401,12 @@ describe('a call that was cancelled and never came', () => {
     await clock.advance(1)
     expect(await life.upkeep.onJob('graves')).toBe(firstMs + 2 * keepGravesMs - 1)
     expect([
-      life.todo.buried('run_above', 'call_1'),
-      life.todo.buried('run_above', 'call_2'),
+      life.todo.tombstoneOf('run_above', 'call_1'),
+      life.todo.tombstoneOf('run_above', 'call_2'),
     ]).toEqual([undefined, 'enough'])
     await clock.advance(keepGravesMs)
     expect(await life.upkeep.onJob('graves')).toBeUndefined()
     expect(rows()).toBe(0)
-  })
-
-  it('is read as an older version wrote it, and then forgotten too', async () => {
-    const { wake, clock, sqlite, runtime } = createSessionWorld(answers)
-    const { keepGravesMs } = runtime.timing
-    const life = wake()
-    life.todo.bury({ ...grave, call: 'call_2', atMs: clock.nowMs() })
-    sqlite.exec(`INSERT INTO todo VALUES ('buried run_above call_1', '"enough"')`)
-    expect(life.todo.buried('run_above', 'call_1')).toBe('enough')
-    await clock.advance(keepGravesMs)
-    life.todo.bury({ ...grave, call: 'call_2', atMs: clock.nowMs() })
-    await life.upkeep.onJob('graves')
-    expect(life.todo.buried('run_above', 'call_1')).toBeUndefined()
-    expect(life.todo.buried('run_above', 'call_2')).toBe('enough')
   })
 })
 
@@ -606,7 +593,7 @@ describe('the lease of a run', () => {
     const life = wake()
     const { id: parentRun } = await life.run()
     const spent = async () => {
-      const { spentByRun } = await import('../../../src/sessions/log/spending.ts')
+      const { spentByRun } = await import('../../../src/runtime/session/log/spending.ts')
       return spentByRun(life.row(parentRun), life.store.turns(1)).tokens
     }
     expect(await spent()).toBe(220 + 5_000)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EventType, ToldEvent, StreamItem } from '#contracts/event.ts'
 import { logOf } from '../../fakes/log.ts'
-import { createStreamHub } from '../../../src/sessions/log/stream-hub.ts'
+import { createStreamHub } from '../../../src/runtime/session/log/stream-hub.ts'
 import { toldEvent } from '../../fakes/events.ts'
 
 const eventOf = (seq: number, type: EventType = 'tool_finished'): ToldEvent =>

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { AgentDefinition } from '#contracts/agent-definition.ts'
-import { agentDefinition } from '#contracts/agent-definition-schema.ts'
+import type { AgentDefinition } from '#contracts/manifest/agent-definition.ts'
+import { agentDefinition } from '#contracts/manifest/agent-definition-schema.ts'
 import type { Role } from '#contracts/role.ts'
-import { createAgentAdministration } from '../../../../src/agents/stored/administration.ts'
-import { createRunnable } from '../../../../src/agents/stored/runnable.ts'
-import { createAgentStore } from '../../../../src/storage/stored-agents.ts'
+import { createAgentAdministration } from '../../../../src/features/agents/stored/administration.ts'
+import { createRunnable } from '../../../../src/features/agents/stored/runnable.ts'
+import { createAgentStore } from '../../../../src/features/agents/store/stored-agents.ts'
 import { createManualClock } from '../../../fakes/manual-clock.ts'
 import { sha256 } from '../../../fakes/kernel.ts'
 import { createSqliteDatabase } from '../../../fakes/sqlite-database.ts'
@@ -187,13 +187,6 @@ describe('I8: who has an agent in a list', () => {
     expect(await list(by('eve', 'auditor'))).toHaveLength(1)
     await setState('notes', 'archived', by('anna'))
     expect(await runners()).toEqual([])
-  })
-
-  it('holds for a row that an earlier version wrote, whose text is read for it', async () => {
-    const { listRunnable, shared, sqlite } = setUp()
-    await shared()
-    sqlite.prepare('UPDATE agents SET head = NULL').run()
-    expect(await listRunnable('carl')).toMatchObject([{ head: { name: 'Notes' } }])
   })
 })
 

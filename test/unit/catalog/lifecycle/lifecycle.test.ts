@@ -1,20 +1,23 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../../src/contracts/errors.ts'
-import { exposureSchema } from '../../../../src/contracts/exposure.ts'
-import { pinOf, pinsOf, type Generation } from '../../../../src/contracts/generation.ts'
-import { parseManifest } from '../../../../src/contracts/manifest.ts'
-import { toPermit } from '../../../../src/contracts/permit.ts'
-import { toBundleText } from '../../../../src/contracts/plugin-bundle.ts'
-import type { ChangeBy, PluginChange } from '../../../../src/contracts/plugin-catalog.ts'
-import type { PluginStore } from '../../../../src/contracts/plugin-store.ts'
-import { toSkillBundleText } from '../../../../src/contracts/skill-catalog.ts'
-import { createPluginLifecycle } from '../../../../src/catalog/lifecycle/lifecycle.ts'
-import { keepNames } from '../../../../src/catalog/lifecycle/look-alikes.ts'
-import { createPluginViews } from '../../../../src/catalog/lifecycle/view.ts'
-import { createBundleStore } from '../../../../src/storage/bundles.ts'
-import { createManifestStore } from '../../../../src/storage/manifests.ts'
-import { createPluginStore } from '../../../../src/storage/plugins.ts'
-import { createSkillStore } from '../../../../src/storage/skills.ts'
+import { exposureSchema } from '../../../../src/runtime/catalog/types/exposure.ts'
+import { pinOf, pinsOf, type Generation } from '../../../../src/runtime/catalog/types/generation.ts'
+import { parseManifest } from '../../../../src/contracts/manifest/manifest.ts'
+import { toPermit } from '../../../../src/contracts/manifest/permit.ts'
+import { toBundleText } from '../../../../src/runtime/catalog/types/plugin-bundle.ts'
+import type {
+  ChangeBy,
+  PluginChange,
+} from '../../../../src/runtime/catalog/types/plugin-catalog.ts'
+import type { PluginStore } from '../../../../src/runtime/catalog/types/plugin-store.ts'
+import { toSkillBundleText } from '../../../../src/runtime/catalog/types/skill-catalog.ts'
+import { createPluginLifecycle } from '../../../../src/runtime/catalog/lifecycle/lifecycle.ts'
+import { keepNames } from '../../../../src/runtime/catalog/lifecycle/look-alikes.ts'
+import { createPluginViews } from '../../../../src/runtime/catalog/lifecycle/view.ts'
+import { createBundleStore } from '../../../../src/features/plugins/store/bundles.ts'
+import { createManifestStore } from '../../../../src/features/plugins/store/manifests.ts'
+import { createPluginStore } from '../../../../src/features/plugins/store/plugins.ts'
+import { createSkillStore } from '../../../../src/features/skills/store/skills.ts'
 import { sha256 } from '../../../fakes/kernel.ts'
 import { skillBundle } from '../../../fakes/skills.ts'
 import { createSqliteDatabase } from '../../../fakes/sqlite-database.ts'
@@ -305,7 +308,7 @@ describe('the life of a plugin', () => {
       expect(await stateOf('a')).toBe('installed')
     })
 
-    it('is known of rows of a version before, and of a plugin that shipped with the deployment', async () => {
+    it('is known of a plugin that was removed, and of one that shipped with the deployment', async () => {
       await host.add('a', '1.0.0', {}, author)
       await host.change({ do: 'remove', id: 'a' })
       await expect(host.add('a', '2.0.0', {}, bob)).rejects.toThrow('--purge')

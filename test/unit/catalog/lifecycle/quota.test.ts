@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { checkQuota, type Bringing } from '../../../../src/catalog/lifecycle/quota.ts'
+import { checkQuota, type Bringing } from '../../../../src/runtime/catalog/lifecycle/quota.ts'
 
 const mib = 1024 * 1024
 const quota = { maxVersions: 2, maxBytes: 10 * mib, maxAddsPerHour: 3 }

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import {
   createArchiveReader,
   type ArchiveReaderDeps,
-} from '../../../../src/plugins/admission/archive-reader.ts'
-import { readArchive } from '../../../../src/plugins/admission/read-archive.ts'
-import { systemSources } from '../../../../src/sources.ts'
+} from '../../../../src/features/plugins/admission/archive-reader.ts'
+import { readArchive } from '../../../../src/features/plugins/admission/read-archive.ts'
+import { systemSources } from '../../../../src/compose/sources.ts'
 import { folder } from '../../../fakes/uploads.ts'
 import { zipOf } from '../../../fakes/zip.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { toBundleText } from '#contracts/plugin-bundle.ts'
-import { readUpload } from '../../../../src/plugins/admission/read-upload.ts'
-import { systemSources } from '../../../../src/sources.ts'
+import { toBundleText } from '#runtime/catalog/types/plugin-bundle.ts'
+import { readUpload } from '../../../../src/features/plugins/admission/read-upload.ts'
+import { systemSources } from '../../../../src/compose/sources.ts'
 import { code, folder, manifestText, uploadDeps } from '../../../fakes/uploads.ts'
 import { zip, zipOf } from '../../../fakes/zip.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { pluginApiVersion } from '#contracts/plugin.ts'
-import { createTryOut } from '../../../../src/plugins/admission/try-out.ts'
-import { checkApi, olderVersions } from '../../../../src/plugins/loading/plugin-api.ts'
+import { createTryOut } from '../../../../src/features/plugins/admission/try-out.ts'
+import { checkApi, olderVersions } from '../../../../src/features/plugins/loading/plugin-api.ts'
 
 const pin = {
   id: 'old',

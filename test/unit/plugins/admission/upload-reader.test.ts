@@ -1,9 +1,13 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { toBundleText, toSignedText, type PluginBundle } from '#contracts/plugin-bundle.ts'
-import { createTrustAdministration } from '../../../../src/governance/trust-administration.ts'
-import { createUploadReader } from '../../../../src/plugins/admission/upload-reader.ts'
-import { systemSources } from '../../../../src/sources.ts'
+import {
+  toBundleText,
+  toSignedText,
+  type PluginBundle,
+} from '#runtime/catalog/types/plugin-bundle.ts'
+import { createTrustAdministration } from '../../../../src/features/access/trust-administration.ts'
+import { createUploadReader } from '../../../../src/features/plugins/admission/upload-reader.ts'
+import { systemSources } from '../../../../src/compose/sources.ts'
 import { createMemoryTrust } from '../../../fakes/trust.ts'
 import { uploadDeps } from '../../../fakes/uploads.ts'
 import { dataOf } from '../../../fakes/events.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelReply, ModelSelection } from '#contracts/model.ts'
 import type { InnerCalls, ToolContext } from '#contracts/tool.ts'
-import { createPluginModel } from '../../../../src/plugins/capabilities/ask-model.ts'
+import { createPluginModel } from '../../../../src/features/plugins/capabilities/ask-model.ts'
 
 const reply: ModelReply = {
   text: 'hi',

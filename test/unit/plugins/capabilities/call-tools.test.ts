@@ -5,10 +5,10 @@ import { parse } from 'yaml'
 import type { JsonObject } from '#contracts/json.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { zeroUsage, type Limits } from '#contracts/lease.ts'
-import type { BundledPlugin } from '#contracts/manifest.ts'
+import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
 import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
-import { createSchemaValidator } from '../../../../src/catalog/schema-validator.ts'
-import { loadPlugins } from '../../../../src/plugins/loading/in-process-host.ts'
+import { createSchemaValidator } from '../../../../src/runtime/catalog/schema-validator.ts'
+import { loadPlugins } from '../../../../src/features/plugins/loading/in-process-host.ts'
 import { connectedTools } from '../../../fakes/connected.ts'
 import {
   agentSpec,

@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import type { EventDraft } from '#contracts/event.ts'
-import { verdictOf } from '#contracts/label-rules.ts'
+import { verdictOf } from '#runtime/kernel/types/label-rules.ts'
 import { joinLabels, labelFrom } from '#contracts/label.ts'
-import type { RequestedGrants, TrustTier } from '#contracts/manifest.ts'
-import { createCallSecrets } from '../../../../src/plugins/secrets/call-secrets.ts'
+import type { RequestedGrants, TrustTier } from '#contracts/manifest/manifest.ts'
+import { createCallSecrets } from '../../../../src/features/plugins/secrets/call-secrets.ts'
 import { readerOf } from '../../../fakes/secrets.ts'
 import type { Carrier } from '#contracts/outbound.ts'
-import { createEgress, type EgressOptions } from '../../../../src/plugins/capabilities/egress.ts'
-import { createCallLabels } from '../../../../src/plugins/capabilities/plugin-flow.ts'
+import {
+  createEgress,
+  type EgressOptions,
+} from '../../../../src/features/plugins/capabilities/egress.ts'
+import { createCallLabels } from '../../../../src/features/plugins/capabilities/plugin-flow.ts'
 import { sendOver } from '../../../fakes/outbound.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { CallReport, CallVerdict } from '#contracts/plugin-catalog.ts'
-import { createFaultReport } from '../../../../src/plugins/capabilities/fault-report.ts'
-import type { LoadedPlugin } from '../../../../src/plugins/loading/in-process-host.ts'
+import type { CallReport, CallVerdict } from '#runtime/catalog/types/plugin-catalog.ts'
+import { createFaultReport } from '../../../../src/features/plugins/capabilities/fault-report.ts'
+import type { LoadedPlugin } from '../../../../src/features/plugins/loading/in-process-host.ts'
 
 const plugin = { hash: 'h', grantEpoch: 1, manifest: { id: 'notes' } } as LoadedPlugin
 const { signal } = new AbortController()

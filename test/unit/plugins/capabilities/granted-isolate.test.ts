@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { EventDraft } from '../../../../src/contracts/event.ts'
-import { createGrantedIsolate } from '../../../../src/plugins/capabilities/granted-isolate.ts'
-import type { PluginRunnerStub } from '../../../../src/plugins/sandbox/isolate-host.ts'
+import { createGrantedIsolate } from '../../../../src/features/plugins/capabilities/granted-isolate.ts'
+import type { PluginRunnerStub } from '../../../../src/features/plugins/sandbox/isolate-host.ts'
 import { sha256 } from '../../../fakes/kernel.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
 import { networkRuleSchema } from '../../../../src/contracts/network-rule.ts'
-import { createMayFollow } from '../../../../src/plugins/capabilities/open-network.ts'
+import { createMayFollow } from '../../../../src/features/plugins/capabilities/open-network.ts'
 
 const follows = (label: Label | undefined, host: string, hosts: readonly string[] = ['*']) => {
   const network = { rule: async () => networkRuleSchema.parse({ hosts }), ownHosts: [] }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
-import type { StorageRequest } from '#contracts/space.ts'
-import { grantsSchema } from '../../../../src/contracts/manifest-grants.ts'
+import type { StorageRequest } from '#runtime/session/types/space.ts'
+import { grantsSchema } from '../../../../src/contracts/manifest/manifest-grants.ts'
 import {
   createCallLabels,
   placeOf,
   sinksOf,
   yieldsOf,
   yieldsOfCall,
-} from '../../../../src/plugins/capabilities/plugin-flow.ts'
+} from '../../../../src/features/plugins/capabilities/plugin-flow.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
 
 const granted = (given: object) => grantsSchema.parse(given)

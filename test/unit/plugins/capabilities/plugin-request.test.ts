@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createSchemaValidator } from '../../../../src/catalog/schema-validator.ts'
-import { createPluginRequest } from '../../../../src/plugins/capabilities/plugin-request.ts'
+import { createSchemaValidator } from '../../../../src/runtime/catalog/schema-validator.ts'
+import { createPluginRequest } from '../../../../src/features/plugins/capabilities/plugin-request.ts'
 
 describe('a question of a plugin', () => {
   it.each(['constructor', 'toString', 'valueOf'])(

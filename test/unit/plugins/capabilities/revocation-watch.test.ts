@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { LoadedPlugin } from '../../../../src/plugins/loading/in-process-host.ts'
+import type { LoadedPlugin } from '../../../../src/features/plugins/loading/in-process-host.ts'
 import {
   createRevocationWatch,
   type RevocationDeps,
-} from '../../../../src/plugins/capabilities/revocation-watch.ts'
-import { systemSources } from '../../../../src/sources.ts'
+} from '../../../../src/features/plugins/capabilities/revocation-watch.ts'
+import { systemSources } from '../../../../src/compose/sources.ts'
 
 const installed = { manifest: { id: 'one' }, grantEpoch: 3 } as unknown as LoadedPlugin
 const bundled = { manifest: { id: 'one' } } as unknown as LoadedPlugin

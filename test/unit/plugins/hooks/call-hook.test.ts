@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { EventDraft } from '#contracts/event.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
-import { callHook } from '../../../../src/plugins/hooks/call-hook.ts'
-import type { CapabilityDeps } from '../../../../src/plugins/capabilities/capability-deps.ts'
-import type { HostedParts } from '../../../../src/plugins/sandbox/plugin-parts.ts'
+import { callHook } from '../../../../src/features/plugins/hooks/call-hook.ts'
+import type { CapabilityDeps } from '../../../../src/features/plugins/capabilities/capability-deps.ts'
+import type { HostedParts } from '../../../../src/features/plugins/sandbox/plugin-parts.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { joinLabels, labelFrom, ownLabel, saidLabel, type Label } from '#contracts/label.ts'
-import type { HookPoint } from '#contracts/manifest.ts'
+import type { HookPoint } from '#contracts/manifest/manifest.ts'
 import type { Capabilities, HookAnswer, HookEvent } from '#contracts/plugin.ts'
-import type { StorageRequest } from '#contracts/space.ts'
+import type { StorageRequest } from '#runtime/session/types/space.ts'
 import type { ToolResult } from '#contracts/tool.ts'
-import { modelPlanner } from '../../../../src/agents/model-planner.ts'
+import { modelPlanner } from '../../../../src/features/agents/model-planner.ts'
 import {
   createEndingKernel,
   createFakeModel,

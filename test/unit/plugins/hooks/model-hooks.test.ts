@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionEvent } from '#contracts/event.ts'
-import type { RunInput } from '#contracts/kernel.ts'
+import type { RunInput } from '#runtime/kernel/types/kernel.ts'
 import type { HookAnswer, HookEvent } from '#contracts/plugin.ts'
-import { modelPlanner } from '../../../../src/agents/model-planner.ts'
+import { modelPlanner } from '../../../../src/features/agents/model-planner.ts'
 import {
   createEndingKernel,
   createFakeModel,

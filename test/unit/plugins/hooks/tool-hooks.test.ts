@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest'
 import type { EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Capabilities, HookAnswer, HookEvent } from '#contracts/plugin.ts'
-import type { HookSubject } from '#contracts/policy.ts'
-import { createSchemaValidator } from '../../../../src/catalog/schema-validator.ts'
-import { loadPlugins, type LoadedPlugin } from '../../../../src/plugins/loading/in-process-host.ts'
+import type { HookSubject } from '#runtime/kernel/types/policy.ts'
+import { createSchemaValidator } from '../../../../src/runtime/catalog/schema-validator.ts'
+import {
+  loadPlugins,
+  type LoadedPlugin,
+} from '../../../../src/features/plugins/loading/in-process-host.ts'
 import {
   createEndingKernel,
   createFakeModel,

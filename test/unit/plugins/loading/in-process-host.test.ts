@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { BundledPlugin } from '#contracts/manifest.ts'
+import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
 import type { Plugin } from '#contracts/plugin.ts'
-import { loadPlugins } from '../../../../src/plugins/loading/in-process-host.ts'
+import { loadPlugins } from '../../../../src/features/plugins/loading/in-process-host.ts'
 import { bundle, bundleTools, passAll } from '../../../fakes/plugins.ts'
 
 const load = (...bundled: readonly BundledPlugin[]) => loadPlugins(bundled, { validator: passAll })

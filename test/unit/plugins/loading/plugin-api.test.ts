@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { pluginApiVersion } from '#contracts/plugin.ts'
-import { checkApi, olderVersions } from '../../../../src/plugins/loading/plugin-api.ts'
+import { checkApi, olderVersions } from '../../../../src/features/plugins/loading/plugin-api.ts'
 import { bundleTools, passAll } from '../../../fakes/plugins.ts'
-import { loadPlugins } from '../../../../src/plugins/loading/in-process-host.ts'
+import { loadPlugins } from '../../../../src/features/plugins/loading/in-process-host.ts'
 
 const [major, minor] = pluginApiVersion.split('.').map(Number) as [number, number]
 const minors = Array.from({ length: minor }, (_none, at) => at)

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { DeploymentEvent } from '#contracts/event.ts'
-import { createProviders } from '../../../../src/plugins/providers/providers.ts'
+import { createProviders } from '../../../../src/features/plugins/providers/providers.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
 
 /** A plugin that keeps the documents, and logs so often in a call. */

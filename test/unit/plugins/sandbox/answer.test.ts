@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { errorCode } from '#contracts/errors.ts'
-import { readAnswer } from '../../../../src/plugins/sandbox/answer.ts'
+import { readAnswer } from '../../../../src/features/plugins/sandbox/answer.ts'
 
 const read = (value: unknown) => readAnswer(JSON.stringify(value), 10_000)
 const thrownBy = (work: () => unknown): Error => {

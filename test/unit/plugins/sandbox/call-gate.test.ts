@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callCaps, createCallGate } from '../../../../src/plugins/sandbox/call-gate.ts'
+import { callCaps, createCallGate } from '../../../../src/features/plugins/sandbox/call-gate.ts'
 
 /** A gate over stubs that count what gets to them. */
 function createWorld() {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { openCapabilities } from '../../../../src/plugins/capabilities/capabilities.ts'
-import { createHostStubs } from '../../../../src/plugins/sandbox/host-stubs.ts'
+import { openCapabilities } from '../../../../src/features/plugins/capabilities/capabilities.ts'
+import { createHostStubs } from '../../../../src/features/plugins/sandbox/host-stubs.ts'
 import { bundleTools, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
 import { dataOf } from '../../../fakes/events.ts'

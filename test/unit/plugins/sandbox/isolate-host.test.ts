@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
-import type { BundledPlugin } from '#contracts/manifest.ts'
-import { loadPlugins } from '../../../../src/plugins/loading/in-process-host.ts'
-import { createCodeSource } from '../../../../src/plugins/sandbox/code-source.ts'
+import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import { loadPlugins } from '../../../../src/features/plugins/loading/in-process-host.ts'
+import { createCodeSource } from '../../../../src/features/plugins/sandbox/code-source.ts'
 import {
   createIsolateHost,
   type PluginRunnerStub,
-} from '../../../../src/plugins/sandbox/isolate-host.ts'
-import type { RunnerRequest } from '../../../../src/plugins/sandbox/run-call.ts'
-import { toToolEntries } from '../../../../src/plugins/tools/tool-entries.ts'
-import { systemSources } from '../../../../src/sources.ts'
+} from '../../../../src/features/plugins/sandbox/isolate-host.ts'
+import type { RunnerRequest } from '../../../../src/features/plugins/sandbox/run-call.ts'
+import { toToolEntries } from '../../../../src/features/plugins/tools/tool-entries.ts'
+import { systemSources } from '../../../../src/compose/sources.ts'
 import { bundle, bundleTools, createCapabilityDeps, passAll } from '../../../fakes/plugins.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
 

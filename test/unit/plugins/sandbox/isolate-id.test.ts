@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest'
-import { toIsolateId, type IsolateIdentity } from '../../../../src/plugins/sandbox/isolate-id.ts'
-import { systemSources } from '../../../../src/sources.ts'
+import {
+  toIsolateId,
+  type IsolateIdentity,
+} from '../../../../src/features/plugins/sandbox/isolate-id.ts'
+import { systemSources } from '../../../../src/compose/sources.ts'
 
 const identity: IsolateIdentity = {
   plugin: 'a',

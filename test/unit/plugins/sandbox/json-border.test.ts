@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toJson } from '../../../../src/plugins/sandbox/json-border.ts'
+import { toJson } from '../../../../src/features/plugins/sandbox/json-border.ts'
 
 class Money {}
 

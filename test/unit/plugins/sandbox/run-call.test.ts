@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '#contracts/sources.ts'
-import type { CallStubs } from '../../../../src/plugins/sandbox/inside/capabilities.ts'
-import { runCall } from '../../../../src/plugins/sandbox/run-call.ts'
-import type { Isolate } from '../../../../src/plugins/sandbox/worker-code.ts'
+import type { CallStubs } from '../../../../src/features/plugins/sandbox/inside/capabilities.ts'
+import { runCall } from '../../../../src/features/plugins/sandbox/run-call.ts'
+import type { Isolate } from '../../../../src/features/plugins/sandbox/worker-code.ts'
 
 const never = new Promise<never>(() => {})
 /** A clock by which a call is never short, and never takes too long. */

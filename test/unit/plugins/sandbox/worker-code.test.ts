@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createIsolates } from '../../../../src/plugins/sandbox/worker-code.ts'
+import { createIsolates } from '../../../../src/features/plugins/sandbox/worker-code.ts'
 
 type GetCode = () => Promise<WorkerLoaderWorkerCode>
 

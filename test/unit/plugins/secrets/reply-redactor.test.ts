@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import {
   createReplyRedactor,
   maxSearchWork,
-} from '../../../../src/plugins/secrets/reply-redactor.ts'
-import { maxSecrets } from '#contracts/manifest-grants.ts'
+} from '../../../../src/features/plugins/secrets/reply-redactor.ts'
+import { maxSecrets } from '#contracts/manifest/manifest-grants.ts'
 
 const odd = 'kéy-7/"Q&z+9\\ü😀_end'
 const token = 'sk_live_51Hq8ZxKTbN0'

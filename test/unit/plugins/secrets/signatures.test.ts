@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { requestSchemes, type SignedRequest } from '#contracts/signature-scheme.ts'
+import { requestSchemes, type SignedRequest } from '#contracts/manifest/signature-scheme.ts'
 import {
   signRequest,
   verifyEd25519,
   verifyRequest,
-} from '../../../../src/plugins/secrets/signatures.ts'
+} from '../../../../src/features/plugins/secrets/signatures.ts'
 
 const fromHex = (hex: string) => Uint8Array.from(Buffer.from(hex, 'hex'))
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { richOutputSchema } from '#contracts/content.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { toPermit } from '#contracts/permit.ts'
+import { toPermit } from '#contracts/manifest/permit.ts'
 import type { Plugin } from '#contracts/plugin.ts'
-import { offersOf } from '../../../../src/agents/offers.ts'
-import { toToolEntries } from '../../../../src/plugins/tools/tool-entries.ts'
+import { offersOf } from '../../../../src/features/agents/offers.ts'
+import { toToolEntries } from '../../../../src/features/plugins/tools/tool-entries.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#contracts/json.ts'
 import { ToolError, type Capabilities, type ToolFunction } from '#contracts/plugin.ts'
-import { toToolEntries } from '../../../../src/plugins/tools/tool-entries.ts'
+import { toToolEntries } from '../../../../src/features/plugins/tools/tool-entries.ts'
 import { bundle, bundleTools, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   createGrantedDatabase,
   toPluginDatabases,
-} from '../../../../../src/plugins/capabilities/storage/granted-database.ts'
+} from '../../../../../src/features/plugins/capabilities/storage/granted-database.ts'
 import { createPluginD1 } from '../../../../fakes/d1.ts'
 
 const schema = `CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT);

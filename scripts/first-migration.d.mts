@@ -1,0 +1,2 @@
+export function migrationFiles(): readonly string[]
+export function isOfOlderBuild(applied: readonly string[]): boolean

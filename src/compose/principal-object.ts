@@ -1,0 +1,237 @@
+import { DurableObject } from 'cloudflare:workers'
+import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
+import type {
+  DayAmount,
+  DayLeaseRequest,
+  DayUsage,
+  FailedLogin,
+  FailedLoginVerdict,
+  Incident,
+  IncidentRecord,
+  PrincipalApi,
+  PrincipalLedger,
+  PrincipalTiming,
+  RateRequest,
+  RateVerdict,
+} from '#runtime/session/types/principal.ts'
+import type { EndedCredential, HeldWorkRequest } from '#runtime/session/types/held-work.ts'
+import type { PlatformMeter } from '#contracts/platform.ts'
+import type {
+  KnowledgeAnswer,
+  KnowledgeApi,
+  KnowledgeRequest,
+  KnowledgeStore,
+} from '#contracts/knowledge.ts'
+import type {
+  LongTermMemory,
+  MemoryAnswer,
+  MemoryApi,
+  MemoryRequest,
+} from '#contracts/long-term.ts'
+import { toReply, type Reply } from '#contracts/reply.ts'
+import {
+  scheduleJob,
+  type CreateScheduleHost,
+  type ScheduleAnswer,
+  type ScheduleRequest,
+} from '#runtime/session/types/schedule-object.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
+import type { Space, StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
+import type { Clock } from '#contracts/sources.ts'
+import {
+  createCredentialWatch,
+  type CredentialWatchOptions,
+} from '#features/access/credential-watch.ts'
+import { createErasureJob, erasureJob } from '#features/record/erasure/erasure-job.ts'
+import { emptied, emptyObject } from '#features/record/erasure/empty-tables.ts'
+import { createDayLedger } from '#features/access/day-ledger.ts'
+import { createFailedLoginLog } from '#features/access/failed-logins.ts'
+import { createIncidentLog } from '#features/access/incident-log.ts'
+import { createHeldRows } from '#features/access/held-rows.ts'
+import { createPlannedJob } from '#platform/objects/planned-job.ts'
+import { createPrincipalRows } from '#features/access/principal-rows.ts'
+import { createRateWindow } from '#features/access/rate-window.ts'
+import { createSweepJob } from '#features/access/sweep-job.ts'
+
+/** What a principal's object needs of the rest. */
+export interface PrincipalRuntime {
+  readonly clock: Clock
+  readonly sessions: Pick<SessionGateway, 'at'>
+  readonly timing: PrincipalTiming
+  readonly stateOf: CredentialWatchOptions['stateOf']
+  readonly report: PrincipalLedger['report']
+  readonly createSpace: (storage: DurableObjectStorage) => Space
+  /** Its long-term memory, under a key that is bound to `owner`. */
+  readonly createNotes: (storage: DurableObjectStorage, owner: string) => LongTermMemory
+  readonly createDocuments: (storage: DurableObjectStorage, owner: string) => KnowledgeStore
+  readonly createMeter: (storage: DurableObjectStorage) => PlatformMeter
+  readonly createSchedules: CreateScheduleHost<DurableObjectStorage>
+  /** Erases persons, in the operator's object. @returns When there is more to do. */
+  readonly erase: () => Promise<number | undefined>
+}
+
+const sweepJob = 'sweep'
+const heldJob = 'held'
+const lookAgainMs = 1_000
+const maxListed = 200
+
+/**
+ * The class behind the `PRINCIPAL` binding: one object a principal, the one writer of its days. A reply leaves
+ * only after its rows are durable (the platform's output gate), so a restart forgets nothing it promised.
+ */
+export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
+  return class extends DurableObject<Env> implements PrincipalApi, MemoryApi, KnowledgeApi {
+    readonly #runtime = runtimeOf()
+    // Before anybody else has the storage.
+    readonly #meter = this.#runtime.createMeter(this.ctx.storage)
+    readonly lifecycle = Lifecycle.install(this)
+    readonly #storage = storageOf(this.ctx.storage)
+    readonly #ledger = createDayLedger(createPrincipalRows(this.#storage), this.#runtime.timing)
+    readonly #incidents = createIncidentLog(this.#storage)
+    readonly #space = this.#runtime.createSpace(this.ctx.storage)
+    readonly #notes = this.#runtime.createNotes(this.ctx.storage, this.ctx.id.toString())
+    readonly #documents = this.#runtime.createDocuments(this.ctx.storage, this.ctx.id.toString())
+    readonly #rates = createRateWindow(this.#storage)
+    readonly #failedLogins = createFailedLoginLog(this.#storage)
+    readonly #sweep = createSweepJob({
+      ...this.#runtime,
+      checks: this.#ledger.checks,
+      job: createPlannedJob(this.lifecycle.jobs, sweepJob),
+    })
+    readonly #heldJob = createPlannedJob(this.lifecycle.jobs, heldJob)
+    readonly #held = watchIn(this.#runtime, this.#storage, this.#heldJob.at)
+    readonly #erasure = createErasureJob(this.lifecycle.jobs, this.#runtime)
+    readonly #schedules = this.#runtime.createSchedules(this.ctx.storage, this.lifecycle)
+
+    onStart(): void {
+      this.#meter.count({ wakes: 1 })
+      // Asking for the job makes a table: an object that only was looked at keeps none.
+      if (this.#held.isNeeded()) this.#heldJob.restore()
+      this.#sweep.restore()
+      this.#schedules.restore()
+    }
+
+    readonly #billed = billedBy(this.#meter, this.#runtime.clock, () => this.lifecycle.start())
+    readonly #noted = notedBy(this.#billed)
+
+    async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
+      this.#meter.count({ requests: 1 })
+      if (job.fn === heldJob) return this.#heldJob.run(this.#held.look)
+      if (job.fn === sweepJob) return this.#sweep.run()
+      if (job.fn === erasureJob) return this.#erasure.run()
+      if (job.fn === scheduleJob) return this.#schedules.run()
+    }
+
+    reserve(request: DayLeaseRequest, limits: DayAmount): Promise<Reply<DayAmount>> {
+      return this.#billed((nowMs) => {
+        const reply = this.#ledger.reserve(request, limits, nowMs)
+        if (reply.ok) this.#sweep.ensure()
+        return reply
+      })
+    }
+
+    settle({ run, spent, step }: Parameters<PrincipalApi['settle']>[0]): Promise<Reply<null>> {
+      return this.#noted((nowMs) => this.#ledger.settle(run, spent, nowMs, step))
+    }
+
+    usage(limits: DayAmount, run?: string): Promise<Reply<DayUsage>> {
+      return this.#billed((nowMs) => valued(this.#ledger.usage(limits, nowMs, run)))
+    }
+
+    report(incident: Incident): Promise<Reply<null>> {
+      return this.#noted((nowMs) => this.#incidents.report(incident, nowMs))
+    }
+
+    incidents(limit: number): Promise<Reply<readonly IncidentRecord[]>> {
+      return this.#billed(() => valued(this.#incidents.list(Math.min(limit, maxListed))))
+    }
+
+    loginFailed(failed: FailedLogin): Promise<Reply<FailedLoginVerdict>> {
+      return this.#billed((nowMs) => valued(this.#failedLogins.failed(failed, nowMs)))
+    }
+
+    takeRate(request: RateRequest): Promise<Reply<RateVerdict>> {
+      return this.#billed((nowMs) => valued(this.#rates.take(request, nowMs)))
+    }
+
+    hold(request: HeldWorkRequest): Promise<Reply<EndedCredential | null>> {
+      return this.#billed(() => valued(this.#held.hold(request) ?? null))
+    }
+
+    release(request: HeldWorkRequest): Promise<Reply<null>> {
+      return this.#noted(() => this.#held.release(request))
+    }
+
+    /** At once, and again by the job should the object end meanwhile. */
+    lookHeld(): Promise<Reply<null>> {
+      return this.#noted((nowMs) => {
+        if (!this.#held.isNeeded()) return
+        this.#heldJob.at(nowMs + lookAgainMs)
+        this.ctx.waitUntil(this.#held.look())
+      })
+    }
+
+    erase(): Promise<Reply<null>> {
+      return this.#noted(this.#erasure.at)
+    }
+
+    empty(): Promise<Reply<number>> {
+      return emptyObject(this.ctx, this.#runtime, () => this.#billed(() => emptied(this.#storage)))
+    }
+
+    schedules(request: ScheduleRequest): Promise<Reply<ScheduleAnswer>> {
+      return this.#schedules.answer(request)
+    }
+
+    async storage(request: StorageRequest): Promise<StorageAnswer> {
+      await this.lifecycle.start()
+      return this.#space(request)
+    }
+
+    async memory(request: MemoryRequest): Promise<Reply<MemoryAnswer>> {
+      await this.lifecycle.start()
+      return toReply(() => this.#notes(request))
+    }
+
+    async knowledge(request: KnowledgeRequest): Promise<Reply<KnowledgeAnswer>> {
+      await this.lifecycle.start()
+      return toReply(() => this.#documents(request))
+    }
+  }
+}
+
+const watchIn = (
+  runtime: PrincipalRuntime,
+  storage: Parameters<typeof createHeldRows>[0],
+  wakeAt: Parameters<typeof createCredentialWatch>[0]['wakeAt'],
+) => {
+  const { checkHeldEveryMs: checkEveryMs } = runtime.timing
+  return createCredentialWatch({ ...runtime, rows: createHeldRows(storage), checkEveryMs, wakeAt })
+}
+
+const valued = <T>(value: T): Reply<T> => ({ ok: true, value })
+
+/** With what it cost: who asked books that with the run it asked for, and the rest with the deployment. */
+const billedBy =
+  (meter: PlatformMeter, clock: Clock, start: () => Promise<unknown>) =>
+  async <T>(work: (nowMs: number) => Reply<T>): Promise<Reply<T>> => {
+    await start()
+    const nowMs = clock.nowMs()
+    const others = meter.take()
+    const reply = work(nowMs)
+    meter.count({ requests: 1 })
+    return { ...reply, billed: { own: meter.take(), others } }
+  }
+
+const notedBy =
+  (billed: ReturnType<typeof billedBy>) =>
+  (work: (nowMs: number) => void): Promise<Reply<null>> =>
+    billed((nowMs) => {
+      work(nowMs)
+      return valued(null)
+    })
+
+const storageOf = (storage: DurableObjectStorage) => ({
+  sql: storage.sql,
+  transactionSync: <T>(work: () => T): T => storage.transactionSync(work),
+})

@@ -1,0 +1,92 @@
+import type { Clock } from '#contracts/sources.ts'
+import { createApprovalInbox } from '#features/approvals/store/approval-inbox.ts'
+import { createApprovalRules } from '#features/approvals/store/approval-rules.ts'
+import { createAuditSink } from '#features/record/store/audit-log.ts'
+import { createAuditReader } from '#features/record/store/audit-reader.ts'
+import { createBundleStore, type BundlesDeps } from '#features/plugins/store/bundles.ts'
+import {
+  createDeploymentCount,
+  watchDatabase,
+  watchNamespace,
+} from '#features/record/store/deployment-count.ts'
+import { createDeploymentLog } from '#platform/d1/deployment-log.ts'
+import { createErasureStore } from '#features/record/store/erasure/erasures.ts'
+import { createRecordPlaces } from '#features/record/store/erasure/record.ts'
+import { createOthersRows, createSessionRows } from '#features/record/store/erasure/session-rows.ts'
+import { createTablePlaces } from '#features/record/store/erasure/table-places.ts'
+import { createGivenUpRuns } from '#features/record/store/given-up-runs.ts'
+import { createKeyStore } from '#features/access/store/keys.ts'
+import { createMemoryOwners } from '#features/memory/store/memory-owners.ts'
+import { createManifestStore } from '#features/plugins/store/manifests.ts'
+import { createMcpServerStore } from '#features/mcp-servers/store/mcp-servers.ts'
+import { createMetricsReport } from '#features/record/store/metrics-report.ts'
+import { createModelReport } from '#features/record/store/model-report.ts'
+import { createGrantStore } from '#features/access/store/oauth-grants.ts'
+import { createPluginStore } from '#features/plugins/store/plugins.ts'
+import { createRetention, type RetentionOptions } from '#features/record/store/retention.ts'
+import { createScheduleIndex } from '#features/schedules/store/schedules.ts'
+import { createSecretStore } from '#features/access/store/secrets.ts'
+import { createSkillDrafts } from '#features/skills/store/skill-drafts.ts'
+import { createSkillStore } from '#features/skills/store/skills.ts'
+import { createAgentStore } from '#features/agents/store/stored-agents.ts'
+import { createSessionIndex } from '#features/record/store/session-index.ts'
+import { createUsageReport } from '#features/record/store/usage-report.ts'
+import { createTrustStore } from '#features/access/store/trusted-keys.ts'
+import { readDatabaseState, readReadiness } from '#platform/d1/readiness.ts'
+
+export interface StorageParts extends Omit<BundlesDeps, 'clock'> {
+  readonly clock: Clock
+}
+
+/** The health page waits no longer than this for the database. */
+const databaseTimeoutMs = 3_000
+
+/** Every table of D1 and key of KV, for the composition. */
+export function composeStorage({ database: own, namespace: kv, clock, sha256 }: StorageParts) {
+  const deployment = createDeploymentCount()
+  const database = watchDatabase(own, deployment)
+  const namespace = watchNamespace(kv, deployment)
+  const modelReport = createModelReport(database)
+  return {
+    // What it makes the database do is its run's.
+    audit: createAuditSink(own, deployment),
+    deployment,
+    bundles: createBundleStore({ database, namespace, sha256, clock }),
+    deploymentLog: createDeploymentLog(database),
+    /** Persons who are erased: the rows of them, and how far that came. */
+    erasure: {
+      store: createErasureStore(database),
+      sessionRows: createSessionRows(database),
+      ...createOthersRows(database),
+      tables: createTablePlaces(database),
+      record: createRecordPlaces(database),
+    },
+    grants: createGrantStore(database),
+    keys: createKeyStore(database),
+    memoryOwners: createMemoryOwners(database),
+    manifests: createManifestStore(database, clock),
+    mcpServers: createMcpServerStore(database),
+    plugins: createPluginStore(database),
+    schedules: createScheduleIndex(database, own),
+    secrets: createSecretStore(database),
+    skillDrafts: createSkillDrafts(database, clock),
+    skills: createSkillStore(database),
+    storedAgents: createAgentStore(database),
+    trust: createTrustStore(database),
+    approvalRules: createApprovalRules(database, clock),
+    /** What an operator reads. */
+    reports: {
+      approvals: createApprovalInbox(database, clock),
+      audit: createAuditReader(database),
+      givenUp: createGivenUpRuns(database),
+      metrics: createMetricsReport(database, modelReport),
+      modelReport,
+      sessionIndex: createSessionIndex(database),
+      usage: createUsageReport(database),
+      database: () => readDatabaseState(database, { clock, timeoutMs: databaseTimeoutMs }),
+    },
+    readiness: () => readReadiness(database),
+    retention: (options: Omit<RetentionOptions, 'database' | 'clock'>) =>
+      createRetention({ database, clock, ...options }),
+  }
+}

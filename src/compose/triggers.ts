@@ -1,0 +1,57 @@
+import { inTurn } from './in-turn.ts'
+import type { composeErasures } from '#features/record/erasure/compose.ts'
+import type { composeGovernance } from './governance.ts'
+import type { composeCatalog } from '#runtime/catalog/compose.ts'
+import type { composeSchedules } from '#features/schedules/compose.ts'
+import type { parseConfig } from './settings.ts'
+import type { composeStorage } from './storage.ts'
+
+/** What the platform starts by the clock. Neither ever throws. */
+export interface Triggers {
+  /** What is to be done once a day. */
+  readonly daily: () => Promise<void>
+  /** What a trigger stands for. Whoever starts one by hand means the day. */
+  readonly scheduled: (cron?: string) => Promise<void>
+}
+
+type Of<Compose extends (...parts: never[]) => unknown> = ReturnType<Compose>
+
+interface TriggerParts {
+  readonly config: Pick<Of<typeof parseConfig>, 'keepAuditMs'>
+  readonly storage: Pick<Of<typeof composeStorage>, 'retention'>
+  readonly catalog: Pick<Of<typeof composeCatalog>, 'installed'>
+  readonly governance: Pick<Of<typeof composeGovernance>, 'logins' | 'principals'>
+  readonly schedules: Pick<Of<typeof composeSchedules>, 'watch' | 'syncPlugins' | 'ofAgents'>
+  readonly erasures: Pick<Of<typeof composeErasures>, 'watch'>
+}
+
+/** The trigger of `wrangler.toml` by which it is watched whether an alarm was lost. */
+const everyMinute = '* * * * *'
+/** Who acts where nobody asked. */
+const isolaItself = { principal: '', trace: '', requestId: '', mayEnable: true }
+const noop = () => undefined
+
+export function composeTriggers(
+  { config, storage, catalog, governance, schedules, erasures }: TriggerParts,
+  keep: Parameters<Of<typeof composeStorage>['retention']>[0]['keep'],
+): Triggers {
+  const { keepAuditMs } = config
+  const { logins, principals } = governance
+  const daily = inTurn(
+    storage.retention({
+      ...(keepAuditMs !== undefined && { keepAuditMs }),
+      keep,
+      collect: catalog.installed.collect,
+      tell: principals.tell,
+    }),
+    logins.oauth?.daily,
+    // Again, should a change of what is enabled have been cut before its end.
+    schedules.syncPlugins,
+    schedules.ofAgents.syncBehind,
+    // Again, should it have failed after a key was removed; where nothing it signed is trusted, nothing is written. What
+    // refuses it is on the record, and tomorrow is another day.
+    () => catalog.installed.change({ do: 'distrust' }, isolaItself).then(noop, noop),
+  )
+  const minutely = inTurn(schedules.watch, erasures.watch)
+  return { daily, scheduled: (cron) => (cron === everyMinute ? minutely() : daily()) }
+}

@@ -1,6 +1,0 @@
-import type { AgentDefinition } from './agent-definition.ts'
-import { diffLines, valueLines, type LineDiff } from './line-diff.ts'
-
-/** What is different between two definitions, a line each with where it stands. Order counts, of fields too. */
-export const definitionDiff = (before: AgentDefinition, after: AgentDefinition): LineDiff =>
-  diffLines(valueLines(before), valueLines(after))

@@ -1,0 +1,19 @@
+import * as z from 'zod'
+import { memoryScopes } from '../long-term.ts'
+
+/** `agent.knowledge` of a manifest: whose documents an agent looks things up in. */
+export const knowledgeSettingsSchema = z.lazy(() =>
+  z.strictObject({
+    /** What `knowledge__search` reaches for it; all three if the section is left out. */
+    scope: z
+      .array(z.enum(memoryScopes))
+      .min(1)
+      .max(3)
+      .default(['principal', 'agent', 'deployment']),
+    /** Passages that fit what was asked, shown before its first turn; none by default: it looks them up. */
+    hydrate: z.int().min(0).max(10).default(0),
+  }),
+)
+
+/** What an agent has of the documents. */
+export type KnowledgeSettings = Readonly<z.infer<typeof knowledgeSettingsSchema>>

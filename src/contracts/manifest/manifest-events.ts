@@ -1,0 +1,78 @@
+import * as z from 'zod'
+import { deafness, eventPattern, eventPatternProblem, maxTtlMs } from '../event-bus.ts'
+import type { JsonSchema } from '../json.ts'
+
+const schema = z.custom<JsonSchema>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be a JSON Schema object',
+)
+
+/** What a plugin may say happened: `<plugin>.<name>`, for those who subscribe to it. */
+const eventManifest = z.lazy(() =>
+  z.strictObject({
+    name: z
+      .string()
+      .max(48)
+      .regex(
+        /^[a-z][a-z0-9_]*$/,
+        'must be lowercase letters, digits and underscores, starting with a letter',
+      ),
+    description: z.string().min(1).max(500).optional(),
+    /** Of the payload, an object; any object if absent. */
+    schema: schema.default({ type: 'object' }),
+    /** Everybody may subscribe to it, whoever's session it is of. */
+    public: z.boolean().optional(),
+  }),
+)
+export type EventManifest = z.infer<typeof eventManifest>
+
+/** At most 32 events a plugin. */
+export const eventManifests = z
+  .array(eventManifest)
+  .max(32)
+  .default([])
+  .superRefine((events, context) => {
+    for (const [index, { name }] of events.entries())
+      if (events.findIndex((other) => other.name === name) < index)
+        context.addIssue({
+          code: 'custom',
+          path: [index, 'name'],
+          message: `is declared twice: ${name}`,
+        })
+  })
+
+/** The tool of a plugin through which a model emits its events: `<plugin>__emit`. */
+export const emitTool = 'emit'
+
+/** Refuses a subscription that could never hear anything. */
+export function refuseDeaf(
+  subscription: Parameters<typeof deafness>[0],
+  context: z.RefinementCtx,
+): void {
+  const found = deafness(subscription)
+  if (found) context.addIssue({ code: 'custom', ...found })
+}
+
+/** What may be asked of a subscription, in a manifest's spelling. */
+const subscriptionManifest = z.lazy(() =>
+  z
+    .strictObject({
+      event: z.string().regex(eventPattern, eventPatternProblem),
+      where: z
+        .record(z.string().min(1).max(64), z.union([z.string().max(200), z.number(), z.boolean()]))
+        .optional(),
+      task: z.string().min(1).max(20_000),
+      max_depth: z.int().min(1).max(16).optional(),
+      ttl_minutes: z
+        .int()
+        .min(1)
+        .max(maxTtlMs / 60_000)
+        .optional(),
+      runs_a_day: z.int().min(1).max(1_440).optional(),
+    })
+    .superRefine(refuseDeaf),
+)
+export type SubscriptionManifest = z.infer<typeof subscriptionManifest>
+
+/** At most 16 subscriptions an agent. */
+export const subscriptionManifests = z.array(subscriptionManifest).max(16).optional()

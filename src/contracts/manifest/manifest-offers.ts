@@ -1,0 +1,141 @@
+import * as z from 'zod'
+import { emitTool } from './manifest-events.ts'
+import { parseUriTemplate } from '../uri-template.ts'
+
+const name = z
+  .string()
+  .regex(
+    /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/,
+    'must be at most 64 letters, digits, dots, hyphens and underscores, starting with a letter',
+  )
+const title = z.string().min(1).max(200).optional()
+const description = z.string().min(1).max(2_000).optional()
+
+/** Listed by this alone; read by the function of the same name in the module. */
+const resourceManifest = z.lazy(() =>
+  z
+    .strictObject({
+      name,
+      /** One of the two. */
+      uri: z
+        .string()
+        .max(2_048)
+        .regex(/^[a-z][a-z0-9+.-]*:[^\s{}]+$/i, 'must be an absolute URI without blanks and braces')
+        .optional(),
+      /** Text and `{variables}`: `note://{id}/text`. */
+      uriTemplate: z
+        .string()
+        .regex(/^[a-z][a-z0-9+.-]*:\S+$/i, 'must begin with a scheme, and have no blanks')
+        .optional(),
+      title,
+      description,
+      mimeType: z.string().min(1).max(200).optional(),
+    })
+    .superRefine(({ uri, uriTemplate }, context) => {
+      if ((uri === undefined) === (uriTemplate === undefined))
+        context.addIssue({ code: 'custom', message: 'has either a uri or a uriTemplate' })
+      const problem = uriTemplate === undefined ? undefined : parseUriTemplate(uriTemplate)
+      if (typeof problem === 'string')
+        context.addIssue({ code: 'custom', path: ['uriTemplate'], message: problem })
+    }),
+)
+
+/** Listed by this alone; made by the function of the same name in the module. */
+const promptManifest = z.lazy(() =>
+  z.strictObject({
+    name,
+    title,
+    description,
+    arguments: z
+      .array(
+        z.strictObject({
+          name,
+          description,
+          required: z.boolean().optional(),
+          /** What a client may suggest while the person types. Any other value is as good. */
+          suggestions: z.array(z.string().min(1).max(200)).max(100).optional(),
+        }),
+      )
+      .max(32)
+      .default([]),
+  }),
+)
+
+/** At most 200 resources a plugin. */
+export const resourceManifests = z.array(resourceManifest).max(200).default([])
+/** At most 200 prompts a plugin. */
+export const promptManifests = z.array(promptManifest).max(200).default([])
+
+/** A resource that a plugin declares: one address, or a template of addresses. */
+export type ResourceManifest = z.infer<typeof resourceManifest>
+/** A prompt that a plugin declares, with its arguments. */
+export type PromptManifest = z.infer<typeof promptManifest>
+
+/** What of a manifest has names that may meet. */
+export interface OffersManifest {
+  readonly tools: readonly { readonly name: string }[]
+  readonly resources: readonly ResourceManifest[]
+  readonly prompts: readonly PromptManifest[]
+  readonly events: readonly unknown[]
+}
+
+/** The ordinary tools by which the two are reached. */
+export const readResourceTool = 'read_resource'
+/** The tool of a plugin through which its prompts are made: `<plugin>__get_prompt`. */
+export const getPromptTool = 'get_prompt'
+
+/** What is declared twice, or is in the way of a tool of ours: the path, and what is wrong there. */
+export function offerProblems({ tools, resources, prompts, events }: OffersManifest): readonly {
+  readonly path: readonly (string | number)[]
+  readonly message: string
+}[] {
+  const taken = [
+    ...(resources.length > 0 ? [readResourceTool] : []),
+    ...(prompts.length > 0 ? [getPromptTool] : []),
+    ...(events.length > 0 ? [emitTool] : []),
+  ]
+  return [
+    ...twice(
+      'resources',
+      'name',
+      resources.map((resource) => resource.name),
+    ),
+    ...twice(
+      'resources',
+      'uri',
+      resources.map(({ uri, uriTemplate }) => uri ?? uriTemplate ?? ''),
+    ),
+    ...twice(
+      'prompts',
+      'name',
+      prompts.map((prompt) => prompt.name),
+    ),
+    ...prompts.flatMap((prompt, index) =>
+      twice(
+        index,
+        'name',
+        prompt.arguments.map((argument) => argument.name),
+      ).map(({ path, message }) => ({
+        path: ['prompts', index, 'arguments', ...path.slice(1)],
+        message,
+      })),
+    ),
+    ...tools.flatMap((tool, index) =>
+      taken.includes(tool.name)
+        ? [
+            {
+              path: ['tools', index, 'name'],
+              message: `may not be "${tool.name}" beside resources, prompts or events: that tool is theirs`,
+            },
+          ]
+        : [],
+    ),
+  ]
+}
+
+const twice = (list: string | number, key: string, values: readonly string[]) =>
+  values.flatMap((value, index) =>
+    values.indexOf(value) === index
+      ? []
+      : [{ path: [list, index, key], message: `is declared twice: ${value}` }],
+  )

@@ -1,0 +1,258 @@
+import * as z from 'zod'
+import { agentManifest, jsonSchema } from './agent-manifest.ts'
+import { cronProblem } from '../cron.ts'
+import { checkAgentHandoff, checkToolHandoff, handoffSchema } from './handoff.ts'
+import { IsolaError } from '../errors.ts'
+import { grantsSchema } from './manifest-grants.ts'
+import { eventManifests } from './manifest-events.ts'
+import { offerProblems, promptManifests, resourceManifests } from './manifest-offers.ts'
+import type { Plugin } from '../plugin.ts'
+import { providerKinds } from '../provider.ts'
+
+/** The id of a plugin, or of whoever else has tools by that name before them. */
+export const ownerId = z
+  .string()
+  .max(24)
+  .regex(
+    /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/,
+    'must be lowercase words joined by single hyphens, starting with a letter',
+  )
+/** With the plugin's id before it a name has at most 64 characters: up to 36 in any plugin. */
+const declaredSink = z.enum(['spend', 'message', 'code'])
+
+const toolName = z
+  .string()
+  .max(61)
+  .regex(
+    /^[a-z][a-z0-9_]*$/,
+    'must be lowercase letters, digits and underscores, starting with a letter',
+  )
+const toolManifest = z.lazy(() =>
+  z
+    .strictObject({
+      name: toolName,
+      description: z.string().min(1).max(2_000),
+      input_schema: jsonSchema.default({
+        type: 'object',
+        properties: {},
+        additionalProperties: false,
+      }),
+      /** Of what it returns, for signatures; nobody checks it. */
+      output_schema: jsonSchema.optional(),
+      annotations: z
+        .strictObject({
+          readOnlyHint: z.boolean().optional(),
+          idempotentHint: z.boolean().optional(),
+          destructiveHint: z.boolean().optional(),
+          openWorldHint: z.boolean().optional(),
+        })
+        .default({}),
+      timeout_ms: z.int().min(1).max(600_000).optional(),
+      /** Somebody must allow each call, with the arguments it has. */
+      requires_approval: z.boolean().optional(),
+      /** Its code may keep the conversation: it is given each further message as `message`. */
+      handoff: handoffSchema.optional(),
+      /** What it does outward that no grant says: it pays, somebody reads what it is given, it makes what runs later. */
+      sink: z
+        .union([declaredSink, z.array(declaredSink).max(3)])
+        .transform((sinks) => [sinks].flat())
+        .optional(),
+    })
+    .superRefine(checkToolHandoff),
+)
+
+/** Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents else. */
+export const hookPoints = [
+  'sessionStart',
+  'sessionEnd',
+  'sessionReset',
+  'beforeModelCall',
+  'afterModelCall',
+  'beforeToolCall',
+  'afterToolCall',
+  'subAgentStop',
+  'beforeDispatch',
+] as const
+/** A point at which plugins are asked or told. */
+export type HookPoint = (typeof hookPoints)[number]
+
+const hookManifest = z.lazy(() =>
+  z.strictObject({
+    on: z.enum(hookPoints),
+    match: z
+      .string()
+      .max(100)
+      .regex(/^(\*|[^*]+\*?)$/, 'must be a name, or the start of one with * at the end: kv__*')
+      .default('*'),
+  }),
+)
+
+/**
+ * `plugin.yaml` as a plugin's author writes it. Unknown keys are rejected; an error names the path.
+ * Keys keep the file's spelling.
+ */
+export const manifestSchema = z.lazy(() =>
+  z
+    .strictObject({
+      id: ownerId,
+      name: z.string().min(1).max(80),
+      version: z
+        .string()
+        .regex(/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/, 'must be a semantic version such as 1.2.3'),
+      api: z.string().min(1).default('>=1.0 <2.0'),
+      entrypoint: z.string().min(1).optional(),
+      description: z.string().min(1).max(2_000),
+      natural_language_description: z.string().max(4_000).optional(),
+      enabled: z.boolean().default(true),
+      contributes: z
+        .strictObject({
+          tools: z.array(toolManifest).default([]),
+          hooks: z.array(hookManifest).max(32).default([]),
+          skills: z.array(z.string()).default([]),
+          resources: resourceManifests,
+          prompts: promptManifests,
+          events: eventManifests,
+          /** What it does in the place of what is built in. */
+          providers: z.array(z.enum(providerKinds)).max(providerKinds.length).default([]),
+        })
+        .prefault({}),
+      grants: grantsSchema.prefault({}),
+      depends_on: z.array(ownerId).default([]),
+      uses_tools: z.array(z.string()).default([]),
+      agent: agentManifest.unwrap().superRefine(checkAgentHandoff).optional(),
+      schedule: z
+        .string()
+        .superRefine((schedule, context) => {
+          const message = cronProblem(schedule)
+          if (message !== undefined) context.addIssue({ code: 'custom', message })
+        })
+        .optional(),
+      config_schema: jsonSchema.optional(),
+      config: z.record(z.string(), z.unknown()).default({}),
+    })
+    .superRefine((manifest, context) => {
+      const names = new Set<string>()
+      for (const [index, tool] of manifest.contributes.tools.entries()) {
+        if (names.has(tool.name)) {
+          context.addIssue({
+            code: 'custom',
+            path: ['contributes', 'tools', index, 'name'],
+            message: `is declared twice: ${tool.name}`,
+          })
+        }
+        names.add(tool.name)
+        const room = 62 - manifest.id.length
+        if (tool.name.length > room) {
+          context.addIssue({
+            code: 'custom',
+            path: ['contributes', 'tools', index, 'name'],
+            message: `has more than ${room} characters, which is what the id leaves of 64`,
+          })
+        }
+      }
+      for (const { path, message } of offerProblems(manifest.contributes))
+        context.addIssue({ code: 'custom', path: ['contributes', ...path], message })
+      const needsCode = [
+        ...(manifest.contributes.tools.length > 0 ? ['contributes.tools is not empty'] : []),
+        ...(manifest.contributes.hooks.length > 0 ? ['contributes.hooks is not empty'] : []),
+        ...(manifest.contributes.resources.length > 0
+          ? ['contributes.resources is not empty']
+          : []),
+        ...(manifest.contributes.prompts.length > 0 ? ['contributes.prompts is not empty'] : []),
+        ...(manifest.contributes.providers.length > 0
+          ? ['contributes.providers is not empty']
+          : []),
+        ...(manifest.schedule === undefined ? [] : ['there is a schedule']),
+      ]
+      if (needsCode[0] !== undefined && manifest.entrypoint === undefined) {
+        context.addIssue({
+          code: 'custom',
+          path: ['entrypoint'],
+          message: `is required when ${needsCode[0]}`,
+        })
+      }
+      if (
+        manifest.contributes.providers.length > 0 &&
+        manifest.grants.storage?.scope === 'session'
+      ) {
+        context.addIssue({
+          code: 'custom',
+          path: ['grants', 'storage', 'scope'],
+          message:
+            'must be principal or deployment beside contributes.providers: those are asked outside of sessions',
+        })
+      }
+      if (manifest.schedule !== undefined && names.has('execute')) {
+        context.addIssue({
+          code: 'custom',
+          path: ['contributes', 'tools'],
+          message: 'may not declare "execute" beside a schedule: that is the schedule\'s own tool',
+        })
+      }
+      if (manifest.agent && names.has('run')) {
+        context.addIssue({
+          code: 'custom',
+          path: ['contributes', 'tools'],
+          message: 'may not declare "run" beside an agent section: that is the agent\'s own tool',
+        })
+      }
+    }),
+)
+
+/** A manifest that was checked, with its defaults filled in. */
+export type Manifest = z.infer<typeof manifestSchema>
+/** The `agent` section of a manifest. */
+export type AgentManifest = NonNullable<Manifest['agent']>
+/** A tool that a manifest contributes. */
+export type ToolManifest = Manifest['contributes']['tools'][number]
+/** What a manifest asks for, and in the same shape what an operator allowed. */
+export type RequestedGrants = Manifest['grants']
+/** A point at which a plugin listens, and to which tools or agents. */
+export type HookManifest = Manifest['contributes']['hooks'][number]
+
+/** Where a plugin came from decides how far it is trusted, never what it claims. */
+export type TrustTier = 'builtin' | 'trusted' | 'community'
+
+/** Code for an isolate of its own. */
+export interface IsolatedCode {
+  /**
+   * One ES module that imports nothing but `isola/plugin`; its default export is `register`. Absent: it is in the
+   * bundle of the plugin's hash.
+   */
+  readonly code?: string
+  readonly tier: TrustTier
+  /** Counted up by the operator to end whatever runs under older grants. */
+  readonly grantEpoch: number
+  /** Whether its code runs its agent; with an entry module it does unless this says otherwise. */
+  readonly runsOwnAgent?: boolean
+  /** An operator enabled it, and may switch it off at any time. */
+  readonly isInstalled?: boolean
+  /** An operator has read what it tells models of itself. */
+  readonly isTold?: boolean
+  /** What the operator allowed; what the manifest asks for if absent. */
+  readonly granted?: RequestedGrants
+}
+
+/** A plugin folder as the generator writes it into `bundled.gen.ts`. */
+export interface BundledPlugin {
+  readonly manifest: unknown
+  /** Text files the manifest refers to, by their path in the folder. */
+  readonly files: Readonly<Record<string, string>>
+  /** sha-256 over manifest, code and files, lowercase hex. */
+  readonly hash: string
+  readonly register?: Plugin
+  /** Instead of `register`: code that does not run in the Worker's own process. */
+  readonly isolated?: IsolatedCode
+}
+
+/** Checks a manifest; throws `plugin_manifest_invalid` naming each path and what to do. */
+export function parseManifest(value: unknown, source = 'plugin.yaml'): Manifest {
+  const parsed = manifestSchema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || '(top level)'}: ${issue.message}`,
+  )
+  throw new IsolaError('plugin_manifest_invalid', `${source}: ${problems.join('; ')}`, {
+    ...(parsed.error.issues[0] && { param: parsed.error.issues[0].path.join('.') }),
+  })
+}

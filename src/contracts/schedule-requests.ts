@@ -1,0 +1,206 @@
+import * as z from 'zod'
+import { cronProblem } from './cron.ts'
+import type { JsonObject } from './json.ts'
+import { refuseHidden } from './visible-text.ts'
+import { runLimits } from './limit-requests.ts'
+import { digits, listLimit, wantedName } from './query-fields.ts'
+
+/** An IANA time zone that this machine knows. */
+const timeZone = z
+  .string()
+  .min(1)
+  .max(64)
+  .refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')
+
+function isTimeZone(name: string): boolean {
+  try {
+    // A bare offset (`+01:00`) has no name that a person would know, and none of its summers.
+    const known = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
+    return /^[A-Za-z]/.test(name) && known !== ''
+  } catch {
+    return false
+  }
+}
+
+const cron = z
+  .string()
+  .max(200)
+  .superRefine((expression, context) => {
+    const message = cronProblem(expression)
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+const maxYears = 10
+const at = z.iso
+  .datetime({ offset: true, error: 'must be a moment with its offset: 2026-12-24T18:00:00+01:00' })
+  .transform((text) => Date.parse(text))
+
+/** Whole hours of a day, the second one not included. */
+const hours = z
+  .string()
+  .regex(/^([01]?\d|2[0-3])-([01]?\d|2[0-4])$/, 'must be whole hours, such as 8-22 or 22-6')
+  .refine((text) => new Set(text.split('-').map(Number)).size === 2, 'must not be empty')
+
+/** When a schedule is due. */
+const when = z.union(
+  [
+    z.strictObject({ cron, timeZone: timeZone.optional() }),
+    z
+      .strictObject({
+        everyMinutes: z
+          .int()
+          .min(1)
+          .max(366 * 1_440),
+        hours: hours.optional(),
+        timeZone: timeZone.optional(),
+      })
+      .refine(({ everyMinutes, hours: of }) => of === undefined || 60 % everyMinutes === 0, {
+        path: ['everyMinutes'],
+        error: 'must go evenly into an hour where hours are named: 1, 5, 10, 15, 20, 30 or 60',
+      })
+      .refine(({ hours: of, timeZone: zone }) => of !== undefined || zone === undefined, {
+        path: ['timeZone'],
+        error: 'goes with hours: an interval alone has no time zone',
+      }),
+    z.strictObject({ at: z.array(at).min(1).max(100) }),
+  ],
+  'must be { "cron": "0 9 * * 1-5" }, { "everyMinutes": 30 } or { "at": ["2026-12-24T18:00:00+01:00"] }',
+)
+
+const input = z.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object',
+)
+const tool = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the name of a tool')
+const name = z.string().min(1).max(100).superRefine(refuseHidden('line'))
+/** What a model is asked later, and a person who approves an agent reads before. */
+export const laterTask = z.string().min(1).max(20_000).superRefine(refuseHidden('text'))
+
+const webhook = z
+  .string()
+  .max(1_000)
+  .refine(
+    (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ''),
+    'must be an https address of a public host',
+  )
+
+/** Where what came of a firing goes. */
+const deliver = z.discriminatedUnion(
+  'to',
+  [
+    z.strictObject({ to: z.literal('none') }),
+    z.strictObject({ to: z.literal('principal') }),
+    z.strictObject({
+      to: z.literal('session'),
+      session: z.string().regex(/^ses_[0-9A-Za-z]{22}$/, 'must be the id of a session'),
+    }),
+    z.strictObject({ to: z.literal('webhook'), url: webhook }),
+  ],
+  'must be { "to": … } with none, principal, session or webhook: there are no channels yet',
+)
+
+const check = z.strictObject({
+  tool,
+  input: input.optional(),
+  has: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Goes on if this field of the answer holds anything, instead of `shouldRun: true`.'),
+})
+const notAfterMinutes = z
+  .int()
+  .min(1)
+  .max(366 * 1_440)
+
+/** `POST /api/schedules`. */
+export const scheduleRequest = z.strictObject({
+  name: name.optional().describe('What it is called; the beginning of its task if absent.'),
+  when: when.optional().describe('Needed, but of a plugin’s, which has its own.'),
+  task: laterTask.optional().describe('What an agent is asked each time.'),
+  agent: z.string().min(1).max(200).optional().describe('`orchestrator` if absent.'),
+  model: z.string().min(1).max(200).optional(),
+  tool: tool.optional().describe('Instead of a task: one call, without a model.'),
+  input: input.optional().describe('Of `tool`.'),
+  plugin: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,23}$/, 'must be the id of a plugin')
+    .optional()
+    .describe('Instead of a task: what this plugin’s manifest schedules, for you.'),
+  check: check
+    .optional()
+    .describe('Called first, without a model: the firing goes on if it answers `shouldRun: true`.'),
+  catchUp: z
+    .enum(['skip', 'once', 'all'])
+    .optional()
+    .describe('What is done about slots that nobody fired in time; `once` if absent.'),
+  notAfterMinutes: notAfterMinutes.optional(),
+  overlap: z.enum(['skip', 'queue']).optional().describe('`skip` if absent.'),
+  jitterSeconds: z.int().min(0).max(900).optional(),
+  limits: runLimits.optional().describe('Of each firing.'),
+  daily: z
+    .strictObject({
+      runs: z.int().min(1).max(1_440).optional(),
+      tokens: z.int().min(1).optional(),
+      costUsd: z.number().min(0).max(1_000_000).optional(),
+    })
+    .optional()
+    .describe(
+      'Of a day (UTC): how many firings begin (1,440), tokens (500,000) and cost (no limit).',
+    ),
+  stopAfterFailures: z.int().min(1).max(100).optional().describe('In a row; 3 if absent.'),
+  deliver: deliver.optional().describe('`{ "to": "principal" }` if absent: your notices.'),
+  heartbeat: z
+    .boolean()
+    .optional()
+    .describe(
+      'All firings work in one session of its own, which goes on, and tell nothing where there is nothing. Needs a check.',
+    ),
+  dryRun: z
+    .boolean()
+    .optional()
+    .describe('Nothing is made: what it would be, with its next slots.'),
+})
+export type ScheduleRequestBody = z.infer<typeof scheduleRequest>
+const { plugin: _, ...changeable } = scheduleRequest.shape
+
+/** `POST /api/schedules/:id`: what is named is changed, what is null is taken away. */
+export const scheduleChange = z.strictObject({
+  ...changeable,
+  check: check.nullish(),
+  notAfterMinutes: notAfterMinutes.nullish(),
+  limits: runLimits.nullish(),
+})
+export type ScheduleChangeBody = z.infer<typeof scheduleChange>
+/** What somebody writes for `when`. */
+export type AskedWhen = NonNullable<ScheduleRequestBody['when']>
+
+/** `GET /api/schedules`. */
+export const schedulesQuery = z.strictObject({
+  principal: wantedName.optional(),
+  limit: listLimit.optional(),
+  after: z.string().max(40).optional(),
+})
+
+/** `GET /api/schedules/:id/history`. */
+export const historyQuery = z.strictObject({
+  limit: listLimit.optional(),
+  before: digits(maxYears * 366 * 86_400_000 + 4_102_444_800_000).optional(),
+})
+
+/** `POST /api/schedules/:id/pause`. */
+export const pauseRequest = z.strictObject({
+  reason: z.string().min(1).max(500).superRefine(refuseHidden('text')).optional(),
+})
+
+/** `GET /api/notices`. */
+export const noticesQuery = z.strictObject({ limit: listLimit.optional() })
+
+/** `POST /api/settings`. */
+export const settingsRequest = z.strictObject({
+  timeZone: timeZone.optional(),
+  language: z
+    .string()
+    .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/, 'must be a language tag, such as de or pt-BR')
+    .optional(),
+})

@@ -1,0 +1,71 @@
+import type { PrincipalTiming } from '#runtime/session/types/principal.ts'
+import type { RunSpending } from '#runtime/session/types/lineage.ts'
+import type { LeaseRow, PrincipalRows } from './principal-rows.ts'
+
+const maxPauseMs = 3_600_000
+
+/** Which open reservations a sweep asks about, when, and what follows from the answer. */
+export interface LeaseChecks {
+  /** When a sweep is to look again, epoch milliseconds; `undefined` if nothing is open. */
+  readonly nextMs: (nowMs: number) => number | undefined
+  /**
+   * The reservations whose session is to be asked now. One that is met for the first time is asked about the next
+   * time only: its run may not be written yet, and no clock says how old it is (docs/reliability.md F29).
+   */
+  readonly start: (nowMs: number) => readonly LeaseRow[]
+  /** What the session says of such a run; `undefined` if it cannot be asked. */
+  readonly finish: (run: string, spending: RunSpending | undefined, nowMs: number) => void
+}
+
+/** Asks what became of a reservation, later each time while its run goes on. */
+export function createLeaseChecks(
+  rows: PrincipalRows,
+  options: Pick<PrincipalTiming, 'sweepEveryMs'> & {
+    readonly settle: (
+      run: string,
+      spent: RunSpending['usage'],
+      nowMs: number,
+      step: number | undefined,
+    ) => void
+  },
+): LeaseChecks {
+  const { sweepEveryMs, settle } = options
+  return {
+    nextMs(nowMs) {
+      const times = rows.leases().map((lease) => nextCheck(lease, nowMs))
+      return times.length === 0 ? undefined : Math.min(...times)
+    },
+    start(nowMs) {
+      const due = rows.leases().filter((lease) => nextCheck(lease, nowMs) <= nowMs)
+      const met = due.filter(({ checks }) => checks === 0)
+      if (met.length > 0)
+        rows.together(() => met.forEach(({ run }) => rows.checkLater(run, nowMs + sweepEveryMs)))
+      return due.filter(({ checks }) => checks > 0)
+    },
+    finish(run, spending, nowMs) {
+      const lease = rows.lease(run)
+      // Settled meanwhile, or settled and reserved anew: what the session said is older.
+      if (!lease || lease.checks === 0) return
+      rows.together(() => {
+        const isSettled = spending?.state === 'over' || spending?.state === 'parked'
+        if (isSettled) settle(run, spending.usage, nowMs, spending.step)
+        else if (spending?.state === 'unknown') rows.closeLease(run)
+        // Also if it has gone on since it was asked: then its reservation is still open.
+        if (rows.lease(run)) rows.checkLater(run, nowMs + pauseAfter(lease, spending, sweepEveryMs))
+      })
+    },
+  }
+}
+
+/** A clock that went back must not put a check off for longer than the longest pause (docs/reliability.md F29). */
+const nextCheck = ({ nextCheckMs }: LeaseRow, nowMs: number): number =>
+  nextCheckMs > nowMs + maxPauseMs ? nowMs : Math.max(nextCheckMs, nowMs)
+
+/** A run that goes on, or is parked for days, is asked about less and less often: each question wakes its session. */
+function pauseAfter(
+  { checks }: LeaseRow,
+  spending: RunSpending | undefined,
+  sweepEveryMs: number,
+): number {
+  return spending ? Math.min(sweepEveryMs * 2 ** checks, maxPauseMs) : sweepEveryMs
+}

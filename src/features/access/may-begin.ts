@@ -1,0 +1,99 @@
+import { errorCode } from '#contracts/errors.ts'
+import { mayNameModel, stateOf, type KeyStore, type KeyView, type Rights } from '#contracts/keys.ts'
+import type { GrantStore, OAuthGrant } from './types/oauth.ts'
+import type { SessionRuntime } from '#runtime/session/types/runtime.ts'
+import { scopesOfRole, type Scope } from '#contracts/scopes.ts'
+import type { Sources } from '#contracts/sources.ts'
+import type { Person } from './oauth/oidc/people.ts'
+import { inForce } from './successors.ts'
+
+/** Where it is looked up whether somebody may still do what they asked for earlier. */
+export interface MayBeginOptions {
+  readonly keys: Pick<KeyStore, 'find' | 'rightsOf'>
+  readonly grants: Pick<GrantStore, 'find'>
+  /** Who is let in by the upstream provider. */
+  readonly people: readonly Pick<Person, 'principal' | 'role'>[]
+  readonly clock: Pick<Sources['clock'], 'nowMs'>
+  /** `<provider>/<model>` of a model as a request names it; `undefined` for one that is not served. */
+  readonly fullNameOf: (model: string) => string | undefined
+}
+
+/**
+ * Looks up now what a request would be held to: the key or the sign-in it was asked with, or what took its place, and
+ * what its principal may do and name. What cannot be looked up is refused: nobody is there to show it.
+ */
+export function createMayBegin(options: MayBeginOptions): SessionRuntime['mayBegin'] {
+  const { keys, grants, people, clock, fullNameOf } = options
+  const rightsOf = async (
+    principal: string,
+    id: string | undefined,
+    grant: OAuthGrant | undefined,
+  ): Promise<Rights | undefined> => {
+    if (id !== undefined) {
+      const isActive = (key: KeyView) => stateOf(key, clock.nowMs()) === 'active'
+      const key = await inForce(id, keys.find, isActive)
+      return key && isActive(key) ? key : undefined
+    }
+    // Of an operator's sign-in only the token itself knows whether the operator key is still the same.
+    const isPerson = grant?.signedInWith.startsWith('oidc:')
+    const person = isPerson ? people.find((one) => one.principal === principal) : undefined
+    return person && ((await keys.rightsOf(principal)) ?? person)
+  }
+  return async ({ principal, key, grant: grantId, agent, model, seesEverybody }) => {
+    if (principal === 'operator' && key === undefined && grantId === undefined) return true
+    const isHeld = (one: OAuthGrant) => holds(one, principal, clock.nowMs())
+    const grant = grantId === undefined ? undefined : await inForce(grantId, grants.find, isHeld)
+    if (grantId !== undefined && !(grant && isHeld(grant))) return false
+    const rights = await rightsOf(principal, key, grant)
+    if (!rights || !mayTalk(rights, grant)) return false
+    if (seesEverybody && !has(rights, grant, 'operator')) return false
+    return whyNot(rights, { agent, model }, fullNameOf) === undefined
+  }
+}
+
+/**
+ * Why a run that was asked for earlier may not go on, by what its principal may do now; `undefined` if it may. Whether
+ * the key or the sign-in still holds is another question (`credential-state.ts`). Where the record cannot be read, what was let
+ * begin goes on.
+ */
+export function createMayGoOn({
+  keys,
+  fullNameOf,
+}: Pick<MayBeginOptions, 'keys' | 'fullNameOf'>): NonNullable<SessionRuntime['whyNotOn']> {
+  return async ({ principal, agent, model }) => {
+    if (principal === 'operator') return undefined
+    const rights = await keys.rightsOf(principal).catch((error: unknown) => {
+      if (errorCode(error) === 'request_unavailable') return undefined
+      throw error
+    })
+    return rights && whyNot(rights, { agent, model }, fullNameOf)
+  }
+}
+
+type Lost = NonNullable<Awaited<ReturnType<NonNullable<SessionRuntime['whyNotOn']>>>>
+
+/** What of a request its principal may not do or name any more. */
+function whyNot(
+  { role, agents, models }: Rights,
+  { agent, model }: { readonly agent: string; readonly model?: string | undefined },
+  fullNameOf: MayBeginOptions['fullNameOf'],
+): Lost | undefined {
+  if (!talking.some((scope) => scopesOfRole(role).includes(scope)))
+    return { code: 'request_forbidden', message: `role: ${role} talks to no agent.` }
+  const code = 'request_model_not_found'
+  if (agents?.includes(agent) === false)
+    return { code, message: `There is no agent "${agent}" here for you any more.` }
+  if (model === undefined || mayNameModel(models, model, fullNameOf)) return undefined
+  return { code, message: `There is no model "${model}" here for you any more.` }
+}
+
+const holds = (grant: OAuthGrant, principal: string, nowMs: number): boolean =>
+  grant.revokedAtMs === undefined && nowMs < grant.expiresAtMs && grant.principal === principal
+
+const talking: readonly Scope[] = ['agents', 'operator']
+
+/** A token may less than its principal, never more. */
+const has = ({ role }: Rights, grant: OAuthGrant | undefined, scope: Scope): boolean =>
+  scopesOfRole(role).includes(scope) && grant?.scopes.includes(scope) !== false
+const mayTalk = (rights: Rights, grant: OAuthGrant | undefined): boolean =>
+  talking.some((scope) => has(rights, grant, scope))

@@ -1,0 +1,42 @@
+import type { Consent } from '../types/oauth.ts'
+import { baselineScope, isScope, scopesOfRole, type Scope } from '#contracts/scopes.ts'
+import type { Role } from '#contracts/keys.ts'
+import type { AuthorizationServer, AuthRequest } from './library.ts'
+
+/** What is asked for, as far as there is such a thing; the least of all if nothing is. */
+export function askedScopes(requested: readonly string[]): readonly Scope[] {
+  const known = [...new Set(requested.filter(isScope))]
+  return known.length > 0 ? known : [baselineScope]
+}
+
+/** What was asked for, was left ticked and is of use to this role. */
+export function grantedScopes(
+  requested: readonly string[],
+  chosen: readonly string[],
+  role: Role,
+): readonly Scope[] {
+  const useful = scopesOfRole(role)
+  return askedScopes(requested).filter((scope) => chosen.includes(scope) && useful.includes(scope))
+}
+
+/** Begins a page: what it shows, and the cookies that bind it to this browser. */
+export async function beginConsent(
+  { api }: AuthorizationServer,
+  request: AuthRequest,
+  more: Pick<Consent, 'ticked' | 'upstreamHost' | 'upstreamOrigin' | 'problem'>,
+): Promise<{ readonly consent: Consent; readonly cookies: readonly string[] }> {
+  const about = await api.describeConsent(request)
+  const { handle, headers } = await api.beginConsent(request)
+  const consent: Consent = {
+    clientName: about.clientName,
+    ...(about.clientDomain !== undefined && { clientHost: about.clientDomain }),
+    redirectHost: new URL(request.redirectUri).host,
+    redirectOrigin: new URL(request.redirectUri).origin,
+    isLoopback: about.redirectIsLoopback,
+    resource: request.resource ?? '',
+    scopes: askedScopes(request.scope),
+    handle,
+    ...more,
+  }
+  return { consent, cookies: headers.getSetCookie() }
+}

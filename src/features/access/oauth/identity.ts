@@ -1,0 +1,66 @@
+import { stateOf, type KeyStore } from '#contracts/keys.ts'
+import type { GrantStore, OAuthGrant } from '../types/oauth.ts'
+import type { Principal } from '#contracts/operations.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { holderOf, operator, principalOf } from '../principal-of.ts'
+import type { Person } from './oidc/people.ts'
+import type { Proof } from './proof.ts'
+
+/** Where it is looked up who somebody with a token is, anew for each request. */
+export interface IdentityOptions extends Pick<Sources, 'sha256'> {
+  readonly operatorKey: string | undefined
+  readonly keys: Pick<KeyStore, 'find' | 'rightsOf'>
+  readonly grants: Pick<GrantStore, 'find'>
+  readonly clock: Pick<Sources['clock'], 'nowMs'>
+  /** Who is let in by the upstream provider, asked anew each time. */
+  readonly personOf: (by: Extract<Proof['by'], { kind: 'person' }>) => Person | undefined
+}
+
+/** Who stands behind a proof now; `undefined` once the grant, the key or the person is let in no more. */
+export interface Identity {
+  readonly holderOf: (by: Proof['by']) => Promise<Principal | undefined>
+  readonly holderOfGrant: (proof: Proof) => Promise<Principal | undefined>
+  /** The proof of somebody who just showed a key. */
+  readonly proofOf: (principal: Principal) => Proof['by']
+}
+
+/** Asks the database anew with each request: what was revoked opens nothing from the next request on. */
+export function createIdentity(options: IdentityOptions): Identity {
+  const { operatorKey, sha256, keys, grants, clock, personOf } = options
+  // Of a key that can be guessed this tells nothing: it is sealed with the token.
+  const mark = operatorKey ? sha256(`oauth-sign-in:${operatorKey}`) : undefined
+
+  const holder = async (by: Proof['by']): Promise<Principal | undefined> => {
+    const nowMs = clock.nowMs()
+    switch (by.kind) {
+      case 'operator':
+        return mark !== undefined && by.mark === mark ? operator : undefined
+      case 'key': {
+        const key = await keys.find(by.key)
+        return key && stateOf(key, nowMs) === 'active' ? holderOf(key, nowMs) : undefined
+      }
+      case 'person': {
+        const person = personOf(by)
+        if (!person) return undefined
+        const rights = await keys.rightsOf(person.principal)
+        return principalOf(person.principal, rights ?? { role: person.role }, nowMs)
+      }
+    }
+  }
+  return {
+    holderOf: holder,
+    async holderOfGrant(proof) {
+      const [grant, found] = await Promise.all([grants.find(proof.grant), holder(proof.by)])
+      // A person may have been given another principal since: what was allowed was for that one.
+      return grant && holds(grant, clock.nowMs()) && grant.principal === found?.id
+        ? found
+        : undefined
+    },
+    proofOf: ({ key }) =>
+      key === undefined ? { kind: 'operator', mark: mark ?? '' } : { kind: 'key', key },
+  }
+}
+
+function holds({ revokedAtMs, expiresAtMs }: OAuthGrant, nowMs: number): boolean {
+  return revokedAtMs === undefined && nowMs < expiresAtMs
+}

@@ -1,0 +1,135 @@
+import {
+  AuthorizationError,
+  authorizationErrorRedirect,
+  CimdFetchError,
+  OAuthAuthorizationServer,
+  OAuthError,
+  type OAuthHelpers,
+} from '@cloudflare/workers-oauth-provider'
+import { errorCode } from '#contracts/errors.ts'
+import { resourcePaths } from '../types/oauth.ts'
+import { scopes } from '#contracts/scopes.ts'
+import { describeResource } from './resource-document.ts'
+
+/** What the library calls the namespace it keeps everything in. */
+interface LibraryEnv {
+  readonly OAUTH_KV: KVNamespace
+}
+
+/** How long what holds, in seconds. */
+export const accessTokenSeconds = 3_600
+/** A refresh token that is not used for so long has ended. */
+export const refreshTokenSeconds = 30 * 86_400
+const registrationSeconds = 90 * 86_400
+
+/** Asked for by clients that want to come again without the user; a refresh token is given anyway. */
+export const offlineScope = 'offline_access'
+
+/** Somebody comes for tokens. A refusal ends what KV has of the grant; a database that is away does not. */
+export interface Redemption {
+  readonly isFirst: boolean
+  readonly props: unknown
+  readonly libraryId: string
+}
+
+/** Where tokens are kept, and who is asked before any are made. */
+export interface LibraryOptions {
+  readonly kv: KVNamespace
+  /** Whether tokens are to be made. May throw `request_unavailable`. */
+  readonly mayHaveTokens: (redemption: Redemption) => Promise<boolean>
+}
+
+/** Everything that is done at one of our addresses. */
+export interface AuthorizationServer {
+  readonly api: OAuthHelpers
+  readonly fetch: (request: Request, context: ExecutionContext) => Promise<Response>
+  readonly validateToken: (
+    resource: string,
+    token: string,
+  ) => Promise<{ readonly props: unknown; readonly scope: readonly string[] } | null>
+}
+
+/** The authorization server at an address of this deployment (`https://…`). */
+export type Library = (origin: string) => AuthorizationServer
+
+/** The one place that knows the library. One server for each address, with a document for each part. */
+export function createLibrary({ kv, mayHaveTokens }: LibraryOptions): Library {
+  const bindings: LibraryEnv = { OAUTH_KV: kv }
+  const build = (origin: string): AuthorizationServer => {
+    const resources = resourcePaths.map((path) => origin + path)
+    const server = new OAuthAuthorizationServer<LibraryEnv>({
+      issuer: origin,
+      resources,
+      // Clients from before resource indicators are MCP clients.
+      defaultResource: `${origin}/mcp`,
+      clientRegistrationEndpoint: '/oauth/register',
+      scopesSupported: [...scopes, offlineScope],
+      accessTokenTTL: accessTokenSeconds,
+      refreshTokenTTL: refreshTokenSeconds,
+      clientRegistrationTTL: registrationSeconds,
+      clientIdMetadataDocumentEnabled: true,
+      onError: () => undefined,
+      tokenExchangeCallback: async ({ grantType, props, grantId }) => {
+        const isFirst = grantType === 'authorization_code'
+        if (await allowed(mayHaveTokens, { isFirst, props, libraryId: grantId })) return
+        throw new OAuthError('invalid_grant', { description: 'The grant has ended' })
+      },
+    })
+    return {
+      api: server.getOAuthApi(bindings),
+      validateToken: (resource, token) => server.validateToken(resource, token, bindings),
+      async fetch(request, context) {
+        const { pathname } = new URL(request.url)
+        const part = resourcePaths.find((path) => pathname === `${metadataPath}${path}`)
+        return part === undefined
+          ? server.fetch(request, bindings, context)
+          : describeResource(request, { origin, part })
+      },
+    }
+  }
+  const servers = new Map<string, AuthorizationServer>()
+  return (origin) => {
+    const known = servers.get(origin)
+    if (known) return known
+    // Few but on a developer's machine, where anybody there may name any port.
+    if (servers.size >= 20) servers.clear()
+    const server = build(origin)
+    servers.set(origin, server)
+    return server
+  }
+}
+
+/** Where the metadata of our resources is; the part (`/v1`, `/mcp`, `/api`) follows. */
+export const metadataPath = '/.well-known/oauth-protected-resource'
+
+async function allowed(
+  mayHaveTokens: LibraryOptions['mayHaveTokens'],
+  redemption: Redemption,
+): Promise<boolean> {
+  try {
+    return await mayHaveTokens(redemption)
+  } catch (error) {
+    if (errorCode(error) !== 'request_unavailable') throw error
+    throw new OAuthError('temporarily_unavailable', {
+      description: 'The database cannot be reached at the moment',
+      statusCode: 503,
+      headers: { 'Retry-After': '5' },
+    })
+  }
+}
+
+/** Where to send the browser with an error, or what to show; `undefined` for what is a fault of ours. */
+export function toRefusal(
+  error: unknown,
+): { readonly to: string } | { readonly message: string } | undefined {
+  if (error instanceof AuthorizationError)
+    return error.redirectTo === undefined
+      ? { message: error.description }
+      : { to: error.redirectTo }
+  if (error instanceof CimdFetchError)
+    return { message: 'The document that describes this client could not be read.' }
+  return undefined
+}
+
+export { authorizationErrorRedirect }
+export type { AuthRequest } from '@cloudflare/workers-oauth-provider'

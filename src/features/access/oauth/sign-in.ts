@@ -1,0 +1,122 @@
+import type { AuthorizationStep, GrantStore, OAuthGrant } from '../types/oauth.ts'
+import type { Client, Principal } from '#contracts/operations.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { grantedScopes } from './consent.ts'
+import { eventOf, grantData, short } from './grant-record.ts'
+import {
+  authorizationErrorRedirect,
+  offlineScope,
+  refreshTokenSeconds,
+  type AuthorizationServer,
+  type AuthRequest,
+} from './library.ts'
+import { signedInWith, type Proof } from './proof.ts'
+import type { StrangersLog } from './strangers-log.ts'
+
+/** Who signed in, how, and what was allowed. */
+export interface SignIn {
+  readonly request: AuthRequest
+  readonly principal: Principal
+  readonly by: Proof['by']
+  /** What was left ticked. */
+  readonly chosen: readonly string[]
+  /** Good for one grant, whatever KV still remembers. */
+  readonly handle: string
+  readonly cookies: readonly string[]
+  readonly client: Client
+}
+
+/** Why nobody gets anything. `message` goes to the client, the rest on record. */
+export interface Refusal {
+  readonly reason: string
+  readonly client: Client
+  readonly who?: string
+  readonly message?: string
+}
+
+/** Ends a page of consent, once: with a grant, or refused. */
+export interface SignIns {
+  /** Throws `request_conflict` for a page that was used before. */
+  readonly complete: (server: AuthorizationServer, signIn: SignIn) => Promise<AuthorizationStep>
+  readonly refuse: (
+    request: AuthRequest,
+    cookies: readonly string[],
+    refusal: Refusal,
+  ) => Promise<AuthorizationStep>
+}
+
+/** The end of a sign-in, however it began: a grant in the table and a code for the client, or an error for it. */
+export function createSignIns({
+  grants,
+  record,
+  clock,
+  sha256,
+}: Pick<Sources, 'sha256' | 'clock'> & {
+  readonly grants: GrantStore
+  readonly record: StrangersLog
+}): SignIns {
+  const refuse: SignIns['refuse'] = async (request, cookies, { reason, client, who, message }) => {
+    const data = {
+      reason,
+      client: short(request.clientId),
+      redirectUri: short(request.redirectUri),
+      ...(who !== undefined && { who: short(who) }),
+    }
+    await record(eventOf('oauth_refused', { nowMs: clock.nowMs(), client }, data), client)
+    const to = authorizationErrorRedirect(request, 'access_denied', message)
+    return { kind: 'redirect', to, cookies }
+  }
+  return {
+    refuse,
+    async complete({ api }, signIn) {
+      const { request, principal, by, chosen, handle, cookies, client } = signIn
+      const scopes = grantedScopes(request.scope, chosen, principal.role)
+      if (scopes.length === 0) {
+        const message = `Nothing was allowed that the role ${principal.role} may`
+        return refuse(request, cookies, { reason: 'no_scope', client, who: principal.id, message })
+      }
+      const proof: Proof = { grant: `grant_${sha256(`oauth-grant:${handle}`).slice(0, 22)}`, by }
+      const { clientName } = await api.describeConsent(request)
+      const nowMs = clock.nowMs()
+      const grant = toGrant(request, { proof, principal, clientName, scopes, nowMs })
+      const event = eventOf(
+        'oauth_granted',
+        { principal: principal.id, nowMs, client },
+        grantData(grant),
+      )
+      await grants.add(grant, event)
+      const { redirectTo } = await api.completeAuthorization({
+        request,
+        // A colon would part it from the rest of the token.
+        userId: encodeURIComponent(principal.id),
+        metadata: {},
+        scope: [...scopes, ...request.scope.filter((scope) => scope === offlineScope)],
+        props: proof,
+      })
+      return { kind: 'redirect', to: redirectTo, cookies }
+    },
+  }
+}
+
+function toGrant(
+  request: AuthRequest,
+  about: Pick<OAuthGrant, 'clientName' | 'scopes'> & {
+    readonly proof: Proof
+    readonly principal: Principal
+    readonly nowMs: number
+  },
+): OAuthGrant {
+  const { proof, principal, clientName, scopes, nowMs } = about
+  return {
+    id: proof.grant,
+    principal: principal.id,
+    client: request.clientId,
+    clientName: short(clientName),
+    redirectUri: request.redirectUri,
+    resource: request.resource ?? '',
+    scopes,
+    signedInWith: signedInWith(proof),
+    createdAtMs: nowMs,
+    expiresAtMs: nowMs + refreshTokenSeconds * 1_000,
+  }
+}

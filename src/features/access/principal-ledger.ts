@@ -1,0 +1,171 @@
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import { unlimited } from '#contracts/lease.ts'
+import type { HeldWork } from '#runtime/session/types/held-work.ts'
+import { lengthPrefixed, principalParts } from '#contracts/naming.ts'
+import type { OwnLimits } from '#contracts/own-limits.ts'
+import type {
+  DayAmount,
+  Incident,
+  PrincipalApi,
+  PrincipalLedger,
+  PrincipalRates,
+  PrincipalReader,
+} from '#runtime/session/types/principal.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
+import { fromReply, type Reply } from '#contracts/reply.ts'
+import type { Sources } from '#contracts/sources.ts'
+import type { LimitsOf } from './limits-of.ts'
+import { createReportLimit } from './report-limit.ts'
+
+/** What the ledger needs of a Durable Object namespace. */
+export interface PrincipalNamespace {
+  readonly getByName: (name: string) => unknown
+}
+
+/** The objects of principals, and what each may spend in a day. */
+export interface PrincipalLedgerOptions extends Pick<Sources, 'sha256' | 'clock'> {
+  readonly namespace: PrincipalNamespace
+  /** What a principal may spend in a day. May throw if that cannot be known: then nothing is reserved. */
+  readonly limitsOf: LimitsOf
+  /** Takes what no run is booked with. */
+  readonly deployment?: PlatformCount
+}
+
+/** `report` for those who wait until it is told: nothing may outlive a Worker's own work. */
+export interface IncidentTeller {
+  /** May throw `request_unavailable`. */
+  readonly tell: (incident: Incident) => Promise<void>
+}
+
+/** What is asked of the objects of principals. */
+export interface PrincipalObjects
+  extends PrincipalLedger, PrincipalReader, PrincipalRates, IncidentTeller, HeldWork {
+  /** A key or a sign-in of a principal may have ended. May throw `request_unavailable`. */
+  readonly lookHeld: (principal: string) => Promise<void>
+  /** How many rows the object of a principal had; they are gone. May throw `request_unavailable`. */
+  readonly empty: (principal: string) => Promise<number>
+  /** Persons are to be erased. May throw `request_unavailable`. */
+  readonly erase: () => Promise<void>
+}
+
+/** Incidents of every session are kept by the operator's object. */
+const operator = 'operator'
+const retryAfterMs = 5_000
+
+/**
+ * Reaches the `Principal` objects. Without a limit `reserve` and `settle` return at once and make no call, so
+ * that the hot path costs nothing where nobody asked for a limit; with one a run costs two calls. A call is
+ * repeated once if the object was reset under it (every verb is idempotent), never if it is overloaded
+ * (docs/reliability.md F30).
+ */
+export function createPrincipalLedger({
+  namespace,
+  sha256,
+  clock,
+  limitsOf,
+  deployment,
+}: PrincipalLedgerOptions): PrincipalObjects {
+  const mayReport = createReportLimit(clock)
+  // A stub whose object was reset stays broken: each attempt takes a new one.
+  const at = (principal: string) =>
+    namespace.getByName(sha256(lengthPrefixed(principalParts(principal)))) as PrincipalApi
+  const nobodys: PlatformCount['count'] = (amounts) => deployment?.count(amounts)
+  const ask = <T>(
+    principal: string,
+    call: (api: PrincipalApi) => Promise<Reply<T>>,
+    counted = nobodys,
+  ): Promise<T> =>
+    answered(async () => {
+      const reply = await call(at(principal))
+      const { own, others } = reply.billed ?? {}
+      if (own) counted(own)
+      if (others) nobodys(others)
+      return reply
+    })
+  const tell = async (incident: Incident) =>
+    void (await ask(operator, (api) => api.report(incident)))
+
+  return {
+    async reserve({ limits: known, counted, ...request }) {
+      const limits = await limitsFor(limitsOf, request.principal, known)
+      if (isUnlimited(limits)) return request.asked
+      return ask(request.principal, (api) => api.reserve(request, limits), counted)
+    },
+    async settle({ limits: known, counted, ...request }) {
+      // What was known when it was reserved will do: what is not settled here, the object asks for.
+      const now = known && { ...known, asOfMs: clock.nowMs() }
+      if (isUnlimited(await limitsFor(limitsOf, request.principal, now))) return
+      await ask(request.principal, (api) => api.settle(request), counted)
+    },
+    report(incident: Incident) {
+      if (!mayReport(incident)) return
+      tell(incident).catch(() => undefined) // it is said again if it goes on
+    },
+    tell,
+    async hold(request) {
+      return (await ask(request.principal, (api) => api.hold(request))) ?? undefined
+    },
+    async release(request) {
+      await ask(request.principal, (api) => api.release(request))
+    },
+    async lookHeld(principal) {
+      await ask(principal, (api) => api.lookHeld())
+    },
+    empty: (principal) => ask(principal, (api) => api.empty()),
+    erase: async () => void (await ask(operator, (api) => api.erase())),
+    async usage(principal, run) {
+      const limits = await limitsFor(limitsOf, principal)
+      return ask(principal, (api) => api.usage(limits, run))
+    },
+    takeRate: (principal, request) => ask(principal, (api) => api.takeRate(request)),
+    incidents: (limit) => ask(operator, (api) => api.incidents(limit)),
+    clearIncident: (incident) => tell({ ...incident, message: '', isOver: true }),
+  }
+}
+
+const isUnlimited = ({ tokens, costNanoUsd }: DayAmount) =>
+  tokens >= unlimited && costNanoUsd >= unlimited
+
+/** Limits that cannot be read are no permission to spend. */
+async function limitsFor(
+  limitsOf: LimitsOf,
+  principal: string,
+  known?: OwnLimits,
+): Promise<DayAmount> {
+  try {
+    return await limitsOf(principal, known)
+  } catch (cause) {
+    throw unavailable(cause)
+  }
+}
+
+async function answered<T>(call: () => Promise<Reply<T>>): Promise<T> {
+  let reply: Reply<T>
+  try {
+    reply = await call().catch((error: unknown) => {
+      if (isReset(error)) return call()
+      throw error
+    })
+  } catch (cause) {
+    throw unavailable(cause)
+  }
+  return fromReply(reply)
+}
+
+/** The object's own flags: the runtime sets them, they survive no further hop. */
+function isReset(error: unknown): boolean {
+  const flags = error as { retryable?: unknown; durableObjectReset?: unknown; overloaded?: unknown }
+  if (typeof error !== 'object' || error === null || flags.overloaded === true) return false
+  return flags.retryable === true || flags.durableObjectReset === true
+}
+
+function unavailable(cause: unknown): IsolaError {
+  const message = 'What may be spent today cannot be looked up. Try again.'
+  const detail = errorMessage(cause)
+  return new IsolaError('request_unavailable', message, {
+    retryAfterMs,
+    transient: true,
+    detail,
+    cause,
+  })
+}

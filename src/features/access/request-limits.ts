@@ -1,0 +1,62 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { RequestLimits } from './types/request-limits.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { networkOf } from './network.ts'
+
+/** What the platform counts by; absent where the deployment has no such binding: then nothing is limited. */
+export interface RequestLimitsOptions extends Pick<Sources, 'sha256'> {
+  readonly counters: {
+    readonly strangers?: RateLimit | undefined
+    readonly requests?: RateLimit | undefined
+    readonly sessions?: RateLimit | undefined
+  }
+  /** Tells this deployment from others of the account: they count in the same namespaces. */
+  readonly operatorKey: string | undefined
+  readonly onFault: (error: unknown, requestId?: string) => void
+}
+
+/** What a binding counts over, and so the longest that somebody has to wait. */
+const periodMs = 60_000
+/** Sessions that are remembered as counted. */
+const maxCounted = 10_000
+
+/**
+ * Limits by the platform's own counters: of one of its places each, no exact ones, and nothing is stored or billed for
+ * a request that is refused.
+ */
+export function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
+  const { counters, operatorKey, sha256, onFault } = options
+  const counted = new Set<string>()
+  const deployment = sha256(operatorKey ?? '').slice(0, 16)
+  const take = async (counter: RateLimit | undefined, key: string, message: string) => {
+    if (!counter) return
+    const asked = counter.limit({ key: `${deployment} ${key}` })
+    // What cannot be counted is not refused: everything behind this has limits of its own.
+    const { success } = await asked.catch((error: unknown) => {
+      onFault(error)
+      return { success: true }
+    })
+    if (!success) throw new IsolaError('request_rate_limited', message, { retryAfterMs: periodMs })
+  }
+  return {
+    stranger: ({ address }) => take(counters.strangers, networkOf(address), tooManyKeys),
+    // No principal has a blank in its name.
+    visitor: ({ address }) =>
+      take(counters.requests, `visitor ${networkOf(address)}`, tooManyRequests),
+    async request({ id, role }) {
+      if (role !== 'operator') await take(counters.requests, id, tooManyRequests)
+    },
+    async newSession({ id, role }, session) {
+      if (role === 'operator' || counted.has(session)) return
+      await take(counters.sessions, id, tooManySessions)
+      if (counted.size >= maxCounted) counted.clear()
+      counted.add(session)
+    },
+  }
+}
+
+const tooManyKeys =
+  'Too many keys that are not known here came from this address. Try again in a minute.'
+const tooManyRequests = 'Too many requests in a minute. Try again later.'
+const tooManySessions =
+  'Too many sessions were made in a minute. Go on in one that is there, or try again later.'

@@ -1,0 +1,128 @@
+import type * as z from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { KeyAdministration, KeyEnd, Rights, RightsChange } from '#contracts/keys.ts'
+import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
+import type { SkillLibrary } from '#runtime/catalog/types/skill.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { presenceIn } from '#runtime/session/requests/presence.ts'
+import { hasAgent, isServed, type Targets } from '#platform/routes/targets.ts'
+import type { addKeyRequest, changePrincipalRequest, rotateKeyRequest } from './requests.ts'
+
+/** What routes of keys need; agents, models and personas, since a key may name them. */
+export interface KeyDeps extends Targets {
+  readonly keys: KeyAdministration
+  readonly sources: Sources
+  readonly agents: Targets['agents'] & Pick<AgentDirectory, 'toolNames'>
+  readonly skills: Pick<SkillLibrary, 'persona'>
+}
+
+const nanoPerUsd = 1e9
+
+type AddFields = z.infer<typeof addKeyRequest>
+
+/** Agents and models must be there: a name that is misspelt would allow nothing, and say so nowhere. */
+export async function toNewKey(
+  deps: KeyDeps,
+  request: AddFields,
+): Promise<Parameters<KeyAdministration['add']>[0]> {
+  const { principal, role, agents, models, persona } = request
+  checkReach(deps, request)
+  if (role === undefined) refuseRightsAlone(request)
+  if (persona !== undefined) await checkPersona(deps, persona)
+  const limits = toLimits(request.limits)
+  const rights = role && {
+    role,
+    ...(agents && { agents }),
+    ...(models && { models }),
+    ...(limits && { limits }),
+  }
+  return {
+    principal,
+    ...(rights && { rights }),
+    ...(persona !== undefined && { persona }),
+    end: toEnd(request) ?? {},
+  }
+}
+
+/** A change of a principal's rights: a field that is left out stays, `null` lifts the limit. Throws `request_invalid`. */
+export function toRightsChange(
+  deps: KeyDeps,
+  { role, agents, models, limits }: z.infer<typeof changePrincipalRequest>,
+): RightsChange {
+  checkReach(deps, { agents, models })
+  const { dailyTokens: tokens, dailyCostUsd: costUsd } = limits ?? {}
+  return {
+    ...(role !== undefined && { role }),
+    ...(agents !== undefined && { agents }),
+    ...(models !== undefined && { models }),
+    ...(tokens !== undefined && { tokens }),
+    ...(costUsd !== undefined && { costNanoUsd: costUsd === null ? null : toNanoUsd(costUsd) }),
+  }
+}
+
+/** How long the old key holds on, and when the new one ends. Throws `request_invalid`. */
+export function toRotation({ graceMs, ...rest }: z.infer<typeof rotateKeyRequest>) {
+  const ends = toEnd(rest)
+  return { ...(graceMs !== undefined && { graceMs }), ...(ends && { end: ends }) }
+}
+
+function checkReach(
+  deps: KeyDeps,
+  { agents, models }: Pick<z.infer<typeof changePrincipalRequest>, 'agents' | 'models'>,
+): void {
+  checkNames('agents', agents, (agent) => hasAgent(deps, {}, agent))
+  checkNames('models', models, (model) => isServed(deps.models, model))
+}
+
+const toNanoUsd = (usd: number) => Math.round(usd * nanoPerUsd)
+
+function checkNames(
+  field: string,
+  given: readonly string[] | null | undefined,
+  isThere: (name: string) => boolean,
+): void {
+  const index = given?.findIndex((name) => !isThere(name)) ?? -1
+  if (index < 0) return
+  const param = `${field}[${index}]`
+  throw new IsolaError('request_invalid', `${param}: is not there; GET /v1/models lists what is.`, {
+    param,
+  })
+}
+
+async function checkPersona(deps: KeyDeps, name: string): Promise<void> {
+  const { persona, missing, names } = await deps.skills.persona(name, presenceIn(deps))
+  if (persona) return
+  const message = missing
+    ? `persona: ${name} needs what is not here: ${missing.join(', ')}.`
+    : `persona: there is no persona "${name}" here; there are: ${names.join(', ')}.`
+  throw new IsolaError('request_invalid', message, { param: 'persona' })
+}
+
+/** Without a role the request adds a key to a principal that has its rights already. */
+function refuseRightsAlone(request: AddFields): void {
+  const param = (['agents', 'models', 'limits'] as const).find((field) => request[field])
+  if (param === undefined) return
+  const message = `${param}: is for a new principal, together with its role. Another key of one that is there has the same rights.`
+  throw new IsolaError('request_invalid', message, { param })
+}
+
+function toLimits(limits: AddFields['limits']): Rights['limits'] | undefined {
+  const { dailyTokens, dailyCostUsd } = limits ?? {}
+  if (dailyTokens === undefined && dailyCostUsd === undefined) return undefined
+  return {
+    ...(dailyTokens !== undefined && { tokens: dailyTokens }),
+    ...(dailyCostUsd !== undefined && { costNanoUsd: toNanoUsd(dailyCostUsd) }),
+  }
+}
+
+function toEnd({
+  expiresInMs,
+  expiresAtMs,
+}: Pick<AddFields, 'expiresInMs' | 'expiresAtMs'>): KeyEnd | undefined {
+  if (expiresInMs !== undefined && expiresAtMs !== undefined) {
+    const message = 'expiresInMs: cannot be sent together with expiresAtMs; send one of them.'
+    throw new IsolaError('request_invalid', message, { param: 'expiresInMs' })
+  }
+  if (expiresInMs !== undefined) return { expiresInMs }
+  return expiresAtMs === undefined ? undefined : { expiresAtMs }
+}

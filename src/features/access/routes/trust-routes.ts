@@ -1,0 +1,66 @@
+import * as z from 'zod'
+import { principalName } from '#contracts/query-fields.ts'
+import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { TrustAdministration, TrustedKey } from '#runtime/catalog/types/trust.ts'
+import { changeBy } from '#runtime/session/requests/change-by.ts'
+import { operators } from '#platform/routes/roles.ts'
+import { route } from '#platform/routes/route.ts'
+import { atMs, text } from '#platform/routes/shapes.ts'
+
+interface TrustDeps {
+  readonly trust: TrustAdministration
+  readonly plugins: Pick<PluginAdministration, 'change'>
+}
+
+const addTrustRequest = z.strictObject({
+  name: principalName,
+  publicKey: z
+    .string()
+    .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be an Ed25519 public key, its 32 bytes as base64'),
+})
+const trusted = z
+  .object({ id: text, name: text, publicKey: text, addedBy: text, addedAtMs: atMs })
+  .meta({ id: 'TrustedKey' })
+
+/** `/api/operator/trust…`: the keys whose signatures make a plugin trusted. What is installed already stays in its tier. */
+export default [
+  route('GET /api/operator/trust', {
+    roles: operators,
+    summary: 'Lists the keys whose signatures make a plugin trusted.',
+    replies: { 200: { is: 'The keys.', json: z.object({ keys: z.array(trusted) }) } },
+    async handle({ trust }: TrustDeps) {
+      return { keys: (await trust.list()).map(shownTrusted) }
+    },
+  }),
+  route('POST /api/operator/trust', {
+    roles: operators,
+    summary: 'Accepts a key.',
+    body: addTrustRequest,
+    replies: { 201: { is: 'The key.', json: trusted } },
+    errors: [409],
+    async handle({ trust }: TrustDeps, { body, by }) {
+      return shownTrusted(await trust.add(body, by()))
+    },
+  }),
+  route('DELETE /api/operator/trust/:key', {
+    roles: operators,
+    summary: 'Accepts a key no more.',
+    params: { key: 'Its name or id.' },
+    replies: { 200: { is: 'The key.', json: trusted } },
+    async handle({ trust, plugins }: TrustDeps, request) {
+      const removing = trust.remove(request.params.key, request.by())
+      await removing.catch(() => {})
+      // Also if that failed: what the key signed counts as a stranger's from now on, and a repeated request does it again.
+      await plugins.change({ do: 'distrust' }, changeBy(request))
+      return shownTrusted(await removing)
+    },
+  }),
+] as const
+
+const shownTrusted = ({ id, name, publicKey, addedBy, addedAtMs }: TrustedKey) => ({
+  id,
+  name,
+  publicKey,
+  addedBy,
+  addedAtMs,
+})

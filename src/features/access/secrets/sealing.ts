@@ -1,0 +1,111 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { lengthPrefixed } from '#contracts/naming.ts'
+import type { SealedSecret } from '../types/secrets.ts'
+
+/** The keys of the deployment as they were set, not looked at yet. */
+export interface MasterKeys {
+  /** `ISOLA_MASTER_KEY` */
+  readonly current: string | undefined
+  /** `ISOLA_MASTER_KEY_PREVIOUS`, from a change of the key until everything is sealed anew. */
+  readonly previous: string | undefined
+}
+
+type Sealed = Pick<SealedSecret, 'name' | 'sealed' | 'keyId'>
+
+/** What sealing takes from outside. */
+export interface SealingSources {
+  readonly sha256: (text: string) => string
+  /** Of a cryptographic source. */
+  readonly randomBytes: (count: number) => Uint8Array<ArrayBuffer>
+}
+
+/** Seals values under `ISOLA_MASTER_KEY`, and opens them. */
+export interface Sealing {
+  /** Why nothing can be sealed, with what to do; undefined if all is well. */
+  readonly problem: () => IsolaError | undefined
+  readonly seal: (name: string, value: string) => Promise<Sealed>
+  /** With whichever key it was sealed under. Throws `config_invalid` that names the secret and what to do. */
+  readonly open: (secret: Sealed) => Promise<string>
+  readonly isCurrent: (secret: Pick<Sealed, 'keyId'>) => boolean
+}
+
+const format = 'v1'
+const ivBytes = 12
+const keyForm = /^[A-Za-z0-9+/]{43}=$/
+
+/** Seals values with AES-256-GCM: a name and a form of its own each, so that no row can stand for another (I28). */
+export function createSealing(keys: MasterKeys, { sha256, randomBytes }: SealingSources): Sealing {
+  const idOf = (key: string) => sha256(lengthPrefixed(['master-key', key])).slice(0, 16)
+  const problem = () => problemOf(keys)
+  const usable = (): string => {
+    const wrong = problem()
+    if (wrong) throw wrong
+    return trimmed(keys.current)
+  }
+
+  return {
+    problem,
+    async seal(name, value) {
+      const key = usable()
+      // Random for each value: with the same one twice GCM would give both away.
+      const iv = randomBytes(ivBytes)
+      const cipher = { name: 'AES-GCM', iv, additionalData: aboutOf(name) }
+      const text = new TextEncoder().encode(value)
+      const sealed = await crypto.subtle.encrypt(cipher, await importKey(key), text)
+      const parts = [format, toBase64(iv), toBase64(new Uint8Array(sealed))]
+      return { name, sealed: parts.join('.'), keyId: idOf(key) }
+    },
+    async open({ name, sealed, keyId }) {
+      const key = [usable(), trimmed(keys.previous)].find(
+        (one) => one !== '' && idOf(one) === keyId,
+      )
+      if (key === undefined) throw lockedOut(name)
+      try {
+        const [version, iv = '', text = ''] = sealed.split('.')
+        if (version !== format) throw new Error('another format')
+        const cipher = { name: 'AES-GCM', iv: fromBase64(iv), additionalData: aboutOf(name) }
+        const opened = await crypto.subtle.decrypt(cipher, await importKey(key), fromBase64(text))
+        return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(opened)
+      } catch (cause) {
+        const message = `The secret ${name} is damaged. Set it again: isola secret set ${name}`
+        throw new IsolaError('config_invalid', message, { cause })
+      }
+    },
+    isCurrent: ({ keyId }) => keyId === idOf(trimmed(keys.current)),
+  }
+}
+
+const trimmed = (key: string | undefined) => (key ?? '').trim()
+
+function problemOf({ current, previous }: MasterKeys): IsolaError | undefined {
+  const how = 'make one with `openssl rand -base64 32` (locally `npm start` does)'
+  if (trimmed(current) === '')
+    return new IsolaError('config_missing', `ISOLA_MASTER_KEY is not set: ${how}.`)
+  const wrong = 'is not 32 bytes as base64'
+  if (!keyForm.test(trimmed(current)))
+    return new IsolaError('config_invalid', `ISOLA_MASTER_KEY ${wrong}: ${how}.`)
+  if (trimmed(previous) !== '' && !keyForm.test(trimmed(previous)))
+    return new IsolaError(
+      'config_invalid',
+      `ISOLA_MASTER_KEY_PREVIOUS ${wrong}: set the key that was ISOLA_MASTER_KEY before, or remove it.`,
+    )
+  return undefined
+}
+
+function lockedOut(name: string): IsolaError {
+  const message =
+    `The secret ${name} is sealed under a key that is not here. Set ISOLA_MASTER_KEY_PREVIOUS to that key and run ` +
+    `\`isola secret rotate\`, or set the secret again: isola secret set ${name}`
+  return new IsolaError('config_invalid', message)
+}
+
+/** What a sealed value is of: whoever can write the table cannot pass one off as another. */
+const aboutOf = (name: string) =>
+  new TextEncoder().encode(lengthPrefixed(['isola-secret', format, name]))
+
+const importKey = (key: string) =>
+  crypto.subtle.importKey('raw', fromBase64(key), 'AES-GCM', false, ['encrypt', 'decrypt'])
+
+const toBase64 = (bytes: Uint8Array) =>
+  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+const fromBase64 = (text: string) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0))

@@ -1,0 +1,121 @@
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import {
+  deploymentEvent,
+  type DeploymentEventData,
+  type DeploymentEventType,
+} from '#contracts/event.ts'
+import type { Administrator } from '#contracts/keys.ts'
+import {
+  secretNameForm,
+  type Resealed,
+  type Rotation,
+  type SealedSecret,
+  type SecretAdministration,
+  type SecretStore,
+  type SecretView,
+} from '../types/secrets.ts'
+import type { Clock } from '#contracts/sources.ts'
+import type { Sealing } from './sealing.ts'
+
+const maxBytes = 16 * 1024
+/** As many as land in one go. */
+const batchSize = 50
+
+/** Where secrets are kept, sealed, and who may never write them down. */
+export interface SecretAdministrationDeps {
+  readonly secrets: SecretStore
+  readonly sealing: Sealing
+  readonly clock: Pick<Clock, 'nowMs'>
+  /** Told each value before it is used: no log may hold it. */
+  readonly learn: (value: string) => void
+  /** Seals anew what is kept elsewhere under the same keys. */
+  readonly rotateOthers?: () => Promise<Rotation>
+}
+
+/** Sets, lists and removes secrets, each with its event. No function here gives a value back. */
+export function createSecretAdministration(deps: SecretAdministrationDeps): SecretAdministration {
+  const { secrets, sealing, clock } = deps
+  const eventOf = <Type extends DeploymentEventType>(
+    type: Type,
+    { principal, trace, requestId: request }: Administrator,
+    data: DeploymentEventData<Type>,
+  ) => deploymentEvent(type, { principal, trace, atMs: clock.nowMs() }, { ...data, request })
+  return {
+    list: async () => (await secrets.list()).map(toView),
+    async set({ name, value }, by) {
+      checkName(name)
+      deps.learn(value)
+      checkValue(value)
+      const about = { setBy: by.principal, setAtMs: clock.nowMs() }
+      const secret = { ...(await sealing.seal(name, value)), ...about }
+      await secrets.put(secret, eventOf('secret_set', by, { name }))
+      return toView(secret)
+    },
+    async remove(name, by) {
+      const [known] = secretNameForm.test(name) ? await secrets.find([name]) : []
+      if (!known) throw new IsolaError('request_not_found', 'There is no such secret.')
+      await secrets.remove(name, eventOf('secret_removed', by, { name }))
+    },
+    async rotate(by) {
+      const wrong = sealing.problem()
+      if (wrong) throw wrong
+      const all = await secrets.list()
+      const old = all.filter((secret) => !sealing.isCurrent(secret))
+      const { resealed, failed } = await resealAll(old, deps)
+      for (let at = 0; at < resealed.length; at += batchSize) {
+        const some = resealed.slice(at, at + batchSize)
+        await secrets.reseal(some, eventOf('secrets_rotated', by, { count: some.length }))
+      }
+      const others = await deps.rotateOthers?.()
+      return {
+        rotated: resealed.length + (others?.rotated ?? 0),
+        current: all.length - old.length + (others?.current ?? 0),
+        failed: [...failed, ...(others?.failed ?? [])],
+      }
+    },
+  }
+}
+
+/** One that cannot be opened holds up none of the others. */
+async function resealAll(
+  secrets: readonly SealedSecret[],
+  { sealing, learn }: SecretAdministrationDeps,
+): Promise<{ readonly resealed: readonly Resealed[]; readonly failed: Rotation['failed'] }> {
+  const resealed: Resealed[] = []
+  const failed: Rotation['failed'][number][] = []
+  for (const secret of secrets) {
+    try {
+      const value = await sealing.open(secret)
+      learn(value)
+      resealed.push({ ...(await sealing.seal(secret.name, value)), was: secret.sealed })
+    } catch (error) {
+      if (errorCode(error) !== 'config_invalid') throw error
+      failed.push({ name: secret.name, message: errorMessage(error) })
+    }
+  }
+  return { resealed, failed }
+}
+
+const toView = ({ name, keyId, setBy, setAtMs }: SealedSecret): SecretView => ({
+  name,
+  keyId,
+  setBy,
+  setAtMs,
+})
+
+function checkName(name: string): void {
+  if (secretNameForm.test(name)) return
+  const message =
+    'name: must be 1 to 64 capital letters, digits and underscores, and begin with a letter, such as GITHUB_TOKEN.'
+  throw new IsolaError('request_invalid', message, { param: 'name' })
+}
+
+/** Never with the value, nor a part of it. */
+function checkValue(value: string): void {
+  const wrong = (what: string) =>
+    new IsolaError('request_invalid', `value: ${what}.`, { param: 'value' })
+  if (value === '') throw wrong('must not be empty; to take the secret away, remove it')
+  if (new TextEncoder().encode(value).byteLength > maxBytes)
+    throw wrong('must be at most 16 KiB (16,384 bytes)')
+  if (value.includes('\0') || !value.isWellFormed()) throw wrong('must be text without NUL')
+}

@@ -1,0 +1,146 @@
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { GrantStore, OAuthGrant } from '../types/oauth.ts'
+import { isScope } from '#contracts/scopes.ts'
+import type { Database } from '#platform/d1/database.ts'
+import { eventRow } from '#platform/d1/deployment-log.ts'
+import { reached } from '#platform/d1/outage.ts'
+import { revokeRow } from '#platform/d1/revoke-row.ts'
+
+const given =
+  'id, principal, client, client_name, redirect_uri, resource, scopes, signed_in_with, created_at_ms, expires_at_ms'
+const columns = `${given}, library_id, redeemed_at_ms, revoked_at_ms, followed_by`
+const select = `SELECT ${columns} FROM oauth_grants`
+
+/** What clients were allowed: no token is in here, nor anything a token could be made of. */
+export function createGrantStore(database: Database): GrantStore {
+  const first = async (column: 'id' | 'library_id', value: string) => {
+    const statement = database.prepare(`${select} WHERE ${column} = ?1`).bind(value)
+    const row = await reached(() => statement.first<GrantRow>())
+    return row ? toGrant(row) : undefined
+  }
+  return {
+    find: (id) => first('id', id),
+    findByLibraryId: (libraryId) => first('library_id', libraryId),
+    async list({ principal, limit }) {
+      const sql = `${select} WHERE ?1 IS NULL OR principal = ?1 ORDER BY created_at_ms DESC, id LIMIT ?2`
+      const statement = database.prepare(sql).bind(principal ?? null, limit)
+      const { results } = await reached(() => statement.all<GrantRow>())
+      return results.map(toGrant)
+    },
+    async add(grant, event) {
+      // A client that is named by a document is many installations: only the one at the same address is replaced.
+      const isReplaced = `
+        principal = ?6 AND client = ?7 AND resource = ?8 AND revoked_at_ms IS NULL AND expires_at_ms > ?10
+          AND (?7 NOT LIKE 'https://%' OR redirect_uri = ?9)`
+      // Each sign-in replaces the one before: there is one at most.
+      const replaced = `(SELECT id FROM oauth_grants WHERE ${isReplaced} LIMIT 1)`
+      const replace = `
+        UPDATE oauth_grants SET revoked_at_ms = ?5, followed_by = ?6
+        WHERE principal = ?1 AND client = ?2 AND resource = ?3 AND revoked_at_ms IS NULL AND expires_at_ms > ?5
+          AND (?2 NOT LIKE 'https://%' OR redirect_uri = ?4)`
+      const insert = `INSERT INTO oauth_grants (${given}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
+      const { principal, client, resource, redirectUri, createdAtMs } = grant
+      // Which one it is, the database knows.
+      const end = { owner: principal, reason: 'replaced', by: grant.id, grant: '' }
+      const statements = [
+        eventRow(
+          database,
+          { ...event, type: 'oauth_revoked', data: end },
+          {
+            condition: `${replaced} IS NOT NULL`,
+            values: [principal, client, resource, redirectUri, createdAtMs],
+            data: `json_set(?5, '$.grant', ${replaced})`,
+          },
+        ),
+        database
+          .prepare(replace)
+          .bind(principal, client, resource, redirectUri, createdAtMs, grant.id),
+        database.prepare(insert).bind(...valuesOf(grant)),
+        eventRow(database, event),
+      ]
+      await reached(() => database.batch(statements)).catch((error: unknown) => {
+        if (/oauth_grants\.id/.test(errorMessage(error))) throw taken()
+        throw error
+      })
+    },
+    async redeem(id, libraryId, nowMs) {
+      const sql = `
+        UPDATE oauth_grants SET redeemed_at_ms = ?3, library_id = ?2
+        WHERE id = ?1 AND redeemed_at_ms IS NULL AND revoked_at_ms IS NULL AND expires_at_ms > ?3
+        RETURNING id`
+      const statement = database.prepare(sql).bind(id, libraryId, nowMs)
+      return (await reached(() => statement.first())) !== null
+    },
+    async revoke(id, event) {
+      await revokeRow(database, 'oauth_grants', { id, event })
+    },
+    async purge(endedMs) {
+      // What was begun with one that was replaced goes on for as long as what took its place holds.
+      const sql = `
+        DELETE FROM oauth_grants WHERE min(expires_at_ms, coalesce(revoked_at_ms, expires_at_ms)) < ?1
+          AND (followed_by IS NULL OR followed_by NOT IN (SELECT id FROM oauth_grants))`
+      await reached(() => database.prepare(sql).bind(endedMs).run())
+    },
+  }
+}
+
+interface GrantRow {
+  readonly id: string
+  readonly principal: string
+  readonly client: string
+  readonly client_name: string
+  readonly redirect_uri: string
+  readonly resource: string
+  readonly scopes: string
+  readonly signed_in_with: string
+  readonly created_at_ms: number
+  readonly expires_at_ms: number
+  readonly library_id: string | null
+  readonly redeemed_at_ms: number | null
+  readonly revoked_at_ms: number | null
+  readonly followed_by: string | null
+}
+
+function toGrant(row: GrantRow): OAuthGrant {
+  const { id, principal, client, resource } = row
+  return {
+    id,
+    principal,
+    client,
+    clientName: row.client_name,
+    redirectUri: row.redirect_uri,
+    resource,
+    scopes: toScopes(row.scopes),
+    signedInWith: row.signed_in_with,
+    createdAtMs: row.created_at_ms,
+    expiresAtMs: row.expires_at_ms,
+    ...(row.library_id !== null && { libraryId: row.library_id }),
+    ...(row.redeemed_at_ms !== null && { redeemedAtMs: row.redeemed_at_ms }),
+    ...(row.revoked_at_ms !== null && { revokedAtMs: row.revoked_at_ms }),
+    ...(row.followed_by !== null && { followedBy: row.followed_by }),
+  }
+}
+
+/** A list that cannot be read allows nothing. */
+function toScopes(json: string): OAuthGrant['scopes'] {
+  const value: unknown = JSON.parse(json) // the table checks that it is JSON
+  return Array.isArray(value) ? value.map(String).filter(isScope) : []
+}
+
+const valuesOf = (grant: OAuthGrant) => [
+  grant.id,
+  grant.principal,
+  grant.client,
+  grant.clientName,
+  grant.redirectUri,
+  grant.resource,
+  JSON.stringify(grant.scopes),
+  grant.signedInWith,
+  grant.createdAtMs,
+  grant.expiresAtMs,
+]
+
+function taken(): IsolaError {
+  const message = 'This page was used before. Start again from the program that sent you here.'
+  return new IsolaError('request_conflict', message)
+}

@@ -1,0 +1,73 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { deploymentEvent, type DeploymentEvent } from '#contracts/event.ts'
+import type { Administrator } from '#contracts/keys.ts'
+import type { Sources } from '#contracts/sources.ts'
+import type { TrustAdministration, TrustedKey, TrustStore } from '#runtime/catalog/types/trust.ts'
+
+const idChars = 22
+
+/** The one name of a public key. */
+export const toKeyId = (publicKey: string, sha256: (text: string) => string): string =>
+  `trust_${sha256(publicKey).slice(0, idChars)}`
+
+/** Accepts and drops the keys whose signatures make a plugin `trusted`, each with its event. */
+export function createTrustAdministration({
+  store,
+  clock,
+  sha256,
+}: Pick<Sources, 'clock' | 'sha256'> & { readonly store: TrustStore }): TrustAdministration {
+  return {
+    list: store.list,
+    async add({ name, publicKey }, by) {
+      await checkKey(publicKey)
+      const addedAtMs = clock.nowMs()
+      const id = toKeyId(publicKey, sha256)
+      const key: TrustedKey = { id, name, publicKey, addedBy: by.principal, addedAtMs }
+      await store.add(key, eventOf('trust_added', key, { by, atMs: addedAtMs }))
+      return key
+    },
+    async remove(name, by) {
+      const key = (await store.list()).find((known) => known.id === name || known.name === name)
+      if (!key) throw new IsolaError('request_not_found', 'There is no such key.')
+      await store.remove(key.id, eventOf('trust_removed', key, { by, atMs: clock.nowMs() }))
+      return key
+    },
+  }
+}
+
+function eventOf(
+  type: 'trust_added' | 'trust_removed',
+  { id, name, publicKey }: TrustedKey,
+  { by, atMs }: { readonly by: Administrator; readonly atMs: number },
+): DeploymentEvent {
+  const data = { key: id, name, publicKey, request: by.requestId }
+  return deploymentEvent(type, { principal: by.principal, trace: by.trace, atMs }, data)
+}
+
+/** Ends of the curve's small subgroups: under these "keys" one signature fits many texts (RFC 8032, 5.1.7). */
+const weak: ReadonlySet<string> = new Set([
+  '0000000000000000000000000000000000000000000000000000000000000000',
+  '0100000000000000000000000000000000000000000000000000000000000000',
+  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  '0000000000000000000000000000000000000000000000000000000000000080',
+  '0100000000000000000000000000000000000000000000000000000000000080',
+  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85',
+])
+
+async function checkKey(publicKey: string): Promise<void> {
+  const bytes = Uint8Array.from(atob(publicKey), (character) => character.charCodeAt(0))
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  const isKey =
+    !weak.has(hex) &&
+    (await crypto.subtle.importKey('raw', bytes, 'Ed25519', false, ['verify']).then(
+      () => true,
+      () => false,
+    ))
+  if (isKey) return
+  const message = 'publicKey: is not an Ed25519 public key; `isola trust new FILE` makes a pair.'
+  throw new IsolaError('request_invalid', message, { param: 'publicKey' })
+}

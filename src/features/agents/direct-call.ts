@@ -1,0 +1,82 @@
+import { toDirectOutcome } from '#runtime/session/types/direct-call.ts'
+import { wordsOf } from '#runtime/session/types/holder-result.ts'
+import type { Message } from '#contracts/message.ts'
+import type {
+  ActionResult,
+  Planner,
+  PlanStep,
+  Reflection,
+  Reflector,
+} from '#runtime/kernel/types/plan.ts'
+import type { DirectCall } from '#contracts/run-options.ts'
+
+/** The planner of a run that makes one call, asks no model and is over with what came of it. */
+export const directPlanner: Planner = {
+  async plan({ caller: { options }, messages, tools, turn }) {
+    const { directCall } = options
+    if (turn === 1 && directCall) return [callStep(directCall, tools)]
+    const late = directCall?.floor && saidSince(messages)
+    if (late) return [callStep({ ...directCall, input: lateInput(directCall, late) }, tools)]
+    // Once: what else is said to such a run on its way changes nothing of it.
+    return [madeBefore(messages)]
+  },
+}
+
+/** What the user said since a message was passed on. */
+const saidSince = (messages: readonly Message[]): string =>
+  messages
+    .slice(messages.findLastIndex(({ role }) => role === 'tool') + 1)
+    .flatMap((one) => (one.role === 'user' ? [one.text] : []))
+    .join('\n\n')
+
+const lateInput = ({ input }: DirectCall, text: string): DirectCall['input'] =>
+  Object.fromEntries(Object.keys(input).map((name) => [name, text]))
+
+/** Behind the tool that stands for all others, where its agent has that: what is not pinned is called in the same way. */
+function callStep(
+  { tool: name, input, floor }: DirectCall,
+  tools: readonly { readonly name: string }[],
+): PlanStep {
+  const isShown = floor && tools.some((one) => one.name === name)
+  const call = isShown ? { toolId: name, input } : { toolId: 'isola__call', input: { name, input } }
+  return { type: 'tool', callId: 'direct', ...call, ...(floor && { reason: passedOn }) }
+}
+
+/** Why a message is a call: somebody has the conversation, and what comes back is the answer. */
+const passedOn = 'floor'
+
+function madeBefore(messages: readonly Message[]): PlanStep {
+  const made = messages.findLast(({ role }) => role === 'tool')
+  if (made?.role !== 'tool') return { type: 'finish', message: '' }
+  const { callId: call, output, isError } = made
+  const outcome = isError
+    ? { ok: false, call, ...Object(output).error }
+    : { ok: true, call, output }
+  return { type: 'finish', message: callWasMade, output: outcome }
+}
+
+/** The call's outcome ends the run; one that was made before its run was taken up again is in a `finish` step. */
+export const directReflector: Reflector = {
+  async reflect({ actions, steps }) {
+    const [action] = actions
+    const isPassedOn = steps.some((step) => step.type === 'tool' && step.reason === passedOn)
+    if (action) return isPassedOn ? saidBy(action) : outcomeOf(action)
+    const finish = steps.find((step) => step.type === 'finish')
+    if (!finish) return { decision: 'continue' }
+    const { message, output } = finish
+    return { decision: 'finish', result: message, ...(output && { output }) }
+  },
+}
+
+const callWasMade = 'The call was made.'
+
+const saidBy = ({ result }: ActionResult): Reflection => ({
+  decision: 'finish',
+  result: result.ok ? wordsOf(result.output) : result.error.message,
+})
+
+function outcomeOf({ callId, result }: ActionResult): Reflection {
+  const { error } = result.ok ? {} : result
+  const text = error ? `${error.code}: ${error.message}` : callWasMade
+  return { decision: 'finish', result: text, output: toDirectOutcome(callId, result) }
+}

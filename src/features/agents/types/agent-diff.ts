@@ -1,0 +1,6 @@
+import type { AgentDefinition } from '#contracts/manifest/agent-definition.ts'
+import { diffLines, valueLines, type LineDiff } from '#contracts/line-diff.ts'
+
+/** What is different between two definitions, a line each with where it stands. Order counts, of fields too. */
+export const definitionDiff = (before: AgentDefinition, after: AgentDefinition): LineDiff =>
+  diffLines(valueLines(before), valueLines(after))

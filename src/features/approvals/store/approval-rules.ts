@@ -1,0 +1,95 @@
+import type { ApprovalRules } from '#runtime/session/types/approval-rules.ts'
+import { scopeOf, type ApprovalRule } from '#contracts/approval.ts'
+import { deploymentEvent } from '#contracts/event.ts'
+import type { Clock } from '#contracts/sources.ts'
+import type { Database } from '#platform/d1/database.ts'
+import { reached } from '#platform/d1/outage.ts'
+import { revokeRow } from '#platform/d1/revoke-row.ts'
+
+/** Of one tool of one principal: those that do not fit are looked through with each call that would ask. */
+const maxOfTool = 200
+
+const insert = `
+  INSERT INTO approval_rules (id, principal, agent, tool, definition_hash, session, free, shape, label, decided_by,
+    created_at_ms, expires_at_ms)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (id) DO NOTHING`
+
+/** What approvals allow besides their own call. A rule whose time is over is as good as gone. */
+export function createApprovalRules(
+  database: Database,
+  clock: Pick<Clock, 'nowMs'>,
+): ApprovalRules {
+  const all = async (sql: string, ...values: readonly (string | number)[]) => {
+    const { results } = await reached(() =>
+      database
+        .prepare(sql)
+        .bind(...values)
+        .all<RuleRow>(),
+    )
+    return results.map(toRule)
+  }
+  return {
+    of: (principal, tool) =>
+      all(
+        `SELECT * FROM approval_rules WHERE principal = ?1 AND tool = ?2 AND expires_at_ms > ?3
+         ORDER BY expires_at_ms DESC LIMIT ${maxOfTool}`,
+        principal,
+        tool,
+        clock.nowMs(),
+      ),
+    async add(rule) {
+      const { id, principal, agent, tool, definitionHash, session = null, shape } = rule
+      const texts = [rule.free, rule.label, rule.decidedBy].map((one) => JSON.stringify(one))
+      const [free, label, decidedBy] = texts as [string, string, string]
+      const row = [id, principal, agent, tool, definitionHash, session, free, shape, label]
+      const times = [rule.createdAtMs, rule.expiresAtMs]
+      const statement = database.prepare(insert).bind(...row, decidedBy, ...times)
+      await reached(() => statement.run())
+    },
+    list({ principal, limit }) {
+      const ofOne = principal === undefined ? '' : 'AND principal = ?3'
+      const sql = `SELECT * FROM approval_rules WHERE expires_at_ms > ?1 ${ofOne}
+        ORDER BY created_at_ms DESC, id LIMIT ?2`
+      return all(sql, clock.nowMs(), limit, ...(principal === undefined ? [] : [principal]))
+    },
+    async revoke(id, by, principal) {
+      const [rule] = await all('SELECT * FROM approval_rules WHERE id = ?1', id)
+      if (!rule || (principal !== undefined && rule.principal !== principal)) return false
+      const { principal: owner, agent, tool } = rule
+      const about = { rule: id, owner, agent, tool, scope: scopeOf(rule), request: by.requestId }
+      const place = { ...by, atMs: clock.nowMs() }
+      const event = deploymentEvent('approval_rule_revoked', place, about)
+      return revokeRow(database, 'approval_rules', { id, event })
+    },
+  }
+}
+
+interface RuleRow {
+  readonly id: string
+  readonly principal: string
+  readonly agent: string
+  readonly tool: string
+  readonly definition_hash: string
+  readonly session: string | null
+  readonly free: string
+  readonly shape: string
+  readonly label: string
+  readonly decided_by: string
+  readonly created_at_ms: number
+  readonly expires_at_ms: number
+}
+
+const toRule = ({ id, principal, agent, tool, shape, session, ...row }: RuleRow): ApprovalRule => ({
+  id,
+  principal,
+  agent,
+  tool,
+  definitionHash: row.definition_hash,
+  ...(session !== null && { session }),
+  free: JSON.parse(row.free),
+  shape,
+  label: JSON.parse(row.label),
+  decidedBy: JSON.parse(row.decided_by),
+  createdAtMs: row.created_at_ms,
+  expiresAtMs: row.expires_at_ms,
+})

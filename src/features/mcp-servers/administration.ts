@@ -1,0 +1,141 @@
+import { errorCode, IsolaError } from '#contracts/errors.ts'
+import type { McpApproval, McpServerRow, McpServerStore } from '#runtime/catalog/types/mcp.ts'
+import type { McpAdministration } from '#runtime/catalog/types/mcp-administration.ts'
+import { fromReply } from '#contracts/reply.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
+import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
+import {
+  approvalLines,
+  chooseItems,
+  confirmedTools,
+  withClosed,
+  withHarmless,
+} from './approve-items.ts'
+import { forgetPrincipal, forgetServer } from './forget.ts'
+import { ownerOf, type AtServer } from './gateway.ts'
+import { shown } from './listing.ts'
+import { clientMetadataOf, clientMetadataPath } from './oauth/provider.ts'
+import { createOwnLogins, type OwnLoginDeps, type OwnLoginParts } from './own-logins.ts'
+import { createServerViews } from './server-view.ts'
+
+/** Who keeps the servers, and how each one's object is reached. */
+export interface McpAdministrationDeps {
+  readonly store: McpServerStore
+  readonly catalog: Pick<PluginAdministration, 'change'>
+  readonly bundles: Pick<BundleStore, 'save' | 'load'>
+  readonly at: AtServer<OwnLoginParts | 'look' | 'finishLogin' | 'cameBack'>
+  readonly sha256: (text: string) => string
+  /** Full names of the tools that are here. */
+  readonly toolNames: () => Promise<readonly string[]>
+  readonly told: OwnLoginDeps['told']
+}
+
+/** What an operator does about remote MCP servers: list, look, sign in, approve. Errors are `request_` codes. */
+export function createMcpAdministration(deps: McpAdministrationDeps): McpAdministration {
+  const { store, catalog, bundles, at, sha256, told } = deps
+  const { rowOf, approvedOf, viewOf } = createServerViews(deps)
+  const change: McpAdministration['change'] = async (asked, by) => {
+    const id = asked.do === 'add' ? asked.config.id : asked.id
+    const { generation, notes } = await catalog
+      .change({ do: 'mcp', mcp: asked }, by)
+      .catch(async (error: unknown) => {
+        // A remove that was cut has taken the row away, and not what was kept.
+        if (asked.do === 'remove' && errorCode(error) === 'request_not_found')
+          await forgetServer(id, at)
+        throw error
+      })
+    // What was kept of it, tokens too, is of no use to whoever comes under this name next.
+    if (asked.do === 'remove' || asked.do === 'add') await forgetServer(id, at)
+    return { generation, notes }
+  }
+  /** The object that is looked at: where each signs in, that of whoever looks. */
+  const objectFor = ({ id, config }: McpServerRow, principal: string) =>
+    at(id, ownerOf(config, principal))
+  return {
+    own: createOwnLogins({ rowOf, at, told }),
+    list: store.list,
+    change,
+    async show(id, principal) {
+      const row = await rowOf(id)
+      return viewOf(row, await objectFor(row, principal).standing(row.config))
+    },
+    async look(id, principal) {
+      const row = await rowOf(id)
+      const object = objectFor(row, principal)
+      const reply = await object.look(row.config)
+      const standing = await object.standing(row.config)
+      if (!reply.ok && standing.login !== 'signed_out')
+        throw new IsolaError('request_unavailable', reply.error.message)
+      return viewOf(row, reply.ok ? standing : { ...standing, problem: reply.error.message })
+    },
+    async login(id, origin) {
+      const { config } = await rowOf(id)
+      if (config.auth === 'principal')
+        throw new IsolaError(
+          'request_conflict',
+          `At "${id}" each signs in for themselves: isola mcp login ${id} --mine`,
+        )
+      if (config.auth !== 'oauth')
+        throw new IsolaError(
+          'request_conflict',
+          `"${id}" was added without --oauth: nobody signs in there. Look at its headers, or add it again with --oauth --replace.`,
+        )
+      return fromReply(await at(id).login(config, origin))
+    },
+    async finishLogin(query) {
+      // The state begins with the server it is for; that it is right its object knows.
+      const [id = '', ...rest] = (new URLSearchParams(query).get('state') ?? '').split('.')
+      const { config } = await rowOf(id)
+      if (config.auth !== 'principal') {
+        fromReply(await at(id).finishLogin(config, query))
+        return { server: id, state: 'signed_in' }
+      }
+      const signer = (await at(id).signers()).find(({ ref }) => ref === rest[0])
+      if (!signer)
+        throw new IsolaError('request_invalid', 'This sign-in is not one that was begun here.')
+      return { server: id, ...fromReply(await at(id, signer.principal).cameBack(config, query)) }
+    },
+    async forget(principal, by) {
+      const servers = await forgetPrincipal(principal, { store, at })
+      for (const server of servers) {
+        const data = { server, owner: principal, request: by.requestId }
+        await told({ type: 'mcp_signed_out', data }, by)
+      }
+      return servers
+    },
+    clientMetadata: (origin) => ({
+      client_id: `${origin}${clientMetadataPath}`,
+      ...clientMetadataOf(origin),
+    }),
+    async approve({ id, hash, items, confirm, harmless, closed }, by) {
+      const row = await rowOf(id)
+      const { listing } = await objectFor(row, by.principal).standing(row.config)
+      if (listing?.hash !== hash)
+        throw new IsolaError(
+          'request_conflict',
+          `hash: is not what "${id}" has now. Look again (isola mcp show ${id}) and approve what you see.`,
+          { param: 'hash' },
+        )
+      const chosen = withClosed(closed, withHarmless(harmless, chooseItems(listing.items, items)))
+      const lines = approvalLines(await approvedOf(row), chosen)
+      const approval: McpApproval = { server: id, items: chosen }
+      const text = toCanonicalJson({ manifest: approval, files: {} })
+      const approvedHash = sha256(text)
+      await bundles.save(approvedHash, text)
+      const { epoch } = row
+      const done = await change(
+        {
+          do: 'approve',
+          id,
+          hash: approvedHash,
+          confirmed: confirmedTools(confirm, chosen),
+          epoch,
+          lines,
+        },
+        by,
+      )
+      return { ...done, notes: [...lines.map(shown), ...done.notes] }
+    },
+  }
+}

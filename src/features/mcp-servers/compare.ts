@@ -1,0 +1,116 @@
+import type { Json } from '#contracts/json.ts'
+import type { McpDifference, McpItem } from '#runtime/catalog/types/mcp.ts'
+import { withCodes } from '#contracts/visible-text.ts'
+
+/** Of all that one comparison says: more than a listing may be long, so only what repeats itself is cut. */
+const maxShownChars = 2_000_000
+
+const idOf = ({ kind, key }: Pick<McpItem, 'kind' | 'key'>): string => `${kind} ${key}`
+
+/** What a server has now against what was approved, with what is different in lines to read. */
+export function compare(
+  approved: readonly McpItem[],
+  now: readonly McpItem[],
+): readonly McpDifference[] {
+  const before = new Map(approved.map((item) => [idOf(item), item]))
+  const after = new Map(now.map((item) => [idOf(item), item]))
+  const room: Room = { chars: maxShownChars }
+  const there = now.map((item): McpDifference => {
+    const was = before.get(idOf(item))
+    if (was?.hash === item.hash) return { ...about(item), state: 'same', lines: [] }
+    const lines = differentLines(was?.definition ?? {}, item.definition, room)
+    return { ...about(item), state: was ? 'changed' : 'new', lines }
+  })
+  const gone = approved
+    .filter((item) => !after.has(idOf(item)))
+    .map((item): McpDifference => ({ ...about(item), state: 'gone', lines: [] }))
+  return [...there, ...gone]
+}
+
+const about = ({ kind, key, tool }: McpItem) => ({ kind, key, ...(tool !== undefined && { tool }) })
+
+/** How many characters may still be shown. */
+interface Room {
+  chars: number
+}
+
+/**
+ * Each value that is different on a line of its own below the names that lead to it, whole: what is not shown here a
+ * model would read and nobody approve. A name is said once, however much is below it. Texts are quoted, and their lines
+ * counted, so that neither `1` and `"1"` nor another order look the same.
+ */
+function differentLines(before: Json, after: Json, room: Room): readonly string[] {
+  const lines: string[] = []
+  let left = 0
+  function say(mark: '-' | '+' | ' ', depth: number, text: string): void {
+    room.chars -= 2 + 2 * depth + text.length
+    if (room.chars < 0) left += 1
+    else lines.push(`${mark} ${'  '.repeat(depth)}${text}`)
+  }
+  function sayAll(mark: '-' | '+', depth: number, [name, value]: readonly [string, Json]): void {
+    const { parts } = partsOf(value)
+    if (!parts) return say(mark, depth, `${name}: ${leaf(value)}`)
+    say(mark, depth, `${name}:`)
+    for (const part of parts) sayAll(mark, depth + 1, part)
+  }
+  function visit(depth: number, old: Parts, fresh: Parts): void {
+    const was = new Map(old)
+    const is = new Map(fresh)
+    for (const name of new Set([...was.keys(), ...is.keys()])) {
+      const [one, other] = [was.get(name), is.get(name)]
+      const [from, to] = [partsOf(one), partsOf(other)]
+      if (from.parts && to.parts && from.kind === to.kind) {
+        const said = lines.length + left
+        say(' ', depth, `${name}:`)
+        visit(depth + 1, from.parts, to.parts)
+        if (lines.length + left > said + 1) continue
+        // Nothing below it is different. Its room is not given back: that would cost more than it is worth.
+        if (left > 0) left -= 1
+        else lines.pop()
+      } else if (
+        from.parts ||
+        to.parts ||
+        one === undefined ||
+        other === undefined ||
+        leaf(one) !== leaf(other)
+      ) {
+        if (one !== undefined) sayAll('-', depth, [name, one])
+        if (other !== undefined) sayAll('+', depth, [name, other])
+      }
+    }
+  }
+  visit(0, partsOf(before).parts ?? [], partsOf(after).parts ?? [])
+  const rest = `  and ${left} more lines, too long to show here: read the whole definition (isola mcp show --json)`
+  return left === 0 ? lines : [...lines, rest]
+}
+
+type Parts = readonly (readonly [name: string, value: Json])[]
+
+/** What stands below a value: fields, items, or the lines of a text. Nothing below what fits on a line. */
+function partsOf(value: Json | undefined): { readonly kind?: string; readonly parts?: Parts } {
+  if (typeof value === 'string' && value.includes('\n'))
+    return { kind: 'text', parts: value.split('\n').map((line, index) => [`(${index + 1})`, line]) }
+  if (typeof value !== 'object' || value === null) return {}
+  if (Array.isArray(value))
+    return value.length === 0
+      ? {}
+      : { kind: 'list', parts: value.map((part: Json, index) => [`[${index}]`, part]) }
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return entries.length === 0
+    ? {}
+    : { kind: 'object', parts: entries.map(([name, part]) => [named(name), part]) }
+}
+
+function leaf(value: Json): string {
+  if (typeof value === 'string') return quoted(value)
+  return typeof value === 'object' && value !== null
+    ? Array.isArray(value)
+      ? '[]'
+      : '{}'
+    : String(value)
+}
+
+const named = (name: string): string => (/^[A-Za-z_$][\w$-]*$/.test(name) ? name : quoted(name))
+
+/** Printable as it is, other alphabets too; what steers a terminal, or looks like a blank and is none, is not. */
+const quoted = (line: string): string => withCodes(JSON.stringify(line))

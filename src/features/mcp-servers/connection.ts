@@ -1,0 +1,174 @@
+import {
+  Client,
+  StreamableHTTPClientTransport,
+  type OAuthClientProvider,
+} from '@modelcontextprotocol/client'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'
+import type { SchemaValidator } from '#contracts/tool.ts'
+import { createAskingStream } from './asking-stream.ts'
+import { mayAsk, type createGuardedFetch } from './guarded-fetch.ts'
+import type { AskedRaw } from './in-call.ts'
+import { readingRaw } from './raw-replies.ts'
+import { failWithStream } from './stream-end.ts'
+import { within } from './until-aborted.ts'
+
+/** What lets a connection go on where it was, without a request, after the object was put to sleep. */
+export type Resume =
+  | { readonly era: 'modern'; readonly discover: JsonObject }
+  | { readonly era: 'legacy'; readonly sessionId: string; readonly protocolVersion: string }
+  /** A server of the older protocol that keeps no session: it needs its handshake each time. */
+  | { readonly era: 'plain' }
+
+/** A connection that is open, and how to go on with its session later. */
+export interface Connection {
+  readonly client: Client
+  readonly resume: Resume
+  /** Once what is on its way, such as a cancel, has been taken. */
+  readonly close: () => Promise<void>
+}
+
+/** How a server is reached, and what is said to it of us. */
+export interface ConnectDeps {
+  readonly guardedFetch: ReturnType<typeof createGuardedFetch>
+  readonly validator: SchemaValidator
+  readonly version: string
+  readonly provider?: OAuthClientProvider
+  /** Answers what the server asks in the middle of a call; it may ask nothing if absent. */
+  readonly answer?: (asked: AskedRaw) => Promise<Json>
+  /** Told when the server says that a list is another one now. */
+  readonly onListChanged: () => void
+}
+
+type Reached = Pick<McpServerConfig, 'url' | 'allow'>
+
+/** Step-ups of one request, as the specification's limit of retries has it. */
+const maxStepUps = 2
+
+/** The library's client, with our fetch, our validator and nothing of its own that could grow or wait. */
+export function openClient(
+  { url, allow }: Reached,
+  { guardedFetch, validator, version, provider, answer, onListChanged }: ConnectDeps,
+  resume?: Resume,
+) {
+  const client = new Client(
+    { name: 'isola', version },
+    {
+      // Nothing is offered to a server that nobody granted: it cannot ask a person or a model through us
+      // (docs/security.md T18).
+      capabilities: {
+        ...(answer && allow.elicitation && { elicitation: { form: { applyDefaults: true } } }),
+        ...(answer && allow.sampling && { sampling: {} }),
+      },
+      versionNegotiation: { mode: 'auto' },
+      inputRequired: { autoFulfill: mayAsk(allow), maxRounds: 5 },
+      // The library's own would run the server's `pattern` on the native RegExp (docs/security.md T15).
+      jsonSchemaValidator: {
+        getValidator: (schema) => (input) => {
+          const verdict = validator.validate(schema as JsonObject, input as JsonObject)
+          return verdict.ok
+            ? { valid: true, data: input as never, errorMessage: undefined }
+            : { valid: false, data: undefined, errorMessage: `${verdict.path} ${verdict.message}` }
+        },
+      },
+    },
+  )
+  for (const list of ['tools', 'resources', 'prompts'] as const)
+    client.setNotificationHandler(`notifications/${list}/list_changed`, onListChanged)
+  // In the words of the protocol: what came was parsed by the schemas of these very words.
+  if (allow.elicitation && answer)
+    client.setRequestHandler(
+      'elicitation/create',
+      async ({ params }) => (await answer({ kind: 'elicit', params })) as never,
+    )
+  if (allow.sampling && answer)
+    client.setRequestHandler(
+      'sampling/createMessage',
+      async ({ params }) => (await answer({ kind: 'sample', params })) as never,
+    )
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    fetch: guardedFetch,
+    maxStepUpRetries: maxStepUps,
+    reconnectionOptions: {
+      initialReconnectionDelay: 500,
+      maxReconnectionDelay: 10_000,
+      reconnectionDelayGrowFactor: 2,
+      maxRetries: 3,
+    },
+    ...(provider && { authProvider: provider }),
+    ...(resume?.era === 'legacy' && {
+      sessionId: resume.sessionId,
+      protocolVersion: resume.protocolVersion,
+    }),
+  })
+  failWithStream(transport)
+  return { client, transport }
+}
+
+/** Connects; with what is known from before a server of today's protocol, or with a session, is asked nothing. */
+export async function connect(
+  config: Reached,
+  deps: ConnectDeps,
+  {
+    resume,
+    timeoutMs,
+  }: {
+    readonly resume?: Resume | undefined
+    readonly timeoutMs: number
+  },
+): Promise<Connection> {
+  const stream = createAskingStream(readingRaw(deps.guardedFetch))
+  const { client, transport } = openClient(config, { ...deps, guardedFetch: stream.fetch }, resume)
+  const options = { timeout: timeoutMs }
+  const prior = priorOf(resume)
+  await client.connect(transport, { ...options, ...(prior && { prior }) })
+  const isOlder = !client.getDiscoverResult()
+  if (deps.answer && mayAsk(config.allow) && isOlder) await stream.open(client, resume)
+  // One that may ask is closed while its cancel may be on the way still.
+  const close = async () => {
+    if (mayAsk(config.allow)) await stream.settled()
+    await client.close()
+  }
+  return { client, resume: resumeOf(client, transport, resume), close }
+}
+
+const maxEndMs = 5_000
+
+/** Tells a server that keeps a session that it is over (HTTP DELETE). Throws where it is not told within 5 s. */
+export async function endSession(
+  config: Reached,
+  deps: ConnectDeps,
+  resume: Extract<Resume, { readonly era: 'legacy' }>,
+): Promise<void> {
+  const { transport } = openClient(config, deps, resume)
+  await transport.start()
+  try {
+    await within(maxEndMs, () => transport.terminateSession())
+  } finally {
+    await transport.close()
+  }
+}
+
+type Prior = NonNullable<NonNullable<Parameters<Client['connect']>[1]>['prior']>
+
+function priorOf(resume: Resume | undefined): Prior | undefined {
+  if (!resume) return undefined
+  // It was the library that gave it, and it checks it again.
+  return resume.era === 'modern'
+    ? ({ kind: 'modern', discover: resume.discover } as unknown as Prior)
+    : { kind: 'legacy' }
+}
+
+function resumeOf(
+  client: Client,
+  transport: StreamableHTTPClientTransport,
+  before: Resume | undefined,
+): Resume {
+  const discover = client.getDiscoverResult()
+  if (discover)
+    return { era: 'modern', discover: JSON.parse(JSON.stringify(discover)) as JsonObject }
+  const { sessionId } = transport
+  const protocolVersion = client.getNegotiatedProtocolVersion() ?? transport.protocolVersion
+  if (sessionId === undefined || protocolVersion === undefined) return before ?? { era: 'plain' }
+  return { era: 'legacy', sessionId, protocolVersion }
+}

@@ -1,0 +1,199 @@
+import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client'
+import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'
+import type { createBackoff } from './backoff.ts'
+import { isBroken, isOurs, isSessionGone } from './call-failure.ts'
+import {
+  connect,
+  endSession,
+  type ConnectDeps,
+  type Connection,
+  type Resume,
+} from './connection.ts'
+import { mayAsk } from './guarded-fetch.ts'
+import { createInCall, type InCall } from './in-call.ts'
+import type { KeptValues } from './kept-values.ts'
+
+/** What one server's connection is made from. */
+export interface ConnectionsDeps {
+  /** Shared by all connections of the server. */
+  readonly backoff: ReturnType<typeof createBackoff>
+  readonly kept: KeptValues
+  readonly keyOf: (config: McpServerConfig) => string
+  readonly connectDeps: (config: McpServerConfig) => Omit<ConnectDeps, 'answer' | 'provider'>
+  readonly providerOf: (config: McpServerConfig) => Promise<OAuthClientProvider | undefined>
+  /** Told when a session begins that may have other things in it than those that were listed. */
+  readonly onAnew: (key: string) => void
+  /** Told of each connection whether the server keeps a session of its own for it. */
+  readonly onMade: (config: McpServerConfig, keepsSession: boolean) => void
+  /** The configuration of the last connection whose server keeps a session; nothing if there was none. */
+  readonly configOf: () => McpServerConfig | undefined
+}
+
+/** What work is done with: the client, and the calls that are under way over it. */
+export interface Line {
+  readonly client: Client
+  readonly inCall: InCall
+}
+
+const connectTimeoutMs = 30_000
+
+interface Open {
+  readonly key: string
+  readonly inCall: InCall
+  readonly connection: Promise<Connection>
+  /** Of calls and lists that are under way over it. */
+  users: number
+  isLeft: boolean
+  /** Once nobody uses it any more, and it is closed. */
+  readonly closed: PromiseWithResolvers<void>
+}
+
+/** A connection to one server: one at a time, for all who share it, and the next later after a failure. */
+export function createConnections(deps: ConnectionsDeps) {
+  const { backoff, kept, keyOf } = deps
+  let open: Open | undefined
+
+  /** To close it would fail what others have under way over it: the last of them closes it. */
+  const drop = (): void => {
+    const gone = open
+    open = undefined
+    if (!gone) return
+    gone.isLeft = true
+    closeIfLeft(gone)
+  }
+
+  const forgetIt = (): void => {
+    kept.drop('resume')
+    drop()
+  }
+
+  const end = async (): Promise<void> => {
+    const config = deps.configOf()
+    const key = config && keyOf(config)
+    const mine = open
+    const known = key === undefined ? undefined : kept.get<Resume>('resume', key)
+    forgetIt()
+    if (!config || (mine && mine.key !== key)) return
+    await endThere(deps, config, mine ? resumeOnceClosed(mine) : known)
+  }
+
+  /** What was known of how to go on may be what is wrong; whoever fails over an older connection says nothing of it. */
+  const lost = (mine: Open): boolean => {
+    if (open !== mine) return false
+    forgetIt()
+    return true
+  }
+
+  const failed = (mine: Open): void => {
+    if (lost(mine)) backoff.failed()
+  }
+
+  const connected = (config: McpServerConfig): Open => {
+    const key = keyOf(config)
+    if (open?.key === key) return open
+    drop()
+    backoff.check(config)
+    const resume = kept.get<Resume>('resume', key)
+    if (!resume) deps.onAnew(key)
+    const inCall = createInCall()
+    const connection = connectingOf(deps, config).then((connecting) => {
+      const { answer } = inCall
+      return connect(config, { ...connecting, answer }, { resume, timeoutMs: connectTimeoutMs })
+    })
+    const closed = Promise.withResolvers<void>()
+    const mine: Open = { key, inCall, connection, users: 0, isLeft: false, closed }
+    open = mine
+    connection.then(
+      (made) => {
+        deps.onMade(config, made.resume.era === 'legacy')
+        if (open === mine) kept.keep('resume', key, made.resume)
+      },
+      // What is wrong on this side (a secret that is not set) says nothing of the server.
+      (error: unknown) => void (isOurs(error) ? lost(mine) : failed(mine)),
+    )
+    return mine
+  }
+
+  const release = (mine: Open, { allow }: McpServerConfig): void => {
+    mine.users -= 1
+    // The stream over which it may ask would keep this object in memory. The session goes on with the next call,
+    // unless something may yet be asked in it that belongs to a call of before.
+    if (mine.users === 0 && open === mine && mayAsk(allow)) {
+      if (mine.inCall.isClean()) drop()
+      else void end()
+    } else closeIfLeft(mine)
+  }
+
+  const take = (config: McpServerConfig): Open => {
+    const mine = connected(config)
+    mine.users += 1
+    return mine
+  }
+
+  return {
+    /** Connects, and keeps the connection until it is let go of. */
+    hold(config: McpServerConfig): () => void {
+      const mine = take(config)
+      return () => release(mine, config)
+    },
+    /** Does something over the connection. Only what is wrong with the connection itself counts against the server. */
+    using: async <T>(config: McpServerConfig, work: (line: Line) => Promise<T>): Promise<T> => {
+      const mine = take(config)
+      try {
+        const { client } = await mine.connection
+        const result = await work({ client, inCall: mine.inCall })
+        backoff.wentWell()
+        return result
+      } catch (error) {
+        if (isSessionGone(error)) lost(mine)
+        else if (isBroken(error)) failed(mine)
+        throw error
+      } finally {
+        release(mine, config)
+      }
+    },
+    isBusy: () => (open?.users ?? 0) > 0,
+    /** Leaves its session, and ends it at the server, once nobody uses it any more. Never rejects. */
+    end,
+    /** The next one is made at once, and anew. */
+    renew: (): void => {
+      backoff.forget()
+      void end()
+    },
+  }
+}
+
+function closeIfLeft({ connection, isLeft, users, closed }: Open): void {
+  if (!isLeft || users > 0) return
+  void connection
+    .then(({ close }) => close())
+    .catch(() => {})
+    .finally(closed.resolve)
+}
+
+const resumeOnceClosed = async ({ closed, connection }: Open): Promise<Resume> => {
+  await closed.promise
+  return (await connection).resume
+}
+
+async function connectingOf(
+  { providerOf, connectDeps }: Pick<ConnectionsDeps, 'providerOf' | 'connectDeps'>,
+  config: McpServerConfig,
+): Promise<Omit<ConnectDeps, 'answer'>> {
+  const provider = await providerOf(config)
+  return { ...connectDeps(config), ...(provider && { provider }) }
+}
+
+/** Ends a session at the server, if there is one. Never rejects: one that is not ended ends there by itself, some day. */
+async function endThere(
+  deps: Pick<ConnectionsDeps, 'providerOf' | 'connectDeps'>,
+  config: McpServerConfig,
+  known: Promise<Resume> | Resume | undefined,
+): Promise<void> {
+  try {
+    const resume = await known
+    if (resume?.era === 'legacy') await endSession(config, await connectingOf(deps, config), resume)
+  } catch {
+    // Nobody waits for it, and nobody can do anything about it.
+  }
+}

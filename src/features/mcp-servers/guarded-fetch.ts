@@ -1,0 +1,127 @@
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import { secretNamesIn, secretReference, type McpServerConfig } from '#runtime/catalog/types/mcp.ts'
+import type { CheckUrl, Outbound, OutboundError } from '#contracts/outbound.ts'
+import type { ReadSecrets } from '#features/access/types/secrets.ts'
+import { notSignedIn } from './call-failure.ts'
+import { mayBeAsked } from './same-site.ts'
+
+/** The network, its rules, and the secrets that headers name. */
+export interface GuardDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
+  readonly readSecrets: ReadSecrets
+  /** Told each secret that goes to the server, before it goes. */
+  readonly onSecret: (value: string) => void
+  /** Nothing goes to the server itself without a token: what the deployment sends along is no sign-in in its place. */
+  readonly needsToken?: boolean
+}
+
+/** Of a request that is not to the server itself: discovery, registration, tokens. */
+const maxAroundMs = 30_000
+/** How long a request to the server may go on after the call it was for is given up. */
+const maxAfterCallMs = 30_000
+const maxBytes = 4 * 1024 * 1024
+
+/**
+ * The one way to the network for all that the client library does: calls, discovery, registration, tokens. Its own
+ * server, and for signing in hosts of the same site or those the operator named; no redirect is followed below the
+ * library, which asks here again for each hop; at most 4 MiB of answer. The headers with secrets go to the server's own
+ * address only. (docs/security.md T16)
+ */
+export function createGuardedFetch(
+  config: Pick<
+    McpServerConfig,
+    'id' | 'url' | 'headers' | 'auth' | 'authHosts' | 'allow' | 'timeoutMs'
+  >,
+  { send, checkUrl, readSecrets, onSecret, needsToken }: GuardDeps,
+) {
+  const server = new URL(config.url)
+  return async (target: string | URL, init: RequestInit = {}): Promise<Response> => {
+    const url = addressOf(String(target), checkUrl)
+    const isServer = url.origin === server.origin
+    if (!isServer && !(config.auth !== 'headers' && mayBeAsked(url, server, config.authHosts)))
+      throw refused(
+        `${url.hostname} is not the server's host (for signing in an operator can name it: --auth-host)`,
+      )
+    const headers = new Headers(init.headers)
+    if (needsToken && isOwnAddress(url, server) && !headers.has('authorization'))
+      throw new IsolaError('tool_failed', notSignedIn.principal(config.id))
+    if (isOwnAddress(url, server))
+      await putHeaders(headers, config.headers, { readSecrets, onSecret })
+    const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1]
+    if (token !== undefined) onSecret(token)
+    // A stream that only waits for news would keep this object in memory: lists are looked at again instead.
+    if (!mayAsk(config.allow) && isIdleStream(init)) return new Response(null, { status: 405 })
+    const { method = 'GET', body, signal } = init
+    const timeoutMs = timeFor(init, isOwnAddress(url, server) ? config.timeoutMs : undefined)
+    const request = { url: url.href, method, headers, body, signal }
+    return (
+      await send(request, { maxBytes, toError, ...(timeoutMs && { timeoutMs }) })
+    ).toResponse()
+  }
+}
+
+/**
+ * A call has a time of its own, and the library does not always end its request: one that nobody waits for would keep
+ * this object awake. A stream for what a server asks ends with its connection.
+ */
+function timeFor(init: RequestInit, callMs: number | undefined): number | undefined {
+  if (callMs === undefined) return maxAroundMs
+  return isIdleStream(init) ? undefined : Math.max(callMs, maxAroundMs) + maxAfterCallMs
+}
+
+/** What the platform said of the way there stays as it is: by that the library and we know a connection that is gone. */
+function toError({ failure, message, cause }: OutboundError): Error {
+  if (failure === 'late') return new DOMException(message, 'TimeoutError')
+  const isOfTheWay = failure === 'unreachable' || failure === 'aborted' || failure === 'broken_off'
+  return isOfTheWay && cause instanceof Error ? cause : new IsolaError('tool_failed', message)
+}
+
+/** Not to pages that live beside it on the same host, such as those of discovery. */
+const isOwnAddress = (url: URL, server: URL): boolean =>
+  url.origin === server.origin && url.pathname === server.pathname
+
+/** Whether the operator lets a server ask anything in the middle of a call. */
+export const mayAsk = ({ elicitation, sampling }: McpServerConfig['allow']): boolean =>
+  elicitation || sampling !== undefined
+
+/** The one stream of a session (2025-11-25) that answers no request. */
+export function isIdleStream({ method, headers: given }: RequestInit): boolean {
+  const headers = new Headers(given)
+  const isStream = (headers.get('accept') ?? '').includes('text/event-stream')
+  return method === 'GET' && isStream && !headers.has('last-event-id')
+}
+
+function addressOf(url: string, checkUrl: CheckUrl): URL {
+  try {
+    return checkUrl(url)
+  } catch (error) {
+    throw new IsolaError('tool_failed', errorMessage(error))
+  }
+}
+
+const refused = (why: string) => new IsolaError('tool_failed', `The request was refused: ${why}`)
+
+async function putHeaders(
+  headers: Headers,
+  given: McpServerConfig['headers'],
+  { readSecrets, onSecret }: Pick<GuardDeps, 'readSecrets' | 'onSecret'>,
+): Promise<void> {
+  const names = Object.values(given).flatMap(secretNamesIn)
+  const values = await readSecrets([...new Set(names)])
+  for (const value of values.values()) onSecret(value)
+  for (const [name, value] of Object.entries(given)) {
+    // What the library sets itself (a token of its own) is newer than what the operator wrote.
+    if (headers.has(name) && name.toLowerCase() === 'authorization') continue
+    headers.set(name, filled(value, values))
+  }
+}
+
+function filled(value: string, values: ReadonlyMap<string, string>): string {
+  return value.replace(secretReference, (_all, name: string) => {
+    const secret = values.get(name)
+    if (secret !== undefined) return secret
+    throw new IsolaError(
+      'tool_failed',
+      `The secret ${name} is not set. The operator sets it: isola secret set ${name}`,
+    )
+  })
+}

@@ -1,0 +1,103 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { McpResealed } from '#runtime/catalog/types/mcp-sign-in.ts'
+import type { LinkStore } from '../kept-values.ts'
+
+/** What sealing under the master key this room needs. */
+export interface Seal {
+  readonly seal: (
+    name: string,
+    value: string,
+  ) => Promise<{ readonly name: string; readonly sealed: string; readonly keyId: string }>
+  readonly open: (sealed: {
+    readonly name: string
+    readonly sealed: string
+    readonly keyId: string
+  }) => Promise<string>
+  readonly isCurrent: (sealed: { readonly keyId: string }) => boolean
+}
+
+type Sealed = Parameters<Seal['open']>[0]
+
+/** Values of one server, sealed under the master key while they are kept. */
+export interface SealedStore {
+  readonly get: <T>(key: string) => Promise<T | undefined>
+  readonly put: (key: string, value: unknown) => Promise<void>
+  readonly delete: (key: string) => void
+}
+
+/** Sealed it is larger, and a value of the object's store has 2 MB at most. */
+const maxChars = 256_000
+
+const prefix = 'mcp '
+
+/**
+ * Seals anew what was sealed under the key before. What no key opens stays, since the key may be put back, until somebody
+ * signed in under the key of today.
+ */
+export async function resealAll(
+  store: LinkStore & {
+    readonly list: (options: { readonly prefix: string }) => Iterable<[string, unknown]>
+  },
+  { seal, open, isCurrent }: Seal,
+): Promise<McpResealed> {
+  // Whatever has this prefix was put in below, by this code.
+  const all = [...store.list({ prefix })] as [string, Sealed][]
+  const old = all.filter(([, sealed]) => !isCurrent(sealed))
+  let [rotated, locked] = [0, 0]
+  for (const [key, sealed] of old) {
+    const value = await open(sealed).catch(() => undefined)
+    if (value === undefined) {
+      if (old.length < all.length) store.delete(key)
+      else locked += 1
+      continue
+    }
+    const anew = await seal(sealed.name, value)
+    // A sign-in may have written it meanwhile, or taken it away.
+    const isSame = (store.get(key) as Sealed | undefined)?.sealed === sealed.sealed
+    if (isSame) store.put(key, anew)
+    rotated += 1
+  }
+  return { rotated, current: all.length - old.length, locked }
+}
+
+/** Values of one server's sign-in, each sealed under its own name; what no key opens any more is not there. */
+export function createSealedStore(
+  store: LinkStore,
+  { seal, open }: Pick<Seal, 'seal' | 'open'>,
+  /** Part of each name: what was for another server, or another address of it, opens nothing here. */
+  scope: string,
+  learn: (value: string) => void,
+): SealedStore {
+  const nameOf = (key: string) => `${prefix}${scope} ${key}`
+  return {
+    async get<T>(key: string) {
+      const kept = store.get(nameOf(key)) as Sealed | undefined
+      if (!kept) return undefined
+      try {
+        // It was put in below, by this code.
+        const value = JSON.parse(await open(kept)) as T
+        for (const secret of secretsIn(value)) learn(secret)
+        return value
+      } catch {
+        return undefined
+      }
+    },
+    async put(key, value) {
+      for (const secret of secretsIn(value)) learn(secret)
+      const text = JSON.stringify(value)
+      if (text.length > maxChars)
+        throw new IsolaError('tool_failed', 'The authorization server says more than can be kept.')
+      store.put(nameOf(key), await seal(nameOf(key), text))
+    },
+    delete: (key) => store.delete(nameOf(key)),
+  }
+}
+
+/** What no log may hold. */
+function secretsIn(value: unknown): readonly string[] {
+  const fields = Object(value) as Readonly<Record<string, unknown>>
+  return ['access_token', 'refresh_token', 'client_secret', 'verifier'].flatMap((field) => {
+    const secret = fields[field]
+    return typeof secret === 'string' ? [secret] : []
+  })
+}

@@ -1,0 +1,27 @@
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'
+import type { Reply } from '#contracts/reply.ts'
+import { toCallFailure } from './call-failure.ts'
+
+/**
+ * What the server did as a value, in words that anybody may read: without what opens the server (docs/security.md T4).
+ */
+export async function replied<T>(
+  {
+    fromText,
+    ...server
+  }: Pick<McpServerConfig, 'id' | 'auth'> & { readonly fromText: (text: string) => string },
+  work: () => Promise<T>,
+): Promise<Reply<T>> {
+  try {
+    return { ok: true, value: await work() }
+  } catch (error) {
+    if (errorCode(error) === 'request_invalid')
+      return {
+        ok: false,
+        error: { code: 'request_invalid', message: fromText(errorMessage(error)) },
+      }
+    const { message } = toCallFailure(error, server)
+    return { ok: false, error: { code: 'request_unavailable', message: fromText(message) } }
+  }
+}

@@ -1,0 +1,63 @@
+import { errorCode, IsolaError } from '#contracts/errors.ts'
+import type { McpAdministration, McpFinished } from '#runtime/catalog/types/mcp-administration.ts'
+import type { OnFault, RequestContext } from '#platform/routes/request.ts'
+
+export interface LoginDeps {
+  readonly mcp: Pick<McpAdministration, 'finishLogin' | 'clientMetadata'>
+  /** Gets what a caller never sees. */
+  readonly onFault?: OnFault
+}
+
+/** Nothing of the request is in the page, whatever somebody wrote into the address (docs/security.md T28). */
+const page = (text: string, status: number): Response =>
+  new Response(`<!doctype html><meta charset="utf-8"><title>Isola</title><p>${text}</p>`, {
+    status,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy':
+        "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    },
+  })
+
+const expected: readonly unknown[] = ['request_invalid', 'request_not_found']
+const maxQueryChars = 8_192
+
+/** A code is ours, as the server's id is. Whoever has it ends the sign-in, for whoever began it and nobody else. */
+function pageFor(finished: McpFinished): Response {
+  switch (finished.state) {
+    case 'signed_in':
+      return page('Signed in. You can close this page.', 200)
+    case 'code': {
+      const command = `isola mcp login ${finished.server} --mine --code ${finished.code}`
+      return page(
+        `Nearly done. Type this where you began to sign in:<p><code>${command}</code><p>If you did not begin this yourself, close this page and give the code to nobody: who has it would act as you.`,
+        200,
+      )
+    }
+    case 'denied':
+      return page('The sign-in was denied there: nobody is signed in.', 400)
+    case 'failed':
+      return page(notDone, 400)
+  }
+}
+
+const notDone = 'This sign-in did not work, or is over. Begin it again: isola mcp login'
+
+/** A browser comes back from an authorization server. Its state is the only thing that it brings. */
+export async function finishMcpLogin(
+  { mcp, onFault }: LoginDeps,
+  { raw, requestId }: Pick<RequestContext, 'raw' | 'requestId'>,
+): Promise<Response> {
+  const { search } = new URL(raw.url)
+  try {
+    if (search.length > maxQueryChars) throw new IsolaError('request_invalid', 'too long')
+    return pageFor(await mcp.finishLogin(search))
+  } catch (error) {
+    // A sign-in that nothing here began is no fault; an operator has to hear of any other failure.
+    if (!expected.includes(errorCode(error))) onFault?.(error, requestId)
+    return page(notDone, 400)
+  }
+}

@@ -1,0 +1,197 @@
+import { headOf } from '#contracts/cut.ts'
+import { waitingFor } from '#runtime/kernel/types/asks.ts'
+import { remoteToolDestroys } from '#contracts/destructive.ts'
+import { errorCode } from '#contracts/errors.ts'
+import type { Json, JsonSchema } from '#contracts/json.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { joinLabels, saidLabel } from '#contracts/label.ts'
+import { unlimited } from '#contracts/lease.ts'
+import type {
+  McpCall,
+  McpItem,
+  McpPin,
+  McpProgress,
+  McpServerConfig,
+} from '#runtime/catalog/types/mcp.ts'
+import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
+import { spanIdOf } from '#contracts/span-id.ts'
+import { toTraceparent } from '#contracts/trace.ts'
+import { createAnswers, type AnswerDeps } from './answers.ts'
+import { ownerOf, type AtServer } from './gateway.ts'
+import { flowOf } from './server-flow.ts'
+import { untilAborted } from './until-aborted.ts'
+
+/** Whether one call may go on: `signal` fires when the server is switched off, or what was approved of it changes. */
+export interface RevocationWatch {
+  readonly signal?: AbortSignal
+  /** Throws if nothing may be done for it now, or nobody knows. */
+  readonly check: () => Promise<void>
+  readonly end: () => void
+}
+
+/** What a call of a server's tool takes. */
+export interface EntryDeps extends AnswerDeps {
+  readonly at: AtServer<'call' | 'cancel'>
+  /** Throws if a call may not begin now. */
+  readonly watchRevocation: (pin: McpPin) => Promise<RevocationWatch>
+}
+
+/** A longer wait is for connecting and for a list that has to be looked at first. */
+export const extraMs = 5_000
+
+/** The approved tools of a server as the registry wants them. */
+export function toServerEntries(
+  pin: McpPin,
+  items: readonly McpItem[],
+  deps: EntryDeps,
+): readonly ToolEntry[] {
+  return items.flatMap((item) => (item.kind === 'tool' ? [toEntry(pin, item, deps)] : []))
+}
+
+function toEntry(pin: McpPin, item: McpItem, deps: EntryDeps): ToolEntry {
+  const { description, inputSchema, outputSchema, annotations } = item.definition
+  const name = `${pin.id}__${item.tool ?? item.key}`
+  const hints = hintsOf(item)
+  const isConfirmed = pin.confirmed.includes(item.key)
+  // What spends is not repeated after a crash, whatever it says of itself.
+  const mayRepeat = isConfirmed && !pin.config.allow.sampling
+  return {
+    tool: {
+      name,
+      description:
+        typeof description === 'string' && description.trim() !== ''
+          ? description
+          : `The tool ${item.tool} of the MCP server ${pin.id}.`,
+      inputSchema: inputSchema as JsonSchema,
+      ...(outputSchema && { outputSchema: richOutput(outputSchema) }),
+      execute: (input, context) =>
+        callServer({ name, pin, item, ask: { do: 'tool', input }, deps }, context),
+    },
+    isReadOnly: mayRepeat && hints['readOnlyHint'] === true,
+    isIdempotent: mayRepeat && hints['idempotentHint'] === true,
+    isDestructive: item.isHarmless !== true && remoteToolDestroys(annotations),
+    ...flowOf(pin, item, name),
+    timeoutMs: pin.config.timeoutMs + extraMs,
+    ...spendingOf(pin.config),
+    definitionHash: item.hash,
+    record: { server: pin.id, tier: 'mcp' },
+  }
+}
+
+const hintsOf = ({ definition }: McpItem): Readonly<Record<string, unknown>> =>
+  Object(definition.annotations)
+
+/** What a server says in its own favour counts only where the operator confirmed it. */
+const isReader = (pin: McpPin, item: McpItem): boolean =>
+  item.kind !== 'tool' ||
+  (pin.confirmed.includes(item.key) && hintsOf(item)['readOnlyHint'] === true)
+
+/** As `toToolOutcome` has it. */
+const richOutput = (structured: Json): JsonSchema => ({
+  type: 'object',
+  properties: { content: { type: 'array' }, structured },
+  required: ['content', 'structured'],
+})
+
+const nothing = { maxTokens: 0, maxTurns: 0, maxToolCalls: 0, maxChildren: 0 }
+
+/** What one call may take for models that its server asks: as many tokens as the operator said, at any price the run allows. */
+export function spendingOf({
+  allow: { sampling },
+  timeoutMs,
+}: McpServerConfig): Pick<ToolEntry, 'spends' | 'inner'> {
+  if (!sampling) return {}
+  const model = { maxTokens: sampling.maxTokens, maxCostNanoUsd: unlimited }
+  const maxTimeMs = timeoutMs + extraMs
+  return {
+    spends: { ...defaultAgentLimits, ...nothing, ...model, maxTimeMs },
+    inner: { resolve: () => undefined, children: 0, model },
+  }
+}
+
+/** One call, of something that was approved. */
+export interface ServerCall {
+  readonly name: string
+  readonly pin: McpPin
+  readonly item: McpItem
+  readonly ask: McpCall['ask']
+  readonly deps: EntryDeps
+}
+
+/** Asks the server's object; what stops the call here stops it there. Never throws. */
+export async function callServer(
+  { name, pin, item, ask, deps }: ServerCall,
+  context: ToolContext,
+): Promise<ToolResult> {
+  const watch = await deps.watchRevocation(pin).catch(() => undefined)
+  if (!watch) return { ok: false, error: revoked }
+  const signal = watch.signal ? AbortSignal.any([context.signal, watch.signal]) : context.signal
+  const api = deps.at(pin.id, ownerOf(pin.config, context.principal))
+  const answers = createAnswers({ pin, deps }, context)
+  const callId = `${context.session} ${context.run} ${context.call}`
+  // A signal does not cross RPC.
+  const cancel = () => void api.cancel(callId).catch(() => {})
+  signal.addEventListener('abort', cancel, { once: true })
+  try {
+    const { config, epoch } = pin
+    const call: McpCall = {
+      callId,
+      config,
+      rootSession: context.rootSession,
+      epoch,
+      item,
+      ask,
+      idempotencyKey: context.idempotencyKey,
+      traceparent: toTraceparent({
+        trace: context.trace,
+        span: spanIdOf(context.run, context.call),
+        link: context.traceLink,
+      }),
+      timeoutMs: config.timeoutMs,
+    }
+    // What it may ask for is looked up each time it asks.
+    const asked: typeof answers.asked = (what) => watch.check().then(() => answers.asked(what))
+    const result = await untilAborted(api.call(call, tellOf(context), asked), signal)
+    // Whatever it made of it: it asked, and the answer decides.
+    const asks = answers.asks()
+    if (asks) return waitingFor(asks, isReader(pin, item))
+    const said = context.answers ? (['user'] as const) : []
+    const label = joinLabels([flowOf(pin, item, name).yields, ...said.map(() => saidLabel)])
+    return result.ok ? { ...result, taint: [...said, `tool:${name}`], label } : { ...result, label }
+  } catch {
+    return { ok: false, error: whyStopped(name, context.signal, watch.signal) }
+  } finally {
+    signal.removeEventListener('abort', cancel)
+    watch.end()
+  }
+}
+
+const maxProgress = 100
+
+/** What the server says of how far it is, so often at most. */
+function tellOf({ call, emit, signal }: ToolContext): (progress: McpProgress) => void {
+  let count = 0
+  return ({ progress, total, message = '' }) => {
+    count += 1
+    if (signal.aborted || count > maxProgress) return
+    const share = total === undefined ? String(progress) : `${progress}/${total}`
+    emit({
+      type: 'tool_progress',
+      data: { call, message: headOf(`${share} ${message}`.trim(), 500) },
+    })
+  }
+}
+
+const revoked: ToolFailure = {
+  code: 'tool_denied',
+  message: 'This MCP server was switched off, or what was approved of it changed.',
+}
+
+function whyStopped(name: string, own: AbortSignal, watch: AbortSignal | undefined): ToolFailure {
+  if (watch?.aborted) return revoked
+  if (!own.aborted)
+    return { code: 'tool_failed', message: `The tool ${name} could not be asked.`, transient: true }
+  return errorCode(own.reason) === 'tool_timeout'
+    ? { code: 'tool_timeout', message: `The tool ${name} took too long and was stopped.` }
+    : { code: 'tool_cancelled', message: `The tool ${name} was cancelled.` }
+}

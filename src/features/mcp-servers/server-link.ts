@@ -1,0 +1,203 @@
+import type { OAuthClientProvider } from '@modelcontextprotocol/client'
+import type { McpCall, McpCaller, McpServerConfig } from '#runtime/catalog/types/mcp.ts'
+import type { Outbound } from '#contracts/outbound.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
+import type { ReadSecrets } from '#features/access/types/secrets.ts'
+import type { Clock } from '#contracts/sources.ts'
+import type { SchemaValidator, ToolResult } from '#contracts/tool.ts'
+import { ask } from './ask-server.ts'
+import { isSessionGone, toCallFailure } from './call-failure.ts'
+import { createBackoff } from './backoff.ts'
+import { createConnections, type Line } from './connections.ts'
+import { createGuardedFetch, type GuardDeps } from './guarded-fetch.ts'
+import { createKeptValues, type KeptValues, type LinkStore } from './kept-values.ts'
+import { failure } from './outcome.ts'
+import { createQuarantine, type OnQuarantined } from './quarantine.ts'
+import { createSentSecrets, type RedactorOf } from './sent-secrets.ts'
+import { ageListing, createServerListing } from './server-listing.ts'
+import { createServerScopes } from './server-scopes.ts'
+import { untilAborted, within } from './until-aborted.ts'
+
+/** The network, the secrets and whoever is told: what a link to a server does not have itself. */
+export interface LinkDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
+  readonly readSecrets: ReadSecrets
+  readonly clock: Clock
+  readonly sha256: (text: string) => string
+  readonly validator: SchemaValidator
+  readonly version: string
+  readonly redactorOf: RedactorOf
+  readonly onQuarantined: OnQuarantined
+  /** Signs in where the server wants it. */
+  readonly providerOf?: (config: McpServerConfig) => Promise<OAuthClientProvider | undefined>
+  /** So many session trees have a session of their own at a time: 256 if absent. */
+  readonly maxScopes?: number
+}
+
+type FetchRules = Pick<GuardDeps, 'needsToken'>
+
+const statelessName = 'stateless'
+const configName = 'config'
+const maxForgetMs = 10_000
+
+/**
+ * One remote server for all sessions: its connection, or, where it keeps a session of its own, one for each session tree;
+ * and what it said it has. A call finds both as they were, also
+ * after the object slept, and is then one HTTP request; what is called is compared first with what was approved (docs/security.md T14).
+ */
+export function createServerLink(store: LinkStore, deps: LinkDeps) {
+  const { clock, sha256 } = deps
+  const under = new Map<string, AbortController>()
+  const sent = createSentSecrets(deps.redactorOf)
+
+  const keyOf = (config: McpServerConfig): string => sha256(toCanonicalJson(config))
+  const kept = createKeptValues(store)
+
+  const connectDeps = (config: McpServerConfig, mine = kept, rules: FetchRules = {}) => ({
+    guardedFetch: createGuardedFetch(config, { ...deps, ...rules, onSecret: sent.add }),
+    validator: deps.validator,
+    version: deps.version,
+    onListChanged: () => ageListing(mine, keyOf(config)),
+  })
+  const backoff = createBackoff(clock)
+  const { isStateless, configOf, onMade, drop } = createShown(kept, keyOf)
+  const about = { clock, sha256, keyOf, sent }
+  const open = (mine: KeptValues) => {
+    const connections = createConnections({
+      backoff,
+      kept: mine,
+      keyOf,
+      connectDeps: (config) =>
+        connectDeps(config, mine, { needsToken: config.auth === 'principal' }),
+      providerOf: async (config) =>
+        config.auth === 'headers' ? undefined : deps.providerOf?.(config),
+      onAnew: (key) => ageListing(mine, key),
+      onMade,
+      configOf,
+    })
+    const listing = createServerListing({ ...about, kept: mine, using: connections.using })
+    return { ...connections, ...listing }
+  }
+  /** Shared by all sessions, and the one that is looked at. */
+  const shared = open(kept)
+  const scopes = createServerScopes({ kept, open, maxScopes: deps.maxScopes ?? 256 })
+  const lineFor = async ({ config, rootSession }: McpCall) => {
+    if (isStateless(config)) {
+      const line = held(shared, config)
+      // It may have become another one since.
+      await shared.using(config, async () => {}).catch(passOn(line.letGo))
+      if (isStateless(config)) return line
+      line.letGo()
+    }
+    return held(scopes.of(rootSession), config)
+  }
+  const refusal = createQuarantine(store, deps.onQuarantined)
+
+  const carryOut = async (
+    call: McpCall,
+    { tell, asked }: McpCaller,
+    stop: AbortController,
+  ): Promise<ToolResult> => {
+    const { signal } = stop
+    const askIt = ({ client, inCall }: Line) =>
+      inCall.run(asked, stop, () => ask(client, call, { tell, signal, validator: deps.validator }))
+    const { line, letGo } = await lineFor(call)
+    try {
+      return (
+        refusal(call, await line.freshOf(call.config)) ?? (await line.using(call.config, askIt))
+      )
+    } catch (error) {
+      if (signal.aborted || !isSessionGone(error)) throw error
+      // The session ended over there, so this was not done. A new one may have other things in it: they are compared.
+      return refusal(call, await line.look(call.config)) ?? (await line.using(call.config, askIt))
+    } finally {
+      letGo()
+    }
+  }
+
+  return {
+    look: shared.look,
+    seenOf: shared.seenOf,
+    /** For signing in, which has no token yet. */
+    connectDeps: (config: McpServerConfig) => connectDeps(config),
+    /** What is never said again by this server, nor by whoever signs in at it. */
+    learn: sent.add,
+    fromText: sent.fromText,
+    /** The next call connects anew, at once. */
+    renew(): void {
+      shared.renew()
+      void scopes.endAll()
+    },
+    /** The session tree is over: so is what it has at the server, which nobody waits for. */
+    endSession: (rootSession: string): void => void scopes.end(rootSession),
+    async call(call: McpCall, { tell, asked }: McpCaller): Promise<ToolResult> {
+      const stop = new AbortController()
+      const done = new AbortController()
+      under.set(call.callId, stop)
+      void clock.sleep(call.timeoutMs, done.signal).then(() => {
+        if (!done.signal.aborted) stop.abort('late')
+      })
+      try {
+        const caller: McpCaller = {
+          tell: (progress) => tell(sent.fromJson(progress)),
+          asked: (what) => asked(sent.fromJson(what)),
+        }
+        const result = await untilAborted(carryOut(call, caller, stop), stop.signal)
+        return sent.fromJson(result)
+      } catch (error) {
+        if (stop.signal.aborted) return stopped(stop.signal.reason, call)
+        const { message, ...failed } = toCallFailure(error, call.config)
+        return { ok: false, error: { ...failed, message: sent.fromText(message) } }
+      } finally {
+        done.abort()
+        under.delete(call.callId)
+      }
+    },
+    cancel: (callId: string): void => under.get(callId)?.abort('cancelled'),
+    /** Of a server that is gone: calls under way end, then its sessions, for 10 s at most. Never rejects. */
+    async forget(): Promise<void> {
+      for (const stop of under.values()) stop.abort('cancelled')
+      const ended = Promise.all([shared.end(), scopes.endAll()])
+      drop()
+      await within(maxForgetMs, () => ended).catch(() => {})
+    },
+  }
+}
+
+const passOn = (before: () => void) => (error: unknown) => {
+  before()
+  throw error
+}
+
+/** What connections have shown of a server, kept from call to call. */
+function createShown(kept: KeptValues, keyOf: (config: McpServerConfig) => string) {
+  const configOf = () => kept.get<McpServerConfig>(configName, '')
+  return {
+    /** Of an older server that gives no session, and of one of today's protocol, nobody can tell who asked before. */
+    isStateless: (config: McpServerConfig) =>
+      kept.get<boolean>(statelessName, keyOf(config)) === true,
+    configOf,
+    onMade: (config: McpServerConfig, keepsSession: boolean): void => {
+      const key = keyOf(config)
+      if (kept.get<boolean>(statelessName, key) !== !keepsSession)
+        kept.keep(statelessName, key, !keepsSession)
+      const last = configOf()
+      if (keepsSession && !(last && keyOf(last) === key)) kept.keep(configName, '', config)
+    },
+    drop: (): void => {
+      for (const name of ['resume', 'listing', statelessName, configName]) kept.drop(name)
+    },
+  }
+}
+
+/** Connects first, as it may be a new session, whose list is looked at again; and what is held is not ended for others. */
+const held = <T extends Pick<ReturnType<typeof createConnections>, 'hold'>>(
+  line: T,
+  config: McpServerConfig,
+) => ({ line, letGo: line.hold(config) })
+
+function stopped(reason: unknown, { config }: McpCall): ToolResult {
+  if (reason === 'later') return failure('Waiting for an answer.', { code: 'tool_pending' })
+  return reason === 'late'
+    ? failure(`The MCP server ${config.id} did not answer in time.`, { code: 'tool_timeout' })
+    : failure('The call was cancelled.', { code: 'tool_cancelled' })
+}

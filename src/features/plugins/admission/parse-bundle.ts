@@ -1,0 +1,112 @@
+import { headOf } from '#contracts/cut.ts'
+import * as z from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { parseManifest, type Manifest } from '#contracts/manifest/manifest.ts'
+import { maxSecrets } from '#contracts/manifest/manifest-grants.ts'
+import { manifestProblem } from '#contracts/manifest/manifest-texts.ts'
+import { hiddenProblem } from '#contracts/visible-text.ts'
+import { bundleCaps, type PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
+import { checkDistinct, checkPath } from './archive-paths.ts'
+import { quoted, refused } from './refused.ts'
+
+const bundleSchema = z.strictObject({
+  manifest: z.unknown().refine(isObject, 'must be plugin.yaml as an object'),
+  code: z
+    .string()
+    .max(bundleCaps.maxCodeChars, `must be at most ${bundleCaps.maxCodeChars} characters`)
+    .optional(),
+  files: z.record(z.string(), z.string()),
+})
+
+/** A bundle that holds together, with its manifest as the host reads it. */
+export interface CheckedBundle {
+  readonly bundle: PluginBundle
+  readonly manifest: Manifest
+}
+
+/**
+ * Checks what somebody sent as a bundle: its shape, sizes and paths, the manifest, and that manifest, code and files go
+ * with each other. Runs nothing of it.
+ *
+ * @throws `plugin_upload_invalid` or `plugin_manifest_invalid`, naming the place.
+ */
+export function parseBundle(value: unknown): CheckedBundle {
+  refuseProtoKeys(value, 'bundle', 0)
+  const parsed = bundleSchema.safeParse(value)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw refused(
+      `bundle${issue?.path.map((key) => `.${String(key)}`).join('') ?? ''}: ${issue?.message}.`,
+    )
+  }
+  const { manifest, code, files } = parsed.data
+  const bundle = { manifest, ...(code !== undefined && { code }), files }
+  return checkBundle(bundle)
+}
+
+/** The same of a bundle that was made here. */
+export function checkBundle(bundle: PluginBundle): CheckedBundle {
+  const { code, files } = bundle
+  if (JSON.stringify(bundle.manifest).length > bundleCaps.maxManifestChars)
+    throw refused(`bundle.manifest: is longer than ${bundleCaps.maxManifestChars} characters.`)
+  const paths = Object.keys(files)
+  if (paths.length > bundleCaps.maxFiles)
+    throw refused(`bundle.files: has more than ${bundleCaps.maxFiles} files.`)
+  for (const path of paths) checkPath(path)
+  checkDistinct(paths)
+  const chars = Object.values(files).reduce((sum, text) => sum + text.length, 0)
+  if (chars > bundleCaps.maxFilesChars)
+    throw refused(`bundle.files: has more than ${bundleCaps.maxFilesChars} characters.`)
+  if (![code ?? '', ...Object.values(files)].every((text) => text.isWellFormed()))
+    throw refused('bundle: a text is not valid Unicode (half of a surrogate pair).')
+  const manifest = parseManifest(bundle.manifest)
+  const problem = manifestProblem(bundle.manifest as JsonObject, manifest)
+  if (problem !== undefined)
+    throw new IsolaError('plugin_manifest_invalid', `plugin.yaml: ${problem}`)
+  if (new Set(manifest.grants.secrets.map(({ name }) => name)).size > maxSecrets)
+    throw invalidManifest('grants.secrets', `has more than ${maxSecrets} secrets`)
+  if (manifest.entrypoint !== undefined && code === undefined)
+    throw refused(
+      `bundle.code: is missing, but plugin.yaml has an entrypoint (${quoted(manifest.entrypoint)}).`,
+    )
+  if (manifest.entrypoint === undefined && code !== undefined)
+    throw invalidManifest('entrypoint', 'is missing, but there is code; name its file')
+  for (const [field, path] of references(manifest))
+    if (!Object.hasOwn(files, path))
+      throw invalidManifest(field, `there is no file ${quoted(path)}`)
+  // A model takes it for instructions. A mark at the beginning is an editor's.
+  for (const [, path] of references(manifest)) {
+    const hidden = hiddenProblem(files[path]!.replace(/^\ufeff/, ''), 'text')
+    if (hidden !== undefined) throw refused(`bundle.files[${quoted(path)}]: ${hidden}.`)
+  }
+  return { bundle, manifest }
+}
+
+/** Files that a manifest names, beside its entry module. */
+export function references(
+  manifest: Manifest,
+): readonly (readonly [field: string, path: string])[] {
+  return manifest.agent ? [['agent.instructions', manifest.agent.instructions]] : []
+}
+
+function invalidManifest(field: string, message: string): IsolaError {
+  const text = `plugin.yaml: ${field}: ${message}`
+  return new IsolaError('plugin_manifest_invalid', text, { param: field })
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const maxDepth = 64
+
+/** `JSON.parse` makes them as members like others; whoever copies them sets a prototype. */
+function refuseProtoKeys(value: unknown, place: string, depth: number): void {
+  if (typeof value !== 'object' || value === null) return
+  if (depth > maxDepth) throw refused(`bundle: is nested deeper than ${maxDepth} levels.`)
+  if (Object.hasOwn(value, '__proto__'))
+    throw refused(`${headOf(place, 200)}: a key may not be named __proto__.`)
+  for (const [key, member] of Object.entries(value))
+    refuseProtoKeys(member, `${place}.${key}`, depth + 1)
+}

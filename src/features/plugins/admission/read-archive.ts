@@ -1,0 +1,12 @@
+import type { PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
+import { folderToBundle } from './folder-to-bundle.ts'
+import { unzip, withoutTop } from './unzip.ts'
+
+/**
+ * Reads the zip of a plugin's folder: the one place where a zip and YAML are parsed. It runs in an isolate of its own on
+ * the server (inside/archive-entry.ts) and as it is in the command line.
+ *
+ * @throws `plugin_upload_invalid` or `plugin_manifest_invalid`
+ */
+export const readArchive = (archive: Uint8Array): PluginBundle =>
+  folderToBundle(new Map(withoutTop([...unzip(archive)])))

@@ -1,0 +1,48 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { PluginSignature } from '#runtime/catalog/types/plugin-upload.ts'
+import type { TrustedKey } from '#runtime/catalog/types/trust.ts'
+
+/** What a signature is worth here. */
+export type Verified =
+  | { readonly tier: 'trusted'; readonly signer: TrustedKey }
+  | { readonly tier: 'community'; readonly notes: readonly string[] }
+
+/**
+ * Decides the tier of an upload by its signature alone (P20). One that does not fit is refused and not taken for none:
+ * somebody changed the plugin or the signature.
+ *
+ * @param signed.text What is signed: with the hash of the bundle as it came, counted here and not read from it.
+ * @throws `plugin_signature_invalid`
+ */
+export async function verifySignature(
+  signed: { readonly text: string; readonly signature?: PluginSignature | undefined },
+  trusted: readonly TrustedKey[],
+): Promise<Verified> {
+  const { signature } = signed
+  if (!signature) return { tier: 'community', notes: [] }
+  if (!(await isSigned(signature, signed.text))) {
+    const message =
+      'signature: does not fit what it came with, so one of the two was changed after it was signed. Build and sign it anew.'
+    throw new IsolaError('plugin_signature_invalid', message, { param: 'signature' })
+  }
+  const signer = trusted.find(({ publicKey }) => publicKey === signature.key)
+  if (signer) return { tier: 'trusted', signer }
+  const note = `signed by a key that is not accepted here: isola trust add <name> ${signature.key}`
+  return { tier: 'community', notes: [note] }
+}
+
+/** A key or signature that cannot be read fits nothing. */
+async function isSigned({ key, value }: PluginSignature, text: string): Promise<boolean> {
+  try {
+    const imported = await crypto.subtle.importKey('raw', toBytes(key), 'Ed25519', false, [
+      'verify',
+    ])
+    const bytes = new TextEncoder().encode(text)
+    return await crypto.subtle.verify('Ed25519', imported, toBytes(value), bytes)
+  } catch {
+    return false
+  }
+}
+
+const toBytes = (base64: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))

@@ -1,0 +1,30 @@
+import { toSignedText } from '#runtime/catalog/types/plugin-bundle.ts'
+import type { ReadPluginUpload } from '#runtime/catalog/types/plugin-upload.ts'
+import type { TrustStore } from '#runtime/catalog/types/trust.ts'
+import { readUpload, type UploadDeps } from './read-upload.ts'
+import { verifySignature } from './signatures.ts'
+
+/** What an upload is compared with: accepted keys. */
+export interface UploadReaderDeps extends UploadDeps {
+  readonly trust: Pick<TrustStore, 'list'>
+}
+
+/** Reads an upload and decides its tier: all that comes before it is installed, and refuses it on the record. */
+export function createUploadReader(deps: UploadReaderDeps): ReadPluginUpload {
+  const verify = createVerifier(deps.trust)
+  return async (upload) => {
+    const { signature, ...read } = await readUpload(upload, deps)
+    const text = toSignedText({ id: read.manifest.id, hash: read.hash })
+    const { notes, ...whose } = await verify({ text, signature })
+    return { ...read, ...whose, notes: [...read.notes, ...notes] }
+  }
+}
+
+/** The tier of what was signed so, or not: accepted keys are looked up only for a signature. */
+export const createVerifier =
+  (trust: UploadReaderDeps['trust']) => async (signed: Parameters<typeof verifySignature>[0]) => {
+    const verified = await verifySignature(signed, signed.signature ? await trust.list() : [])
+    return verified.tier === 'trusted'
+      ? ({ tier: 'trusted', signer: verified.signer.name, notes: [] } as const)
+      : verified
+  }

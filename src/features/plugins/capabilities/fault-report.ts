@@ -1,0 +1,74 @@
+import { errorCode } from '#contracts/errors.ts'
+import type { CallReport, CallVerdict } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { Clock } from '#contracts/sources.ts'
+import type { ToolFailure } from '#contracts/tool.ts'
+import type { LoadedPlugin } from '../loading/in-process-host.ts'
+import { OutputError } from '../sandbox/output-error.ts'
+
+/** Tells the Catalog how calls of installed plugins went. */
+export interface FaultReport {
+  readonly wentWell: (plugin: LoadedPlugin, principal: string) => void
+  readonly failed: (
+    plugin: LoadedPlugin,
+    error: unknown,
+    about: { readonly signal: AbortSignal; readonly principal: string },
+  ) => void
+  /** Why a principal may not call it for a while: it kept failing for that one. */
+  readonly offFor: (plugin: LoadedPlugin, principal: string) => ToolFailure | undefined
+}
+
+/** Who keeps the count, and the time. */
+export interface FaultReportDeps {
+  /** Never rejects. */
+  readonly report: (report: CallReport) => Promise<CallVerdict | undefined>
+  readonly clock: Pick<Clock, 'nowMs'>
+}
+
+const maxRemembered = 1_000
+
+/** Only faults are told, and the first call that goes well after one: most calls cost nothing. */
+export function createFaultReport({ report, clock }: FaultReportDeps): FaultReport {
+  const failing = new Set<string>()
+  const off = new Map<string, CallVerdict>()
+  const isWatched = ({ grantEpoch }: LoadedPlugin) => grantEpoch !== undefined
+  const nameOf = ({ hash }: LoadedPlugin, principal: string) => `${hash} ${principal}`
+  return {
+    wentWell(plugin, principal) {
+      if (!isWatched(plugin) || !failing.delete(nameOf(plugin, principal))) return
+      void report({ id: plugin.manifest.id, hash: plugin.hash, principal })
+    },
+    failed(plugin, error, { signal, principal }) {
+      const fault = isWatched(plugin) ? faultOf(error, signal) : undefined
+      if (fault === undefined) return
+      const name = nameOf(plugin, principal)
+      if (failing.size >= maxRemembered) failing.clear()
+      failing.add(name)
+      const told = report({ id: plugin.manifest.id, hash: plugin.hash, principal, fault })
+      void told.then((verdict) => {
+        if (!verdict) return
+        if (off.size >= maxRemembered) off.clear()
+        off.set(name, verdict)
+      })
+    },
+    offFor(plugin, principal) {
+      const name = nameOf(plugin, principal)
+      const verdict = off.get(name)
+      if (!verdict) return undefined
+      if (verdict.offUntilMs <= clock.nowMs()) {
+        off.delete(name)
+        return undefined
+      }
+      const until = new Date(verdict.offUntilMs).toISOString().slice(11, 16)
+      const message = `The plugin ${plugin.manifest.id} is off for you until ${until} UTC. ${verdict.why}`
+      return { code: 'tool_denied', message }
+    },
+  }
+}
+
+/** What is the plugin's own doing: not what its tool says has failed, and not that somebody stopped it. */
+function faultOf(error: unknown, signal: AbortSignal): string | undefined {
+  if (signal.aborted)
+    return errorCode(signal.reason) === 'tool_timeout' ? 'took too long' : undefined
+  if (error instanceof OutputError) return error.message.replace(/\.$/, '')
+  return errorCode(error) === undefined ? 'crashed' : undefined
+}

@@ -1,0 +1,43 @@
+import { DurableObject } from 'cloudflare:workers'
+import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
+import type { PluginServiceApi } from '../../types/plugin-service.ts'
+import type { Reply } from '#contracts/reply.ts'
+import {
+  scheduleJob,
+  type CreateScheduleHost,
+  type ScheduleAnswer,
+  type ScheduleRequest,
+} from '#runtime/session/types/schedule-object.ts'
+import type { Space, StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
+
+/** What the object of a plugin takes from outside. */
+export interface PluginServiceRuntime {
+  readonly createSpace: (storage: DurableObjectStorage) => Space
+  readonly createSchedules: CreateScheduleHost<DurableObjectStorage>
+}
+
+/** The class behind the `PLUGIN_SERVICE` binding: one object a plugin, with what it keeps and does for the whole deployment. */
+export function createPluginServiceClass(runtimeOf: () => PluginServiceRuntime) {
+  return class extends DurableObject<Env> implements PluginServiceApi {
+    readonly #runtime = runtimeOf()
+    readonly lifecycle = Lifecycle.install(this)
+    readonly #space = this.#runtime.createSpace(this.ctx.storage)
+    readonly #schedules = this.#runtime.createSchedules(this.ctx.storage, this.lifecycle)
+
+    onStart(): void {
+      this.#schedules.restore()
+    }
+
+    async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
+      if (job.fn === scheduleJob) return this.#schedules.run()
+    }
+
+    async storage(request: StorageRequest): Promise<StorageAnswer> {
+      return this.#space(request)
+    }
+
+    schedules(request: ScheduleRequest): Promise<Reply<ScheduleAnswer>> {
+      return this.#schedules.answer(request)
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { lengthPrefixed, pluginServiceParts, principalParts } from '#contracts/naming.ts'
+import type { PluginServiceApi } from '../../types/plugin-service.ts'
+import type { PrincipalApi } from '#runtime/session/types/principal.ts'
+import type { AskStorage } from './granted-storage.ts'
+
+/** What is needed of a Durable Object namespace. */
+interface Namespace {
+  readonly getByName: (name: string) => unknown
+}
+
+/** The objects that keep what plugins store beyond a session. */
+export interface ScopedStorageOptions {
+  readonly principals: Namespace
+  readonly services: Namespace
+  readonly sha256: (text: string) => string
+}
+
+/** Storage that outlives a session tree: a principal's, for all of its sessions, or the whole deployment's. */
+export interface ScopedStorage {
+  readonly ofPrincipal: (principal: string) => AskStorage
+  /** An object of its own for each plugin. */
+  readonly ofPlugin: (plugin: string) => AskStorage
+  /** Takes away all that a plugin keeps for the deployment and for these principals. Repeated, it changes nothing. */
+  readonly clear: (plugin: string, principals: readonly string[]) => Promise<void>
+}
+
+/** Within an object each plugin has a space of its own, whose name it cannot choose. */
+export const spaceOf = (plugin: string): string => `plugin:${plugin}`
+
+/** Storage of plugins in the objects of principals and of plugins. Rejects with whatever their call rejects with. */
+export function createScopedStorage({
+  principals,
+  services,
+  sha256,
+}: ScopedStorageOptions): ScopedStorage {
+  // A stub whose object was reset stays broken: each question takes a new one.
+  const ofPrincipal = (principal: string): AskStorage => {
+    const name = sha256(lengthPrefixed(principalParts(principal)))
+    return (request) => (principals.getByName(name) as PrincipalApi).storage(request)
+  }
+  const ofPlugin = (plugin: string): AskStorage => {
+    const name = sha256(lengthPrefixed(pluginServiceParts(plugin)))
+    return (request) => (services.getByName(name) as PluginServiceApi).storage(request)
+  }
+  return {
+    ofPrincipal,
+    ofPlugin,
+    async clear(plugin, of) {
+      const all = [ofPlugin(plugin), ...of.map(ofPrincipal)]
+      for (const ask of all) await ask({ verb: 'clear', space: spaceOf(plugin) })
+    },
+  }
+}

@@ -1,0 +1,159 @@
+import type { DeploymentLogs } from '#contracts/event.ts'
+import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
+import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
+import { skillCaps } from '#runtime/catalog/types/skill-catalog.ts'
+import type { Clock, Ids } from '#contracts/sources.ts'
+import type { TrustStore } from '#runtime/catalog/types/trust.ts'
+import type { CapabilityDeps } from './capabilities/capability-deps.ts'
+import { createFaultReport, type FaultReportDeps } from './capabilities/fault-report.ts'
+import { pluginsOf } from './loading/generation.ts'
+import { toPluginDatabases } from './capabilities/storage/granted-database.ts'
+import { createHooks, type HooksDeps } from './hooks/create-hooks.ts'
+import { createLiveHooks } from './hooks/live-hooks.ts'
+import { loadPlugins } from './loading/in-process-host.ts'
+import {
+  createArchiveReader,
+  createSkillArchiveReader,
+  type ArchiveReaderDeps,
+} from './admission/archive-reader.ts'
+import { checkDistinct, checkPath } from './admission/archive-paths.ts'
+import { createUploadReader, createVerifier } from './admission/upload-reader.ts'
+import { composeIsolates, type IsolateParts } from './sandbox/compose.ts'
+import { createIsolateMeter } from './capabilities/isolate-meter.ts'
+import { fetchArchive, type FetchArchiveDeps } from './admission/fetch-archive.ts'
+import { createTryOut, type TryOutDeps } from './admission/try-out.ts'
+import { createNetworkNow, type NetworkNowDeps } from './capabilities/open-network.ts'
+import { createScopedStorage } from './capabilities/storage/scoped-storage.ts'
+import { createProviders } from './providers/providers.ts'
+import { createReplyRedactor } from './secrets/reply-redactor.ts'
+import {
+  createRevocationWatch,
+  createServerRevocationWatch,
+  type RevocationDeps,
+} from './capabilities/revocation-watch.ts'
+import { toToolEntries } from './tools/tool-entries.ts'
+
+type Given = Pick<
+  CapabilityDeps,
+  | 'sessions'
+  | 'createMemory'
+  | 'memoryOf'
+  | 'longTerm'
+  | 'send'
+  | 'checkUrl'
+  | 'readSecrets'
+  | 'validator'
+>
+type ScopedParts = Parameters<typeof createScopedStorage>[0]
+
+export interface PluginParts
+  extends
+    Given,
+    IsolateParts,
+    Pick<ArchiveReaderDeps, 'readAsset' | 'reader'>,
+    Omit<ScopedParts, 'sha256'> {
+  readonly config: Pick<NetworkNowDeps, 'ownHosts'> & {
+    readonly isolatePriceNanoUsd: number
+    readonly sharesIsolate: (plugin: string) => boolean
+    readonly sqlDatabases: readonly string[]
+  }
+  /** Where the operator's databases for plugins are found by name. */
+  readonly bindings: object
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly installed: Omit<NetworkNowDeps, 'ownHosts'> &
+    Omit<RevocationDeps, 'clock'> & {
+      readonly report: FaultReportDeps['report']
+    }
+  readonly bundles: BundleStore
+  readonly trust: TrustStore
+  readonly log: DeploymentLogs
+  readonly maxResultChars: number
+  readonly onFault: (error: unknown) => void
+}
+
+/** The hosts of plugins, what their code may reach, and how one comes in: leaves first. */
+export function composePlugins(parts: PluginParts) {
+  const { clock, sha256, ids, installed, trust, validator, send } = parts
+  const { isolates, modelCode, host } = composeIsolates(parts)
+  const { scopedStorage, capabilities } = toCapabilities(parts, modelCode)
+  const openHosts = async () => (await capabilities.network.rule())?.hosts ?? []
+  const hookParts = { capabilities, clock, maxResultChars: parts.maxResultChars }
+  const archiveParts = { ...parts, isolates, sleep: clock.sleep }
+  const record: HooksDeps['record'] = (event) => parts.log.append(event).catch(parts.onFault)
+  return {
+    isolates,
+    scopedStorage,
+    redactorOf: (values: Iterable<string>) => createReplyRedactor(values).text,
+    watchServer: createServerRevocationWatch({ ...installed, clock }),
+    liveHooks: createLiveHooks,
+    load: (snapshot: PluginSnapshot) => {
+      const { plugins, problems } = pluginsOf(parts.bundled, snapshot)
+      const loaded = loadPlugins(plugins, { validator, isolates: host })
+      const told = { ...hookParts, traceId: ids.traceId, log: parts.log }
+      const providers = createProviders(loaded.plugins, told)
+      return {
+        ...loaded,
+        plugins: loaded.plugins.map((plugin) => ({
+          ...plugin,
+          tools: toToolEntries(plugin, capabilities),
+        })),
+        hooks: createHooks(loaded.plugins, { ...hookParts, traceId: ids.traceId, record }),
+        askProvider: providers.ask,
+        problems: [...problems, ...loaded.problems, ...loaded.warnings, ...providers.problems],
+      }
+    },
+    openHosts,
+    tryOut: (wire: TryOutDeps['wire']) => createTryOut({ wire, isolates: host }),
+    /** What skills come in by, too. */
+    admission: {
+      readArchive: createSkillArchiveReader(archiveParts),
+      fetchArchive: (url: string, hop?: Pick<FetchArchiveDeps, 'from' | 'onAnswer'>) =>
+        fetchArchive(url, {
+          send,
+          openHosts,
+          maxBytes: skillCaps.archive.maxArchiveBytes,
+          ...hop,
+        }),
+      verify: createVerifier(trust),
+      checkPaths(paths: readonly string[]) {
+        for (const path of paths) checkPath(path)
+        checkDistinct(paths)
+      },
+    },
+    readUpload: createUploadReader({
+      readArchive: createArchiveReader(archiveParts),
+      trust,
+      sha256,
+      send,
+      openHosts,
+    }),
+  }
+}
+
+/** What the capabilities of every call are made from. */
+function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode']) {
+  const { config, clock, ids, installed, sessions, validator, send, checkUrl } = parts
+  const scopedStorage = createScopedStorage(parts)
+  const priceNanoUsd = config.isolatePriceNanoUsd
+  const capabilities: CapabilityDeps = {
+    sessions,
+    ids,
+    clock,
+    validator,
+    scopedStorage,
+    send,
+    checkUrl,
+    createMemory: parts.createMemory,
+    memoryOf: parts.memoryOf,
+    longTerm: parts.longTerm,
+    readSecrets: parts.readSecrets,
+    databases: toPluginDatabases(config.sqlDatabases, parts.bindings),
+    network: createNetworkNow({ ...installed, ...config }),
+    watchRevocation: createRevocationWatch({ ...installed, clock }),
+    faults: createFaultReport({ report: installed.report, clock }),
+    meter: createIsolateMeter({ priceNanoUsd, clock, sessions, scopedStorage }),
+    ...(modelCode && { modelCode }),
+  }
+  return { scopedStorage, capabilities }
+}

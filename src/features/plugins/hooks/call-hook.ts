@@ -1,0 +1,127 @@
+import * as z from 'zod'
+import { errorCode } from '#contracts/errors.ts'
+import type { Json } from '#contracts/json.ts'
+import type { HookPoint } from '#contracts/manifest/manifest.ts'
+import { ToolError, type Capabilities, type HookEvent } from '#contracts/plugin.ts'
+import type { Clock } from '#contracts/sources.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+import { openCapabilities } from '../capabilities/capabilities.ts'
+import type { CapabilityDeps } from '../capabilities/capability-deps.ts'
+import { maxOutputBytes } from '../sandbox/call-limits.ts'
+import type { HookOutcome } from '../sandbox/hook-batch.ts'
+import type { LoadedPlugin } from '../loading/in-process-host.ts'
+import { jsonSizeBytes, toJson } from '../sandbox/json-border.ts'
+import { OutputError } from '../sandbox/output-error.ts'
+import { createRequest } from '../sandbox/request-shorthand.ts'
+import type { CallLabels } from '../capabilities/plugin-flow.ts'
+
+/** What a call of one hook takes. */
+export interface CallHookDeps {
+  readonly capabilities: CapabilityDeps
+  readonly clock: Clock
+}
+
+interface HookCall {
+  readonly plugin: LoadedPlugin
+  readonly on: HookPoint
+  readonly events: readonly HookEvent[]
+  readonly context: ToolContext
+  /** Of what its storage reads and keeps. */
+  readonly labels?: CallLabels
+  readonly timeoutMs: number
+}
+
+const outcomesSchema = z.array(
+  z.union([
+    z.strictObject({ answer: z.custom<Json>((value) => value !== undefined) }),
+    z.strictObject({ failed: z.literal(true) }),
+  ]),
+)
+
+/**
+ * Asks one plugin about some events, once. Contract: never throws; one outcome for each event, in their order. What
+ * is late, thrown, or not what was asked for is `failed`, for all of them.
+ */
+export async function callHook(
+  call: HookCall,
+  deps: CallHookDeps,
+): Promise<readonly HookOutcome[]> {
+  const { plugin, events, context, timeoutMs } = call
+  const { faults } = deps.capabilities
+  const over = new AbortController()
+  const signal = AbortSignal.any([context.signal, over.signal])
+  const late = deps.clock.sleep(timeoutMs, signal).then(() => undefined)
+  try {
+    const outcomes = await Promise.race([ask(call, deps, signal), late])
+    // A hook that keeps failing switches its plugin off, as a tool does.
+    if (outcomes && !outcomes.some((outcome) => 'failed' in outcome))
+      faults?.wentWell(plugin, context.principal)
+    else faults?.failed(plugin, new OutputError('failed in a hook.'), context)
+    return outcomes ?? failedAll(events)
+  } catch (error) {
+    // That it was revoked is not its doing.
+    if (errorCode(error) !== 'tool_denied')
+      faults?.failed(plugin, new OutputError('failed in a hook.'), context)
+    return failedAll(events)
+  } finally {
+    over.abort()
+  }
+}
+
+/** @returns Nothing if what came back cannot be taken. */
+async function ask(
+  { plugin, on, events, context, labels }: HookCall,
+  { capabilities: deps }: CallHookDeps,
+  signal: AbortSignal,
+): Promise<readonly HookOutcome[] | undefined> {
+  const run = plugin.parts.hooks?.[on]
+  // Rejects if the plugin was switched off, or what it was allowed was taken back.
+  const watch = await deps.watchRevocation?.(plugin)
+  if (!run || signal.aborted) return failedAll(events)
+  const held = watch?.signal ? AbortSignal.any([signal, watch.signal]) : signal
+  const within = { ...context, signal: held }
+  const options = { labels, check: watch?.check }
+  const { capabilities, close } = openCapabilities(plugin, within, deps, options)
+  try {
+    const work = run(events, toHookCapabilities(capabilities, context), within)
+    const outcomes = readOutcomes(await Promise.race([work, aborted(held)]))
+    return outcomes?.length === events.length ? outcomes : undefined
+  } finally {
+    close()
+    watch?.end()
+  }
+}
+
+/** Over the signal of one call: nothing listens on when it has ended. */
+const aborted = (signal: AbortSignal): Promise<undefined> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+
+const failedAll = (events: readonly HookEvent[]): readonly HookOutcome[] =>
+  events.map(() => ({ failed: true }))
+
+/** From an isolate it is foreign, whatever our own shim makes of it in there. */
+function readOutcomes(given: unknown): readonly HookOutcome[] | undefined {
+  const json = toJson(given)
+  if (jsonSizeBytes(json) > maxOutputBytes) return undefined
+  const read = outcomesSchema.safeParse(json)
+  return read.success ? read.data : undefined
+}
+
+/** What would set off hooks again, or spend, is not for a hook: a hook never triggers hooks. */
+export function toHookCapabilities(capabilities: Capabilities, context: ToolContext): Capabilities {
+  const refuse = (capability: string) => async (): Promise<never> => {
+    context.emit({ type: 'capability_refused', data: { call: context.call, capability } })
+    const message = `not in a hook: ${capability}`
+    throw new ToolError('tool_failed', { message })
+  }
+  return {
+    ...capabilities,
+    tools: { call: refuse('tools') },
+    model: { generate: refuse('model') },
+    isolate: { run: refuse('isolate') },
+    request: createRequest(refuse('request')),
+  }
+}

@@ -1,0 +1,245 @@
+import * as z from 'zod'
+import { errorCode, IsolaError } from '#contracts/errors.ts'
+import type {
+  PluginAdministration,
+  PluginChange,
+  PluginView,
+} from '#runtime/catalog/types/plugin-catalog.ts'
+import type { TrustAdministration } from '#runtime/catalog/types/trust.ts'
+import { noBody } from '#platform/routes/answer.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
+import { installers, operators, pluginReaders } from '#platform/routes/roles.ts'
+import { route } from '#platform/routes/route.ts'
+import { atMs, count, notes, text } from '#platform/routes/shapes.ts'
+import { addPlugin, type AddPluginDeps } from './routes/add-plugin.ts'
+import { changeBy } from '#runtime/session/requests/change-by.ts'
+import { change, listed, plugin } from './routes/replies.ts'
+import {
+  acceptPluginRequest,
+  addPluginOptions,
+  addPluginQuery,
+  enablePluginRequest,
+  grantPluginRequest,
+  removePluginQuery,
+  restoreRequest,
+} from './routes/requests.ts'
+
+interface PluginDeps {
+  readonly plugins: PluginAdministration
+  readonly trust: Pick<TrustAdministration, 'list'>
+  readonly schedules: {
+    /** Brings the schedule of a manifest, or of all of them, to what is enabled. Never throws. */
+    readonly syncPlugins: (plugin?: string) => Promise<void>
+  }
+}
+
+interface RemovePluginDeps extends PluginDeps {
+  /** Takes away what a plugin keeps outside of sessions. */
+  readonly purgePlugin: (id: string) => Promise<void>
+}
+
+const changed = { 200: { is: 'What it came to.', json: change } }
+const params = { plugin: 'Its id.' }
+const errors = [409, 422]
+
+/** The body of an installation: a bundle that was built, or its address. */
+const upload = addPluginOptions.extend({
+  bundle: z.unknown().optional().describe('What `isola plugin build` makes.'),
+  url: text.optional().describe('Where a bundle or a zip is.'),
+  signature: z.unknown().optional(),
+  source: text.optional(),
+})
+
+/** `/api/operator/plugins…`: what is installed, and every change of it; `/api/operator/generations…`: what was enabled before. */
+export default [
+  route('GET /api/operator/plugins', {
+    roles: pluginReaders,
+    summary: 'Lists what is installed.',
+    replies: {
+      200: {
+        is: 'The plugins.',
+        json: z.object({ generation: count, plugins: z.array(listed) }),
+      },
+    },
+    async handle({ plugins }: PluginDeps) {
+      const [all, [newest]] = await Promise.all([plugins.list(), plugins.generations(1)])
+      return {
+        generation: newest?.number ?? 0,
+        plugins: all.map(({ secrets: _names, ...listing }) => listing),
+      }
+    },
+  }),
+  route('POST /api/operator/plugins', {
+    roles: installers,
+    summary: 'Installs a version, which enables nothing.',
+    query: addPluginQuery,
+    body: upload,
+    otherBody: 'application/zip',
+    replies: { 201: { is: 'It is there.', json: change } },
+    errors: [404, 409, 422, 502],
+    readsItself: true,
+    handle: (deps: AddPluginDeps, request) => addPlugin(deps, request),
+  }),
+  route('GET /api/operator/plugins/:plugin', {
+    roles: pluginReaders,
+    summary: 'A plugin, with its versions and what it asks for.',
+    params,
+    replies: { 200: { is: 'The plugin.', json: plugin } },
+    async handle(deps: PluginDeps, { params }) {
+      const found = await deps.plugins.show(params.plugin)
+      if (found) return { ...found, versions: await signedVersions(deps, found) }
+      throw new IsolaError('request_not_found', 'There is no such plugin.')
+    },
+  }),
+  route('DELETE /api/operator/plugins/:plugin', {
+    roles: operators,
+    summary: 'Removes a plugin; with `purge` also what it keeps outside of sessions.',
+    params,
+    query: removePluginQuery,
+    replies: {
+      200: {
+        is: 'It is gone. One that was gone already has `notes` alone.',
+        json: z.object({ generation: count.optional(), plugin: plugin.optional(), notes }),
+      },
+    },
+    errors,
+    async handle(deps: RemovePluginDeps, request) {
+      const { plugin: id } = request.params
+      const isPurge = request.query.purge === 'true'
+      const done = await applyChange(deps, request, { do: 'remove', id }).catch(
+        (error: unknown) => {
+          // A purge that was cut is asked for again when the plugin is gone already.
+          if (isPurge && errorCode(error) === 'request_not_found') return { notes: [] }
+          throw error
+        },
+      )
+      // No code of the plugin runs any more, so it writes nothing behind the purge.
+      if (isPurge) await deps.purgePlugin(id)
+      // Last: as long as a part of it may be left, the id is its owner's.
+      if (isPurge) await deps.plugins.change({ do: 'free', id }, changeBy(request))
+      return done
+    },
+  }),
+  route('POST /api/operator/plugins/:plugin/accept', {
+    roles: operators,
+    summary: 'Takes a version that waits.',
+    params,
+    body: acceptPluginRequest,
+    replies: changed,
+    errors,
+    handle: (deps: PluginDeps, request) =>
+      applyChange(deps, request, {
+        do: 'accept',
+        id: request.params.plugin,
+        hash: request.body.hash,
+      }),
+  }),
+  route('POST /api/operator/plugins/:plugin/grant', {
+    roles: operators,
+    summary: 'Allows what was shown, with the hash it was shown for.',
+    params,
+    body: grantPluginRequest,
+    replies: changed,
+    errors,
+    handle: (deps: PluginDeps, request) =>
+      applyChange(deps, request, { do: 'grant', id: request.params.plugin, ...request.body }),
+  }),
+  route('POST /api/operator/plugins/:plugin/revoke', {
+    roles: operators,
+    summary: 'Allows nothing any more.',
+    params,
+    body: noBody,
+    replies: changed,
+    errors,
+    handle: (deps: PluginDeps, request) =>
+      applyChange(deps, request, { do: 'revoke', id: request.params.plugin }),
+  }),
+  route('POST /api/operator/plugins/:plugin/enable', {
+    roles: operators,
+    summary: 'Switches it on.',
+    params,
+    body: enablePluginRequest.optional(),
+    replies: changed,
+    errors,
+    handle(deps: PluginDeps, request) {
+      const { config, hash } = request.body
+      const more = { ...(config && { config }), ...(hash !== undefined && { hash }) }
+      return applyChange(deps, request, { do: 'enable', id: request.params.plugin, ...more })
+    },
+  }),
+  route('POST /api/operator/plugins/:plugin/disable', {
+    roles: operators,
+    summary: 'Switches it off.',
+    params,
+    body: noBody,
+    replies: changed,
+    errors,
+    handle: (deps: PluginDeps, request) =>
+      applyChange(deps, request, { do: 'disable', id: request.params.plugin }),
+  }),
+  route('POST /api/operator/plugins/:plugin/rollback', {
+    roles: operators,
+    summary: 'Goes back to the version before.',
+    params,
+    body: noBody,
+    replies: changed,
+    errors,
+    handle: (deps: PluginDeps, request) =>
+      applyChange(deps, request, { do: 'rollback', id: request.params.plugin }),
+  }),
+  route('GET /api/operator/generations', {
+    roles: pluginReaders,
+    summary: 'Lists what was enabled, newest first.',
+    replies: {
+      200: {
+        is: 'The newest hundred; fewer where they would name more than 10,000 plugins together.',
+        json: z.object({
+          generations: z.array(
+            z.object({
+              number: count,
+              reason: text,
+              madeBy: text,
+              madeAtMs: atMs,
+              plugins: z.array(z.object({ id: text, version: text })),
+            }),
+          ),
+        }),
+      },
+    },
+    async handle({ plugins }: PluginDeps) {
+      return { generations: await plugins.generations(100) }
+    },
+  }),
+  route('POST /api/operator/generations/:number/restore', {
+    roles: operators,
+    summary: 'Enables again what was enabled then.',
+    params: { number: 'Its number.' },
+    body: restoreRequest.optional(),
+    replies: changed,
+    errors,
+    handle(deps: PluginDeps, request) {
+      const { number } = request.params
+      const generation = /^\d{1,9}$/.test(number) ? Number(number) : 0
+      const { withPolicy } = request.body
+      return applyChange(deps, request, { do: 'restore', generation, withPolicy })
+    },
+  }),
+] as const
+
+/** Says of each signed version whether its signer is still accepted: a key that was removed takes back nothing by itself. */
+async function signedVersions({ trust }: Pick<PluginDeps, 'trust'>, { versions }: PluginView) {
+  const accepted = new Set((await trust.list()).map(({ name }) => name))
+  return versions.map((one) =>
+    one.signer === undefined ? one : { ...one, isSignerAccepted: accepted.has(one.signer) },
+  )
+}
+
+async function applyChange(
+  { plugins, schedules }: Pick<PluginDeps, 'plugins' | 'schedules'>,
+  context: RequestContext,
+  asked: PluginChange,
+) {
+  const result = await plugins.change(asked, changeBy(context))
+  await schedules.syncPlugins('id' in asked ? asked.id : undefined)
+  return result
+}

@@ -1,0 +1,91 @@
+import { headOf } from '#contracts/cut.ts'
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { EventData } from '#contracts/event.ts'
+import type { RequestedGrants } from '#contracts/manifest/manifest.ts'
+import { ToolError } from '#contracts/plugin.ts'
+import type { ReadSecrets } from '#features/access/types/secrets.ts'
+import type { Clock, Ids } from '#contracts/sources.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+
+/** The secrets that a plugin was granted. */
+export type SecretGrants = RequestedGrants['secrets']
+
+/** Whose call it is. */
+export interface SecretUser extends Pick<ToolContext, 'call' | 'emit'> {
+  readonly plugin: string
+  /** Absent in a hook. */
+  readonly tool?: string | undefined
+}
+
+export interface CallSecretsDeps {
+  readonly readSecrets: ReadSecrets
+  readonly ids: Pick<Ids, 'next'>
+  readonly clock: Pick<Clock, 'nowMs'>
+}
+
+/** The secrets of one plugin within one call. */
+export interface CallSecrets {
+  readonly grants: SecretGrants
+  /** In each placeholder of this call, and in no other: nobody can guess it. */
+  readonly nonce: string
+  /** Throws a ToolError that is safe for the plugin. */
+  readonly read: ReadSecrets
+  /** Puts a use on the record. */
+  readonly used: (use: Pick<EventData<'secret_used'>, 'secret' | 'host' | 'place'>) => void
+  /** Puts a refusal on the record, each once a call, and is the error to throw. */
+  readonly refuse: (name: string, message: string) => ToolError
+  readonly nowMs: Clock['nowMs']
+}
+
+/** The secrets of one call; its placeholders are those of no other call. */
+export function createCallSecrets(
+  grants: SecretGrants,
+  { call, emit, plugin, tool }: SecretUser,
+  { readSecrets, ids, clock }: CallSecretsDeps,
+): CallSecrets {
+  const made: { nonce?: string } = {}
+  const told = new Set<string>()
+  return {
+    grants,
+    // Most calls have no secrets.
+    get nonce() {
+      return (made.nonce ??= ids.next('ref'))
+    },
+    read: withSafeErrors(readSecrets),
+    used: (use) =>
+      emit({ type: 'secret_used', data: { call, plugin, ...(tool && { tool }), ...use } }),
+    refuse(name, message) {
+      const secret = headOf(name, 64)
+      const data = { call, capability: 'secrets', ...(secret !== '' && { secret }) }
+      if (!told.has(name) && told.size < 100) emit({ type: 'capability_refused', data })
+      told.add(name)
+      return failed(message)
+    },
+    nowMs: clock.nowMs,
+  }
+}
+
+/** A failure that a model may read: `tool_failed`. */
+export const failed = (message: string, transient = false): ToolError =>
+  new ToolError('tool_failed', { message, transient })
+
+/** The value of a granted secret; throws `tool_failed` with what the operator has to do if it is not set. */
+export function valueOf(values: ReadonlyMap<string, string>, name: string): string {
+  const value = values.get(name)
+  if (value !== undefined) return value
+  throw failed(`The secret ${name} is not set. The operator sets it: isola secret set ${name}`)
+}
+
+/** What to do about a key or a secret that is wrong may be told; what a fault says may not. */
+function withSafeErrors(read: ReadSecrets): ReadSecrets {
+  return async (names) => {
+    try {
+      return await read(names)
+    } catch (error) {
+      const isTold = errorCode(error)?.startsWith('config_') ?? false
+      throw isTold
+        ? failed(errorMessage(error))
+        : failed('The secrets of the deployment could not be read.', true)
+    }
+  }
+}

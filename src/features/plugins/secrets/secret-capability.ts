@@ -1,0 +1,80 @@
+import { headOf } from '#contracts/cut.ts'
+import type { PluginSecrets } from '#contracts/plugin.ts'
+import { slotText, type SecretGrant } from '#contracts/manifest/secret-slot.ts'
+import {
+  requestSchemes,
+  textSchemes,
+  type RequestScheme,
+  type TextScheme,
+} from '#contracts/manifest/signature-scheme.ts'
+import { failed, valueOf, type CallSecrets } from './call-secrets.ts'
+import { toPlaceholder } from './placeholder.ts'
+import { signHmac, signRequest, verifyHmac, verifyRequest } from './signatures.ts'
+
+const maxTextChars = 1024 * 1024
+/** Each is on the record. */
+const maxUses = 1_000
+
+/** Names, signs and checks with secrets; no function here gives a value away. Arguments come from plugin code. */
+export function createPluginSecrets(secrets: CallSecrets): PluginSecrets {
+  const { grants, read, refuse, used, nowMs } = secrets
+  let uses = 0
+
+  /** The value of a secret and the scheme that its grant names, if that is one of these. */
+  async function keyOf<S extends TextScheme | RequestScheme>(
+    name: string,
+    text: string,
+    schemes: readonly S[],
+  ): Promise<{ readonly secret: string; readonly scheme: S }> {
+    if (typeof name !== 'string' || typeof text !== 'string')
+      throw failed('A secret is named, and a text signed: both are strings.')
+    if (text.length > maxTextChars) throw failed('A text to sign has at most 1 MiB.')
+    const signing = grants.filter((grant) => grant.name === name && grant.in === 'hmac')
+    const grant = signing.find((one) => schemes.some((scheme) => scheme === schemeOf(one)))
+    const scheme = schemes.find((one) => grant && one === schemeOf(grant))
+    if (!grant || !scheme) throw refuse(name, whyNot(name, signing, schemes))
+    if (uses >= maxUses) throw failed('A call signs and checks at most 1,000 times.')
+    uses += 1
+    const secret = valueOf(await read([name]), name)
+    used({ secret: name, place: slotText(grant) })
+    return { secret, scheme }
+  }
+
+  return {
+    ref: (name) => toPlaceholder(name, secrets.nonce),
+    async hmac(name, text) {
+      const { secret, scheme } = await keyOf(name, text, textSchemes)
+      return signHmac(secret, new TextEncoder().encode(text), scheme)
+    },
+    async verify(name, text, signature) {
+      const { secret, scheme: encoding } = await keyOf(name, text, textSchemes)
+      if (typeof signature !== 'string') return false
+      return verifyHmac(secret, { signature, encoding, signed: new TextEncoder().encode(text) })
+    },
+    async sign(name, body) {
+      const { secret, scheme } = await keyOf(name, body, requestSchemes)
+      const headers = await signRequest({ body }, { secret, scheme, nowMs: nowMs() })
+      if (headers) return headers
+      throw failed(`Requests of ${scheme} are checked here, and signed over there.`)
+    },
+    async verifyRequest(name, request) {
+      const { headers, body } = Object(request) as Partial<typeof request>
+      if (typeof headers !== 'object' || headers === null || !areTexts(Object.values(headers)))
+        throw failed('The headers of a request are texts by name.')
+      const { secret, scheme } = await keyOf(name, body as string, requestSchemes)
+      return verifyRequest({ headers, body: body as string }, { secret, scheme, nowMs: nowMs() })
+    },
+  }
+}
+
+const areTexts = (values: readonly unknown[]) => values.every((one) => typeof one === 'string')
+
+/** Manifests from before there were schemes name none. */
+const schemeOf = ({ scheme = 'hex' }: SecretGrant) => scheme
+
+function whyNot(name: string, signing: readonly SecretGrant[], schemes: readonly string[]): string {
+  const about = `not granted: secret ${headOf(name, 64)} in: hmac`
+  if (signing.length === 0) return `${about} (plugin.yaml, grants)`
+  const granted = signing.map(schemeOf).join(', ')
+  return `${about} with a scheme for this (plugin.yaml says ${granted}; it takes ${schemes.join(', ')})`
+}

@@ -1,0 +1,74 @@
+import type { ChangeFacts, PluginStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { Database, Statement } from '#platform/d1/database.ts'
+import { reached } from '#platform/d1/outage.ts'
+import {
+  rowColumns,
+  toKeptVersion,
+  toRow,
+  versionColumns,
+  type Row,
+  type VersionRow,
+} from './plugin-rows.ts'
+
+const rowOf = `SELECT ${rowColumns} FROM manifests WHERE id = ?1`
+/** Whether a remote server has the id, or an agent without a plugin. */
+const othersOf = `
+  SELECT 'server' AS kind FROM mcp_servers WHERE id = ?1 AND state <> 'removed'
+  UNION ALL SELECT 'agent' FROM agents WHERE id = ?1 AND state <> 'deleted'`
+const numbersOf = 'SELECT version, hash, signer FROM plugin_versions WHERE plugin = ?1'
+/** One whose bundle is kept. */
+export const versionOf = `
+  SELECT ${versionColumns} FROM plugin_versions WHERE plugin = ?1 AND hash = ?2 AND collected_at_ms IS NULL`
+const usageOf = 'SELECT versions, bytes FROM plugin_usage WHERE principal = ?1'
+/** By the record: the same content again is a row less, and was brought all the same. */
+const addsOf = `
+  SELECT count(*) AS adds, min(at_ms) AS first FROM (
+    SELECT at_ms FROM audit
+      WHERE at_ms > ?2 AND session = '' AND principal = ?1 AND type = 'plugin_added' AND data->>'accepted' IS NULL
+    UNION ALL SELECT at_ms FROM audit
+      WHERE at_ms > ?2 AND session = '' AND principal = ?1 AND type = 'skill_added')`
+
+/** What a change is decided from: in one trip and one transaction, each by an index. */
+export function createChangeFacts(database: Database): PluginStore['facts'] {
+  return async ({ id = '', hash = '', usageOf: brings }) => {
+    const of = (sql: string, ...values: readonly (string | number)[]): Statement =>
+      database.prepare(sql).bind(...values)
+    const about = [of(rowOf, id), of(othersOf, id), of(numbersOf, id), of(versionOf, id, hash)]
+    const used = brings && [
+      of(usageOf, brings.principal),
+      of(addsOf, brings.principal, brings.sinceMs),
+    ]
+    const found = await reached(() => database.batch([...about, ...(used ?? [])]))
+    const rows = <T>(place: number) => (found[place]?.results ?? []) as unknown as readonly T[]
+    const [row] = rows<Row>(0)
+    const [version] = rows<VersionRow>(3)
+    const others = rows<{ readonly kind: string }>(1).map(({ kind }) => kind)
+    return {
+      ...(row && { row: toRow(row) }),
+      isServer: others.includes('server'),
+      isAgent: others.includes('agent'),
+      numbers: rows<Pick<VersionRow, 'version' | 'hash' | 'signer'>>(2).map(
+        ({ signer, ...number }) => ({ ...number, ...(signer !== null && { signer }) }),
+      ),
+      ...(version && { version: toKeptVersion(version) }),
+      usage: toUsage(rows<UsageRow>(4)[0], rows<AddsRow>(5)[0]),
+    }
+  }
+}
+
+interface UsageRow {
+  readonly versions: number
+  readonly bytes: number
+}
+
+interface AddsRow {
+  readonly adds: number
+  readonly first: number | null
+}
+
+const toUsage = (kept: UsageRow | undefined, added: AddsRow | undefined): ChangeFacts['usage'] => ({
+  versions: kept?.versions ?? 0,
+  bytes: kept?.bytes ?? 0,
+  adds: added?.adds ?? 0,
+  ...(added?.first != null && { firstAddAtMs: added.first }),
+})

@@ -1,0 +1,140 @@
+import type { PluginRow } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { PluginStore } from '#runtime/catalog/types/plugin-store.ts'
+import { bundleRows } from './bundles.ts'
+import { createChangeFacts, versionOf } from './change-facts.ts'
+import type { Database, Statement } from '#platform/d1/database.ts'
+import { eventRow } from '#platform/d1/deployment-log.ts'
+import { createGenerations, generationRows } from './generations.ts'
+import { createKeptVersions } from './kept-versions.ts'
+import { mcpServerRow } from '#features/mcp-servers/store/mcp-servers.ts'
+import { reached } from '#platform/d1/outage.ts'
+import { skillRows } from '#features/skills/store/skills.ts'
+import {
+  listedColumns,
+  rowColumns,
+  toColumns,
+  toKeptVersion,
+  toRow,
+  toVersion,
+  toVersionColumns,
+  versionColumns,
+  type ListedVersionRow,
+  type Row,
+  type VersionRow,
+} from './plugin-rows.ts'
+
+const upsert = `
+  INSERT INTO manifests (${rowColumns}, updated_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+  ON CONFLICT (id) DO UPDATE SET (version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config,
+    problem, owner, waiting, told_hash, updated_at_ms) = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`
+// The same bundle again is the same version, and stays as it came first; only a signature may be added to it. One that
+// was collected comes anew.
+const insertVersion = `
+  INSERT INTO plugin_versions (${versionColumns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+  ON CONFLICT (plugin, hash) DO UPDATE SET
+    tier = iif(?6 IS NULL AND collected_at_ms IS NULL, tier, ?4), signer = iif(?6 IS NULL AND collected_at_ms IS NULL, signer, ?6),
+    installed_by = iif(collected_at_ms IS NULL, installed_by, ?7),
+    installed_at_ms = iif(collected_at_ms IS NULL, installed_at_ms, ?8),
+    source = iif(collected_at_ms IS NULL, source, ?5), manifest = ?9, size_bytes = ?10, collected_at_ms = NULL
+  WHERE ?6 IS NOT NULL OR collected_at_ms IS NOT NULL`
+
+const rowOf = `SELECT ${rowColumns} FROM manifests WHERE id = ?1`
+const versionsOf = `
+  SELECT ${listedColumns} FROM plugin_versions WHERE plugin = ?1 AND collected_at_ms IS NULL
+  ORDER BY installed_at_ms DESC, hash LIMIT 100`
+
+const manifestsAtOnce = 50
+
+/** The tables of what is installed, which versions there are, and which sets of them were enabled. */
+export function createPluginStore(database: Database): PluginStore {
+  const all = async <Row>(sql: string, ...values: readonly (string | number | null)[]) => {
+    const { results } = await reached(() =>
+      database
+        .prepare(sql)
+        .bind(...values)
+        .all<Row>(),
+    )
+    return results
+  }
+  return {
+    async find(id) {
+      const [row] = await all<Row>(rowOf, id)
+      return row && toRow(row)
+    },
+    list: async () =>
+      (await all<Row>(`SELECT ${rowColumns} FROM manifests ORDER BY id`)).map(toRow),
+    async page(after, limit) {
+      const sql = `SELECT ${rowColumns} FROM manifests
+        WHERE state <> 'removed' AND id > ?1 ORDER BY id LIMIT ?2`
+      return (await all<Row>(sql, after, limit)).map(toRow)
+    },
+    async failed() {
+      const sql = `SELECT id AS plugin, problem FROM manifests
+        WHERE problem IS NOT NULL AND state <> 'removed' ORDER BY id`
+      const rows = await all<{ readonly plugin: string; readonly problem: string }>(sql)
+      return rows.map(({ plugin, problem }) => ({
+        plugin,
+        ...(JSON.parse(problem) as NonNullable<PluginRow['problem']>),
+      }))
+    },
+    async mentioning(word) {
+      const sql = `SELECT ${rowColumns} FROM manifests
+        WHERE state = 'enabled' AND instr(manifest, ?1) > 0 ORDER BY id`
+      return (await all<Row>(sql, word)).map(toRow)
+    },
+    async ids() {
+      const sql = `SELECT id FROM manifests WHERE state <> 'removed' ORDER BY id`
+      return (await all<{ readonly id: string }>(sql)).map(({ id }) => id)
+    },
+    async versions(ids) {
+      if (ids.length === 0) return []
+      // Of each plugin so many: nobody pushes another's out of sight.
+      const sql = `SELECT ${listedColumns} FROM (SELECT *, row_number() OVER (PARTITION BY plugin
+          ORDER BY installed_at_ms DESC, hash) AS place FROM plugin_versions
+          WHERE collected_at_ms IS NULL AND plugin IN (SELECT value FROM json_each(?1)))
+        WHERE place <= 100 ORDER BY installed_at_ms DESC, hash`
+      return (await all<ListedVersionRow>(sql, JSON.stringify(ids))).map(toVersion)
+    },
+    async version(id, hash) {
+      const [row] = await all<VersionRow>(versionOf, id, hash)
+      return row && toKeptVersion(row)
+    },
+    async manifests(of) {
+      const sql = `SELECT plugin, manifest FROM plugin_versions WHERE collected_at_ms IS NULL
+        AND (plugin, hash) IN (SELECT value->>'id', value->>'hash' FROM json_each(?1))`
+      const found = new Map<string, unknown>()
+      // A manifest may be a quarter of a megabyte.
+      for (let at = 0; at < of.length; at += manifestsAtOnce) {
+        const some = of.slice(at, at + manifestsAtOnce).map(({ id, hash }) => ({ id, hash }))
+        const rows = await all<Pick<VersionRow, 'plugin' | 'manifest'>>(sql, JSON.stringify(some))
+        for (const { plugin, manifest } of rows) found.set(plugin, JSON.parse(manifest))
+      }
+      return found
+    },
+    facts: createChangeFacts(database),
+    ...createKeptVersions(database),
+    ...createGenerations(database),
+    async commit({ rows, version, bundle, servers = [], generation, event, view, ...change }) {
+      const { principal, atMs } = event
+      const { skills = [], skillVersion } = change
+      const written: readonly Statement[] = [
+        ...(bundle ? bundleRows(database, { ...bundle, atMs }) : []),
+        ...rows.map((row) => database.prepare(upsert).bind(...toColumns(row), atMs)),
+        ...servers.map((server) => mcpServerRow(database, server)),
+        ...skillRows(database, skills, skillVersion),
+        eventRow(database, event),
+        ...(version ? [database.prepare(insertVersion).bind(...toVersionColumns(version))] : []),
+        ...(generation ? generationRows(database, generation, { principal, atMs }) : []),
+      ]
+      const shown =
+        view === undefined ? [] : [rowOf, versionsOf].map((sql) => database.prepare(sql).bind(view))
+      const found = await reached(() => database.batch([...written, ...shown]))
+      const [row, versions] = found.slice(written.length).map(({ results }) => results)
+      const [after] = (row ?? []) as unknown as readonly Row[]
+      return {
+        ...(after && { row: toRow(after) }),
+        versions: ((versions ?? []) as unknown as readonly ListedVersionRow[]).map(toVersion),
+      }
+    },
+  }
+}

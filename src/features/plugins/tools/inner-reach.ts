@@ -1,0 +1,57 @@
+import { toLimits, toNanoUsd } from '#contracts/manifest/agent-limits.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { unlimited } from '#contracts/lease.ts'
+import type { AgentManifest } from '#contracts/manifest/manifest.ts'
+import type { InnerReach, ToolEntry } from '#contracts/tool.ts'
+import type { CapabilityDeps } from '../capabilities/capability-deps.ts'
+import { newIsolateNanoUsd } from '../capabilities/granted-isolate.ts'
+import type { LoadedPlugin } from '../loading/in-process-host.ts'
+
+type Spending = Pick<ToolEntry, 'spends' | 'inner' | 'feeNanoUsd'>
+
+/** Until the directory of agents, which knows whose tools there are, gives it what `uses_tools` names. */
+const nothing: InnerReach['resolve'] = () => undefined
+
+const noTools = { maxTokens: 0, maxTurns: 0, maxToolCalls: 0, maxChildren: 0 }
+
+/** What a plugin's tool may spend: on models what was granted, on the tools it calls what an agent has by default. */
+export function spendingOfTool({ manifest, granted }: LoadedPlugin, timeoutMs: number): Spending {
+  const model = granted.model && {
+    maxTokens: granted.model.max_tokens,
+    maxCostNanoUsd: toNanoUsd(granted.model.max_cost_usd),
+  }
+  const callsTools = manifest.uses_tools.length > 0
+  const isolates = granted.isolate ? newIsolateNanoUsd : 0
+  if (!model && !callsTools && isolates === 0) return {}
+  const base = { ...defaultAgentLimits, ...(!callsTools && noTools) }
+  return {
+    spends: {
+      ...base,
+      maxTokens: base.maxTokens + (model?.maxTokens ?? 0),
+      maxCostNanoUsd: callsTools
+        ? unlimited
+        : Math.min(unlimited, isolates + (model?.maxCostNanoUsd ?? 0)),
+      maxTimeMs: timeoutMs,
+    },
+    inner: { resolve: nothing, children: 0, ...(model && { model }) },
+  }
+}
+
+/** The lease of an agent with code of its own: the `limits` of its section, for models and tools together. */
+export function spendingOfAgent({ limits }: AgentManifest): Spending {
+  const spends = toLimits(limits)
+  return { spends, inner: { resolve: nothing, children: 1, model: spends } }
+}
+
+/** What its isolate may cost comes on top of what its code may spend. */
+export function withIsolateFee(
+  { parts }: LoadedPlugin,
+  spending: Spending,
+  { meter }: Pick<CapabilityDeps, 'meter'>,
+): Spending {
+  const { spends } = spending
+  if (!meter || meter.priceNanoUsd === 0 || !parts.isolateId) return spending
+  if (!spends) return { ...spending, feeNanoUsd: meter.priceNanoUsd }
+  const maxCostNanoUsd = Math.min(unlimited, spends.maxCostNanoUsd + meter.priceNanoUsd)
+  return { ...spending, spends: { ...spends, maxCostNanoUsd } }
+}

@@ -1,0 +1,15 @@
+import type { ScheduleJobs } from '#runtime/session/types/schedule-object.ts'
+import { createPlannedJob, type PlannedJob } from '#platform/objects/planned-job.ts'
+
+export const erasureJob = 'erasure'
+
+/** The job by which persons are erased; two times at once would count over each other. */
+export function createErasureJob(
+  jobs: ScheduleJobs,
+  { erase }: { readonly erase: () => Promise<number | undefined> },
+): Pick<PlannedJob, 'at'> & { readonly run: () => ReturnType<PlannedJob['run']> } {
+  const { at, run } = createPlannedJob(jobs, erasureJob)
+  let underWay: ReturnType<typeof erase> | undefined
+  const once = () => (underWay ??= erase().finally(() => (underWay = undefined)))
+  return { at, run: () => run(once) }
+}

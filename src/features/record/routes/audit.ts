@@ -1,0 +1,72 @@
+import type * as z from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { AuditCursor, AuditQuery, AuditReader } from '#contracts/operations.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { dayMs, defaultListLimit, maxWindowMs } from '#platform/routes/queries.ts'
+import type { auditQuery } from './requests.ts'
+
+export interface AuditDeps {
+  readonly audit: AuditReader
+  readonly sources: Sources
+}
+
+/**
+ * The record in the order it arrived, or the newest first. A search by principal, agent, type or plugin looks at the last
+ * day, unless the request says since when.
+ */
+export async function readAudit({ audit, sources }: AuditDeps, asked: z.output<typeof auditQuery>) {
+  const query = toAuditQuery(asked, sources.clock.nowMs())
+  const { records, next, last } = await audit.query(query)
+  return {
+    records,
+    ...(next && { next: fromCursor(next) }),
+    last,
+    ...(query.sinceMs !== undefined && { sinceMs: query.sinceMs }),
+  }
+}
+
+function toAuditQuery(
+  { session, since, until, after, order, limit, ...exact }: z.output<typeof auditQuery>,
+  nowMs: number,
+): AuditQuery {
+  const { trace, principal, agent, type, plugin } = exact
+  const cursor = after === undefined ? undefined : toCursor(after, order)
+  const isSearch = [principal, agent, type, plugin].some((one) => one !== undefined)
+  // A few rows of one session or trace, or what arrived after a place, have a bound of their own.
+  const isBounded = session !== undefined || trace !== undefined || (cursor && order !== 'desc')
+  if (since !== undefined && !isBounded && order !== 'desc') checkWindow(since, until ?? nowMs)
+  const sinceMs = since ?? (isSearch && !isBounded ? nowMs - dayMs : undefined)
+  return {
+    ...(trace !== undefined && { trace }),
+    ...(session !== undefined && { session: session === 'deployment' ? '' : session }),
+    ...(principal !== undefined && { principal }),
+    ...(agent !== undefined && { agent }),
+    ...(type !== undefined && { type }),
+    ...(plugin !== undefined && { plugin }),
+    ...(sinceMs !== undefined && { sinceMs }),
+    ...(until !== undefined && { untilMs: until }),
+    ...(order && { order }),
+    limit: limit ?? defaultListLimit,
+    ...(cursor && { after: cursor }),
+  }
+}
+
+/** All of a time is read before it is in the order of arrival. */
+function checkWindow(since: number, until: number): void {
+  if (until - since <= maxWindowMs) return
+  const message = 'since: at most 31 days before until in this order; order=desc goes further back.'
+  throw new IsolaError('request_invalid', message, { param: 'since' })
+}
+
+/** A place in the record as its pages name it. A place in one order is none in the other. */
+export function toCursor(text: string, order: AuditQuery['order'] | undefined): AuditCursor {
+  const [id, atMs] = text.split('-').map(Number).toReversed()
+  if ((atMs !== undefined) !== (order === 'desc')) {
+    const message = 'after: must be the `next` or `last` of a page in the same order.'
+    throw new IsolaError('request_invalid', message, { param: 'after' })
+  }
+  return { id: id ?? 0, ...(atMs !== undefined && { atMs }) }
+}
+
+export const fromCursor = ({ id, atMs }: AuditCursor): number | string =>
+  atMs === undefined ? id : `${atMs}-${id}`

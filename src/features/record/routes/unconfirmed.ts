@@ -1,0 +1,160 @@
+import type * as z from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import { deploymentEvent, type DeploymentLog } from '#contracts/event.ts'
+import type { ModelAmount } from '#contracts/lease.ts'
+import type { AuditCursor } from '#contracts/operations.ts'
+import { unwrap } from '#contracts/reply.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
+import type { Sources } from '#contracts/sources.ts'
+import type { ConfirmedAttempt, ConfirmRequest } from '#runtime/session/types/unconfirmed.ts'
+import { isRunId, isSessionId } from '#platform/routes/headers.ts'
+import { dayMs, defaultListLimit } from '#platform/routes/queries.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
+import { fromCursor, toCursor, type AuditDeps } from './audit.ts'
+import type { unconfirmedQuery, unconfirmedRequest } from './requests.ts'
+
+export interface ConfirmDeps {
+  readonly sessions: SessionGateway
+  readonly deploymentLog: DeploymentLog
+  readonly sources: Sources
+}
+
+/** Failed requests that may have reached a provider, and the amounts that are booked for them. */
+export async function listUnconfirmed(
+  deps: AuditDeps,
+  { principal, since, limit = defaultListLimit, after }: z.output<typeof unconfirmedQuery>,
+) {
+  const { attempts, next } = await unconfirmedSince(deps, {
+    principal,
+    sinceMs: since ?? deps.sources.clock.nowMs() - dayMs,
+    limit,
+    after: after === undefined ? undefined : toCursor(after, 'desc'),
+  })
+  return { attempts, ...(next && { next: fromCursor(next) }) }
+}
+
+interface Asked {
+  readonly principal?: string | undefined
+  readonly sinceMs: number
+  readonly limit: number
+  readonly after?: AuditCursor | undefined
+}
+
+/** A page of the attempts of the record that hold something and that no operator has settled, the newest first. */
+async function unconfirmedSince(
+  { audit }: Pick<AuditDeps, 'audit'>,
+  { principal, sinceMs, limit, after }: Asked,
+) {
+  const { records, next } = await audit.query({
+    type: 'model_failed',
+    isUnconfirmed: true,
+    sinceMs,
+    order: 'desc',
+    limit,
+    ...(principal !== undefined && { principal }),
+    ...(after && { after }),
+  })
+  const attempts = records.map(({ session, run, seq, agent, atMs, data, principal: whose }) => {
+    const costUsd = numberOf(data, 'bookedCostNanoUsd') / 1e9
+    const model = `${textOf(data, 'provider')}/${textOf(data, 'model')}`
+    const about = { id: `${session}.${run}.${seq}`, principal: whose, session, run, agent, atMs }
+    const tokens = numberOf(data, 'bookedTokens')
+    return { ...about, model, code: textOf(data, 'code'), tokens, costUsd }
+  })
+  return { attempts, next }
+}
+
+/** As many as one page of the record has. */
+const maxRead = 500
+
+/** What all of them hold together. */
+export async function unconfirmedSum(
+  deps: Pick<AuditDeps, 'audit'>,
+  asked: Pick<Asked, 'principal' | 'sinceMs'>,
+) {
+  const sum = { tokens: 0, costUsd: 0 }
+  for (let after: AuditCursor | undefined, isMore = true; isMore;) {
+    const { attempts, next } = await unconfirmedSince(deps, { ...asked, limit: maxRead, after })
+    for (const { tokens, costUsd } of attempts) {
+      sum.tokens += tokens
+      sum.costUsd += costUsd
+    }
+    after = next
+    isMore = next !== undefined
+  }
+  return sum
+}
+
+const textOf = (data: Readonly<Record<string, unknown>>, key: string): string =>
+  String(data[key] ?? '')
+const numberOf = (data: Readonly<Record<string, unknown>>, key: string): number =>
+  Number(data[key] ?? 0)
+
+/**
+ * `POST /api/operator/unconfirmed/:id`: from the session of the attempt up to that of the root, each step once, however
+ * often it is asked; the record comes last, so that a request that was cut is repeated.
+ */
+export async function confirmAttempt(
+  deps: ConfirmDeps,
+  context: RequestContext,
+  asked: z.output<typeof unconfirmedRequest>,
+) {
+  const { id = '' } = context.params
+  const [session = '', run = '', place = ''] = id.split('.')
+  if (!isSessionId(session) || !isRunId(run) || !/^\d{1,15}$/.test(place))
+    throw new IsolaError('request_not_found', 'There is no such attempt.', { param: 'id' })
+  const request = { run, id, seq: Number(place), spent: spentBy(asked) }
+  // Nothing is settled before every run above is over: an open one would book the settled child once more.
+  await settleUpwards(deps, session, { ...request, isLook: true })
+  const { settlement, principal } = await settleUpwards(deps, session, request)
+  const { held, spent } = settlement
+  const { principal: by, trace, requestId } = context.by()
+  const told = {
+    session,
+    owner: principal,
+    run,
+    attempt: id,
+    heldTokens: held.tokens,
+    heldCostNanoUsd: held.costNanoUsd,
+    ...spent,
+    request: requestId,
+  }
+  // However often it is asked, also after a request that was cut before this line: one event an attempt.
+  const at = { principal: by, trace, atMs: deps.sources.clock.nowMs() }
+  await deps.deploymentLog.append(deploymentEvent('attempt_confirmed', at, told), 'attempt')
+  return { id, principal, held: inDollars(held), spent: inDollars(spent) }
+}
+
+/** Asks the session of an attempt, then each session above it. @returns The answer of the first. */
+async function settleUpwards(
+  { sessions }: Pick<ConfirmDeps, 'sessions'>,
+  session: string,
+  request: ConfirmRequest & { readonly seq: number },
+): Promise<ConfirmedAttempt> {
+  const own = unwrap(await sessions.at(session).confirm(request))
+  const { id, isLook } = request
+  for (let at: ConfirmedAttempt = own; at.above;) {
+    const { above } = at
+    const asked = { run: above.run, id, settlement: own.settlement, ...(isLook && { isLook }) }
+    at = unwrap(await sessions.at(above.session).confirm(asked))
+  }
+  return own
+}
+
+function spentBy(asked: {
+  readonly outcome: 'released' | 'spent'
+  readonly tokens?: number | undefined
+  readonly costUsd?: number | undefined
+}): Partial<ModelAmount> {
+  if (asked.outcome === 'released') return { tokens: 0, costNanoUsd: 0 }
+  const { tokens, costUsd } = asked
+  return {
+    ...(tokens !== undefined && { tokens }),
+    ...(costUsd !== undefined && { costNanoUsd: Math.round(costUsd * 1e9) }),
+  }
+}
+
+const inDollars = ({ tokens, costNanoUsd }: ModelAmount) => ({
+  tokens,
+  costUsd: costNanoUsd / 1e9,
+})

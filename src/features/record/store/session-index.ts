@@ -1,0 +1,128 @@
+import type { SessionIndex, SessionListing, SessionQuery } from '#contracts/operations.ts'
+import type { AuditOwner, SessionCard } from '#runtime/session/types/audit-sink.ts'
+import type { Database, Statement } from '#platform/d1/database.ts'
+import { reached } from '#platform/d1/outage.ts'
+import { hasLanded } from './record-rows.ts'
+
+/** Of the column `used_month`: sweeps find by it what nobody has used for long. */
+export const monthMs = 30 * 86_400_000
+
+// Every run changes this much of a row, and no index has any of it. What is known of a later time stays: a batch may
+// come twice, and one that was thought lost may come last.
+const touch = `
+  UPDATE sessions SET used_at_ms = ?6, runs = ?7, seq = ?9
+  WHERE id = ?1 AND since_ms = ?2 AND principal = ?3 AND agent IS ?4 AND kind = ?5 AND state IS ?8
+    AND used_month = ?10 AND (?9, ?6) >= (seq, used_at_ms) AND ${hasLanded}`
+
+const upsert = `
+  INSERT INTO sessions (id, since_ms, principal, agent, kind, used_at_ms, runs, state, seq, used_month)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE ${hasLanded}
+  ON CONFLICT (id) DO UPDATE SET
+    since_ms = excluded.since_ms, principal = excluded.principal, agent = excluded.agent, kind = excluded.kind,
+    used_at_ms = excluded.used_at_ms, runs = excluded.runs, state = excluded.state, seq = excluded.seq,
+    used_month = excluded.used_month
+  WHERE (excluded.since_ms, excluded.seq, excluded.used_at_ms) >=
+    (sessions.since_ms, sessions.seq, sessions.used_at_ms)
+    AND (excluded.since_ms, excluded.principal, excluded.agent, excluded.kind, excluded.state, excluded.used_month)
+      IS NOT (sessions.since_ms, sessions.principal, sessions.agent, sessions.kind, sessions.state,
+        sessions.used_month)`
+
+// No index names a run: each would cost every run a row. The newest are looked through until it is met, and no more of them
+// than this, whatever the request asks for.
+const maxSearched = 50_000
+const findPlace = `
+  SELECT session, principal
+  FROM (SELECT session, principal, run FROM audit_runs ORDER BY id DESC LIMIT ${maxSearched})
+  WHERE run = ?1 LIMIT 1`
+
+/** The statements that list a session as it stands, to land in one go with the events up to `seq`, if those land. */
+export function listSession(
+  database: Database,
+  { session, sinceMs, principal }: AuditOwner,
+  { card, seq }: { readonly card: SessionCard; readonly seq: number },
+): readonly Statement[] {
+  const { agent = null, kind, usedAtMs, runs, state = null } = card
+  const month = Math.floor(usedAtMs / monthMs)
+  const row = [session, sinceMs, principal, agent, kind, usedAtMs, runs, state, seq, month]
+  return [touch, upsert].map((sql) => database.prepare(sql).bind(...row))
+}
+
+/** The statement that takes it off; one of the same name that was made later stays. */
+export function unlistSession(
+  database: Database,
+  { session, sinceMs }: Pick<AuditOwner, 'session' | 'sinceMs'>,
+): Statement {
+  const sql = 'DELETE FROM sessions WHERE id = ?1 AND since_ms <= ?2'
+  return database.prepare(sql).bind(session, sinceMs)
+}
+
+/** The list of sessions, those of sub-agents left out: they are found through the session above them. */
+export function createSessionIndex(database: Database): SessionIndex {
+  return {
+    async list(query) {
+      const { sql, values } = toSelect(query)
+      const { results } = await reached(() =>
+        database
+          .prepare(sql)
+          .bind(...values)
+          .all<SessionRow>(),
+      )
+      const last = results.at(-1)
+      const next = last && results.length === query.limit && { sinceMs: last.since_ms, id: last.id }
+      return { sessions: results.map(toListing), ...(next && { next }) }
+    },
+    async idsOf(principal, { after, limit }) {
+      const sql = 'SELECT id FROM sessions WHERE principal = ?1 AND id > ?2 ORDER BY id LIMIT ?3'
+      const statement = database.prepare(sql).bind(principal, after, limit)
+      return (await reached(() => statement.all<{ id: string }>())).results.map(({ id }) => id)
+    },
+    async placeOf(run) {
+      const statement = database.prepare(findPlace).bind(run)
+      const { results } = await reached(() =>
+        statement.all<{ session: string; principal: string }>(),
+      )
+      const [found] = results
+      return found && { session: found.session, principal: found.principal }
+    },
+  }
+}
+
+interface SessionRow {
+  readonly id: string
+  readonly since_ms: number
+  readonly principal: string
+  readonly agent: string | null
+  readonly kind: SessionCard['kind']
+  readonly used_at_ms: number
+  readonly runs: number
+  readonly state: SessionListing['state']
+}
+
+function toSelect(query: SessionQuery): {
+  readonly sql: string
+  readonly values: readonly (string | number)[]
+} {
+  const { principal, agent, state, after, limit } = query
+  const values: (string | number)[] = []
+  // The condition of the indexes, word by word.
+  const conditions = [`kind <> 'child'`]
+  const where = (column: string, value: string | undefined) => {
+    if (value !== undefined) conditions.push(`${column} = ?${values.push(value)}`)
+  }
+  if (!query.withStateless) where('kind', 'named')
+  where('principal', principal)
+  // Of one principal only its own are looked through: a plus keeps the indexes over everybody's out of it.
+  const mark = principal === undefined ? '' : '+'
+  where(`${mark}agent`, agent)
+  where(`${mark}state`, state)
+  if (after)
+    conditions.push(`(since_ms, id) < (?${values.push(after.sinceMs)}, ?${values.push(after.id)})`)
+  const order = `ORDER BY since_ms DESC, id DESC LIMIT ?${values.push(limit)}`
+  return { sql: `SELECT * FROM sessions WHERE ${conditions.join(' AND ')} ${order}`, values }
+}
+
+function toListing(row: SessionRow): SessionListing {
+  const { id, principal, agent, kind, runs, state } = row
+  const times = { createdAtMs: row.since_ms, usedAtMs: row.used_at_ms }
+  return { id, agent, principal, ...times, runs, state, isStateless: kind === 'stateless' }
+}

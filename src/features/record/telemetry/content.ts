@@ -1,0 +1,126 @@
+import { headOf } from '#contracts/cut.ts'
+import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
+import type { Message } from '#contracts/message.ts'
+import type { RunRecord } from '#runtime/session/types/telemetry.ts'
+import { toTurnSaid } from '#runtime/kernel/types/turn-said.ts'
+import type { Redact } from '../redactor.ts'
+import type { Attributes, ModelRequestEvent } from './span.ts'
+
+/** What was said, as attributes of the spans in which it was said. */
+export interface ContentOf {
+  readonly ofRun: (run: RunRecord) => Attributes
+  readonly ofModelCall: (run: RunRecord, turn: TurnRecord, event: ModelRequestEvent) => Attributes
+  readonly ofCall: (call: CallRecord) => Attributes
+}
+
+/** The default: no message, argument or result leaves. */
+export const noContent: ContentOf = {
+  ofRun: () => ({}),
+  ofModelCall: () => ({}),
+  ofCall: () => ({}),
+}
+
+/** Of one attribute, and of one text within a list of messages. */
+const maxAttributeChars = 16_000
+const maxTextChars = 4_000
+
+/**
+ * Captures messages in the form of the GenAI conventions, as JSON. Secrets are taken out before anything is cut, and a
+ * list that is too long loses its oldest messages.
+ */
+export function createContent(redact: Redact): ContentOf {
+  const cut = (value: string, maxChars: number) => {
+    const safe = redact(value)
+    return safe.length <= maxChars
+      ? safe
+      : `${headOf(safe, maxChars)} [cut: ${safe.length} characters]`
+  }
+  const say = (value: string) => cut(value, maxTextChars)
+  /** @param newest The newest first. What is older than what is kept is not even looked at. */
+  const toList = (newest: Iterable<Message>, finish?: string) => {
+    const kept: string[] = []
+    let sizeChars = 0
+    for (const message of newest) {
+      const reason = finish === undefined ? {} : { finish_reason: finish }
+      const json = JSON.stringify({ ...toParts(message, say), ...reason })
+      sizeChars += json.length + 1
+      if (sizeChars > maxAttributeChars) break
+      kept.unshift(json)
+    }
+    return `[${kept.join(',')}]`
+  }
+  function* saidBefore({ content, turns }: RunRecord, turn: TurnRecord): Iterable<Message> {
+    yield* turn.received?.toReversed() ?? []
+    for (const other of turns.slice(0, turns.indexOf(turn)).toReversed())
+      yield* toTurnSaid(other).messages.toReversed()
+    yield* content?.messages.toReversed() ?? []
+  }
+  return {
+    ofRun({ content, final }) {
+      const task = content?.messages.findLast(({ role }) => role === 'user')
+      const result: Message = { role: 'assistant', text: final.result, taint: ['model'] }
+      return {
+        'gen_ai.input.messages': task && toList([task]),
+        'gen_ai.output.messages': toList([result], final.finishReason ?? 'stop'),
+      }
+    },
+    ofModelCall(run, turn, event) {
+      // What a tool's code asked is in nobody's transcript.
+      if (event.data.call !== undefined) return {}
+      const instructions = run.content?.instructions
+      // What came in is no output, and what the calls returned comes after it.
+      const { messages: said, reply } = toTurnSaid({ ...turn, received: [], calls: [] })
+      return {
+        'gen_ai.system_instructions':
+          instructions === undefined
+            ? undefined
+            : JSON.stringify([{ type: 'text', content: cut(instructions, maxAttributeChars) }]),
+        'gen_ai.input.messages': toList(withoutHost(saidBefore(run, turn))),
+        'gen_ai.output.messages':
+          reply === event ? toList(said.toReversed(), reply.data.finishReason) : undefined,
+      }
+    },
+    ofCall({ input, outcome }) {
+      const result = outcome?.ok ? outcome.output : outcome?.error
+      return {
+        'gen_ai.tool.call.arguments': cut(JSON.stringify(input), maxAttributeChars),
+        'gen_ai.tool.call.result':
+          result === undefined ? undefined : cut(JSON.stringify(result), maxAttributeChars),
+      }
+    },
+  }
+}
+
+function* withoutHost(messages: Iterable<Message>): Iterable<Message> {
+  for (const message of messages) if (message.role !== 'system') yield message
+}
+
+type Say = (text: string) => string
+
+/** Pictures stay here: what they show is not a text that could be looked through for secrets. */
+function toParts(message: Message, say: Say): { readonly role: string; readonly parts: object[] } {
+  const spoken = (value: string) => (value === '' ? [] : [{ type: 'text', content: say(value) }])
+  switch (message.role) {
+    case 'system':
+    case 'user':
+      return { role: message.role, parts: spoken(message.text) }
+    case 'assistant':
+      return {
+        role: 'assistant',
+        parts: [
+          ...spoken(message.text),
+          ...(message.toolCalls ?? []).map(({ id, name, input }) => ({
+            type: 'tool_call',
+            id,
+            name,
+            arguments: say(JSON.stringify(input)),
+          })),
+        ],
+      }
+    case 'tool': {
+      const { callId: id, output } = message
+      const response = say(typeof output === 'string' ? output : JSON.stringify(output))
+      return { role: 'tool', parts: [{ type: 'tool_call_response', id, response }] }
+    }
+  }
+}

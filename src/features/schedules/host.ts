@@ -1,0 +1,96 @@
+import type { CheckUrl } from '#contracts/outbound.ts'
+import { toReply } from '#contracts/reply.ts'
+import {
+  scheduleJob,
+  type CreateScheduleHost,
+  type ScheduleAnswer,
+  type ScheduleJobs,
+} from '#runtime/session/types/schedule-object.ts'
+import { createEditVerbs } from './edit.ts'
+import { createKeeper, type KeeperDeps } from './keeper.ts'
+import { createScheduleRows } from './rows.ts'
+import { createForgetVerbs } from './forget-heard.ts'
+import { createHear } from './hear.ts'
+import { createChangeVerbs, createReadVerbs, type Verbs } from './verbs.ts'
+
+/** One job of an object, as whoever has made it knows it. */
+interface Job {
+  readonly restore: () => void
+  readonly at: (timeMs: number) => void
+  readonly run: (
+    work: () => Promise<number | undefined>,
+  ) => Promise<{ rescheduleAt: number } | undefined>
+}
+
+export interface HostDeps extends KeeperDeps {
+  readonly checkUrl: CheckUrl
+  readonly createJob: (jobs: ScheduleJobs, id: string) => Job
+}
+
+/** It rings no sooner again: what could not be done now is not for now. */
+const breathMs = 100
+const brokenMs = 60_000
+
+/** The schedules of one object: its rows, its job and what it is asked. */
+export const createScheduleHosts =
+  (deps: HostDeps): CreateScheduleHost<DurableObjectStorage> =>
+  (storage, lifecycle) => {
+    const rows = createScheduleRows(storage)
+    const keeper = createKeeper(rows, storage, deps)
+    const job = deps.createJob(lifecycle.jobs, scheduleJob)
+    const nowMs = () => deps.clock.nowMs()
+    let looking: Promise<void> | undefined
+    /** One at a time: the job and whoever pokes meet in the same look. */
+    const look = () => (looking ??= keeper.look().finally(() => (looking = undefined)))
+    const wake = () => {
+      const next = keeper.nextMs()
+      if (next !== undefined) job.at(next)
+    }
+    const parts = { rows, keeper, storage, nowMs, checkUrl: deps.checkUrl, wake }
+    const change = createChangeVerbs(parts)
+    const verbs: Verbs = {
+      ...change,
+      ...createEditVerbs(parts, change),
+      ...createReadVerbs(parts),
+      ...createForgetVerbs(rows),
+      hear: createHear({ ...parts, mayBegin: deps.mayBegin }),
+      async poke({ schedules }) {
+        for (const told of schedules) {
+          const own = rows.schedule(told.id)
+          // Said again, so that whoever watches knows when it is really due.
+          if (own) rows.put(own)
+          else rows.remove(told, [])
+        }
+        await look()
+        wake()
+        return { looked: true }
+      },
+    }
+
+    return {
+      restore() {
+        if (keeper.nextMs() === undefined) return
+        job.restore()
+        wake()
+      },
+      run: () =>
+        job.run(async () => {
+          await look()
+          try {
+            const next = keeper.nextMs()
+            return next && Math.max(next, nowMs() + breathMs)
+          } catch {
+            return nowMs() + brokenMs
+          }
+        }),
+      async answer({ verb, ask }) {
+        await lifecycle.start()
+        // The pair is one of the table's, as its type says; the compiler does not keep the two together.
+        const answer = verbs[verb] as (given: unknown) => ScheduleAnswer | Promise<ScheduleAnswer>
+        const reply = await toReply(async () => answer(ask))
+        // Whoever pokes found it late: its alarm may be lost, whatever its jobs say.
+        if (verb === 'poke') await lifecycle.rearmAlarm()
+        return reply
+      },
+    }
+  }

@@ -1,0 +1,132 @@
+import { errorMessage } from '#contracts/errors.ts'
+import type { Incident } from '#runtime/session/types/principal.ts'
+import type { ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
+import type { Schedule, Slot } from '#contracts/schedule.ts'
+import type { ScheduleRows, ScheduleStorage, Untold } from './rows.ts'
+import { settleDue } from './settle.ts'
+import { jitterOf } from './slots.ts'
+import { createStep, type StepDeps } from './step.ts'
+import { missedEvents, nothingSpent, toTold } from './told.ts'
+
+export interface KeeperDeps extends StepDeps {
+  readonly index: Pick<ScheduleIndex, 'tell'>
+  readonly report: (incident: Incident) => void
+  /** Tells those who subscribe; absent where nobody can. Told again it is known. */
+  readonly publish?: (untold: readonly Untold[]) => Promise<void>
+}
+
+/** History of a schedule: so many slots, and so long. */
+export const keepSlots = { most: 2_000, ms: 90 * 86_400_000 }
+const maxAtOnce = 20
+const tellAgainMs = 30_000
+/** What one ring does, one thing after the other of a slot: begin, look, deliver. */
+const maxRounds = 4
+/** A schedule that works is due again after so long, for whoever watches. */
+const watchedMs = 15 * 60_000
+
+/** The work of an object's schedules: what is due is settled, begun, looked at, delivered and told. */
+export interface Keeper {
+  /** Settles what is due. Synchronous: in the same go as what is read before or written after it. */
+  readonly settle: (
+    schedule: Schedule,
+    how?: { /** Jitter or not: what is due has its row. */ readonly isNow: true },
+  ) => Schedule
+  /** All that is to be done now. Never throws. */
+  readonly look: () => Promise<void>
+  /** When there is something to do next. */
+  readonly nextMs: () => number | undefined
+  /** When a schedule is due next, jitter included; absent if it is not, or waits for its own firings. */
+  readonly dueMs: (schedule: Schedule) => number | undefined
+  /** A further firing, now or once those before have ended. */
+  readonly enqueue: (slot: Slot) => void
+}
+
+export function createKeeper(
+  rows: ScheduleRows,
+  storage: Pick<ScheduleStorage, 'transactionSync'>,
+  deps: KeeperDeps,
+): Keeper {
+  const { clock, sha256 } = deps
+  const now = () => clock.nowMs()
+  const step = createStep(rows, storage, deps)
+  let tellAtMs = 0
+  const jitter = (schedule: Schedule) => (slotMs: number) => jitterOf(schedule, slotMs, sha256)
+
+  const add = (slot: Slot, open: number): boolean =>
+    rows.addSlot(slot, slot.state === 'queued' && open === 0 ? now() : undefined)
+
+  const settle: Keeper['settle'] = (schedule, how) => {
+    const { id } = schedule
+    const open = rows.open(id)
+    const late = how?.isNow ? () => 0 : jitter(schedule)
+    const due = settleDue(schedule, now(), { open: open.length }, late)
+    if (due.verdicts.length === 0) return schedule
+    let count = open.length
+    for (const verdict of due.verdicts) {
+      const slot = { schedule: id, ...verdict, ...nothingSpent }
+      if (add(verdict.state === 'queued' ? slot : { ...slot, endedAtMs: now() }, count))
+        count += verdict.state === 'queued' ? 1 : 0
+    }
+    rows.prune(id, { most: keepSlots.most, sinceMs: now() - keepSlots.ms })
+    const { nextMs: _, ...rest } = schedule
+    const moved = { ...rest, ...(due.nextMs !== undefined && { nextMs: due.nextMs }) }
+    return rows.put(moved, missedEvents(schedule, due.verdicts, now()))
+  }
+
+  const dueMs = (schedule: Schedule): number | undefined => {
+    const { nextMs, paused } = schedule
+    if (nextMs === undefined || paused) return undefined
+    const atMs = nextMs + jitter(schedule)(nextMs)
+    const open = rows.open(schedule.id).length
+    const isBlocked = settleDue(schedule, now(), { open }, jitter(schedule)).isBlocked
+    return isBlocked ? undefined : atMs
+  }
+
+  const watchMs = (schedule: Schedule): number | undefined => {
+    const due = dueMs(schedule) ?? Infinity
+    const next = rows.open(schedule.id).length > 0 ? Math.min(due, now() + watchedMs) : due
+    return Number.isFinite(next) ? next : undefined
+  }
+
+  const tell = async (): Promise<void> => {
+    const untold = rows.untold(maxAtOnce)
+    if (untold.length === 0) return
+    try {
+      await deps.publish?.(untold)
+      await deps.index.tell(untold.map((one) => toTold(one, watchMs)))
+      for (const { id, version } of untold) rows.told(id, version)
+    } catch {
+      tellAtMs = now() + tellAgainMs
+    }
+  }
+
+  return {
+    settle,
+    dueMs,
+    enqueue: (slot) => void add(slot, rows.open(slot.schedule).length),
+    async look() {
+      try {
+        for (const one of rows.schedules())
+          if (!one.paused) storage.transactionSync(() => settle(one))
+        for (let round = 0; round < maxRounds; round += 1) {
+          const slots = rows.toLook(now(), maxAtOnce)
+          if (slots.length === 0) break
+          await Promise.all(slots.map(step))
+        }
+        if (now() >= tellAtMs) await tell()
+      } catch (error) {
+        deps.report({
+          kind: 'alarm_failed',
+          session: '',
+          message: `Schedules: ${errorMessage(error)}`,
+        })
+      }
+    },
+    nextMs() {
+      const dues = rows.schedules().map((one) => dueMs(one) ?? Infinity)
+      const tellMs = rows.untold(1).length > 0 ? Math.max(tellAtMs, now()) : Infinity
+      const next = Math.min(...dues, rows.nextLookMs() ?? Infinity, tellMs)
+      return Number.isFinite(next) ? next : undefined
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import { errorCode } from '#contracts/errors.ts'
+import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
+import { cronOfManifest, toScheduleSpec, workOfPlugin } from './types/schedule-spec.ts'
+import { keeperOf } from './types/schedule-keeper.ts'
+import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
+import type { Schedule, ScheduleSpec } from '#contracts/schedule.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { byOperator as by, idFrom, ifThere } from './own-schedules.ts'
+
+export interface PluginSchedulesDeps extends Pick<Sources, 'sha256'> {
+  readonly gateway: Pick<ScheduleGateway, 'ask'>
+  readonly index: Pick<ScheduleIndex, 'find' | 'list' | 'ofManifests'>
+  readonly plugins: Pick<PluginAdministration, 'show'>
+  readonly onFault: (error: unknown) => void
+}
+
+const pageSize = 500
+
+/**
+ * Brings the objects of plugins to what is enabled: each whose manifest has a schedule keeps it, in the operator's name,
+ * who allowed it with the plugin; of the others none is left. Asked again it changes nothing. Never throws.
+ *
+ * @param plugin The one that was changed, so that one more of thousands costs as much as one of ten; absent: all.
+ */
+export function createPluginSchedules(
+  deps: PluginSchedulesDeps,
+): (plugin?: string) => Promise<void> {
+  const { gateway, index, plugins, sha256 } = deps
+  const idOf = (plugin: string) => idFrom('sch', ['plugin-schedule', plugin], sha256)
+
+  const keep = async (plugin: string, name: string, cron: string): Promise<void> => {
+    const [owner, id] = [`plugin:${plugin}`, idOf(plugin)] as const
+    const when = { cron, timeZone: 'UTC' }
+    const work = workOfPlugin(plugin)
+    const spec: ScheduleSpec = toScheduleSpec({ name }, { when, work, limits: undefined })
+    const schedule = { id, owner, asker: { principal: by.principal }, spec }
+    try {
+      await gateway.ask(owner, 'add', { schedule, by })
+    } catch (error) {
+      // Another version has another time.
+      if (errorCode(error) !== 'request_idempotency_mismatch') throw error
+      await gateway.ask(owner, 'remove', { id, by })
+      await gateway.ask(owner, 'add', { schedule, by })
+    }
+  }
+  const drop = (one: Pick<Schedule, 'owner' | 'asker' | 'id'>) =>
+    ifThere(gateway.ask(keeperOf(one), 'remove', { id: one.id, by }))
+
+  const syncOne = async (plugin: string): Promise<void> => {
+    const view = await plugins.show(plugin)
+    const cron = view?.state === 'enabled' ? cronOfManifest(view.manifest) : undefined
+    const name: unknown = Object(view?.manifest).name
+    if (cron !== undefined) return keep(plugin, typeof name === 'string' ? name : plugin, cron)
+    // An object is woken only if it may have one.
+    const kept = await index.find(idOf(plugin))
+    if (kept) await drop(kept)
+  }
+
+  /** By id: those that the objects of plugins keep. */
+  const allKept = async (): Promise<Map<string, Schedule>> => {
+    const found = new Map<string, Schedule>()
+    for (let after = ''; ;) {
+      const page = await index.list({ principal: by.principal, limit: pageSize, after })
+      for (const one of page) if (one.owner.startsWith('plugin:')) found.set(one.id, one)
+      if (page.length < pageSize) return found
+      after = page.at(-1)?.id ?? ''
+    }
+  }
+
+  return async (plugin) => {
+    try {
+      if (plugin !== undefined) return await syncOne(plugin)
+      const [wanted, kept] = await Promise.all([index.ofManifests(), allKept()])
+      for (const { plugin: id, name, cron } of wanted) {
+        const there = kept.get(idOf(id))
+        kept.delete(idOf(id))
+        const when = there?.spec.when
+        // What is as it should be is asked nothing.
+        if (!when || !('cron' in when) || when.cron !== cron || there.spec.name !== name)
+          await keep(id, name, cron)
+      }
+      for (const one of kept.values()) await drop(one)
+    } catch (error) {
+      deps.onFault(error)
+    }
+  }
+}

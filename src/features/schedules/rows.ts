@@ -1,0 +1,121 @@
+import type { Schedule, ScheduleOwner, ToldEvent } from '#contracts/schedule.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
+import { bodies, createSlotRows, type SlotRows, type SqlValues } from './slot-rows.ts'
+import { createHeardRows, type HeardRows } from './heard-rows.ts'
+import { createNoticeRows, type NoticeRows } from './notice-rows.ts'
+
+/** What the schedules of one object are kept in. */
+export interface ScheduleStorage {
+  readonly sql: {
+    readonly exec: (
+      query: string,
+      ...values: (string | number | null)[]
+    ) => { readonly toArray: () => readonly Readonly<Record<string, unknown>>[] }
+  }
+  readonly transactionSync: <T>(work: () => T) => T
+}
+
+/** A change of a schedule that its list has not been told of. */
+export interface Untold {
+  readonly id: string
+  /** Absent: it is gone. */
+  readonly schedule: Schedule | undefined
+  readonly owner: ScheduleOwner
+  readonly version: number
+  readonly events: readonly ToldEvent[]
+}
+
+/**
+ * The rows of an object's schedules. Synchronous, so that what is written without waiting in between lands in one go; tables
+ * are made with the first row.
+ */
+export interface ScheduleRows extends NoticeRows, HeardRows, SlotRows {
+  readonly isMade: () => boolean
+  readonly schedules: () => readonly Schedule[]
+  readonly schedule: (id: string) => Schedule | undefined
+  /** With what its list is to be told of it. Its version goes up by itself. */
+  readonly put: (schedule: Schedule, events?: readonly DraftEvent[]) => Schedule
+  /** With its slots; its list is told, also of one that is not here. */
+  readonly remove: (schedule: Schedule, events: readonly DraftEvent[]) => void
+  readonly untold: (limit: number) => readonly Untold[]
+  readonly told: (id: string, version: number) => void
+}
+
+/** An event before it is known of which version. */
+export type DraftEvent = ToldEvent extends infer Each
+  ? Each extends ToldEvent
+    ? Omit<Each, 'version'>
+    : never
+  : never
+
+const tables = `
+  CREATE TABLE IF NOT EXISTS schedules (${tablesMark} id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS schedule_slots (${tablesMark}
+    schedule TEXT NOT NULL, slot_ms INTEGER NOT NULL, is_open INTEGER NOT NULL, look_ms INTEGER, body TEXT NOT NULL,
+    PRIMARY KEY (schedule, slot_ms)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS schedule_looks ON schedule_slots (look_ms) WHERE look_ms IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS schedule_open ON schedule_slots (schedule, slot_ms) WHERE is_open = 1;
+  CREATE TABLE IF NOT EXISTS schedule_untold (${tablesMark}
+    id TEXT PRIMARY KEY, owner TEXT NOT NULL, version INTEGER NOT NULL, events TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS notices (${tablesMark} id TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS settings (${tablesMark} name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;`
+
+export function createScheduleRows({ sql }: Pick<ScheduleStorage, 'sql'>): ScheduleRows {
+  let made = false
+  const exec = (query: string, ...values: SqlValues) => sql.exec(query, ...values).toArray()
+  const isMade = () =>
+    (made ||= exec(`SELECT 1 FROM sqlite_master WHERE name = 'schedules'`).length > 0)
+  const read = (query: string, ...values: SqlValues) => (isMade() ? exec(query, ...values) : [])
+  const write = (query: string, ...values: SqlValues) => {
+    if (!isMade()) exec(tables)
+    made = true
+    return exec(query, ...values)
+  }
+  const schedule = (id: string) =>
+    bodies<Schedule>(read('SELECT body FROM schedules WHERE id = ?', id))[0]
+  const tell = ({ id, owner, version }: Schedule, drafts: readonly DraftEvent[]) => {
+    const [row] = read('SELECT events FROM schedule_untold WHERE id = ?', id)
+    const before = row ? (JSON.parse(String(row['events'])) as ToldEvent[]) : []
+    const events = JSON.stringify([...before, ...drafts.map((one) => ({ ...one, version }))])
+    write(
+      `INSERT INTO schedule_untold VALUES (?1, ?2, ?3, ?4)
+       ON CONFLICT DO UPDATE SET version = ?3, events = ?4`,
+      id,
+      owner,
+      version,
+      events,
+    )
+  }
+  const notices = createNoticeRows({ read, write })
+  return {
+    isMade,
+    schedules: () => bodies(read('SELECT body FROM schedules ORDER BY id')),
+    schedule,
+    put(changed, events = []) {
+      const next = { ...changed, version: changed.version + 1 }
+      write('INSERT OR REPLACE INTO schedules VALUES (?, ?)', next.id, JSON.stringify(next))
+      tell(next, events)
+      return next
+    },
+    remove(gone, events) {
+      write('DELETE FROM schedules WHERE id = ?', gone.id)
+      write('DELETE FROM schedule_slots WHERE schedule = ?', gone.id)
+      tell({ ...gone, version: gone.version + 1 }, events)
+    },
+    ...createSlotRows({ read, write }),
+    untold: (limit) =>
+      read('SELECT * FROM schedule_untold LIMIT ?', limit).map((row) => ({
+        id: String(row['id']),
+        schedule: schedule(String(row['id'])),
+        owner: row['owner'] as ScheduleOwner, // as it was put there
+        version: Number(row['version']),
+        events: JSON.parse(String(row['events'])),
+      })),
+    told: (id, version) =>
+      void read('DELETE FROM schedule_untold WHERE id = ? AND version = ?', id, version),
+    ...notices,
+    ...createHeardRows({ write }, notices),
+  }
+}

@@ -1,0 +1,20 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { Schedule, ScheduleKeeper } from '#contracts/schedule.ts'
+
+/** Whose object keeps a schedule: an agent's are with the principal that owns the agent. */
+export const keeperOf = ({ owner, asker }: Pick<Schedule, 'owner' | 'asker'>): ScheduleKeeper =>
+  isAgents(owner) ? `principal:${asker.principal}` : owner
+
+const isAgents = (owner: Schedule['owner']): owner is `agent:${string}` =>
+  owner.startsWith('agent:')
+
+/** What a text schedules is there again as soon as that is read: it is changed where it is written. */
+export function refuseOfText({ owner }: Pick<Schedule, 'owner'>): void {
+  if (owner.startsWith('principal:')) return
+  const id = owner.slice(owner.indexOf(':') + 1)
+  const how = owner.startsWith('agent:')
+    ? 'isola agent add'
+    : `isola plugin add, or isola plugin disable ${id}`
+  const message = `id: is what ${owner} schedules in its own text: change that one (${how}), or pause this.`
+  throw new IsolaError('request_invalid', message, { param: 'id' })
+}

@@ -1,0 +1,56 @@
+import type { SubscriptionRequestBody } from '#contracts/subscription-requests.ts'
+import { headOf } from '#contracts/cut.ts'
+import type { Limits } from '#contracts/lease.ts'
+import {
+  subscriptionManifests,
+  type SubscriptionManifest,
+} from '#contracts/manifest/manifest-events.ts'
+import { scheduleDefaults } from './schedule-spec.ts'
+import type { ScheduleSpec } from '#contracts/schedule.ts'
+
+/** What a subscription is when nobody says otherwise. */
+const defaults = { ttlMinutes: 60, maxDepth: 4, runsADay: 100 } as const
+const minuteMs = 60_000
+const maxNameChars = 60
+
+/** What somebody asks for, with what holds where they say nothing. One run after the other, in the order of its events. */
+export function toSubscriptionSpec(
+  asked: Omit<SubscriptionRequestBody, 'limits' | 'dryRun'> & { readonly agent: string },
+  limits?: Partial<Limits>,
+): ScheduleSpec {
+  const { event, where, of = 'own', task, agent, model, session, daily = {} } = asked
+  const { ttlMinutes = defaults.ttlMinutes, maxDepth = defaults.maxDepth } = asked
+  const { runs = defaults.runsADay, tokens = scheduleDefaults.tokensADay, costUsd } = daily
+  return {
+    name: asked.name ?? headOf(`${event}: ${task}`, maxNameChars).trim(),
+    when: { event, ...(where && { where }), of, ttlMs: ttlMinutes * minuteMs, maxDepth },
+    work: { agent, task, ...(model !== undefined && { model }) },
+    catchUp: 'all',
+    overlap: 'queue',
+    jitterMs: 0,
+    ...(limits && { limits }),
+    daily: {
+      runs,
+      tokens,
+      ...(costUsd !== undefined && { costNanoUsd: Math.round(costUsd * 1e9) }),
+    },
+    stopAfterFailures: asked.stopAfterFailures ?? scheduleDefaults.stopAfterFailures,
+    deliver: asked.deliver ?? scheduleDefaults.deliver,
+    ...(session !== undefined && { session }),
+  }
+}
+
+/** A line of `subscribes`, for its agent. */
+export function specOfManifest(
+  { max_depth: maxDepth, ttl_minutes: ttlMinutes, runs_a_day: runs, ...rest }: SubscriptionManifest,
+  agent: string,
+): ScheduleSpec {
+  const daily = runs !== undefined && { daily: { runs } }
+  return toSubscriptionSpec({ ...rest, agent, maxDepth, ttlMinutes, ...daily })
+}
+
+/** What the agent of a manifest subscribes to, if it is one of a plugin that does. */
+export function subscriptionsOfManifest(manifest: unknown): readonly SubscriptionManifest[] {
+  const { agent } = Object(manifest) as { readonly agent?: unknown }
+  return subscriptionManifests.parse(Object(agent).subscribes) ?? []
+}

@@ -1,0 +1,66 @@
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { PluginSignature } from '#runtime/catalog/types/plugin-upload.ts'
+import {
+  toSignedSkillText,
+  type ReadSkills,
+  type ReadSkillUpload,
+  type ReadSkillUploads,
+  type RefusedSkill,
+  type SentSkill,
+} from '#runtime/catalog/types/skill-catalog.ts'
+import { createFetchSkills, type FetchSkillsDeps } from './fetch-skills.ts'
+import { nameOf, readBundle, type ReadBundleDeps } from './read-bundle.ts'
+
+/** What a signature is worth here. Throws `plugin_signature_invalid` for one that does not fit. */
+type Verify = (signed: {
+  readonly text: string
+  readonly signature: PluginSignature | undefined
+}) => Promise<{
+  readonly tier: 'trusted' | 'community'
+  readonly signer?: string
+  readonly notes: readonly string[]
+}>
+
+export interface UploadReaderDeps extends ReadBundleDeps, FetchSkillsDeps {
+  readonly verify: Verify
+}
+
+/** Reads what somebody wants installed, and decides its tier. Nothing of a skill is run. */
+export function createUploadReader(deps: UploadReaderDeps): ReadSkillUploads {
+  const fetchSkills = createFetchSkills(deps)
+  const readOne = async (sent: SentSkill, source: string): Promise<ReadSkillUpload> => {
+    const { version, notes, ...read } = readBundle(sent, deps)
+    const text = toSignedSkillText(version)
+    const { notes: more, ...whose } = await deps.verify({ text, signature: sent.signature })
+    return { ...read, version: { ...version, ...whose, source }, notes: [...notes, ...more] }
+  }
+  return async (upload) => {
+    if ('sent' in upload)
+      return { skills: [await readOne(upload.sent, upload.source ?? 'upload')], refused: [] }
+    const { skills: only = [] } = upload
+    if ('zip' in upload) return readAll(await deps.readArchive(upload.zip, only), 'zip', readOne)
+    const { sent, refused, source } = await fetchSkills(upload.url, only)
+    const read = await readAll(sent, source, readOne)
+    return { ...read, refused: [...refused, ...read.refused] }
+  }
+}
+
+/** Of many: each that can be read, and why the others cannot. One alone is refused as such. */
+async function readAll(
+  sent: readonly SentSkill[],
+  source: string,
+  readOne: (sent: SentSkill, source: string) => Promise<ReadSkillUpload>,
+): Promise<ReadSkills> {
+  const skills: ReadSkillUpload[] = []
+  const refused: RefusedSkill[] = []
+  for (const one of sent) {
+    try {
+      skills.push(await readOne(one, source))
+    } catch (error) {
+      const code = errorCode(error)
+      if (code === undefined || sent.length === 1) throw error
+      refused.push({ name: nameOf(one), code, message: errorMessage(error) })
+    }
+  }
+  return { skills, refused }
+}

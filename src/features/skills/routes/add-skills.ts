@@ -1,0 +1,100 @@
+import { noFields } from '#platform/routes/answer.ts'
+import { addSkillsQuery, fetchSkillsRequest, sendSkillRequest } from './requests.ts'
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
+import type {
+  ReadSkillUpload,
+  RefusedSkill,
+  SkillAdmission,
+  SkillUpload,
+} from '#runtime/catalog/types/skill-catalog.ts'
+import { readJsonObject, readZip } from '#platform/routes/body.ts'
+import { jsonResponse } from '#platform/routes/responses.ts'
+import { parseFields } from '#platform/routes/validate.ts'
+import { changeBy } from '#runtime/session/requests/change-by.ts'
+import { recordRefusal, type RefusalDeps } from '#runtime/session/requests/record-refusal.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
+
+/** What an installation of skills needs. */
+export interface AddSkillDeps extends RefusalDeps {
+  readonly plugins: Pick<PluginAdministration, 'change'>
+  readonly skillAdmission: SkillAdmission
+}
+
+/** `POST /api/operator/skills`. */
+export const addSkills = async (deps: AddSkillDeps, context: RequestContext): Promise<Response> =>
+  installSkills(deps, context, await readRequest(context))
+
+/**
+ * Installs a version of one skill, or of all of a collection, which enables nothing. Of a collection each stands for
+ * itself: what cannot be installed is named, with the reason, and the others are there.
+ */
+export async function installSkills(
+  deps: AddSkillDeps,
+  context: RequestContext,
+  { upload, allowLookAlike, dryRun }: Asked,
+): Promise<Response> {
+  const by = changeBy(context)
+  const read = await deps.skillAdmission.read(upload).catch(async (error: unknown) => {
+    await recordRefusal(deps, by, { asked: 'skill add', error })
+    throw error
+  })
+  const refused: RefusedSkill[] = [...read.refused]
+  const isAlone = read.skills.length + refused.length === 1
+  const skills = []
+  let generation: number | undefined
+  for (const one of read.skills) {
+    const { version, bundle, text, notes } = one
+    const { name, hash, tier } = version
+    const whose = { installedAtMs: deps.sources.clock.nowMs(), installedBy: by.principal }
+    const change = {
+      do: 'add',
+      version: { ...version, ...whose },
+      bundle: text,
+      ...(allowLookAlike && { allowLookAlike }),
+      ...(dryRun && { dryRun }),
+    } as const
+    try {
+      const changes = await deps.skillAdmission.changes(name, { version, bundle })
+      const done = await deps.plugins.change({ do: 'skill', skill: change }, by)
+      if (!dryRun) generation = done.generation
+      const said = { name, hash, tier, ...about(one), ...(changes && { changes }) }
+      skills.push({ ...said, notes: [...notes, ...done.notes] })
+    } catch (error) {
+      const code = errorCode(error)
+      // What is wrong with us is wrong with all of them.
+      if (code === undefined || code === 'request_unavailable' || isAlone) throw error
+      refused.push({ name, code, message: errorMessage(error) })
+    }
+  }
+  const answer = { skills, refused, ...(generation !== undefined && { generation }) }
+  return jsonResponse(answer, { status: dryRun ? 200 : 201 })
+}
+
+interface Asked {
+  readonly upload: SkillUpload
+  readonly allowLookAlike?: boolean | undefined
+  /** Only says what would come, and what that changes. */
+  readonly dryRun?: boolean | undefined
+}
+
+async function readRequest({ raw, search }: RequestContext): Promise<Asked> {
+  const type = raw.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (type === 'application/zip' || type === 'application/x-zip-compressed') {
+    const { skills, ...options } = parseFields(addSkillsQuery, search)
+    return { upload: { zip: await readZip(raw), skills: skills?.split(',') }, ...options }
+  }
+  parseFields(noFields, search)
+  const json = await readJsonObject(raw)
+  if ('url' in json) {
+    const { allowLookAlike, dryRun, ...upload } = parseFields(fetchSkillsRequest, json)
+    return { upload, allowLookAlike, dryRun }
+  }
+  const { allowLookAlike, dryRun, source, ...sent } = parseFields(sendSkillRequest, json)
+  return { upload: { sent, source }, allowLookAlike, dryRun }
+}
+
+const about = ({ version }: ReadSkillUpload) => {
+  const { description, kind, requires, paths, source } = version
+  return { description, kind, requires, files: paths, source }
+}

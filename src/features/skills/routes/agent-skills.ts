@@ -1,0 +1,106 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { RequestLimits } from '#features/access/types/request-limits.ts'
+import type { SkillShelf } from '#runtime/catalog/types/skill.ts'
+import { clientOf } from '#platform/routes/client.ts'
+import type { GuardDeps, HttpContext, HttpHandler } from '#platform/routes/types.ts'
+
+/** Says which version of Agent Skills Discovery this is; nobody fetches it. */
+const schema = 'https://schemas.agentskills.io/discovery/0.2.0/schema.json'
+const indexFile = 'index.json'
+/** So long a client may keep what it got, and so long the index is kept here. */
+const maxAgeSeconds = 300
+const headers = {
+  'cache-control': `public, max-age=${maxAgeSeconds}`,
+  'content-security-policy': `default-src 'none'`,
+  // Whatever page asks: everybody may have it.
+  'access-control-allow-origin': '*',
+}
+
+interface Index {
+  readonly generation: number
+  readonly untilMs: number
+  readonly answer: Answer
+}
+
+interface Answer {
+  readonly body: string | Uint8Array<ArrayBuffer>
+  readonly mimeType: string
+  /** Names exactly these bytes. */
+  readonly digest: string
+}
+
+export interface AgentSkillDeps extends Pick<GuardDeps, 'readiness' | 'sources'> {
+  readonly plugins: Pick<PluginAdministration, 'exposed'>
+  readonly skills: Pick<SkillShelf, 'outgoing' | 'artifact'>
+  readonly limits: Pick<RequestLimits, 'visitor'>
+}
+
+/**
+ * `/.well-known/agent-skills`: the skills that an operator named for anybody, by Agent Skills Discovery 0.2.0. While there
+ * are none it is as if there were no such route.
+ */
+export function createAgentSkills(deps: AgentSkillDeps): HttpHandler {
+  let index: Index | undefined
+  /** Whoever asks makes nobody hash all of it again; a skill can change without what is exposed. */
+  const readIndex = async (names: readonly string[], generation: number): Promise<Answer> => {
+    const nowMs = deps.sources.clock.nowMs()
+    if (index?.generation === generation && nowMs < index.untilMs) return index.answer
+    const answer = await toIndex(deps, names)
+    index = { generation, untilMs: nowMs + 60_000, answer }
+    return answer
+  }
+  return async (context) => {
+    const readiness = await deps.readiness()
+    if (readiness.state === 'not_migrated')
+      throw new IsolaError('config_not_migrated', readiness.message)
+    const { generation, exposed } = await deps.plugins.exposed()
+    const names = exposed.public_skills
+    // Where nothing is public nobody is told that there is such a route.
+    if (names.length > 0) await deps.limits.visitor(clientOf(context))
+    const path = context.req.param('path') ?? ''
+    const answer =
+      names.length > 0 && path === indexFile
+        ? await readIndex(names, generation)
+        : await findArtifact(deps, names, path)
+    return toResponse(context, answer)
+  }
+}
+
+async function toIndex({ skills }: AgentSkillDeps, names: readonly string[]): Promise<Answer> {
+  const found = await skills.outgoing(names)
+  const entries = found.skills.map(async (skill) => {
+    const { type, path, digest } = await skills.artifact(skill)
+    const { name, description } = skill
+    return { name, type, description, url: `/.well-known/agent-skills/${path}`, digest }
+  })
+  const body = JSON.stringify({ $schema: schema, skills: await Promise.all(entries) })
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(body))
+  const digest = btoa(String.fromCharCode(...new Uint8Array(hash)))
+  return { body, mimeType: 'application/json', digest }
+}
+
+/** What is absent and what is not public look alike. */
+async function findArtifact(
+  { skills }: AgentSkillDeps,
+  names: readonly string[],
+  path: string,
+): Promise<Answer> {
+  const name = names.find((one) => path === `${one}/SKILL.md` || path === `${one}.zip`)
+  const [skill] = name === undefined ? [] : (await skills.outgoing([name])).skills
+  const artifact = skill && (await skills.artifact(skill))
+  if (artifact?.path !== path) throw new IsolaError('request_not_found', 'There is no such route.')
+  const { bytes, mimeType, digest } = artifact
+  const isText = mimeType.startsWith('text/')
+  return { body: bytes, mimeType: isText ? `${mimeType}; charset=utf-8` : mimeType, digest }
+}
+
+function toResponse({ req }: HttpContext, { body, mimeType, digest }: Answer): Response {
+  const etag = `"${digest}"`
+  const known = (req.header('if-none-match') ?? '').split(',')
+  // Who compresses on the way makes it a weak one.
+  const isKnown = known.some((one) => one.trim().replace(/^W\//, '') === etag)
+  const all = { ...headers, etag }
+  if (isKnown) return new Response(null, { status: 304, headers: all })
+  return new Response(body, { headers: { ...all, 'content-type': mimeType } })
+}

@@ -1,0 +1,46 @@
+import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
+import type { SearchedSkill } from '#runtime/catalog/types/skill-catalog.ts'
+
+/**
+ * A skill has to fit as well as one whose name has the query's rarest word would: what only shares a word or two of its
+ * long text with a query is none that fits. In parts of what a word counts that no other skill has.
+ */
+const leastFit = 1.4
+
+/**
+ * Ranks skills in an index of their own: their texts are long, and no tool is ranked against them. It is built anew when
+ * it is asked about another list.
+ *
+ * @returns Those that fit, best first; never a persona.
+ */
+export function createSkillIndex(buildIndex: BuildSearchIndex) {
+  let built:
+    | { readonly of: unknown; readonly index: SearchIndex; readonly least: number }
+    | undefined
+  return <Skill extends SearchedSkill>(
+    skills: readonly Skill[],
+    queries: readonly string[],
+  ): readonly Skill[] => {
+    if (built?.of !== skills) {
+      const documents = skills.filter(({ kind }) => kind === 'skill').map(toDocument)
+      built = { of: skills, index: buildIndex(documents), least: leastScore(documents.length) }
+    }
+    const { index, least } = built
+    return index
+      .search(queries, skills.length)
+      .filter(({ fit = 0 }) => fit >= least)
+      .flatMap(({ id }) => skills.find(({ name }) => name === id) ?? [])
+  }
+}
+
+/** What BM25 counts a word that one of `count` documents has, times what a fit takes. */
+const leastScore = (count: number): number => leastFit * Math.log(1 + (count - 0.5) / 1.5)
+
+const toDocument = ({ name, description, text }: SearchedSkill) => ({
+  id: name,
+  name,
+  owner: '',
+  description,
+  parameters: '',
+  body: text,
+})

@@ -1,0 +1,250 @@
+import { deploymentEvent } from '#contracts/event.ts'
+import type {
+  DraftSummary,
+  DraftWriting,
+  SketchedText,
+  SkillDraft,
+  SkillDraftStore,
+} from '#runtime/catalog/types/skill-draft.ts'
+import type { Clock } from '#contracts/sources.ts'
+import type { Database, Statement } from '#platform/d1/database.ts'
+import { eventRow } from '#platform/d1/deployment-log.ts'
+import { reached } from '#platform/d1/outage.ts'
+
+const dayMs = 86_400_000
+const maxWritings = 50
+
+/** Of a principal's day and of a run, whether or not a draft came of it. */
+const insertWriting = `
+  INSERT INTO skill_draft_writings (run, call, draft, session, principal, agent, model, tools, label, hash, at_ms)
+  SELECT ?1, ?2, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
+  WHERE (SELECT count(*) FROM skill_draft_writings WHERE run = ?1) < ?11
+    AND (SELECT count(*) FROM skill_draft_writings WHERE principal = ?4 AND at_ms >= ?12) < ?13
+  ON CONFLICT (run, call) DO NOTHING`
+const countWritings = `
+  SELECT count(*) AS of_run, coalesce(sum(call = ?2), 0) AS has FROM skill_draft_writings WHERE run = ?1`
+
+const openOf = `SELECT count(*) FROM skill_drafts WHERE state = 'open'`
+const newest = `(SELECT coalesce(max(n), 0) FROM skill_drafts)`
+const insertDraft = `
+  INSERT INTO skill_drafts (id, state, name, description, requires, hash, files, sketch, label, principal, count,
+    first_at_ms, last_at_ms)
+  SELECT ?1, 'open', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1, ?10, ?10
+  WHERE ${newest} = ?11 AND (${openOf}) < ?12 AND (${openOf} AND principal = ?9) < ?13
+  ON CONFLICT (id) DO NOTHING`
+const roomLeft = `
+  SELECT EXISTS (SELECT 1 FROM skill_drafts WHERE id = ?1) AS has, ${newest} AS newest, (${openOf}) AS open`
+
+/** One statement, and a row at least: what comes between two could be seen by neither. */
+const openSketches = `
+  SELECT newest, id, sketch, label, principal FROM (SELECT ${newest} AS newest)
+  LEFT JOIN skill_drafts ON state = 'open'`
+
+/** The writing has found its draft; another time nothing is counted for it. */
+const settle = `
+  UPDATE skill_draft_writings SET draft = ?1
+  WHERE run = ?2 AND call = ?3 AND draft = '' AND EXISTS (SELECT 1 FROM skill_drafts WHERE id = ?1 AND state = 'open')`
+const isOpen = `id = ?1 AND state = 'open'
+  AND EXISTS (SELECT 1 FROM skill_draft_writings WHERE run = ?2 AND call = ?3 AND draft = '')`
+const countUp = `UPDATE skill_drafts SET count = count + 1, last_at_ms = max(last_at_ms, ?4) WHERE ${isOpen}`
+const replaceText = `
+  UPDATE skill_drafts SET name = ?4, description = ?5, requires = ?6, hash = ?7, files = ?8, sketch = ?9, label = ?10
+  WHERE ${isOpen}`
+
+const columns = `id, state, name, description, requires, hash, label, principal, count, first_at_ms, last_at_ms,
+  promoted_by, promoted_at_ms`
+/** What is removed still counts for its day. */
+const forget = `UPDATE skill_draft_writings SET draft = '' WHERE draft = ?1`
+
+/** The tables of skills that agents wrote. */
+export function createSkillDrafts(
+  database: Database,
+  clock: Pick<Clock, 'nowMs'>,
+): SkillDraftStore {
+  const all = async <Row>(sql: string, ...values: readonly (string | number)[]) => {
+    const statement = database.prepare(sql).bind(...values)
+    return (await reached(() => statement.all<Row>())).results
+  }
+  const batch = async <Row>(statements: Statement[]): Promise<Row | undefined> => {
+    const found = await reached(() => database.batch(statements))
+    return found.at(-1)?.results[0] as Row | undefined
+  }
+  const find = async (id: string): Promise<SkillDraft | undefined> => {
+    const [row] = await all<DraftRow & { readonly files: string }>(
+      `SELECT ${columns}, files FROM skill_drafts WHERE id = ?1`,
+      id,
+    )
+    if (!row) return undefined
+    const writings = await all<WritingRow>(
+      `SELECT * FROM skill_draft_writings WHERE draft = ?1 ORDER BY at_ms DESC LIMIT ${maxWritings}`,
+      id,
+    )
+    return { ...toSummary(row), files: JSON.parse(row.files), writings: writings.map(toWriting) }
+  }
+  return {
+    async take(writing, { perRun, perDay }) {
+      const { run, call, session, principal, agent, model = null, hash, atMs } = writing
+      const texts = [JSON.stringify(writing.tools), JSON.stringify(writing.label), hash]
+      const row = [run, call, session, principal, agent, model, ...texts, atMs]
+      const day = Math.floor(atMs / dayMs) * dayMs
+      const counted = await batch<{ readonly of_run: number; readonly has: number }>([
+        database.prepare(insertWriting).bind(...row, perRun, day, perDay),
+        database.prepare(countWritings).bind(run, call),
+      ])
+      if (counted?.has) return undefined
+      return (counted?.of_run ?? 0) >= perRun ? 'perRun' : 'perDay'
+    },
+    async sketches() {
+      const rows = await all<SketchRow>(openSketches)
+      const drafts = rows.flatMap(({ id, sketch, label, principal }) =>
+        id === null ? [] : { id, sketch, label: JSON.parse(label), principal },
+      )
+      return { mark: rows[0]!.newest, drafts }
+    },
+    async add({ id, ...text }, { run, call, principal, label, atMs }, room) {
+      const row = [id, ...textColumns(text), JSON.stringify(label), principal, atMs]
+      const left = await batch<{ readonly has: number; readonly newest: number; open: number }>([
+        database.prepare(insertDraft).bind(...row, room.mark, room.open, room.openOfPrincipal),
+        database.prepare(settle).bind(id, run, call),
+        database.prepare(roomLeft).bind(id),
+      ])
+      if (left?.has) return undefined
+      if (left?.newest !== room.mark) return 'late'
+      return left.open >= room.open ? 'open' : 'openOfPrincipal'
+    },
+    async merge(id, { run, call, label, atMs }, text) {
+      const at = [id, run, call] as const
+      const now = text && [...at, ...textColumns(text), JSON.stringify(label)]
+      const settled = await batch<{ readonly draft: string }>([
+        ...(now ? [database.prepare(replaceText).bind(...now)] : []),
+        database.prepare(countUp).bind(...at, atMs),
+        database.prepare(settle).bind(...at),
+        database
+          .prepare('SELECT draft FROM skill_draft_writings WHERE run = ?1 AND call = ?2')
+          .bind(run, call),
+      ])
+      return settled?.draft === id
+    },
+    async list(limit) {
+      const sql = `SELECT ${columns} FROM skill_drafts ORDER BY state, last_at_ms DESC LIMIT ?1`
+      return (await all<DraftRow>(sql, limit)).map(toSummary)
+    },
+    find,
+    async promote(id, hash, by) {
+      const draft = await find(id)
+      if (!draft) return false
+      const { name, count, label } = draft
+      const atMs = clock.nowMs()
+      const about = { draft: id, name, hash, count, label, request: by.requestId }
+      const isAsShown = `id = ?6 AND state = 'open' AND hash = ?7`
+      const [, promoted] = await reached(() =>
+        database.batch([
+          eventRow(database, deploymentEvent('skill_promoted', { ...by, atMs }, about), {
+            condition: `EXISTS (SELECT 1 FROM skill_drafts WHERE ${isAsShown})`,
+            values: [id, hash],
+          }),
+          database
+            .prepare(
+              `UPDATE skill_drafts SET state = 'promoted', promoted_by = ?3, promoted_at_ms = ?4
+               WHERE id = ?1 AND state = 'open' AND hash = ?2 RETURNING id`,
+            )
+            .bind(id, hash, by.principal, atMs),
+        ]),
+      )
+      return (promoted?.results.length ?? 0) > 0
+    },
+    async remove(id, by) {
+      const draft = await find(id)
+      if (!draft) return false
+      const { name, hash } = draft
+      const place = { ...by, atMs: clock.nowMs() }
+      const about = { draft: id, name, hash, request: by.requestId }
+      const event = deploymentEvent('skill_draft_removed', place, about)
+      await reached(() => database.batch(removal(database, { id, event })))
+      return true
+    },
+  }
+}
+
+/** Takes a draft away and tells of it, if it is there and `only` holds of it. */
+export function removal(
+  database: Database,
+  {
+    id,
+    event,
+    only = 'true',
+  }: {
+    readonly id: string
+    readonly event: Parameters<typeof eventRow>[1]
+    readonly only?: string
+  },
+): Statement[] {
+  const condition = `EXISTS (SELECT 1 FROM skill_drafts WHERE id = ?6 AND ${only})`
+  return [
+    eventRow(database, event, { condition, values: [id] }),
+    database.prepare(`DELETE FROM skill_drafts WHERE id = ?1 AND ${only}`).bind(id),
+    database
+      .prepare(`${forget} AND NOT EXISTS (SELECT 1 FROM skill_drafts WHERE id = ?1)`)
+      .bind(id),
+  ]
+}
+
+interface SketchRow extends Record<'sketch' | 'label' | 'principal', string> {
+  readonly newest: number
+  /** None is open. */
+  readonly id: string | null
+}
+
+interface DraftRow extends Record<
+  'id' | 'name' | 'description' | 'requires' | 'hash' | 'label' | 'principal',
+  string
+> {
+  readonly state: DraftSummary['state']
+  readonly count: number
+  readonly first_at_ms: number
+  readonly last_at_ms: number
+  readonly promoted_by: string | null
+  readonly promoted_at_ms: number | null
+}
+
+interface WritingRow extends Record<
+  'run' | 'call' | 'session' | 'principal' | 'agent' | 'tools' | 'label' | 'hash',
+  string
+> {
+  readonly model: string | null
+  readonly at_ms: number
+}
+
+const textColumns = ({ name, description, requires, hash, files, sketch }: SketchedText) => [
+  name,
+  description,
+  JSON.stringify(requires),
+  hash,
+  JSON.stringify(files),
+  sketch,
+]
+
+function toSummary(row: DraftRow): DraftSummary {
+  const { id, state, name, description, hash, principal, count } = row
+  return {
+    id,
+    state,
+    name,
+    description,
+    requires: JSON.parse(row.requires),
+    hash,
+    label: JSON.parse(row.label),
+    principal,
+    count,
+    firstAtMs: row.first_at_ms,
+    lastAtMs: row.last_at_ms,
+    ...(row.promoted_by !== null && { promotedBy: row.promoted_by }),
+    ...(row.promoted_at_ms !== null && { promotedAtMs: row.promoted_at_ms }),
+  }
+}
+
+const toWriting = (row: WritingRow): DraftWriting => {
+  const { run, call, session, principal, agent, model, hash, at_ms: atMs } = row
+  const own = { session, run, call, principal, agent, ...(model !== null && { model }) }
+  return { ...own, tools: JSON.parse(row.tools), label: JSON.parse(row.label), hash, atMs }
+}

@@ -1,0 +1,35 @@
+import type { Administrator } from '#contracts/keys.ts'
+import type { Client, Principal } from '#contracts/operations.ts'
+import type { Scope } from '#contracts/scopes.ts'
+import type { Submission } from '#runtime/session/types/submission.ts'
+
+/** Gets what a caller never sees: the error behind a 5xx. `secrets`: texts that must not be logged. */
+export type OnFault = (error: unknown, requestId: string, secrets?: readonly string[]) => void
+
+/** One request, with what the app knows of it. No type of a web framework: a feature knows none. */
+export interface RequestContext {
+  /** Who asks. Of a route for anyone there is none: it must not look. */
+  readonly caller: Principal
+  readonly requestId: string
+  readonly raw: Request
+  readonly params: Readonly<Record<string, string>>
+  /** The query as it was sent; of a name that is there twice, the first. */
+  readonly search: Readonly<Record<string, string>>
+  /** Whom limits and the record go by: the address, as Cloudflare tells it, and the request. */
+  readonly client: Client
+  /** The caller's W3C trace if it sent a valid one, else a new one: the same for all of a request. */
+  readonly trace: () => Pick<Submission, 'trace' | 'traceLink'>
+  /** Who changes something, and in which request: what the record has of it. */
+  readonly by: () => Administrator
+  /** Says with the refusal which scopes a client may ask for next. */
+  readonly needScopes: (scopes: readonly Scope[]) => void
+  /** Whether a run may have begun: an error then says that the same request again would be a second one. */
+  readonly noteBegun: (mayHaveBegun: boolean) => void
+  /** Keeps the Worker alive until this has settled, after the answer too. */
+  readonly keepAlive: (work: Promise<unknown>) => void
+  /** The response of an error. `run`: whose outcome it is, quoted instead of the request, so that a replay reads the same. */
+  readonly refuse: (
+    error: unknown,
+    options?: { readonly headers?: Readonly<Record<string, string>>; readonly run?: string },
+  ) => Response
+}

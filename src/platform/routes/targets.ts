@@ -1,0 +1,127 @@
+import { errorCode, IsolaError } from '#contracts/errors.ts'
+import { mayNameModel, type Rights } from '#contracts/keys.ts'
+import type { Principal } from '#contracts/operations.ts'
+import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
+import type { ModelListing, ModelProvider, ModelStatus } from '#contracts/model.ts'
+
+/** The one agent the kernel itself creates. */
+export const orchestrator = 'orchestrator'
+
+/** The models of the deployment: who answers, what `/v1/models` names, and how they did. */
+export interface HttpModels {
+  readonly provider: ModelProvider
+  readonly list: () => readonly ModelListing[]
+  readonly status: () => readonly ModelStatus[]
+}
+
+/** What a name of an agent or a model is looked up in. */
+export interface Targets {
+  readonly agents: Pick<AgentDirectory, 'list' | 'runnable' | 'isSeen'>
+  /** Brings `agents` up to date; with the name of an agent that is not there, to this very moment. Never throws. */
+  readonly refreshAgents?: (agent?: string) => Promise<void>
+  readonly models: HttpModels
+}
+
+/** Whom a request is for: an agent, and the model that it names, if it does. */
+export interface Target {
+  readonly agent: string
+  readonly model?: string
+}
+
+/** What somebody may talk to. What is not in it is answered like what is not there. */
+export type Reach = Pick<Rights, 'agents' | 'models'>
+/** The same with who that is. */
+export type Asker = Reach & Pick<Principal, 'id'>
+
+/** What `model` means on `/v1`: an agent, else a model that this deployment serves, run by the orchestrator. */
+export async function resolveTarget(deps: Targets, reach: Asker, model: string): Promise<Target> {
+  const isAgent = isServed(deps.models, model)
+    ? hasAgent(deps, reach, model) || (await isUnlistedAgent(deps, reach, model))
+    : await lookForAgent(deps, reach, model)
+  if (isAgent) return { agent: model }
+  if (!hasAgent(deps, reach, orchestrator)) throw noSuchModel()
+  return { agent: orchestrator, model: checkModel(deps, reach, model) }
+}
+
+/** The agents there are for somebody, the orchestrator first. */
+export function agentNames(deps: Targets, { agents }: Reach): readonly string[] {
+  const names = deps.agents.list().map((agent) => agent.name)
+  const all = [orchestrator, ...names.filter((name) => name !== orchestrator)]
+  return agents ? all.filter((name) => agents.includes(name)) : all
+}
+
+/** Whether this agent is there: also one without a plugin, and one that is not known yet, since it may have come a moment ago. */
+export async function lookForAgent(deps: Targets, reach: Asker, agent: string): Promise<boolean> {
+  if (hasAgent(deps, reach, agent)) return true
+  if (await isStored(deps, reach, agent)) return true
+  await deps.refreshAgents?.(agent)
+  return hasAgent(deps, reach, agent)
+}
+
+/**
+ * A server that takes any name says nothing of this one: an agent's comes first, and who names a model asks nobody. A
+ * database that is away keeps nobody from a model. Throws `request_model_not_found` for one that waits or is put aside,
+ * so that nobody else answers in its name.
+ */
+async function isUnlistedAgent(deps: Targets, reach: Asker, model: string): Promise<boolean> {
+  if (isListed(deps.models, model)) return false
+  const no = () => false
+  if (await isStored(deps, reach, model).catch(no)) return true
+  if (mayBeStored(reach, model) && (await deps.agents.isSeen?.(reach.id, model).catch(no)))
+    throw noSuchModel()
+  return false
+}
+
+/** Whether it is an agent without a plugin that the caller may run. */
+const isStored = async (deps: Targets, reach: Asker, agent: string): Promise<boolean> =>
+  mayBeStored(reach, agent) && (await deps.agents.runnable?.(reach.id, agent)) !== undefined
+
+const mayBeStored = ({ agents }: Asker, agent: string): boolean =>
+  agents?.includes(agent) !== false && /^[a-z][a-z0-9-]{0,23}$/.test(agent)
+
+const isListed = (models: HttpModels, model: string): boolean =>
+  models.list().some(({ id }) => id === model || id.endsWith(`/${model}`))
+
+/** Whether this agent is there, and the caller may talk to it. */
+export function hasAgent(deps: Targets, reach: Reach, agent: string): boolean {
+  return agentNames(deps, reach).includes(agent)
+}
+
+/** The models that may be named: none without the orchestrator, who runs them. */
+export function modelListings(deps: Targets, reach: Reach) {
+  if (!hasAgent(deps, reach, orchestrator)) return []
+  return deps.models.list().filter(({ id }) => mayName(deps.models, reach, id))
+}
+
+/** Throws `request_model_not_found` for a model that only a substitute would answer, or that may not be named. */
+export function checkModel(deps: Pick<Targets, 'models'>, reach: Reach, model: string): string {
+  if (isServed(deps.models, model) && mayName(deps.models, reach, model)) return model
+  throw noSuchModel()
+}
+
+/** Whether some provider has this model, with or without the provider's name before it. */
+export function isServed(models: HttpModels, model: string): boolean {
+  return models.list().some(({ id }) => id === model) || fullName(models, model) !== undefined
+}
+
+/** However it is written: with its provider or without. */
+function mayName(models: HttpModels, { models: allowed }: Reach, model: string): boolean {
+  return mayNameModel(allowed, model, (one) => fullName(models, one))
+}
+
+/** `<provider>/<model>`; `undefined` for one that only a substitute would answer. */
+export function fullName(models: Pick<HttpModels, 'provider'>, asked: string): string | undefined {
+  try {
+    const { provider, model, substituted } = models.provider.select(asked)
+    return substituted ? undefined : `${provider}/${model}`
+  } catch (error) {
+    if (errorCode(error) === 'model_not_configured') return undefined
+    throw error
+  }
+}
+
+/** The same for a model that is not there and for one that the caller may not name. */
+export function noSuchModel(): IsolaError {
+  const message = 'There is no such model or agent. GET /v1/models lists them.'
+  return new IsolaError('request_model_not_found', message, { param: 'model' })
+}

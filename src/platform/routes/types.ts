@@ -1,0 +1,58 @@
+import type { Context, Handler, Hono } from 'hono'
+import type { OAuthService } from '#features/access/types/oauth.ts'
+import type { Authenticate, Principal, Readiness } from '#contracts/operations.ts'
+import type { RequestLimits } from '#features/access/types/request-limits.ts'
+import type { Scope } from '#contracts/scopes.ts'
+import type { Sources } from '#contracts/sources.ts'
+import type { RequestEntry } from '#runtime/session/types/telemetry.ts'
+import type { OnFault } from './request.ts'
+
+/** What every request needs, whatever its route. Each route names what it needs besides. */
+export interface RequestDeps {
+  readonly sources: Sources
+  /** Absent where the platform lacks what sign-ins need: then keys alone let a caller in. */
+  readonly oauth?: OAuthService
+  /** Gets what a caller never sees: the error behind a 5xx. */
+  readonly onFault?: OnFault
+  /** Brings the agents up to date. Never throws. */
+  readonly refreshAgents?: (agent?: string) => Promise<void>
+}
+
+/** What the app needs before a route answers. */
+export interface GuardDeps extends RequestDeps {
+  readonly authenticate: Authenticate
+  readonly limits: Pick<RequestLimits, 'request'>
+  /** Asked on every request but `/healthz`: the composition caches `ready`. */
+  readonly readiness: () => Promise<Readiness>
+  /** Further names under which clients may reach this deployment. */
+  readonly hosts?: readonly string[]
+  readonly schedules: {
+    /** Looks whether a schedule is late, at most once a minute. Never throws. */
+    readonly glance: () => Promise<void> | undefined
+  }
+  /** Told of every request when its answer begins. */
+  readonly onRequest?: (entry: RequestEntry) => void
+}
+
+/** What a request carries on its way through the app. */
+export interface HttpEnv {
+  Variables: {
+    requestId: string
+    /** The headers that a page of another origin may read of the answer; absent where it may read none of it. */
+    corsExposed?: string
+    principal: Principal
+    /** The scopes that a token would have needed: for the answer that refuses it. */
+    neededScopes?: readonly Scope[]
+    /** Set with the first work that is begun under it. */
+    trace?: string
+    /** A run may have begun: an error must not be answered by the same request again. */
+    mayHaveBegun?: boolean
+  }
+}
+
+/** One request, with what the app has found out about it. */
+export type HttpContext = Context<HttpEnv>
+/** Answers one request; an error that it throws becomes a response of the OpenAI shape. */
+export type HttpHandler = Handler<HttpEnv>
+/** The router of the Worker. */
+export type HttpApp = Hono<HttpEnv>

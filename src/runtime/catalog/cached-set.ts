@@ -1,0 +1,154 @@
+import type { Clock } from '#contracts/sources.ts'
+import { within } from './within.ts'
+
+/**
+ * How old the Catalog's last word may be where a call of an installed plugin begins, or uses something it was granted.
+ *
+ * @see docs/decisions/0112-how-fast-a-change-holds.md
+ */
+export const boundMs = 1_000
+/** A set of this age is read again behind the answer: a session at work has a fresh one when a call begins. */
+const refreshAfterMs = boundMs / 2
+/** An older set is read before the answer: nothing has asked this isolate for so long. */
+const maxAgeMs = 60_000
+/** How long a caller waits for the Catalog at most. */
+export const maxWaitMs = 5_000
+/** The same after a read that failed. */
+const shortWaitMs = 250
+/** A read that takes longer is made again beside it: the object or request that began it may be gone. */
+const takeOverMs = 1_000
+/** Between two reads for the sake of names that are not cached. */
+const minPauseMs = 250
+/** How often a caller looks for what another one reads. */
+const maxPollMs = 50
+
+export interface CachedSetDeps<T> {
+  readonly clock: Clock
+  /** Receives the cached set. May throw. */
+  readonly read: (cached: T | undefined) => Promise<T>
+  readonly unavailable: () => Error
+  /** Lets a read go on after the answer of the request that began it. */
+  readonly keepAlive?: ((work: Promise<unknown>) => void) | undefined
+}
+
+interface Flight {
+  readonly atMs: number
+  /** Never rejects. */
+  readonly done: Promise<void>
+}
+
+/**
+ * What the Catalog has in force, cached for all objects and requests of one isolate, with one read in flight. A caller that
+ * joins a read polls the cache: a promise of another object may never settle, since that object may end first.
+ */
+export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: CachedSetDeps<T>) {
+  /** `atMs` is when the Catalog was asked, not when it answered. */
+  let cached: { readonly value: T; readonly atMs: number } | undefined
+  let flight: Flight | undefined
+  let failedAtMs: number | undefined
+  let latestAtMs: number | undefined
+  /** Counts calls of `forget`: an answer to an older question is dropped. */
+  let forgotten = 0
+
+  /** Infinite for a time that is missing or, after the clock was set back, in the future. */
+  const since = (atMs = -Infinity): number => {
+    const ms = clock.nowMs() - atMs
+    return ms < 0 ? Infinity : ms
+  }
+  const begin = (): Flight => {
+    if (flight && since(flight.atMs) < takeOverMs) return flight
+    const [atMs, forgottenThen] = [clock.nowMs(), forgotten]
+    const take = (value: T): void => {
+      failedAtMs = undefined
+      if (forgottenThen === forgotten && (!cached || cached.atMs <= atMs)) cached = { value, atMs }
+    }
+    const fail = (): void => {
+      failedAtMs = clock.nowMs()
+    }
+    const attempt = () => read(cached?.value)
+    // A second attempt: an object that was reset is there again at once.
+    const done = attempt()
+      .catch(attempt)
+      .then(take, fail)
+      .finally(() => {
+        if (flight === mine) flight = undefined
+      })
+    keepAlive?.(done)
+    const mine = { atMs, done }
+    flight = mine
+    return mine
+  }
+  const refuseIfAway = (): void => {
+    if (since(failedAtMs) < boundMs) throw unavailable()
+  }
+  /** Waits for a set that was asked for at such a time. */
+  const waitFor = async (isEnough: (atMs: number) => boolean, waitMs: number): Promise<T> => {
+    refuseIfAway()
+    const untilMs = clock.nowMs() + (failedAtMs === undefined ? waitMs : shortWaitMs)
+    for (let pollMs = 1; ; pollMs = Math.min(2 * pollMs, maxPollMs)) {
+      const leftMs = untilMs - clock.nowMs()
+      if (leftMs <= 0) {
+        failedAtMs = clock.nowMs()
+        throw unavailable()
+      }
+      const before = flight
+      const current = begin()
+      if (pollMs === 1 && current !== before)
+        await within(clock, Math.min(leftMs, takeOverMs), current.done)
+      else await clock.sleep(Math.min(leftMs, pollMs))
+      if (cached && isEnough(cached.atMs)) return cached.value
+      if (!flight && failedAtMs !== undefined) throw unavailable()
+    }
+  }
+  /** The cached set, unless it is older; reads a newer one behind the answer. */
+  const cachedWithin = (ms: number): T | undefined => {
+    if (!cached || since(cached.atMs) > ms) return undefined
+    if (since(cached.atMs) > refreshAfterMs && since(failedAtMs) > boundMs) begin()
+    return cached.value
+  }
+  const isWithin = (ms: number) => (atMs: number) => since(atMs) <= ms
+
+  return {
+    /** The cached set, refreshed behind the answer. Throws only where nothing was ever read. */
+    async now(): Promise<T> {
+      const known = cached?.value
+      return (
+        cachedWithin(maxAgeMs) ??
+        waitFor(isWithin(maxAgeMs), maxWaitMs).catch((error: unknown) => {
+          if (known === undefined) throw error
+          return known
+        })
+      )
+    },
+    /** At most `boundMs` old. Throws if the Catalog does not answer within that time. */
+    fresh: async (): Promise<T> => cachedWithin(boundMs) ?? waitFor(isWithin(boundMs), boundMs),
+    /** As it is when this is called, or later. At most four reads a second, however many callers ask. */
+    async latest(): Promise<T> {
+      const askedAtMs = clock.nowMs()
+      const isNew = (atMs = -Infinity): boolean => atMs >= askedAtMs
+      const pauseMs = minPauseMs - since(latestAtMs)
+      if (!isNew(flight?.atMs) && pauseMs > 0) {
+        await clock.sleep(pauseMs)
+        if (cached && isNew(cached.atMs)) return cached.value
+      }
+      if (!isNew(flight?.atMs)) {
+        flight = undefined
+        latestAtMs = clock.nowMs()
+      }
+      return waitFor(isNew, maxWaitMs)
+    },
+    /** After a change: neither the cached set counts as fresh, nor one that is on its way. The next read is made at once. */
+    forget(): void {
+      forgotten += 1
+      flight = undefined
+      failedAtMs = undefined
+      cached = cached && { ...cached, atMs: -Infinity }
+    },
+    /** Throws for a second after a read that failed. */
+    refuseIfAway,
+    /** Another question to the Catalog had no answer. */
+    missed(): void {
+      failedAtMs = clock.nowMs()
+    },
+  }
+}

@@ -1,0 +1,199 @@
+import { DurableObject } from 'cloudflare:workers'
+import type { Generation, HeldPart, PluginSnapshot, PluginSource } from './types/generation.ts'
+import type { PluginProblem } from '#contracts/operations.ts'
+import { plusPlatform } from '#contracts/platform-sum.ts'
+import type { PlatformAmounts } from '#contracts/platform.ts'
+import type {
+  CallReport,
+  CallVerdict,
+  CatalogApi,
+  ChangeBy,
+  ChangeResult,
+  PartListener,
+  PluginChange,
+  PluginListing,
+  PluginView,
+} from './types/plugin-catalog.ts'
+import type { PluginStore } from './types/plugin-store.ts'
+import { toReply, type Reply } from '#contracts/reply.ts'
+import type { BuildSearchIndex } from '#contracts/search.ts'
+import type { SearchSkills } from './types/skill-catalog.ts'
+import type { Clock } from '#contracts/sources.ts'
+import { createCircuitBreaker } from './circuit-breaker.ts'
+import { createInForce } from './in-force.ts'
+import { createStoredParts, type StoredParts } from './stored-parts.ts'
+import { ownerIdOf } from './lifecycle/changes.ts'
+import type { ChangePorts, PluginLifecycle } from './lifecycle/lifecycle.ts'
+import type { NamesKept } from './lifecycle/look-alikes.ts'
+import { createToolIndex, type WiredParts } from './tool-index.ts'
+
+/** What the object needs of other rooms, and of the lifecycle, which decides changes and stores them. */
+export interface CatalogRuntime extends PluginLifecycle {
+  readonly clock: Clock
+  readonly newestNumber: () => Promise<number>
+  readonly sourceOf: (hash: string) => Promise<PluginSource | undefined>
+  /** Wires some parts as a session would. */
+  readonly wire: (snapshot: PluginSnapshot) => WiredParts
+  readonly buildIndex: BuildSearchIndex
+  /** The skills that match; they are read again after a change of revision. */
+  readonly searchSkills: SearchSkills
+  readonly show: (id: string, names: NamesKept) => Promise<PluginView | undefined>
+  readonly page: (
+    after: string,
+    limit: number,
+    names: NamesKept,
+  ) => Promise<readonly PluginListing[]>
+  readonly failed: () => Promise<readonly PluginProblem[]>
+  /** How many principals there are, the operator included. */
+  readonly principals: () => Promise<number>
+  readonly generations: PluginStore['generations']
+  /** Removes some of the versions that no generation can need any more. @returns How many. */
+  readonly collect: () => Promise<number>
+}
+
+/**
+ * The class behind the `CATALOG` binding: one object, through which every change of what is enabled goes, one after the
+ * other. D1 has the truth; the parts that are stored here answer while D1 is away. A reader waits for a change only while
+ * that is being written.
+ */
+export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
+  return class extends DurableObject<Env> implements CatalogApi {
+    readonly #runtime = runtimeOf()
+    readonly #breaker = createCircuitBreaker(this.#runtime.clock)
+    readonly #kept = createStoredParts(this.ctx.storage, () => this.#runtime.kinds)
+    readonly #tools = createToolIndex({ ...this.#runtime, kept: this.#kept })
+    readonly #inForce = createInForce({
+      ...this.#runtime,
+      kept: this.#kept,
+      onWritten: (rowsWritten) => this.#bill.count({ rowsWritten }),
+    })
+    readonly #inTurn = createTurns()
+    readonly #bill = createBill(this.#kept)
+    readonly #billed = this.#bill.reply
+
+    look(known?: number): ReturnType<CatalogApi['look']> {
+      return this.#known((number) =>
+        number === known ? { number } : { number, parts: this.#kept.always() },
+      )
+    }
+
+    parts(ids: readonly string[]): ReturnType<CatalogApi['parts']> {
+      return this.#known((number) => ({ number, parts: this.#kept.named(ids) }))
+    }
+
+    search(...asked: Parameters<CatalogApi['search']>): ReturnType<CatalogApi['search']> {
+      return this.#known(() => this.#tools.search(...asked))
+    }
+
+    skills(queries: readonly string[]): ReturnType<CatalogApi['skills']> {
+      return this.#known(() => this.#runtime.searchSkills(queries, this.#kept))
+    }
+
+    tools(wanted: readonly string[]): ReturnType<CatalogApi['tools']> {
+      return this.#known(() => this.#tools.tools(wanted))
+    }
+
+    toolNames(wanted: readonly string[]): ReturnType<CatalogApi['toolNames']> {
+      return this.#known(() => this.#tools.toolNames(wanted))
+    }
+
+    problems(): ReturnType<CatalogApi['problems']> {
+      return this.#known(() => this.#tools.problems())
+    }
+
+    hold(part: HeldPart, listener: PartListener): Promise<void> {
+      return this.#inForce.hold(part, listener)
+    }
+
+    plugin(id: string): ReturnType<CatalogApi['plugin']> {
+      return this.#billed(() => this.#runtime.show(id, this.#inForce.names))
+    }
+
+    page(after: string, limit: number): ReturnType<CatalogApi['page']> {
+      return this.#billed(() => this.#runtime.page(after, limit, this.#inForce.names))
+    }
+
+    failed(): ReturnType<CatalogApi['failed']> {
+      return this.#billed(() => this.#runtime.failed())
+    }
+
+    generations(limit: number): ReturnType<CatalogApi['generations']> {
+      return this.#billed(() => this.#runtime.generations(limit))
+    }
+
+    change(change: PluginChange, by: ChangeBy): Promise<Reply<ChangeResult>> {
+      return this.#billed(() =>
+        this.#changing(change, (ports) => this.#runtime.change(change, by, ports)),
+      )
+    }
+
+    /** Between two changes, so that none of them counts on what goes. */
+    collect(): Promise<Reply<number>> {
+      return this.#billed(() => this.#inTurn(() => this.#runtime.collect()))
+    }
+
+    async report(report: CallReport): Promise<CallVerdict | undefined> {
+      // While D1 cannot count them there are many: then one principal's faults switch nothing off for the others.
+      const principals = report.fault ? await this.#runtime.principals().catch(() => Infinity) : 0
+      const { all: why, own } = this.#breaker.note(report, principals)
+      if (why === undefined) return own
+      const change = { do: 'disable', id: report.id } as const
+      const trip = (ports: ChangePorts) => this.#runtime.trip(report.id, report.hash, why, ports)
+      await this.#changing(change, trip).catch(() => {})
+      return undefined
+    }
+
+    /** One change after the other. Answers when the calls have ended whose part is not in force any more. */
+    async #changing<T>(change: PluginChange, work: (ports: ChangePorts) => Promise<T>): Promise<T> {
+      try {
+        return await this.#inTurn(async () => {
+          await this.#inForce.known()
+          return this.#inForce.written(touchedBy(change, this.#kept), work)
+        })
+      } finally {
+        // Also after a failure: the change may have been written.
+        await this.#inForce.tellListeners()
+      }
+    }
+
+    /** Answers from the set in force, whose number `work` receives. */
+    #known<T>(work: (number: number) => T | Promise<T>): Promise<Reply<T>> {
+      return this.#billed(async () => work(await this.#inForce.known()))
+    }
+  }
+}
+
+/** The set in force, as far as the change may touch it. Going back, or removing a key, may touch all of it. */
+const touchedBy = (change: PluginChange, kept: StoredParts): Generation =>
+  change.do === 'restore' || change.do === 'distrust'
+    ? kept.generation()
+    : kept.around(ownerIdOf(change) ?? '')
+
+/** Runs one piece of work after the other; a failure holds up none that follow. */
+function createTurns() {
+  let queue: Promise<unknown> = Promise.resolve()
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const done = queue.then(work)
+    queue = done.catch(() => {})
+    return done
+  }
+}
+
+/** Counts what the object makes the platform do. Each reply has what came since the last one; its reader books it. */
+function createBill(kept: Pick<StoredParts, 'takeRead'>) {
+  let counted: PlatformAmounts = {}
+  const count = (amounts: PlatformAmounts): void => {
+    counted = plusPlatform(counted, amounts)
+  }
+  return {
+    count,
+    reply: async <T>(work: () => Promise<T>): Promise<Reply<T>> => {
+      count({ requests: 1 })
+      const reply = await toReply(work)
+      count({ rowsRead: kept.takeRead() })
+      const own = counted
+      counted = {}
+      return { ...reply, billed: { own, others: {} } }
+    },
+  }
+}

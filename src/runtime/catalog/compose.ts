@@ -1,0 +1,175 @@
+import type { Generation, PluginSnapshot, PluginSource } from './types/generation.ts'
+import { partsOf, type StoredPart } from './types/generation.ts'
+import type { PartKinds, PartsInForce } from './types/part-kind.ts'
+import type { PluginQuota } from './types/plugin-catalog.ts'
+import type { BundleStore, PluginStore } from './types/plugin-store.ts'
+import type { DeniedTools } from '#runtime/kernel/types/policy.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
+import type { SkillStore } from './types/skill-catalog.ts'
+import type { AgentSkills } from './types/skill.ts'
+import type { EmitSkill } from './types/skill-draft.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
+import type { TrustStore } from './types/trust.ts'
+import {
+  createCatalogGateway,
+  emptySnapshot,
+  type CatalogGatewayOptions,
+} from './catalog-gateway.ts'
+import { entryOf, toStoredPart } from './stored-parts.ts'
+import {
+  createPluginLifecycle,
+  type LifecycleDeps,
+  type PluginLifecycle,
+} from './lifecycle/lifecycle.ts'
+import { createPluginViews, type IsolatePrice } from './lifecycle/view.ts'
+import { createCollector } from './lifecycle/collect.ts'
+import { createEmitSkillTool } from './emit-skill-tool.ts'
+import { createOutputStore, createOutputTool, readOutputName } from './output-tool.ts'
+import { withResultsAside } from './keep-aside.ts'
+import { createNarrowReader, readValuesName } from './narrow-reader.ts'
+import { withOutsideTools } from './outside-tools.ts'
+import { toSnapshot, withNeeds } from './part-needs.ts'
+import { createInputValidator } from './input-validator.ts'
+import { createSchemaValidator } from './schema-validator.ts'
+import { createSearchIndex } from './search/search-index.ts'
+import { queryTerms, termsOf } from './search/words.ts'
+import { createPresence } from './skill-tool.ts'
+import { createToolset, type ToolsetOptions } from './toolset.ts'
+import { createUnseenWords } from './unseen-words.ts'
+
+interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
+  readonly sessions: SessionGateway
+  readonly bundles: BundleStore
+  readonly config: IsolatePrice & {
+    readonly pluginQuota: PluginQuota
+    readonly keepVersionsMs: number
+  }
+  readonly store: PluginStore
+  readonly skills: SkillStore
+  readonly trust: Pick<TrustStore, 'list'>
+}
+
+interface AgentToolsetOptions extends Omit<
+  ToolsetOptions,
+  'buildIndex' | 'more' | 'shown' | 'skills' | 'deniedOf'
+> {
+  /** What strangers can have written stays behind a handle, and a reader without tools answers about it. */
+  readonly narrowReading?: { readonly model: string | undefined } | undefined
+  /** It may keep drafts of skills. */
+  readonly emitsSkills?: boolean | undefined
+}
+
+const readTools = { narrow: readValuesName, whole: readOutputName }
+
+/** What is installed, and what an agent's set of tools is made of, for the composition. */
+export function composeCatalog({ bundles, store, skills, trust, config, ...parts }: CatalogParts) {
+  const more = [createOutputTool(parts.sessions)]
+  const outputs = createOutputStore(parts.sessions)
+  const validator = createSchemaValidator()
+  const unseenWords = createUnseenWords(parts.sessions)
+  const loadBody = async (hash: string) =>
+    toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
+  // The object and the try-out look at what is there now: what they read once is not read again soon.
+  const sourceOf = (hash: string) => loadBody(hash).catch(() => undefined)
+  return {
+    installed: createCatalogGateway({ ...parts, loadBody }),
+    initial: emptySnapshot,
+    validator,
+    outputs,
+    /** What the gates of a call take of it. */
+    ofGates: { validator: createInputValidator(validator), outputs },
+    unseenWords,
+    buildIndex: createSearchIndex,
+    words: { termsOf, queryTerms, buildIndex: createSearchIndex },
+    /** What the object itself works with. */
+    objectParts: {
+      ...createPluginViews(store, config),
+      newestNumber: store.newestNumber,
+      collect: createCollector({ ...config, store, bundles, clock: parts.clock }),
+      clock: parts.clock,
+      sourceOf,
+      buildIndex: createSearchIndex,
+    },
+    /** How changes of what is enabled are decided. */
+    lifecycle: (
+      rest: Pick<LifecycleDeps, 'bundledIds' | 'servers' | 'tryOut'> & {
+        readonly skills: { readonly bundledNames: LifecycleDeps['bundledSkills'] }
+      },
+    ) => {
+      const lifecycle: PluginLifecycle = createPluginLifecycle({
+        ...rest,
+        store,
+        skills,
+        bundledSkills: rest.skills.bundledNames,
+        bundles,
+        quota: config.pluginQuota,
+        clock: parts.clock,
+        signers: async () => (await trust.list()).map(({ name }) => name),
+        around: (next, ids, inForce) =>
+          aroundIn(next, ids, { kinds: lifecycle.kinds, sourceOf, inForce }),
+      })
+      return lifecycle
+    },
+    /**
+     * How an agent's set of tools is made: with the skills that it may find and what keeps those that it writes, and without
+     * the tools that it may not use.
+     */
+    toolsets: ({
+      emitSkill,
+      ...found
+    }: {
+      readonly skills: AgentSkills
+      readonly deniedOf: DeniedTools
+      readonly emitSkill: EmitSkill
+    }) => {
+      const emits = [createEmitSkillTool(emitSkill)]
+      return (
+        entries: readonly ToolEntry[],
+        { narrowReading, emitsSkills, ...options }: AgentToolsetOptions,
+      ) => {
+        const all = { ...options, buildIndex: createSearchIndex, more, ...found }
+        const own = emitsSkills ? emits : []
+        if (!narrowReading) return createToolset(entries, { ...all, shown: own })
+        const shown = [createNarrowReader(parts.sessions, narrowReading.model), ...own]
+        const toolset = createToolset(entries, { ...all, shown })
+        return { ...toolset, ...withResultsAside(toolset, outputs, unseenWords, readTools) }
+      }
+    },
+    withOutside: withOutsideTools,
+    presence: createPresence,
+  }
+}
+
+/** The parts of these ids in a generation that is not in force yet, with what every run has. */
+async function aroundIn(
+  next: Generation,
+  ids: readonly string[],
+  {
+    kinds,
+    sourceOf,
+    inForce,
+  }: {
+    readonly kinds: PartKinds
+    readonly sourceOf: (hash: string) => Promise<PluginSource | undefined>
+    readonly inForce: PartsInForce | undefined
+  },
+): Promise<PluginSnapshot> {
+  const all = partsOf(next).map((part) => toStoredPart(part, kinds))
+  /** Those in force that are not another now. */
+  const others = (parts: readonly StoredPart[] = []) =>
+    parts.filter(({ kind, id }) => !all.some((one) => one.kind === kind && one.id === id))
+  const isAlways = ({ kind, pin }: StoredPart) => entryOf(kinds, kind).wire(pin) === 'always'
+  const parts = [...all.filter(isAlways), ...others(inForce?.always())]
+  const find = async (wanted: readonly string[]) => [
+    ...all.filter(({ id }) => wanted.includes(id)),
+    ...others(inForce?.named(wanted)),
+  ]
+  return toSnapshot(next.number, await withNeeds({ parts, ids }, { find, sourceOf }))
+}
+
+/** Only what wiring needs: code is loaded where it runs. */
+function toSource({ manifest, files }: PluginSource): PluginSource {
+  const { agent } = Object(manifest) as { readonly agent?: { readonly instructions?: unknown } }
+  const needed = Object.entries(files).filter(([path]) => path === agent?.instructions)
+  return { manifest, files: Object.fromEntries(needed) }
+}

@@ -1,0 +1,93 @@
+import type { Json } from '#contracts/json.ts'
+import { joinLabels, type Label } from '#contracts/label.ts'
+import type { OutputStore } from '#runtime/kernel/types/policy.ts'
+import type { ToolContext, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
+import { corePrefix } from './core-tools.ts'
+import type { createUnseenWords } from './unseen-words.ts'
+
+/** What it is given as `code` is run, and a stranger's words are no program. */
+const codeName = 'code__run'
+
+/** Of a handle: in our words, and nothing that a stranger wrote. */
+const handleLabel: Label = { integrity: 'tool', confidentiality: 'public', sources: [] }
+
+/**
+ * A toolset whose results stay outside of the context where a stranger can have written them: the model gets a handle.
+ * What cannot be kept comes back as it is, with its label. A call may be given words of them that the model has not
+ * seen; what comes back may say these again, and is theirs.
+ */
+export function withResultsAside(
+  toolset: Toolset,
+  { keep }: Pick<OutputStore, 'keep'>,
+  words: Pick<ReturnType<typeof createUnseenWords>, 'accept' | 'in' | 'told'>,
+  readTools: { readonly narrow: string; readonly whole: string },
+): Toolset {
+  const known = new WeakMap<ToolEntry, ToolEntry>()
+  const aside = (entry: ToolEntry): ToolEntry => {
+    if (entry.tool.name.startsWith(corePrefix)) return entry
+    const made = known.get(entry) ?? {
+      ...entry,
+      tool: {
+        ...entry.tool,
+        async execute(input, context) {
+          const unseen = words.in(input)
+          const result = await entry.tool.execute(input, context)
+          // Ours labels what it keeps; what other code was told in any call it may say in this one.
+          const told = unseen?.label ?? (isOurs(entry) ? undefined : await words.told(context))
+          const label = told && joinLabels([result.label ?? entry.yields, told])
+          return keptAside(label ? { ...result, label } : result, entry, context)
+        },
+      },
+    }
+    known.set(entry, made)
+    return made
+  }
+  const note = `What came back can be written by anybody, so it is kept aside. Ask for values in it with ${readTools.narrow}. With ${readTools.whole} you read all of it, and what you do after that may need somebody's approval: such calls are asked about together if you make them in one turn.`
+  async function keptAside(
+    result: ToolResult,
+    { yields, tool: { name } }: ToolEntry,
+    context: ToolContext,
+  ): Promise<ToolResult> {
+    const label = joinLabels([result.label ?? yields])
+    const { directCall } = context.options
+    // The user is to hear it as it is, and the model reads it later, if at all.
+    const isSpoken = directCall?.floor !== undefined || (result.ok && result.floor !== undefined)
+    // Whoever makes one call has no model that could read anything.
+    if (label.integrity !== 'stranger' || isPaused(result) || (directCall && !isSpoken))
+      return result
+    // What its code was told by other tools counts anyway.
+    if (context.inner?.label?.().integrity === 'stranger') return result
+    const content = contentOf(result)
+    const { session, rootSession, run, call } = context
+    const kept = { session, rootSession, run, call, label }
+    const { handle } = await keep(kept, JSON.stringify(content) ?? 'null')
+    if (typeof handle !== 'string') return result
+    if (isSpoken) return { ...result, aside: { output: { handle, note }, label: handleLabel } }
+    if (result.ok) return { ...result, output: { handle, note }, label: handleLabel }
+    const message = `The tool ${name} failed. What it said of that is kept aside as ${handle}. ${note}`
+    return { ...result, error: { ...result.error, message }, label: handleLabel }
+  }
+  return {
+    ...toolset,
+    resolve(name, input) {
+      const resolved = toolset.resolve(name, input)
+      if (!resolved) return undefined
+      const { entry, input: given } = resolved
+      // What writes the agent's own calls is no place for a stranger's words: these calls have them.
+      const writesCalls = entry.inner?.resolve === 'agent'
+      if (!entry.tool.name.startsWith(corePrefix) && !writesCalls)
+        words.accept(given, entry.tool.name === codeName ? 'code' : undefined)
+      return { ...resolved, entry: aside(entry) }
+    },
+  }
+}
+
+const isOurs = ({ record }: ToolEntry): boolean => record.tier === 'builtin'
+
+function contentOf(result: ToolResult): Json {
+  if (!result.ok) return { error: { code: result.error.code, message: result.error.message } }
+  const { output, floor } = result
+  return floor && 'return' in floor ? { said: output, summary: floor.return.summary } : output
+}
+
+const isPaused = (result: ToolResult): boolean => !result.ok && result.pause !== undefined

@@ -1,0 +1,112 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { withData, type DeploymentDraft } from '#contracts/event.ts'
+import { type Generation, type PartKind, type Pins } from '../types/generation.ts'
+import type {
+  DecidingPart,
+  PartKindEntry,
+  PartKinds,
+  PartOutcome,
+  RestoredPart,
+} from '../types/part-kind.ts'
+import type { PluginChange } from '../types/plugin-catalog.ts'
+import type { ChangeFacts, PluginStore } from '../types/plugin-store.ts'
+import { generationOf } from './restore.ts'
+
+/** What decides a change: the table of kinds. */
+export interface DecideDeps {
+  readonly store: Pick<PluginStore, 'generation'>
+  readonly kinds: PartKinds
+}
+
+/** What a change comes to, of whatever kind of part it is. Throws what is refused. */
+export async function decide(
+  deps: DecideDeps,
+  change: PluginChange,
+  now: DecidingPart,
+): Promise<PartOutcome> {
+  const entries: readonly PartKindEntry[] = Object.values(deps.kinds)
+  if (change.do === 'restore') return goBack(deps, change, now.generation)
+  if (change.do === 'distrust') return distrust(entries, now.generation)
+  refuseTaken(entries, change, now.facts)
+  for (const entry of entries) {
+    const outcome = await entry.decide(change, now)
+    if (outcome) return withWhatLeaves(entries, outcome, now.generation)
+  }
+  throw new Error(`Nobody decides "${change.do}".`)
+}
+
+/** Tools are named after their owner, so a name is that of one part, of whatever kind. */
+function refuseTaken(
+  entries: readonly PartKindEntry[],
+  change: PluginChange,
+  facts: ChangeFacts,
+): void {
+  for (const entry of entries) {
+    const id = entry.claims?.(change)
+    if (id === undefined) continue
+    if (facts.isAgent) throw agentHas(id)
+    for (const other of entries) if (other !== entry) other.refuse?.(id, facts)
+  }
+}
+
+/** What came later would be what the name means, for everybody who runs that agent. */
+function agentHas(id: string): IsolaError {
+  const message = `id: "${id}" is that of an agent (isola agent show ${id}), which it would displace. Choose another id, or have the agent deleted: isola agent delete ${id}`
+  return new IsolaError('request_conflict', message, { param: 'id' })
+}
+
+function withWhatLeaves(
+  entries: readonly PartKindEntry[],
+  outcome: PartOutcome,
+  before: Generation,
+): PartOutcome {
+  const { removed } = outcome
+  if (removed === undefined) return outcome
+  return entries.reduce<PartOutcome>((so, entry) => {
+    const left = entry.left?.(removed, before)
+    return left ? joined(so, left) : so
+  }, outcome)
+}
+
+/** All of an earlier generation, each kind as it goes back. */
+async function goBack(
+  { store, kinds }: DecideDeps,
+  { generation: number, withPolicy = false }: Extract<PluginChange, { readonly do: 'restore' }>,
+  now: Generation,
+): Promise<PartOutcome> {
+  const target = await generationOf(store, number)
+  let outcome: PartOutcome = {
+    told: { type: 'generation_restored', data: { restored: number } },
+    notes: [],
+  }
+  for (const kind of Object.keys(kinds) as PartKind[])
+    outcome = joined(outcome, await kinds[kind].restore({ target, now, withPolicy }))
+  for (const entry of Object.values(kinds) as readonly PartKindEntry[])
+    outcome = (await entry.prove?.(outcome, { generation: now })) ?? outcome
+  return outcome
+}
+
+/** Of each kind what a removed key had signed; nothing is written where nothing had been. */
+async function distrust(entries: readonly PartKindEntry[], now: Generation): Promise<PartOutcome> {
+  const told = { type: 'trust_lowered', data: {} } as const
+  let outcome: PartOutcome = { told, notes: [], isRehearsal: true }
+  for (const entry of entries) {
+    const lower = await entry.lower?.(now)
+    if (lower) outcome = { ...joined(outcome, lower), isRehearsal: false }
+  }
+  return outcome
+}
+
+/** What one more kind has to say. */
+const joined = (
+  { rows = [], servers = [], skills = [], ...outcome }: PartOutcome,
+  more: RestoredPart,
+): PartOutcome => ({
+  ...outcome,
+  rows: [...rows, ...(more.rows ?? [])],
+  servers: [...servers, ...(more.servers ?? [])],
+  skills: [...skills, ...(more.skills ?? [])],
+  pins: { ...outcome.pins, ...more.pins } satisfies Pins,
+  told: withData(outcome.told, more.told ?? {}) satisfies DeploymentDraft,
+  notes: [...outcome.notes, ...more.notes],
+})

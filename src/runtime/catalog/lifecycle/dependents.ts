@@ -1,0 +1,20 @@
+import { parseManifest } from '#contracts/manifest/manifest.ts'
+import type { PluginRow } from '../types/plugin-catalog.ts'
+
+/** What the operator should know before a plugin goes: which of those that are on want it, or call its tools. */
+export function dependentsOf(id: string, rows: readonly PluginRow[]): readonly string[] {
+  const wanting = rows
+    .filter((row) => row.id !== id && row.state === 'enabled' && wants(row.manifest, id))
+    .map((row) => `"${row.id}"`)
+  return wanting.length === 0 ? [] : [`${wanting.join(', ')} depended on it or called its tools.`]
+}
+
+function wants(manifest: unknown, id: string): boolean {
+  try {
+    const { depends_on: needed, uses_tools: used, agent } = parseManifest(manifest)
+    const tools = [...used, ...(agent?.uses_tools ?? [])]
+    return needed.includes(id) || tools.some((name) => name === id || name.startsWith(`${id}__`))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,151 @@
+import { noGeneration, type Generation } from '../types/generation.ts'
+import type { HookPoint } from '#contracts/manifest/manifest.ts'
+import type { DecidingPart, PartKinds, PartOutcome } from '../types/part-kind.ts'
+import type { ChangeBy, ChangeResult, PluginChange } from '../types/plugin-catalog.ts'
+import type { AskedFacts, PluginStore } from '../types/plugin-store.ts'
+import { disable } from './allow.ts'
+import { idOf, ownerIdOf } from './changes.ts'
+import { decide } from './decide.ts'
+import { createKinds, type KindsDeps } from './kinds.ts'
+import { keepNames, type NamesKept } from './look-alikes.ts'
+import { createProof, type ProveDeps } from './prove.ts'
+import { sinceFor } from './quota.ts'
+import { findEarlier } from './restore.ts'
+import { toView } from './view.ts'
+import { createChangeWriter, type Writing } from './write-change.ts'
+
+/** What is kept of plugins, and how code is tried out. */
+export interface LifecycleDeps
+  extends Omit<KindsDeps, 'proven'>, Pick<ProveDeps, 'around' | 'tryOut'> {
+  readonly store: PluginStore
+}
+
+/** The set in force as the Catalog object stores it, and what it hears while a change is written. */
+export interface ChangePorts extends Pick<DecidingPart, 'inForce'> {
+  /** The set in force, as far as the change may touch it; all of it is read if absent. */
+  readonly before?: Generation
+  /** Called when another set is about to be written. */
+  readonly begin?: () => void
+  /** Receives the set in force from now on. */
+  readonly wrote?: (generation: Generation) => void
+  /** Names of what is installed; they are read if absent. */
+  readonly names?: NamesKept
+}
+
+/** Decides changes and writes them. One writer at a time calls it, so that no other change comes between. */
+export interface PluginLifecycle {
+  readonly kinds: PartKinds
+  readonly current: () => Promise<Generation>
+  /** Ids of all that is installed, or ships with the deployment. */
+  readonly installedIds: () => Promise<readonly string[]>
+  /** Throws what was refused; that is on the record too. */
+  readonly change: (
+    change: PluginChange,
+    by: ChangeBy,
+    ports?: ChangePorts,
+  ) => Promise<ChangeResult>
+  /** Switches a plugin off that keeps failing. */
+  readonly trip: (id: string, hash: string, why: string, ports?: ChangePorts) => Promise<void>
+}
+
+/** Isola itself, where no operator asked for the change. */
+const isolaItself: ChangeBy = { principal: '', trace: '', requestId: '', mayEnable: true }
+
+/** Decides changes of what is enabled, tries them out, and writes them. Refusals are thrown, with `plugin_` or `request_` codes. */
+export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
+  const { store, clock } = deps
+  const { placeOf, write, refuse } = createChangeWriter(deps)
+  const current = async (): Promise<Generation> => (await store.generation()) ?? noGeneration
+  const installedIds = async () => [...deps.bundledIds(), ...(await store.ids())]
+  const proven = createProof(deps)
+  const kinds = createKinds({ ...deps, proven })
+
+  const written = async (
+    outcome: PartOutcome,
+    { begin, wrote, ...writing }: Pick<ChangePorts, 'begin' | 'wrote'> & Writing,
+  ) => {
+    if (outcome.isRehearsal) return { generation: writing.before, after: { versions: [] } }
+    // What is in force stays as it is: nobody has to wait, nor read it again if this fails.
+    if (!outcome.pins) return write(outcome, writing)
+    begin?.()
+    const done = await write(outcome, writing)
+    wrote?.(done.generation)
+    return done
+  }
+  /** What is in force before a change: what the object keeps of it, or all of it out of D1. */
+  const situationOf = async ({ before, inForce }: ChangePorts) =>
+    before ? { before, inForce } : { before: await current(), inForce: undefined }
+
+  return {
+    kinds,
+    current,
+    installedIds,
+    async change(change, by, ports = {}) {
+      const id = idOf(change)
+      const { names = keepNames(installedIds) } = ports
+      const carryOut = async () => {
+        const asked = askedBy(change, by, clock.nowMs())
+        const [facts, notes] = await Promise.all([store.facts(asked), notesOn(change, names)])
+        const { inForce, ...from } = await situationOf(ports)
+        const now = { generation: from.before, inForce, facts, by }
+        const outcome = await decide({ store, kinds }, change, now)
+        const done = await written(outcome, { ...ports, ...from, by, view: id })
+        names.wrote(outcome.rows ?? [])
+        return { outcome: { ...outcome, notes: [...notes, ...outcome.notes] }, ...done }
+      }
+      const { outcome, generation, after } = await carryOut().catch(async (error: unknown) => {
+        names.forget()
+        // That it was refused is on the record; if that cannot be written, the refusal still stands.
+        await refuse(change, by, error).catch(() => {})
+        throw error
+      })
+      // Whoever asked does not wait for that.
+      if (outcome.bundle) void deps.bundles.copy(outcome.bundle.hash, outcome.bundle.text)
+      return {
+        generation: generation.number,
+        ...(after.row && { plugin: toView(after.row, after.versions) }),
+        notes: outcome.notes,
+      }
+    },
+    async trip(id, hash, why, ports = {}) {
+      const facts = await store.facts({ id })
+      const { row } = facts
+      if (row?.hash !== hash || row.state !== 'enabled') return
+      const last = await findEarlier(store, row)
+      const message = `${why}${last ? ` Version ${last.version} was there before: isola plugin rollback ${id}` : ''}`
+      const problem = { code: 'plugin_keeps_failing', message }
+      // Without it what it guards would be open: it stays, what it is asked about is denied, and it is listed.
+      if (row.permit?.hooks.some(({ on }) => decidingPoints.has(on))) {
+        const data = { plugin: id, hash, ...problem, isKept: true as const }
+        const event = { type: 'plugin_tripped', ...placeOf(isolaItself), data } as const
+        await store.commit({ rows: [{ ...row, problem }], event })
+        return
+      }
+      const from = await situationOf(ports)
+      const outcome = disable({ row, generation: from.before, by: isolaItself }, problem)
+      await written(outcome, { ...ports, ...from, by: isolaItself })
+    },
+  }
+}
+
+/** A name that is easily taken for another's is pointed out; nobody is refused for that. */
+const notesOn = async (change: PluginChange, names: NamesKept): Promise<readonly string[]> =>
+  change.do === 'add' ? (await names.all()).like(change.plugin.id) : []
+
+/** What a change is decided from; of its author only where something is brought. */
+const askedBy = (change: PluginChange, { principal }: ChangeBy, nowMs: number): AskedFacts => ({
+  id: ownerIdOf(change),
+  hash: change.do === 'add' ? change.plugin.hash : 'hash' in change ? change.hash : undefined,
+  usageOf: brings(change) ? { principal, sinceMs: sinceFor(nowMs) } : undefined,
+})
+
+const brings = (change: PluginChange): boolean =>
+  change.do === 'add' || (change.do === 'skill' && change.skill.do === 'add')
+
+/** Where a hook may say no: one that is gone says yes. */
+const decidingPoints: ReadonlySet<string> = new Set<HookPoint>([
+  'beforeDispatch',
+  'beforeModelCall',
+  'beforeToolCall',
+  'afterToolCall',
+])

@@ -1,0 +1,168 @@
+import type { PluginRow } from '../types/plugin-catalog.ts'
+
+/** So many are named in one note. */
+const maxNamed = 10
+
+/** Ids, in the forms in which they are taken for each other: made once, since each new one is compared with all. */
+export interface KnownNames {
+  readonly add: (id: string) => void
+  readonly delete: (id: string) => void
+  /** Notes for the operator: which of these ids are easily taken for this one (P27, typosquats). */
+  readonly like: (id: string) => readonly string[]
+}
+
+/** Knows these ids: of what is installed, or ships with the deployment. */
+export function createKnownNames(ids: Iterable<string>, what = 'plugin'): KnownNames {
+  const known = new Map([...ids].map((id) => [id, toName(id)]))
+  return {
+    add: (id) => void known.set(id, toName(id)),
+    delete: (id) => void known.delete(id),
+    like(id) {
+      const name = toName(id)
+      const alike = [...known.values()].filter((one) => one.id !== id && isLookAlike(name, one))
+      const more = alike.length - maxNamed
+      return [
+        ...alike
+          .slice(0, maxNamed)
+          .map(
+            (one) => `"${id}" looks like "${one.id}", which is another ${what}: check who made it`,
+          ),
+        ...(more > 0 ? [`"${id}" looks like ${more} more`] : []),
+      ]
+    },
+  }
+}
+
+/** The same for one that has all of them at hand. */
+export const lookAlikes = (
+  id: string,
+  known: readonly string[],
+  what?: 'skill',
+): readonly string[] => createKnownNames(known, what).like(id)
+
+/** Names that are read once, and kept up by whoever is the only one to change them. */
+export interface NamesKept {
+  readonly all: () => Promise<KnownNames>
+  /** These rows were written. */
+  readonly wrote: (rows: readonly Pick<PluginRow, 'id' | 'state'>[]) => void
+  /** Nobody knows whether something was written: they are read again. */
+  readonly forget: () => void
+}
+
+/** @param read Ids of all that is there. */
+export function keepNames(read: () => Promise<readonly string[]>): NamesKept {
+  let kept: Promise<KnownNames> | undefined
+  let known: KnownNames | undefined
+  const forget = () => {
+    kept = known = undefined
+  }
+  return {
+    forget,
+    all: () =>
+      (kept ??= read().then(
+        (ids) => (known = createKnownNames(ids)),
+        (error: unknown) => {
+          forget()
+          throw error
+        },
+      )),
+    wrote(rows) {
+      // What is being read just now may be from before.
+      if (!known) forget()
+      for (const { id, state } of rows) {
+        if (state === 'removed') known?.delete(id)
+        else known?.add(id)
+      }
+    },
+  }
+}
+
+/** A form of an id, with which letters it has: two of few differences differ in few of these. */
+interface Form {
+  readonly text: string
+  readonly letters: number
+}
+
+interface Name {
+  readonly id: string
+  readonly words: string
+  readonly forms: readonly Form[]
+}
+
+const toName = (id: string): Name => ({
+  id,
+  words: id.split('-').toSorted().join('-'),
+  forms: [id, withoutFillers(id)].map(skeleton).map((text) => ({ text, letters: lettersOf(text) })),
+})
+
+function lettersOf(text: string): number {
+  let bits = 0
+  for (let at = 0; at < text.length; at += 1) bits |= 1 << (text.charCodeAt(at) % 32)
+  return bits
+}
+
+const isLookAlike = (one: Name, other: Name): boolean =>
+  one.words === other.words || one.forms.some((form, at) => isAlmost(form, other.forms[at]!))
+
+/** One letter among few is another word: http and html. Of long names two may differ. */
+function isAlmost(a: Form, b: Form): boolean {
+  const shorter = Math.min(a.text.length, b.text.length)
+  const allowed = shorter < 5 ? 0 : shorter < 12 ? 1 : 2
+  if (a.text === b.text) return true
+  if (allowed === 0 || Math.abs(a.text.length - b.text.length) > allowed) return false
+  // Another letter in the place of one is two of these at most.
+  return countBits(a.letters ^ b.letters) <= 2 * allowed && isWithin(a.text, b.text, allowed)
+}
+
+function countBits(bits: number): number {
+  let count = 0
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count += 1
+  return count
+}
+
+/** Words that a copy likes to add. */
+const fillers = /-(?:plugin|tool|tools|official|pro|plus|new|v?\d+|js|ts|ai|agent|isola)$/
+
+function withoutFillers(id: string): string {
+  let name = id
+  while (fillers.test(name)) name = name.replace(fillers, '')
+  return name
+}
+
+/** What is left of an id to somebody who reads fast: no hyphens, no doubled letters, no plural, one form a letter. */
+function skeleton(id: string): string {
+  return id
+    .replaceAll('-', '')
+    .replaceAll('rn', 'm')
+    .replaceAll('vv', 'w')
+    .replaceAll('cl', 'd')
+    .replaceAll(/[1i]/g, 'l')
+    .replaceAll('0', 'o')
+    .replaceAll('5', 's')
+    .replaceAll(/(.)\1+/g, '$1')
+    .replace(/(?<=..)(?:es|s)$/, '')
+}
+
+/** Whether at most so many letters were put in, left out, exchanged or swapped with their neighbour. */
+function isWithin(a: string, b: string, allowed: number): boolean {
+  let before: readonly number[] = []
+  let last: readonly number[] = Array.from({ length: b.length + 1 }, (_unused, index) => index)
+  for (let row = 1; row <= a.length; row += 1) {
+    const next = [row]
+    for (let column = 1; column <= b.length; column += 1) {
+      const isSame = a[row - 1] === b[column - 1]
+      const isSwap = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      next.push(
+        Math.min(
+          (last[column] ?? 0) + 1,
+          (next[column - 1] ?? 0) + 1,
+          (last[column - 1] ?? 0) + (isSame ? 0 : 1),
+          isSwap && row > 1 && column > 1 ? (before[column - 2] ?? 0) + 1 : Number.MAX_SAFE_INTEGER,
+        ),
+      )
+    }
+    before = last
+    last = next
+  }
+  return (last[b.length] ?? 0) <= allowed
+}

@@ -1,0 +1,254 @@
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import { withData } from '#contracts/event.ts'
+import type { PluginPin } from '../types/generation.ts'
+import type { DecidingPart, PartKindEntry } from '../types/part-kind.ts'
+import type {
+  KeptPluginVersion,
+  PluginChange,
+  PluginQuota,
+  PluginRow,
+} from '../types/plugin-catalog.ts'
+import type { BundleStore, ChangeFacts, PluginStore } from '../types/plugin-store.ts'
+import type { Clock } from '#contracts/sources.ts'
+import { checkPluginId } from './plugin-names.ts'
+import { add, stillWaiting, withWaiting, type AddOptions } from './add.ts'
+import {
+  changed,
+  disable,
+  enable,
+  free,
+  grant,
+  installed,
+  present,
+  remove,
+  revoke,
+} from './allow.ts'
+import { asSigned, lowerPlugins } from './signed.ts'
+import { idOf, type Outcome, type Situation } from './changes.ts'
+import { dependentsOf } from './dependents.ts'
+import type { Proof } from './prove.ts'
+import { checkQuota } from './quota.ts'
+import { restorePlugins, restoreSwitches, rollback } from './restore.ts'
+
+/** What a change of plugins is decided from besides the generation that is there. */
+export interface PluginKindDeps {
+  readonly store: PluginStore
+  readonly bundles: Pick<BundleStore, 'save' | 'checked' | 'copy'>
+  readonly clock: Clock
+  readonly quota: PluginQuota
+  /** Ids of the plugins that ship with the deployment. */
+  readonly bundledIds: () => ReadonlySet<string>
+  /** Names of the keys whose signatures count now. */
+  readonly signers: () => Promise<readonly string[]>
+  readonly proven: Proof
+}
+
+/** Plugins that were installed. Those of the deployment, of which only on and off is kept, are changed with the same words. */
+export const pluginKind = (deps: PluginKindDeps): PartKindEntry<'plugin'> => ({
+  kind: 'plugin',
+  claims: (change) => (startsOne.has(change.do) ? (idOf(change) ?? '') : undefined),
+  refuse(id, { row }) {
+    if (row === undefined || row.state === 'removed' || row.tier === 'builtin') return
+    const message = `id: "${id}" is that of a plugin (${row.state}), which it would displace. Choose another id, or take the plugin away: isola plugin remove ${id}`
+    throw new IsolaError('request_conflict', message, { param: 'id' })
+  },
+  decide: (change, now) => (isOfPlugin(change) ? decidePlugin(deps, change, now) : undefined),
+  restore: async (going) => asSigned(deps, await restorePlugins(deps.store, going)),
+  lower: (now) => lowerPlugins(deps, now),
+  prove: deps.proven,
+  sources: ({ hash }) => [hash],
+  epoch: ({ grantEpoch }) => grantEpoch,
+  // What listens in, and what can be asked for by its name as an agent, is there before anything is called.
+  wire: (pin) => (isAlways(pin) || pin.permit.agent ? 'always' : 'by name'),
+})
+
+/** It listens in, or does something in the place of what is built in. */
+const isAlways = ({ permit: { hooks, providers } }: PluginPin): boolean =>
+  hooks.length > 0 || providers !== undefined
+
+/** Which plugins of the deployment are not as their manifests say. */
+export const bundledKind = ({
+  store,
+}: Pick<PluginKindDeps, 'store'>): PartKindEntry<'bundled'> => ({
+  kind: 'bundled',
+  decide: () => undefined,
+  restore: (going) => restoreSwitches(store, going),
+  sources: () => [],
+  epoch: () => 0,
+  wire: () => 'always',
+})
+
+const ofOthers = ['policy', 'network', 'mcp', 'skill', 'expose', 'restore', 'distrust'] as const
+type OfPlugin = Exclude<PluginChange, { readonly do: (typeof ofOthers)[number] }>
+const isOfPlugin = (change: PluginChange): change is OfPlugin =>
+  !ofOthers.some((one) => one === change.do)
+
+async function decidePlugin(
+  deps: PluginKindDeps,
+  change: OfPlugin,
+  { generation, inForce, facts, by }: DecidingPart,
+): Promise<Outcome> {
+  const { store, bundledIds, proven } = deps
+  const situation: Situation = { row: facts.row, generation, inForce, by }
+  switch (change.do) {
+    case 'add':
+      checkPluginId(change.plugin.id, bundledIds())
+      return arrive(await bring(deps, change, { situation, facts }), { situation, proven })
+    case 'accept':
+      return accept(deps, change, { situation, facts, proven })
+    case 'grant':
+      return change.hash === facts.row?.hash
+        ? grant(change, situation)
+        : grantWaiting(deps, change, { situation, facts, proven })
+    case 'revoke':
+      return revoke(situation)
+    case 'enable':
+      return proven(enable(change, situation), situation).catch((error: unknown) =>
+        cannotStart(deps, situation, error),
+      )
+    case 'disable':
+      return withDependents(deps, disable(situation))
+    case 'rollback':
+      return proven(await asSigned(deps, await rollback(store, situation)), situation)
+    case 'free':
+      return free(change.id, situation)
+    case 'remove':
+      return withDependents(deps, {
+        ...remove(situation),
+        removed: { kind: 'plugin', id: change.id },
+      })
+  }
+}
+
+/**
+ * Its bundle is stored when nothing refuses it any more: with the rest of the change, or before it if it is tried out.
+ */
+async function bring(
+  { bundles, clock, quota }: PluginKindDeps,
+  change: Extract<PluginChange, { readonly do: 'add' }>,
+  { situation, facts }: { readonly situation: Situation; readonly facts: ChangeFacts },
+): Promise<Outcome> {
+  const { plugin, bundle } = change
+  const { allowDowngrade = false, replace = false, takeOver = false, now = false } = change
+  const { row, by } = situation
+  const { numbers, usage } = facts
+  const sizeBytes = new TextEncoder().encode(bundle).byteLength
+  const options = { allowDowngrade, replace, takeOver, now, numbers, ...whoseIs(row, numbers) }
+  const outcome = add({ ...plugin, sizeBytes }, situation, options)
+  const isKept = facts.version !== undefined
+  const nowMs = clock.nowMs()
+  checkQuota(quota, usage, { sizeBytes, isKept, isOperator: by.mayEnable, nowMs })
+  if (!outcome.pins) return { ...outcome, bundle: bundles.checked(plugin.hash, bundle) }
+  await bundles.save(plugin.hash, bundle)
+  return outcome
+}
+
+/** Whose an id is, and who signed what it has, or had last: also where that is not kept any more. */
+function whoseIs(row: PluginRow | undefined, numbers: AddOptions['numbers']) {
+  const last = numbers.find(({ hash }) => hash === row?.hash)
+  return { owner: row?.owner, signer: last?.signer }
+}
+
+/** Changes after which a plugin may run. */
+const startsOne: ReadonlySet<PluginChange['do']> = new Set(['add', 'accept', 'enable', 'rollback'])
+
+async function withDependents({ store }: PluginKindDeps, outcome: Outcome): Promise<Outcome> {
+  const id = outcome.rows[0]?.id ?? ''
+  return { ...outcome, notes: [...outcome.notes, ...dependentsOf(id, await store.mentioning(id))] }
+}
+
+interface Arriving extends Pick<PluginKindDeps, 'proven'> {
+  readonly situation: Situation
+}
+
+/** As if the operator had added it: one that asks for more goes on waiting until that is granted. */
+async function accept(
+  { signers }: PluginKindDeps,
+  { id }: { readonly id: string },
+  { facts, ...arriving }: Arriving & { readonly facts: ChangeFacts },
+): Promise<Outcome> {
+  const { situation } = arriving
+  const { version, numbers } = facts
+  installed(situation)
+  if (!version)
+    throw new IsolaError('request_not_found', `hash: no version of "${id}" has it.`, {
+      param: 'hash',
+    })
+  const outcome = add(await asNow({ signers }, version), situation, {
+    allowDowngrade: true,
+    replace: true,
+    takeOver: false,
+    now: false,
+    numbers: [],
+    ...whoseIs(situation.row, numbers),
+  })
+  const { version: _known, ...rest } = outcome
+  return arrive({ ...rest, told: withData(outcome.told, { accepted: true }) }, arriving)
+}
+
+/** A key that was removed since signs nothing any more. */
+async function asNow({ signers }: Pick<PluginKindDeps, 'signers'>, version: KeptPluginVersion) {
+  const isSigned = (await signers()).some((name) => name === version.signer)
+  return { ...version, tier: isSigned ? version.tier : ('community' as const) }
+}
+
+/** What waited is in use with what it asks for, if it starts. */
+async function grantWaiting(
+  deps: Pick<PluginKindDeps, 'signers'>,
+  change: Extract<PluginChange, { readonly do: 'grant' }>,
+  { situation, facts, proven }: Arriving & { readonly facts: ChangeFacts },
+): Promise<Outcome> {
+  const row = installed(situation)
+  const { hash } = change
+  if (!facts.version || !row.waiting?.includes(hash)) throw changed('hash', row)
+  const { version, tier, manifest } = await asNow(deps, facts.version)
+  const { problem: _solved, permit: _old, permitHash: _its, waiting: _were, ...rest } = row
+  const arrived: PluginRow = {
+    ...rest,
+    version,
+    hash,
+    tier,
+    manifest,
+    ...stillWaiting(row, hash),
+  }
+  return proven(grant(change, { ...situation, row: arrived }), situation)
+}
+
+const arrive = (outcome: Outcome, { situation, proven }: Arriving): Promise<Outcome> =>
+  proven(outcome, situation).catch((error: unknown) => stays(outcome, situation, error))
+
+/** A new version that does not start leaves the one before in its place. */
+function stays(outcome: Outcome, { row }: Situation, error: unknown): Outcome {
+  if (!errorCode(error)?.startsWith('plugin_')) throw error
+  const why = `It does not start, so version ${row?.version} goes on: ${errorMessage(error)}`
+  const { pins: _notYet, ...rest } = outcome
+  const hash = outcome.version?.hash ?? outcome.rows[0]?.hash
+  const rows = row && hash !== undefined ? [withWaiting(row, hash)] : []
+  return { ...rest, rows, notes: [...outcome.notes, why] }
+}
+
+/** It stays off, and the reason is in the list. */
+async function cannotStart(
+  { store, clock }: PluginKindDeps,
+  situation: Situation,
+  error: unknown,
+): Promise<never> {
+  const code = errorCode(error)
+  // One that runs goes on as it is: only what was asked for now does not start.
+  if (code?.startsWith('plugin_') && situation.row?.state !== 'enabled') {
+    const row = present(situation)
+    const problem = { code, message: errorMessage(error) }
+    const { principal, trace } = situation.by
+    await store.commit({
+      rows: [{ ...row, problem }],
+      event: {
+        type: 'plugin_tripped',
+        principal,
+        trace,
+        atMs: clock.nowMs(),
+        data: { plugin: row.id, hash: row.hash, ...problem },
+      },
+    })
+  }
+  throw error
+}

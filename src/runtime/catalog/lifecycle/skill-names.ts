@@ -1,0 +1,41 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { isSkillName } from '../types/skill-catalog.ts'
+import { lookAlikes } from './look-alikes.ts'
+import { isReserved } from './plugin-names.ts'
+
+/** What a name is compared with. */
+export interface NamesThere {
+  /** Of the skills that ship. */
+  readonly bundled: readonly string[]
+  /** Of those that were installed, if it is a new one. */
+  readonly installed: readonly string[]
+  /** It looks like another's, and an operator has said that this is meant. */
+  readonly isMeant: boolean
+}
+
+/**
+ * Refuses a name that a model or a person would take for another skill's: what is loaded by its name is followed
+ * (docs/security.md T24, typosquats).
+ *
+ * @throws `plugin_name_collision`
+ */
+export function checkSkillName(name: string, { bundled, installed, isMeant }: NamesThere): void {
+  if (!isSkillName(name))
+    throw collision(
+      `${JSON.stringify(name)} is no name for a skill here: lowercase letters (a to z), digits and single hyphens between them, 64 at most`,
+    )
+  if (isReserved(name)) throw collision(`"${name}" is reserved for Isola itself`)
+  if (bundled.includes(name))
+    throw collision(`"${name}" is that of a skill that ships with this deployment`)
+  if (isMeant) return
+  const [like] = lookAlikes(name, [...bundled, ...installed], 'skill')
+  if (like !== undefined)
+    throw collision(
+      `${like}; an operator may say that it is meant (--look-alike, allowLookAlike: true)`,
+    )
+}
+
+const collision = (why: string): IsolaError =>
+  new IsolaError('plugin_name_collision', `name: ${why}. Choose another one in SKILL.md.`, {
+    param: 'name',
+  })

@@ -1,0 +1,142 @@
+import { parseManifest, type Manifest } from '#contracts/manifest/manifest.ts'
+import { permitLines, toPermit, widened, type Permit } from '#contracts/manifest/permit.ts'
+import type {
+  KeptPluginVersion,
+  PluginListing,
+  PluginRow,
+  PluginVersion,
+  PluginView,
+} from '../types/plugin-catalog.ts'
+import { textsOf } from '#contracts/manifest/plugin-texts.ts'
+import type { PluginStore } from '../types/plugin-store.ts'
+import type { NamesKept } from './look-alikes.ts'
+
+/** What isolates cost here, and which plugins have one isolate for all principals. */
+export interface IsolatePrice {
+  /** Of each isolate id a day; 0: nothing is billed. */
+  readonly isolatePriceNanoUsd: number
+  readonly sharesIsolate: (plugin: string) => boolean
+}
+
+/** A row as the operator sees it. */
+export function toView(row: PluginRow, versions: readonly PluginVersion[]): PluginView {
+  const { id, state, tier, version, hash, manifest, grantEpoch, config, problem } = row
+  const { asks, texts } = readingOf(manifest)
+  // What ships with the deployment has what it asks for; of the rest counts what is allowed for this very version.
+  const has = tier === 'builtin' ? asks : row.permitHash === hash ? row.permit : undefined
+  return {
+    id,
+    state,
+    tier,
+    version,
+    hash,
+    manifest,
+    grantEpoch,
+    config,
+    ...(asks && { asks }),
+    lines: asks ? permitLines(asks) : [],
+    missing: asks ? widened(asks, has) : [],
+    ...(problem && { problem }),
+    versions,
+    waiting: versions.filter((one) => row.waiting?.includes(one.hash)),
+    texts,
+    isTold: tier !== 'community' || row.toldHash === hash,
+    notes: [],
+  }
+}
+
+/** What is installed, for the operator: one, or a page of the list. */
+export function createPluginViews(store: PluginStore, price?: IsolatePrice) {
+  const viewsOf = async (
+    rows: readonly PluginRow[],
+    names: NamesKept,
+  ): Promise<readonly PluginView[]> => {
+    const [versions, known] = await Promise.all([
+      store.versions(rows.map(({ id }) => id)),
+      names.all(),
+    ])
+    const byId = Map.groupBy(versions, ({ id }) => id)
+    return rows.map((row) => ({
+      ...toView(row, byId.get(row.id) ?? []),
+      // Of a plugin of the deployment everybody knows who made it.
+      notes:
+        row.tier === 'builtin'
+          ? []
+          : [...known.like(row.id), ...(price ? isolateNote(row, price) : [])],
+    }))
+  }
+  return {
+    generations: store.generations,
+    failed: store.failed,
+    async show(id: string, names: NamesKept): Promise<PluginView | undefined> {
+      const row = await store.find(id)
+      const [view] = row && row.state !== 'removed' ? await viewsOf([row], names) : []
+      const [newest] = row?.waiting ?? []
+      const waits = newest === undefined ? undefined : await store.version(id, newest)
+      return view && row && waits ? { ...view, update: toUpdate(row, waits) } : view
+    },
+    /** Those behind an id, in their order, without what is long. */
+    async page(after: string, limit: number, names: NamesKept): Promise<readonly PluginListing[]> {
+      return (await viewsOf(await store.page(after, limit), names)).map(toListing)
+    },
+  }
+}
+
+function toUpdate(row: PluginRow, { version, hash, tier, manifest }: KeptPluginVersion) {
+  const waits = { ...row, version, hash, tier, manifest }
+  const { asks, lines, texts, isTold } = toView(waits, [])
+  // Against what the version has that is in use.
+  const missing = asks ? widened(asks, row.permit) : []
+  return { version, hash, tier, ...(asks && { asks }), lines, missing, texts, isTold }
+}
+
+function toListing({
+  manifest,
+  asks,
+  versions,
+  waiting,
+  texts: _long,
+  update: _too,
+  ...view
+}: PluginView): PluginListing {
+  const { name, description } = Object(manifest) as Record<string, unknown>
+  return {
+    ...view,
+    name: typeof name === 'string' ? name : null,
+    description: typeof description === 'string' ? description : null,
+    versions: versions.length,
+    waiting: waiting.length,
+    secrets: asks?.grants.secrets.map((secret) => secret.name) ?? [],
+  }
+}
+
+function readingOf(value: unknown): {
+  readonly asks?: Permit
+  readonly texts: PluginView['texts']
+} {
+  let manifest: Manifest
+  try {
+    manifest = parseManifest(value)
+  } catch {
+    return { texts: [] }
+  }
+  return { asks: toPermit(manifest), texts: textsOf(manifest) }
+}
+
+/** How many isolates of a plugin's code are billed in a day, for the operator who decides about it. */
+function isolateNote(
+  { id, tier }: Pick<PluginRow, 'id' | 'tier'>,
+  { isolatePriceNanoUsd, sharesIsolate }: IsolatePrice,
+): readonly string[] {
+  if (tier === 'builtin') return []
+  const price = isolatePriceNanoUsd > 0 ? `$${isolatePriceNanoUsd / 1e9} a day` : 'nothing here'
+  if (tier === 'community')
+    return [`Its code has an isolate of its own for each session tree: each costs ${price}.`]
+  return sharesIsolate(id)
+    ? [
+        `All principals share one isolate of its code, which costs ${price}: what it keeps in globals, all of them meet.`,
+      ]
+    : [
+        `Its code has an isolate of its own for each principal: each costs ${price}. ISOLA_SHARED_ISOLATES=${id} makes it one for all of them, and what it keeps in globals then goes from one to the other.`,
+      ]
+}

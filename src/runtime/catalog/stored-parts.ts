@@ -1,0 +1,135 @@
+import {
+  noGeneration,
+  partsDiff,
+  toPins,
+  type Generation,
+  type Part,
+  type PartKind,
+  type StoredPart,
+} from './types/generation.ts'
+import type { PartKindEntry, PartKinds } from './types/part-kind.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
+import { createStoredTools } from './stored-tools.ts'
+
+const numberKey = 'number'
+const changingKey = 'changing'
+
+const tables = [
+  `CREATE TABLE IF NOT EXISTS parts (${tablesMark} id TEXT NOT NULL, kind TEXT NOT NULL, pin TEXT NOT NULL, always INTEGER NOT NULL,
+    indexed INTEGER NOT NULL, problems TEXT, PRIMARY KEY (id, kind)) WITHOUT ROWID`,
+  'CREATE INDEX IF NOT EXISTS parts_always ON parts (always) WHERE always = 1',
+  'CREATE INDEX IF NOT EXISTS parts_indexed ON parts (indexed) WHERE indexed = 0',
+  'CREATE INDEX IF NOT EXISTS parts_problems ON parts (id) WHERE problems IS NOT NULL',
+]
+
+/**
+ * The generation in force in the object's own tables, in parts: what is asked for by name is one indexed read, and a
+ * change writes what it changes. It answers while D1 is away, unless a change was cut and nobody knows how it ended.
+ */
+export function createStoredParts({ sql, kv }: DurableObjectStorage, kinds: () => PartKinds) {
+  for (const table of tables) sql.exec(table)
+  const tools = createStoredTools(sql)
+  const toStored = ({ kind, id, pin: text }: PartRow): StoredPart =>
+    toStoredPart({ kind, id, pin: JSON.parse(text) as Part['pin'] }, kinds())
+  let read = 0
+  const rows = (query: string, ...values: (string | number)[]) => {
+    const cursor = sql.exec<PartRow>(query, ...values)
+    const found = cursor.toArray()
+    read += cursor.rowsRead
+    return found
+  }
+
+  const put = ({ kind, id, pin }: Part): void => {
+    const wired = entryOf(kinds(), kind).wire(pin)
+    sql.exec(
+      'INSERT OR REPLACE INTO parts (id, kind, pin, always, indexed) VALUES (?, ?, ?, ?, ?)',
+      id,
+      kind,
+      JSON.stringify(pin),
+      wired === 'always' ? 1 : 0,
+      // A part that is never wired has no tools to index.
+      wired === 'never' ? 1 : 0,
+    )
+  }
+  const isWired = ({ kind, pin }: Part) => entryOf(kinds(), kind).wire(pin) !== 'never'
+  let apart = {}
+  /** Has the part, and the parts that were wired with it, indexed again. */
+  const touch = (part: Part): void => {
+    if (isWired(part)) tools.forget(part.id)
+    else apart = {}
+  }
+  /** Writes the difference between two sets. @returns Rows that were written. */
+  const change = (before: Generation, next: Generation): number => {
+    const { came, gone } = partsDiff(before.pins, next.pins)
+    for (const part of gone) {
+      sql.exec('DELETE FROM parts WHERE id = ? AND kind = ?', part.id, part.kind)
+      touch(part)
+    }
+    for (const part of came) {
+      put(part)
+      touch(part)
+    }
+    kv.put(numberKey, next.number)
+    kv.delete(changingKey)
+    return 2 + came.length + gone.length
+  }
+  const toGeneration = (parts: readonly StoredPart[]): Generation => ({
+    number: kv.get<number>(numberKey) ?? noGeneration.number,
+    pins: toPins(parts.map(({ kind, id, pin }) => ({ kind, id, pin }))),
+  })
+  const generation = (): Generation =>
+    toGeneration(rows('SELECT kind, id, pin FROM parts').map(toStored))
+  const replace = (next: Generation): number => change(generation(), next)
+  const named = (ids: readonly string[]): readonly StoredPart[] =>
+    ids.flatMap((id) => rows('SELECT kind, id, pin FROM parts WHERE id = ?', id)).map(toStored)
+  return {
+    /** The whole generation in force: reads every row. */
+    generation,
+    /** The parts that a change of this id may touch. A kind with one part at most has it under the kind's name. */
+    around: (id: string): Generation =>
+      toGeneration(named([...new Set([id, ...Object.keys(kinds())])])),
+    tools,
+    /** Changes when a part that is never wired is added or removed, and with each object. Compare by identity; never stored. */
+    revision: () => apart,
+    /** Rows that were read since the last call. */
+    takeRead(): number {
+      const count = read
+      read = 0
+      return count
+    },
+    /** Stores the whole generation in force. @returns Rows that were written. */
+    replace,
+    change,
+    /** The number of the stored generation; nothing while it is not known how a change ended. */
+    number(): number | undefined {
+      return kv.get(changingKey) === true ? undefined : kv.get<number>(numberKey)
+    },
+    /** Marks that a change is being written: until the next `change` or `replace` it is not known what is in force. */
+    begin(): void {
+      kv.put(changingKey, true)
+    },
+    always: () => rows('SELECT kind, id, pin FROM parts WHERE always = 1').map(toStored),
+    named,
+  }
+}
+
+type PartRow = { readonly kind: PartKind; readonly id: string; readonly pin: string }
+
+export type StoredParts = ReturnType<typeof createStoredParts>
+
+/** The entry of a pin's own kind, which alone may look into the pin. */
+export const entryOf = (kinds: PartKinds, kind: PartKind): PartKindEntry => kinds[kind]
+
+/** A part with what its kind says of it. */
+export function toStoredPart({ kind, id, pin }: Part, kinds: PartKinds): StoredPart {
+  const entry = entryOf(kinds, kind)
+  const needs = entry.needs?.(pin) ?? []
+  return {
+    kind,
+    id,
+    pin,
+    epoch: entry.epoch(pin),
+    bodies: entry.sources(pin),
+    ...(needs.length > 0 && { needs }),
+  }
+}

@@ -1,0 +1,153 @@
+import { toCallInput } from '#contracts/call-input.ts'
+import { headOf } from '#contracts/cut.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import { joinLabels, ownLabel } from '#contracts/label.ts'
+import type { DeniedTools } from '#runtime/kernel/types/policy.ts'
+import type { BuildSearchIndex } from '#contracts/search.ts'
+import type { AgentSkills } from './types/skill.ts'
+import type { MoreTools, ResolvedTool, ToolEntry, Toolset } from '#contracts/tool.ts'
+import { namesIn, toCodeTool } from './code-mode.ts'
+import { callName, corePrefix, createCoreTools, findName } from './core-tools.ts'
+
+const maxNameChars = 64
+
+/** Which tools of an agent a model sees from the start. */
+export interface ToolsetOptions {
+  /** `with-core-tools` adds `isola__find` and `isola__call`, and only the pinned are in the definitions. */
+  readonly core: 'with-core-tools' | 'without-core-tools'
+  /** Which tools the model sees from the start. All by default. */
+  readonly isPinned?: (entry: ToolEntry) => boolean
+  readonly buildIndex: BuildSearchIndex
+  /** With core tools: what is found and called besides, each looked up when it is named. */
+  readonly beyond?: MoreTools | undefined
+  /** With core tools: the skills that are found with them; `isola__load_skill` comes with these. */
+  readonly skills?: AgentSkills | undefined
+  /** With core tools: what of the tools that are found is not shown. */
+  readonly deniedOf?: DeniedTools | undefined
+  /** Runs code: in place of the pinned the model sees this, and `isola__find` that answers signatures. */
+  readonly code?: ToolEntry | undefined
+  /** Core tools that the model sees from the start in either case. */
+  readonly shown?: readonly ToolEntry[]
+  /** Further core tools, after `isola__find` and `isola__call`; without core tools they resolve but are not defined. */
+  readonly more?: readonly ToolEntry[]
+}
+
+/** A tool that is not in the set, and why. */
+export interface ToolsetProblem {
+  readonly tool: string
+  readonly message: string
+}
+
+/** A toolset with what had to be left out of it. */
+export interface CheckedToolset extends Toolset {
+  readonly problems: readonly ToolsetProblem[]
+}
+
+/**
+ * The tools of one agent: fixed order, unique names (Y19, N10). The first of two equal names stays; names of the
+ * core cannot be taken.
+ */
+export function createToolset(
+  entries: readonly ToolEntry[],
+  options: ToolsetOptions,
+): CheckedToolset {
+  const problems: ToolsetProblem[] = []
+  const reach = new Map<string, ToolEntry>()
+  for (const entry of entries) {
+    const { name } = entry.tool
+    const message = refusal(name, reach)
+    if (message === undefined) reach.set(name, entry)
+    else problems.push({ tool: name, message })
+  }
+  const code = options.code && toCodeTool(options.code)
+  if (code) reach.delete(code.tool.name)
+  const isPinned = code ? () => false : (options.isPinned ?? (() => true))
+  const pinned = [...reach.values()].filter(isPinned)
+  const { shown = [], more = [] } = options
+  const isOwn = options.core === 'without-core-tools'
+  // What an agent finds are its own tools: nothing beyond them, and no skills.
+  const { beyond, skills } = isOwn ? {} : options
+  const core =
+    isOwn && !code ? [] : createCoreTools([...reach.values()], { ...options, beyond, skills, code })
+  // In no definition of an agent, since those are exactly what it may use; a long result names the tool to read it with.
+  const seen = isOwn ? [...core, ...pinned, ...shown] : [...core, ...more, ...shown, ...pinned]
+  const { definitions } = toToolset(seen)
+  const label = joinLabels(seen.map((one) => one.toldLabel ?? ownLabel))
+  const direct = toToolset([...seen, ...more])
+  if (core.length === 0) return { definitions, label, resolve: direct.resolve, problems }
+  const find = (name: string) => reach.get(name) ?? beyond?.entry(name)
+  /** Of a call that stands for another: by which name, if by any. */
+  const standsFor = (name: string, input: JsonObject): Json | undefined =>
+    (name === callName && !isOwn) || (name === code?.tool.name && 'name' in input)
+      ? (input['name'] ?? '')
+      : undefined
+  let isAway = false
+  return {
+    definitions,
+    label,
+    finder: findName,
+    ...(beyond && {
+      async ready(calls) {
+        const wanted = calls.flatMap(({ toolId, input }) => {
+          const name = standsFor(toolId, input) ?? toolId
+          if (name === code?.tool.name) return namesIn(String(input['code']))
+          return typeof name === 'string' ? name : []
+        })
+        const missing = wanted.filter((name) => !direct.resolve(name, {}) && !find(name))
+        isAway = false
+        if (missing.length > 0) await beyond.ready(missing).catch(() => (isAway = true))
+        return isAway ? 'away' : undefined
+      },
+    }),
+    // What was found may be called by its own name too.
+    resolve(name, input) {
+      if (standsFor(name, input) !== undefined) return resolveInner(find, input)
+      const entry = find(name)
+      return direct.resolve(name, input) ?? (entry && { entry, input })
+    },
+    missing(name, input) {
+      const wanted = standsFor(name, input) ?? name
+      if (typeof wanted !== 'string' || wanted === '')
+        return `${name} needs "name": the id of a tool, as ${findName} answers it.`
+      if (direct.resolve(wanted, {})) return `${wanted} is called by its own name.`
+      const shown = headOf(wanted, maxNameChars)
+      if (isAway)
+        return `What is installed cannot be looked up now, nor "${shown}". Try again later.`
+      return `There is no tool named "${shown}" here. Look for one with ${findName}.`
+    },
+    problems,
+  }
+}
+
+function refusal(name: string, taken: ReadonlyMap<string, ToolEntry>): string | undefined {
+  if (name.startsWith(corePrefix)) return `names that begin with ${corePrefix} belong to the core`
+  if (taken.has(name)) return 'another tool has this name already'
+  return /^[A-Za-z0-9_-]+$/.test(name) && name.length <= maxNameChars
+    ? undefined
+    : 'is not a valid tool name'
+}
+
+function toToolset(entries: readonly ToolEntry[]): Toolset {
+  const byName = new Map(entries.map((entry) => [entry.tool.name, entry]))
+  return {
+    definitions: entries.map(({ tool: { name, description, inputSchema } }) => ({
+      name,
+      description,
+      inputSchema,
+    })),
+    resolve: (name, input) => {
+      const entry = byName.get(name)
+      return entry && { entry, input }
+    },
+  }
+}
+
+/** `isola__call` stands for the tool it names; the core tools are not in `reach`, so it cannot name itself. */
+function resolveInner(
+  find: (name: string) => ToolEntry | undefined,
+  { name, input }: JsonObject,
+): ResolvedTool | undefined {
+  const entry = typeof name === 'string' ? find(name) : undefined
+  // Some models send the inner input as a JSON string.
+  return entry && { entry, input: toCallInput(input) }
+}

@@ -1,0 +1,284 @@
+import * as z from 'zod'
+import type { AskRequest } from '#runtime/kernel/types/asks.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { McpCameBack, McpLogin, McpResealed, McpSigner } from './mcp-sign-in.ts'
+import type { Reply } from '#contracts/reply.ts'
+import type { ToolResult } from '#contracts/tool.ts'
+
+/** At most 24 characters, so that `<server>__<tool>` has at most 64. */
+export const serverIdForm = /^[a-z][a-z0-9-]{0,23}$/
+
+/** `${secret:NAME}` in a header's value stands for that secret, put in when the request leaves. */
+export const secretReference = /\$\{secret:([A-Z][A-Z0-9_]{0,63})\}/g
+
+/** Names of the secrets that stand in this text. */
+export const secretNamesIn = (text: string): readonly string[] =>
+  [...text.matchAll(secretReference)].flatMap(([, name]) => name ?? [])
+
+const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be a header name')
+const headerValue = z.string().max(4_096)
+
+/** A remote MCP server as an operator adds it. */
+export const mcpServerSchema = z.lazy(() =>
+  z.strictObject({
+    id: z
+      .string()
+      .regex(serverIdForm, 'must be 1 to 24 of a-z, 0-9 and "-", beginning with a letter'),
+    url: z.string().min(1).max(2_048),
+    headers: z
+      .record(headerName, headerValue)
+      .refine((all) => Object.keys(all).length <= 16, 'must be 16 headers at most')
+      .default({}),
+    /** `oauth`: the deployment signs in; `principal`: each principal for itself. Otherwise the headers are all there is. */
+    auth: z.enum(['headers', 'oauth', 'principal']).default('headers'),
+    /** Other hosts that its sign-in may use; those of the same site need no mention. */
+    authHosts: z.array(z.string().max(253)).max(8).default([]),
+    /** Of a client that the operator registered at the authorization server by hand. */
+    clientId: z.string().min(1).max(2_048).exactOptional(),
+    clientSecret: z
+      .string()
+      .regex(/^\$\{secret:[A-Z][A-Z0-9_]{0,63}\}$/, 'must be ${secret:NAME}')
+      .exactOptional(),
+    /** The authorization server of that client; the first that is used if absent. */
+    issuer: z.string().min(1).max(2_048).exactOptional(),
+    /** Its tools are not the orchestrator's: only agents that name it have them. */
+    exclusive: z.boolean().default(false),
+    /** What it may ask for in the middle of a call: nothing, unless the operator says so (docs/security.md T18). */
+    allow: z
+      .strictObject({
+        /** To ask the person of the run, through forms. */
+        elicitation: z.boolean().default(false),
+        /** To ask a model of this deployment: so many tokens for each call of its tools, out of the run's lease. */
+        sampling: z
+          .strictObject({ maxTokens: z.number().int().min(1).max(1_000_000) })
+          .exactOptional(),
+      })
+      .prefault({}),
+    /** Of one call, in milliseconds. */
+    timeoutMs: z.number().int().min(1_000).max(600_000).default(60_000),
+  }),
+)
+/** A remote server as an operator adds it. Headers name secrets (`${secret:NAME}`) and hold none. */
+export type McpServerConfig = Readonly<z.infer<typeof mcpServerSchema>>
+
+/** What a server can list; its instructions count as one thing. */
+export type McpItemKind = 'tool' | 'resource' | 'template' | 'prompt' | 'instructions'
+
+/** One thing that a server says of itself, pinned by its hash when an operator approves it. */
+export interface McpItem {
+  readonly kind: McpItemKind
+  /** The server's own name of it: a tool's or a prompt's name, a resource's URI. Unique in its kind. */
+  readonly key: string
+  /** Of a tool: what it is called here after `<server>__`, at most 36 of A-Z, a-z, 0-9, `_` and `-`. */
+  readonly tool?: string
+  /** All that the server says: description, schemas, annotations. */
+  readonly definition: JsonObject
+  /** sha-256 of kind, key and definition. */
+  readonly hash: string
+  /** Of an approved tool that does not say whether it destroys: the operator said that it does not. */
+  readonly isHarmless?: boolean
+  /** The operator said that what it reaches is closed: no stranger writes there, and nothing leaves from there. */
+  readonly isClosedWorld?: boolean
+}
+
+/** What a server offers now, as it was last looked at. */
+export interface McpListing {
+  readonly server: { readonly name: string; readonly version: string }
+  readonly items: readonly McpItem[]
+  /** What no operator can approve, and why. */
+  readonly refused: readonly {
+    readonly kind: McpItemKind
+    readonly key: string
+    readonly why: string
+  }[]
+  /** What an operator should see: look-alikes and odd names. */
+  readonly notes: readonly string[]
+  /** Of all items together: what was looked at is what is approved. */
+  readonly hash: string
+  readonly atMs: number
+}
+
+/** What was approved of a server, kept as a bundle under its own hash. */
+export interface McpApproval {
+  readonly server: string
+  readonly items: readonly McpItem[]
+}
+
+const approvalSchema = z.lazy(() =>
+  z.object({
+    items: z.array(
+      z.object({
+        kind: z.enum(['tool', 'resource', 'template', 'prompt', 'instructions']),
+        key: z.string(),
+        tool: z.string().exactOptional(),
+        definition: z.custom<JsonObject>((value) => typeof value === 'object' && value !== null),
+        hash: z.string(),
+        isHarmless: z.boolean().exactOptional(),
+        isClosedWorld: z.boolean().exactOptional(),
+      }),
+    ),
+  }),
+)
+
+/** What was approved, as its bundle has it; nothing of one that cannot be read. */
+export function parseApproval(manifest: unknown): McpApproval['items'] {
+  const parsed = approvalSchema.safeParse(manifest)
+  return parsed.success ? parsed.data.items : []
+}
+
+/** `added`: nothing of it was ever on. `removed` keeps its row, and what was kept of it is gone. */
+export type McpServerState = 'added' | 'enabled' | 'disabled' | 'removed'
+
+/** A row of the table of servers. */
+export interface McpServerRow {
+  readonly id: string
+  readonly config: McpServerConfig
+  readonly state: McpServerState
+  /** Of the bundle of what was approved; nothing was if absent. */
+  readonly approvedHash?: string
+  /** Names of tools whose annotations the operator confirmed. */
+  readonly confirmed: readonly string[]
+  /** Counts up with each change: what runs under an older one is ended. */
+  readonly epoch: number
+  readonly addedBy: string
+  readonly addedAtMs: number
+}
+
+/** An enabled server, as a generation has it. */
+export interface McpPin {
+  readonly id: string
+  readonly config: McpServerConfig
+  /** Of the bundle of what was approved. */
+  readonly hash: string
+  readonly confirmed: readonly string[]
+  readonly epoch: number
+  /** Of the row: one that was removed and added again is another server. */
+  readonly addedAtMs: number
+}
+
+/** A change of the remote servers, carried out in one generation with its event. */
+export type McpChange =
+  | {
+      readonly do: 'add'
+      readonly config: McpServerConfig
+      /** Also where one of this id is there, of which then nothing is approved any more. */
+      readonly replace?: boolean
+    }
+  | {
+      readonly do: 'approve'
+      readonly id: string
+      readonly hash: string
+      readonly confirmed: readonly string[]
+      /** Of the row that was looked at: of another one this is refused. */
+      readonly epoch: number
+      /** What is different from what was approved before, in lines. */
+      readonly lines: readonly string[]
+    }
+  | { readonly do: 'enable' | 'disable' | 'remove'; readonly id: string }
+
+/** The table of servers; rows are written with the generation they belong to. May throw `request_unavailable`. */
+export interface McpServerStore {
+  readonly find: (id: string) => Promise<McpServerRow | undefined>
+  /** Without those that were removed. */
+  readonly list: () => Promise<readonly McpServerRow[]>
+}
+
+/** One call of something that was approved. */
+export interface McpCall {
+  /** Names the call for `cancel`; unique among those under way. */
+  readonly callId: string
+  readonly config: McpServerConfig
+  /** The session tree it is made in: where the server keeps a session, it is one for each. */
+  readonly rootSession: string
+  readonly epoch: number
+  /** As it was approved: what the server has now must be the same. */
+  readonly item: McpItem
+  readonly ask:
+    | { readonly do: 'tool'; readonly input: JsonObject }
+    | { readonly do: 'resource'; readonly uri: string }
+    | { readonly do: 'prompt'; readonly arguments: Readonly<Record<string, string>> }
+  readonly idempotencyKey: string
+  readonly traceparent: string
+  /** Until the answer is there, connecting included. */
+  readonly timeoutMs: number
+}
+
+/** How far a call is, as the server says. */
+export interface McpProgress {
+  readonly progress: number
+  readonly total?: number
+  readonly message?: string
+}
+
+/** What a server asks for in the middle of a call. */
+export type McpAsked = Extract<AskRequest, { readonly kind: 'elicit' | 'sample' }>
+
+/** `later`: somebody has to answer first; the call ends, and runs again then. */
+export type McpAnswered =
+  | { readonly state: 'answered'; readonly answer: Json }
+  | { readonly state: 'refused'; readonly why: string }
+  | { readonly state: 'later' }
+
+/** What the caller hears of a call while it is under way. Never throws. */
+export interface McpCaller {
+  readonly tell: (progress: McpProgress) => void
+  readonly asked: (asked: McpAsked) => Promise<McpAnswered>
+}
+
+/** How a server is reached, without asking it anything. */
+export interface McpStanding {
+  readonly listing?: McpListing
+  /** `signed_out`: somebody has to sign in first. */
+  readonly login: 'none' | 'signed_out' | 'signed_in'
+  /** The sign-in that was begun last was denied at the authorization server. */
+  readonly isDenied?: true
+  readonly problem?: string
+}
+
+/**
+ * What the object of one server answers over RPC. Where each principal signs in, each has an object of its own, and
+ * that of the server itself knows which there are.
+ */
+export interface McpServerApi {
+  /** Asks the server what it has. */
+  readonly look: (config: McpServerConfig) => Promise<Reply<McpListing>>
+  readonly standing: (config: McpServerConfig) => Promise<McpStanding>
+  /** Never throws for what the server did. Ends with `tool_pending` once something was answered with `later`. */
+  readonly call: (
+    call: McpCall,
+    tell: McpCaller['tell'],
+    asked: McpCaller['asked'],
+  ) => Promise<ToolResult>
+  readonly cancel: (callId: string) => Promise<void>
+  /** @param origin Where a browser reaches this deployment. */
+  readonly login: (
+    config: McpServerConfig,
+    origin: string,
+    signer?: McpSigner,
+  ) => Promise<Reply<McpLogin>>
+  /** @param query What the browser brought back. */
+  readonly finishLogin: (config: McpServerConfig, query: string) => Promise<Reply<null>>
+  /** Of a principal's sign-in: keeps what the browser brought back until that principal says the code. */
+  readonly cameBack: (config: McpServerConfig, query: string) => Promise<Reply<McpCameBack>>
+  readonly confirmLogin: (config: McpServerConfig, code: string) => Promise<Reply<null>>
+  /** Of the server's own object: notes that this principal has one, and says by what it is known there. */
+  readonly addSigner: (principal: string) => Promise<McpSigner>
+  readonly removeSigner: (principal: string) => Promise<void>
+  readonly signers: () => Promise<readonly McpSigner[]>
+  /** Seals anew, under the key of today, what is kept of the sign-in. */
+  readonly reseal: () => Promise<Reply<McpResealed>>
+  /** The session tree is over: the session that the server keeps for it is ended there. Does not wait for that. */
+  readonly endSession: (rootSession: string) => Promise<void>
+  /** Ends the sessions at the server, drops the connection and what is kept of it; tokens too. */
+  readonly forget: () => Promise<void>
+}
+
+/** Something that is there, as it compares with what was approved. */
+export interface McpDifference {
+  readonly kind: McpItemKind
+  readonly key: string
+  readonly tool?: string
+  readonly state: 'new' | 'changed' | 'same' | 'gone'
+  /** What is different, in lines that begin with `+`, `-` or a blank. */
+  readonly lines: readonly string[]
+}

@@ -1,0 +1,297 @@
+import type { Exposure } from './exposure.ts'
+import type { Administrator } from '#contracts/keys.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type { TrustTier } from '#contracts/manifest/manifest.ts'
+import type { HeldPart, StoredPart } from './generation.ts'
+import type { McpChange } from './mcp.ts'
+import type { NetworkRule } from '#contracts/network-rule.ts'
+import type { PluginProblem } from '#contracts/operations.ts'
+import type { Permit, PermitLine } from '#contracts/manifest/permit.ts'
+import type { PluginTexts } from '#contracts/manifest/plugin-texts.ts'
+import type { Reply } from '#contracts/reply.ts'
+import type { ListedTool } from '#runtime/session/types/runtime.ts'
+import type { SearchHit } from '#contracts/search.ts'
+import type { SkillCandidate, SkillChange } from './skill-catalog.ts'
+import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
+
+/** `installed`: there, and never enabled. Installing never enables. */
+export type PluginState = 'installed' | 'enabled' | 'disabled' | 'removed'
+
+/** A version of a plugin that was brought once; its content never changes. */
+export interface PluginVersion {
+  readonly hash: string
+  readonly version: string
+  readonly tier: TrustTier
+  /** Where it came from: `upload`, `zip`, or a URL. */
+  readonly source: string
+  /** The name of the key that signed it. */
+  readonly signer?: string
+  readonly installedAtMs: number
+  readonly installedBy: string
+}
+
+/** A plugin as the operator sees it. */
+export interface PluginView extends PluginTexts {
+  readonly id: string
+  readonly state: PluginState
+  readonly tier: TrustTier
+  readonly version: string
+  readonly hash: string
+  readonly manifest: unknown
+  /** What this version asks for; absent if its manifest cannot be read. */
+  readonly asks?: Permit
+  /** The same in lines. */
+  readonly lines: readonly PermitLine[]
+  /** Those of the lines that nobody has allowed for exactly this version. */
+  readonly missing: readonly PermitLine[]
+  readonly grantEpoch: number
+  readonly config: JsonObject
+  /** Why it was switched off, if it was not by an operator. */
+  readonly problem?: { readonly code: string; readonly message: string }
+  /** Newest first. */
+  readonly versions: readonly PluginVersion[]
+  /** Of those, newer ones that wait: an operator grants or accepts one of them by its hash. */
+  readonly waiting: readonly PluginVersion[]
+  /** The newest that waits, as it would be shown if it were in use. Where one plugin is shown. */
+  readonly update?: Pick<
+    PluginView,
+    'version' | 'hash' | 'tier' | 'asks' | 'lines' | 'missing' | 'texts' | 'isTold'
+  >
+  /** What somebody who looks at it should see, such as a name that looks like another's. */
+  readonly notes: readonly string[]
+}
+
+/** A plugin in a list of them, without what is long. */
+export interface PluginListing extends Omit<
+  PluginView,
+  'manifest' | 'asks' | 'versions' | 'waiting' | 'texts' | 'update'
+> {
+  readonly name: string | null
+  readonly description: string | null
+  /** How many. */
+  readonly versions: number
+  readonly waiting: number
+  /** Names of the secrets that it asks for. */
+  readonly secrets: readonly string[]
+}
+
+/** A version that is to be installed. */
+export interface NewPluginVersion extends PluginVersion {
+  readonly id: string
+  readonly tier: Exclude<TrustTier, 'builtin'>
+  readonly manifest: unknown
+}
+
+/** A version whose bundle is kept. */
+export interface KeptPluginVersion extends NewPluginVersion {
+  /** Of its bundle as UTF-8. */
+  readonly sizeBytes: number
+}
+
+/** What one principal may bring. A version counts for whoever brought it first, until it is collected. */
+export interface PluginQuota {
+  readonly maxVersions: number
+  /** Of all bundles together. */
+  readonly maxBytes: number
+  readonly maxAddsPerHour: number
+}
+
+/** What one principal has brought. */
+export interface PluginUsage {
+  readonly versions: number
+  readonly bytes: number
+  /** Since the moment that was asked for. */
+  readonly adds: number
+  /** When the first of these was; absent if there are none. */
+  readonly firstAddAtMs?: number
+}
+
+/** What an operator may change. Every one of them is an event, also one that was refused. */
+export type PluginChange =
+  | {
+      readonly do: 'add'
+      readonly plugin: NewPluginVersion
+      /** The text that its hash is of. It is stored once the change is decided. */
+      readonly bundle: string
+      /** An older version than the one that is there. */
+      readonly allowDowngrade?: boolean
+      /** The version number is known with another content, and is to mean this one from now on. */
+      readonly replace?: boolean
+      /** With the id what somebody else's plugin kept under it; an operator says so. */
+      readonly takeOver?: boolean
+      /** Also one that asks for more takes the place of the version that is in use; it is off until that is granted. */
+      readonly now?: boolean
+    }
+  /** One of its versions that somebody brought and that waits; by hash, since that is what was looked at. */
+  | { readonly do: 'accept'; readonly id: string; readonly hash: string }
+  /** Of the version that is there, or of one that waits, which is in use then; `texts`: what it tells models was read, too. */
+  | {
+      readonly do: 'grant'
+      readonly id: string
+      readonly hash: string
+      readonly permit: Permit
+      readonly texts?: boolean
+    }
+  | { readonly do: 'revoke'; readonly id: string }
+  | {
+      readonly do: 'enable'
+      readonly id: string
+      readonly config?: JsonObject
+      /** The version that was looked at; another one is refused. */
+      readonly hash?: string
+    }
+  | { readonly do: 'disable'; readonly id: string }
+  /** Without a generation: to the version before the one that is enabled. */
+  | { readonly do: 'rollback'; readonly id: string }
+  /** The policy of then comes back only if that is asked for. */
+  | { readonly do: 'restore'; readonly generation: number; readonly withPolicy?: boolean }
+  /** A key was removed: what it had signed is trusted no more. */
+  | { readonly do: 'distrust' }
+  | { readonly do: 'policy'; readonly policy: ToolPolicy }
+  | ({ readonly do: 'network' } & NetworkChange)
+  | { readonly do: 'mcp'; readonly mcp: McpChange }
+  | { readonly do: 'skill'; readonly skill: SkillChange }
+  | { readonly do: 'expose'; readonly exposed: Exposure }
+  | { readonly do: 'remove'; readonly id: string }
+  /** Nothing is kept any more of one that was removed: its id is anybody's. */
+  | { readonly do: 'free'; readonly id: string }
+
+/** Hosts that the `http` tools may reach from now on, and those that they may not any more. */
+export interface NetworkChange {
+  readonly allow: readonly string[]
+  readonly deny: readonly string[]
+  readonly elsewhere?: NetworkRule['elsewhere']
+}
+
+/** What a change came to. */
+export interface ChangeResult {
+  readonly generation: number
+  readonly plugin?: PluginView
+  /** What the operator should know. */
+  readonly notes: readonly string[]
+}
+
+/** Who asks for a change: an author installs, and nothing more. */
+export interface ChangeBy extends Administrator {
+  readonly mayEnable: boolean
+}
+
+/** A generation as an operator sees it in the list, to roll back to. */
+export interface GenerationView {
+  readonly number: number
+  readonly reason: string
+  readonly madeBy: string
+  readonly madeAtMs: number
+  readonly plugins: readonly { readonly id: string; readonly version: string }[]
+}
+
+/** How a call of a plugin went, as far as it is the plugin's own doing. */
+export interface CallReport {
+  readonly id: string
+  readonly hash: string
+  /** Absent if it went well. */
+  readonly fault?: string
+  /** For whom it was called. */
+  readonly principal: string
+}
+
+/** It kept failing for one principal, who may have made it: it is off for that one alone. */
+export interface CallVerdict {
+  readonly why: string
+  readonly offUntilMs: number
+}
+
+/** A call under way that uses a part, and hears from the Catalog when that ends. */
+export interface PartListener {
+  /** The part is not in force any more. Answers when the call has ended. */
+  readonly gone: () => Promise<void>
+  /** Answers when the call is over. */
+  readonly over: () => Promise<void>
+}
+
+/** What the `Catalog` object answers: the one writer of what is installed and enabled. */
+export interface CatalogApi {
+  /**
+   * The parts that every run has, whatever it does; left out if the generation is still `known`. Waits for a change only
+   * while that is being written.
+   */
+  readonly look: (
+    known?: number,
+  ) => Promise<Reply<{ readonly number: number; readonly parts?: readonly StoredPart[] }>>
+  /** The parts in force whose tools begin with one of these ids, each by one indexed read. */
+  readonly parts: (
+    ids: readonly string[],
+  ) => Promise<Reply<{ readonly number: number; readonly parts: readonly StoredPart[] }>>
+  /** Tools, best first. */
+  readonly search: (
+    queries: readonly string[],
+    limit: number,
+  ) => Promise<Reply<readonly SearchHit[]>>
+  /** Skills that fit, best first, those that ship and those that were installed and enabled. */
+  readonly skills: (queries: readonly string[]) => Promise<Reply<readonly SkillCandidate[]>>
+  /** The tools of what is loaded by name that fit one of these patterns (`kv__*`), in the order of their names. */
+  readonly tools: (wanted: readonly string[]) => Promise<Reply<readonly ListedTool[]>>
+  /** The same, their names alone. */
+  readonly toolNames: (wanted: readonly string[]) => Promise<Reply<readonly string[]>>
+  /** Why parts that are loaded by name cannot be used. */
+  readonly problems: () => Promise<Reply<readonly PluginProblem[]>>
+  /** Answers when the part is gone, when the listener's call is over, or after half a minute. */
+  readonly hold: (part: HeldPart, listener: PartListener) => Promise<void>
+  /** One; nothing if it is not there. */
+  readonly plugin: (id: string) => Promise<Reply<PluginView | undefined>>
+  /** So many behind an id, in the order of ids. */
+  readonly page: (after: string, limit: number) => Promise<Reply<readonly PluginListing[]>>
+  /** Those that were switched off by nobody, or could not be started, and why. */
+  readonly failed: () => Promise<Reply<readonly PluginProblem[]>>
+  readonly generations: (limit: number) => Promise<Reply<readonly GenerationView[]>>
+  readonly change: (change: PluginChange, by: ChangeBy) => Promise<Reply<ChangeResult>>
+  readonly report: (report: CallReport) => Promise<CallVerdict | undefined>
+  /** Takes away some bundles that nobody can need any more, between two changes. How many: none is the end. */
+  readonly collect: () => Promise<Reply<number>>
+}
+
+/** The Catalog, as the operator's surface has it. Every verb may throw `request_unavailable`. */
+export interface PluginAdministration {
+  readonly list: () => Promise<readonly PluginListing[]>
+  readonly show: (id: string) => Promise<PluginView | undefined>
+  /** Those that were switched off by nobody, or could not be started, and why. */
+  readonly failed: () => Promise<readonly PluginProblem[]>
+  /** Newest first: fewer than the limit where they would name more than 10,000 plugins together. */
+  readonly generations: (limit: number) => Promise<readonly GenerationView[]>
+  /** Which tools may be called now, and with which generation that came. */
+  readonly policy: () => Promise<{ readonly generation: number; readonly policy: ToolPolicy }>
+  /** What MCP clients are offered, and with which generation that came: from a cache unless the latest is asked for. */
+  readonly exposed: (
+    from?: 'latest',
+  ) => Promise<{ readonly generation: number; readonly exposed: Exposure }>
+  /**
+   * When this is answered, calls under way that heard of a revocation have ended. Other isolates know of the change a
+   * moment later (docs/decisions/0112-how-fast-a-change-holds.md).
+   */
+  readonly change: (change: PluginChange, by: ChangeBy) => Promise<ChangeResult>
+}
+
+/** A row of what is installed. */
+export interface PluginRow {
+  readonly id: string
+  readonly version: string
+  readonly hash: string
+  readonly tier: TrustTier
+  readonly state: PluginState
+  readonly manifest: unknown
+  readonly permit?: Permit
+  /** The version that the permit is for. */
+  readonly permitHash?: string
+  readonly grantEpoch: number
+  readonly config: JsonObject
+  readonly problem?: { readonly code: string; readonly message: string }
+  /**
+   * The principal whose id it is, with all that is kept under it; empty if nothing is. Absent if it ships, or shipped,
+   * with the deployment.
+   */
+  readonly owner?: string
+  /** Hashes of newer versions that wait for an operator, newest first. */
+  readonly waiting?: readonly string[]
+  /** The version of which an operator has read what it tells models of itself. */
+  readonly toldHash?: string
+}

@@ -1,0 +1,153 @@
+import type { BuiltContext } from '#contracts/context.ts'
+import { headOf } from '#contracts/cut.ts'
+import { errorMessage } from '#contracts/errors.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { labelFrom } from '#contracts/label.ts'
+import type { Message } from '#contracts/message.ts'
+import type { LayoutDeps, Layout } from './layout.ts'
+import { wordsOf } from './identifiers.ts'
+import type { Prose } from './model-summary.ts'
+import type { Pin } from './pins.ts'
+import type { Step } from './steps.ts'
+import type { Entry } from './view.ts'
+
+/** What was chosen by whoever provides this, or why its choice does not count. */
+export type Chosen =
+  | { readonly from: string; readonly layout: Layout; readonly prose?: Prose }
+  | { readonly from?: string; readonly refused: string }
+
+interface ChosenDeps extends LayoutDeps {
+  readonly view: readonly Entry[]
+  readonly tokens: number
+}
+
+const shownChars = 2_000
+
+/**
+ * Asks whoever provides the context what stays, leaves, or gets a handle. What is pinned stays, steps leave whole, and it
+ * fits: a choice that forgets one of these does not count, nor one that frees nothing. Nothing where nobody provides it.
+ */
+export async function chosenLayout(deps: ChosenDeps): Promise<Chosen | undefined> {
+  const { input, sizes, tokens } = deps
+  if (!input.choose) return undefined
+  const shown = new Set(deps.view.flatMap(({ at }) => at ?? []))
+  const steps = deps.steps.filter(({ from, to }) => isAny(from, to, shown))
+  try {
+    const given = await input.choose({
+      tokens,
+      targetTokens: sizes.target,
+      // Nobody knows it where the model does not say.
+      ...(Number.isFinite(sizes.window) && { roomTokens: sizes.window }),
+      steps: steps.map((step) => toShown(step, deps)),
+    })
+    if (!given) return undefined
+    const { from, isBelieved, answer } = given
+    const { contextChoice } = await import('#runtime/kernel/types/provider-answers.ts')
+    const read = contextChoice.safeParse(answer)
+    if (!read.success) {
+      const { path, message } = read.error.issues[0]!
+      return { from, refused: headOf(`${path.join('.')}: ${message}`, 200) }
+    }
+    const { stub = [], summarize = [], summary } = read.data
+    const layout = layoutOf({ ...deps, steps }, { stub, summarize })
+    if (typeof layout === 'string') return { from, refused: layout }
+    // What it was told may be a stranger's; whether it keeps to that is believed of what is trusted.
+    const label = isBelieved ? undefined : labelFrom(from)
+    const spent = { tokens: 0, costNanoUsd: 0 }
+    const prose = summary && { text: summary, spent, ...(label && { label }) }
+    return { from, layout, ...(prose && { prose }) }
+  } catch (error) {
+    input.signal.throwIfAborted()
+    return { refused: headOf(errorMessage(error), 200) }
+  }
+}
+
+const isAny = (from: number, to: number, of: ReadonlySet<number>): boolean => {
+  for (let at = from; at < to; at += 1) if (of.has(at)) return true
+  return false
+}
+
+/** What was said last stays too: nothing stands behind it. */
+const pinOf = (step: Step, { pins, steps }: LayoutDeps): Pin | undefined =>
+  pins.of.get(step) ?? (step === steps.at(-1) ? 'always' : undefined)
+
+function toShown(step: Step, deps: LayoutDeps): JsonObject {
+  const { input, count, replaced } = deps
+  const { from, to } = step
+  const pin = pinOf(step, deps)
+  return {
+    step: from,
+    ...(pin && { pinned: pin }),
+    messages: input.messages.slice(from, to).map((message, index) => ({
+      at: from + index,
+      role: message.role,
+      ...(message.role === 'tool' && { tool: message.name }),
+      ...(replaced.has(from + index) && { stub: true }),
+      tokens: count.ofMessage(replaced.get(from + index) ?? message),
+      text: headOf(textOf(message), shownChars).toWellFormed(),
+    })),
+  }
+}
+
+const textOf = (message: Message): string =>
+  message.role === 'tool' ? wordsOf(message) : message.text
+
+function layoutOf(
+  deps: ChosenDeps,
+  { stub, summarize }: { readonly stub: readonly number[]; readonly summarize: readonly number[] },
+): Layout | string {
+  const { input, steps, pins, sizes, count, replaced, leastSummary, tokens: before } = deps
+  if (stub.length + summarize.length === 0) return 'it frees nothing'
+  const gone = new Set(summarize)
+  const pinned = steps.find((step) => gone.has(step.from) && pinOf(step, deps))
+  if (pinned) return `step ${pinned.from} is pinned (${pinOf(pinned, deps)})`
+  const unknown = summarize.find((from) => !steps.some((step) => step.from === from))
+  if (unknown !== undefined) return `there is no step ${unknown}`
+  const kept = steps.filter(({ from }) => !gone.has(from))
+  const isKept = (at: number) => kept.some(({ from, to }) => from <= at && at < to)
+  const odd = stub.find((at) => input.messages[at]?.role !== 'tool' || !isKept(at))
+  if (odd !== undefined) return `message ${odd} is no answer of a tool that stays`
+  if (stub.length > 0 && !input.keep) return 'nothing can be put behind a handle here'
+  const cleared = new Set(stub)
+  let tokens = count.ofTools(input.tools) + leastSummary
+  for (const { from, to } of kept)
+    for (let at = from; at < to; at += 1)
+      if (!cleared.has(at)) tokens += count.ofMessage(replaced.get(at) ?? input.messages[at]!)
+  if (tokens >= before) return 'it frees nothing'
+  // Where the service refused the context, a choice that frees a little would be refused as well.
+  const most = input.force === 'context_error' ? sizes.target : Math.min(sizes.start, sizes.window)
+  if (tokens > most) return `it leaves ${tokens} tokens, which is too much`
+  const last = steps.findLastIndex(({ from }) => gone.has(from))
+  const goneTo = Math.max(deps.goneTo, steps[last]?.to ?? 0)
+  const of = (pin: string) => kept.filter((step) => pins.of.get(step) === pin).length
+  return {
+    kept,
+    goneTo,
+    cleared: new Map(stub.map((at) => [at, undefined])),
+    unpinned: [],
+    tokens,
+    summaryTokens: leastSummary + Math.max(0, Math.min(sizes.target - tokens, mostSummaryTokens)),
+    stayed: {
+      always: of('always'),
+      open: of('open'),
+      decision: of('decision'),
+      goal: of('goal'),
+      last: steps.length - last - 1,
+    },
+  }
+}
+
+const mostSummaryTokens = 4_000
+
+/** Why such a choice did not count stands with what was done in its place. */
+export function told(
+  chosen: Chosen | undefined,
+  built: BuiltContext | undefined,
+): BuiltContext | undefined {
+  if (!chosen || !built?.compaction) return built
+  const { compaction } = built
+  const notChosen = 'refused' in chosen ? chosen.refused : 'it frees nothing'
+  const { from } = chosen
+  const report = { ...compaction.report, ...(from !== undefined && { chosenBy: from }), notChosen }
+  return { ...built, compaction: { ...compaction, report } }
+}

@@ -1,0 +1,23 @@
+import type { Kernel } from './types/kernel.ts'
+import type { Planner, Reflector } from './types/plan.ts'
+import { parallelExecutor } from './executor.ts'
+import { maxOutputChars } from './inner.ts'
+import { createKernel } from './run.ts'
+import type { KernelParts } from './segment.ts'
+
+export interface KernelChoice extends Omit<KernelParts, 'executor'> {
+  /** Planner and reflector of a run that makes one call and asks no model. */
+  readonly direct: { readonly planner: Planner; readonly reflector: Reflector }
+}
+
+/** The loop, with the parts for a run with a model, or for one direct call. */
+export function composeKernel({ direct, ...rest }: KernelChoice): Kernel {
+  const parts = { executor: parallelExecutor, ...rest }
+  const withModel = createKernel(parts)
+  // The caller of a direct call has no context to fill, and gets the whole result after the hooks.
+  const outputs = { ...parts.gates.outputs, maxChars: maxOutputChars }
+  const ofOneCall = createKernel({ ...parts, ...direct, gates: { ...parts.gates, outputs } })
+  return {
+    run: (input, ports) => (input.options.directCall ? ofOneCall : withModel).run(input, ports),
+  }
+}

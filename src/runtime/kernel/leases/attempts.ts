@@ -1,0 +1,131 @@
+import type { ModelCallSummary } from '#contracts/agent.ts'
+import { errorCode } from '#contracts/errors.ts'
+import type { EventDraft } from '#contracts/event.ts'
+import { zeroUsage, type Lease, type LeaseRefusal, type Usage } from '#contracts/lease.ts'
+import type { Ledger } from '../types/ledger.ts'
+import type { ModelEstimate, ModelReply, ModelSelection } from '#contracts/model.ts'
+import type { Clock } from '#contracts/sources.ts'
+import type { FailedAttempt, ModelRequestOf } from '../types/model-attempt.ts'
+import { billable, isRefusal } from './bill.ts'
+
+/** Where attempts are reserved, booked and told. */
+export interface AttemptsOptions {
+  readonly clock: Clock
+  readonly ledger: Ledger
+  readonly signal: AbortSignal
+  readonly emit: (event: EventDraft) => void
+  /** What each attempt spent, with its summary if it was answered. */
+  readonly onSpent: (usage: Usage, call?: ModelCallSummary) => void
+  /** What the record says of the n-th attempt besides. */
+  readonly about: (request: number) => ModelRequestOf
+}
+
+/** The model that an attempt goes to, and what is reserved for it. */
+export interface Aim {
+  readonly selection: ModelSelection
+  readonly estimate: ModelEstimate
+}
+
+/** A request within its reservation, as far as it is known what became of it. */
+interface Attempt {
+  readonly request: number
+  readonly aim: Aim
+  readonly lease: Lease
+  readonly startedAtMs: number
+  isSent: boolean
+  hasBegun: boolean
+  /** Text that arrived; an attempt that fails keeps none of it. */
+  partialChars: number
+  firstTextMs?: number
+}
+
+type Asked = Pick<Attempt, 'request' | 'aim'>
+type Known = Partial<Pick<Attempt, 'isSent' | 'hasBegun'>>
+
+/** The attempts of one request, one at a time: each is reserved, then booked with what it spent and told, once. */
+export function createAttempts(options: AttemptsOptions, nextRequest: () => number) {
+  const { clock, ledger, emit, signal } = options
+  let open: Attempt | undefined
+  const sinceMs = (startedAtMs: number) => Math.max(0, clock.nowMs() - startedAtMs)
+  return {
+    /** The number of the attempt that is open, 0 if none is. */
+    request: () => open?.request ?? 0,
+    /** What is known of the open attempt by now; one that did not reach the provider after all is not sent. */
+    note: (known: Known) => Object.assign(open ?? {}, known),
+    text(chars: number) {
+      if (!open) return
+      open.partialChars += chars
+      open.firstTextMs ??= sinceMs(open.startedAtMs)
+    },
+
+    /** Opens an attempt, unless the lease refuses it. */
+    reserve(aim: Aim): LeaseRefusal | undefined {
+      const given = ledger.reserve(aim.estimate)
+      if (!given.ok) {
+        emit({ type: 'lease_refused', data: { ...given.refusal } })
+        return given.refusal
+      }
+      const at = { request: nextRequest(), aim, lease: given.lease, startedAtMs: clock.nowMs() }
+      open = { ...at, isSent: false, hasBegun: false, partialChars: 0 }
+      return undefined
+    },
+
+    /** Closes the attempt with what it may have cost; one that is on record already stays as it is. */
+    fail(error: unknown) {
+      if (!open) return
+      const { lease, startedAtMs, isSent, hasBegun, partialChars, ...attempt } = open
+      open = undefined
+      const isBilled = isSent && (hasBegun || !isRefusal(error))
+      ledger.settle(lease, isBilled ? attempt.aim.estimate : {})
+      const code = errorCode(error) ?? (signal.aborted ? 'cancelled' : 'internal')
+      const partial = partialChars > 0 && { partialChars }
+      failed(attempt, { code, isSent, isBilled, ...partial, durationMs: sinceMs(startedAtMs) })
+    },
+
+    /** One that a crash may have cut after it was sent: both it and its repetition may be billed. */
+    lost(request: number, aim: Aim) {
+      ledger.charge(aim.estimate)
+      failed({ request, aim }, { code: 'lost', isSent: true, isBilled: true, durationMs: 0 })
+    },
+
+    /** Closes the attempt with what the provider counted. */
+    book({ provider, model, finishReason, ...reply }: ModelReply) {
+      if (!open) throw new Error('The provider sent a request again without leave.')
+      const { lease, aim, request, startedAtMs, firstTextMs } = open
+      const { selection, estimate } = aim
+      open = undefined
+      const usage = billable(reply.usage, estimate)
+      const { inputTokens, outputTokens, costNanoUsd } = usage
+      const tokens = inputTokens + outputTokens
+      if (ledger.settle(lease, { tokens, costNanoUsd })) {
+        emit({ type: 'lease_overdrawn', data: { tokens, reserved: estimate.tokens } })
+      }
+      const bill = { inputTokens, outputTokens, costNanoUsd }
+      const summary = { provider, model, ...bill }
+      options.onSpent({ ...zeroUsage, ...bill, tokens, modelCalls: 1 }, summary)
+      const data = {
+        ...options.about(request),
+        provider,
+        model,
+        ...(selection.model !== model && { requestedModel: selection.model }),
+        ...usage,
+        reservedTokens: estimate.tokens,
+        finishReason,
+        ...(firstTextMs !== undefined && { firstTextMs }),
+        durationMs: sinceMs(startedAtMs),
+      }
+      emit({ type: 'model_called', data })
+    },
+  }
+
+  /** What may have been billed stays booked, as unconfirmed, until a provider or an operator says otherwise. */
+  function failed({ request, aim }: Asked, { isSent, isBilled, ...told }: FailedAttempt) {
+    const { tokens, costNanoUsd } = isBilled ? aim.estimate : zeroUsage
+    const spent = { tokens, costNanoUsd, ...(isBilled && { unconfirmed: { tokens, costNanoUsd } }) }
+    options.onSpent({ ...zeroUsage, ...spent, modelCalls: isSent ? 1 : 0 })
+    const { provider, model } = aim.selection
+    const booked = { bookedTokens: tokens, bookedCostNanoUsd: costNanoUsd }
+    const data = { ...options.about(request), provider, model, ...booked, ...told }
+    emit({ type: 'model_failed', data })
+  }
+}

@@ -1,0 +1,121 @@
+import * as z from 'zod'
+import { contentBlockSchema } from '#contracts/content.ts'
+import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
+import { ToolError } from '#contracts/plugin.ts'
+import type {
+  Asks,
+  PauseRequest,
+  SchemaValidator,
+  ToolContext,
+  ToolResult,
+} from '#contracts/tool.ts'
+
+/** The tool that asks a person. */
+export const askName = 'isola__ask'
+
+/** How often an answer that does not fit is asked for again. */
+const maxTries = 5
+
+const optional = z.boolean().optional()
+const block = z.lazy(() =>
+  z.union([z.string().transform((text) => ({ type: 'text' as const, text })), contentBlockSchema]),
+)
+/** What a call may ask whoever is outside, in the words of MCP. */
+export const askSchema = z.lazy(() =>
+  z.discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('elicit'),
+      message: z.string().min(1).max(4_000),
+      schema: z.looseObject({ type: z.literal('object') }),
+      optional,
+    }),
+    z.strictObject({
+      kind: z.literal('sample'),
+      messages: z
+        .array(z.strictObject({ role: z.enum(['user', 'assistant']), content: block }))
+        .min(1)
+        .max(100),
+      maxTokens: z.int().min(1).max(1_000_000),
+      system: z.string().max(16_000).optional(),
+      temperature: z.number().min(0).max(2).optional(),
+      optional,
+    }),
+    z.strictObject({ kind: z.literal('roots'), optional }),
+  ]),
+)
+/** One thing that a call asks: a form, the client's model, or where the client works. */
+export type AskRequest = z.infer<typeof askSchema>
+
+const answerSchemas = {
+  elicit: z.lazy(() =>
+    z.object({
+      action: z.enum(['accept', 'decline', 'cancel']),
+      content: z.record(z.string(), z.json()).optional(),
+    }),
+  ),
+  sample: z.object({
+    role: z.enum(['user', 'assistant']),
+    content: z.union([
+      contentBlockSchema,
+      z.tuple([contentBlockSchema]).transform(([only]) => only),
+    ]),
+    model: z.string(),
+    stopReason: z.string().optional(),
+  }),
+  roots: z.array(z.object({ uri: z.string(), name: z.string().optional() })),
+} as const
+
+/** The answer, or what is to be asked: once more if what came does not fit. */
+export type Found = { readonly answer: Json } | { readonly asked: JsonObject }
+
+/** @throws `tool_failed` if no answer fits after several tries. */
+export function answerTo(
+  ask: AskRequest,
+  given: NonNullable<ToolContext['answers']>[string] | undefined,
+  validator: SchemaValidator,
+): Found {
+  const asked = plainOf(ask) as JsonObject
+  if (!given) return { asked }
+  const { problem: _problem, tries = 0, ...before } = given.asked
+  if (JSON.stringify(before) !== JSON.stringify(asked)) return { asked }
+  if (given.answer === null && ask.optional === true) return { answer: null }
+  const problem = problemOf(ask, given.answer, validator)
+  if (problem === undefined) return { answer: answerOf(ask, given.answer) }
+  if (Number(tries) >= maxTries)
+    throw new ToolError('tool_failed', { message: `No valid answer came: ${problem}.` })
+  return { asked: { ...asked, problem, tries: Number(tries) + 1 } }
+}
+
+function problemOf(ask: AskRequest, answer: Json, validator: SchemaValidator): string | undefined {
+  const read = answerSchemas[ask.kind].safeParse(answer)
+  if (!read.success) return 'the answer has not the shape that was asked for'
+  if (ask.kind !== 'elicit') return undefined
+  const { action, content = {} } = answerSchemas.elicit.parse(answer)
+  if (action !== 'accept') return undefined
+  const verdict = validator.validate(ask.schema as JsonSchema, content as Json)
+  return verdict.ok ? undefined : `${verdict.path === '' ? 'it' : verdict.path} ${verdict.message}`
+}
+
+/** Only what the schema knows: a client may say more than anybody asked for. */
+const answerOf = (ask: AskRequest, answer: Json): Json =>
+  plainOf(answerSchemas[ask.kind].parse(answer))
+
+/** Parsed from JSON: all there is to do is to leave out what is `undefined`. */
+const plainOf = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json
+
+/**
+ * Whether to accept what a call asks lets an effect happen: it shows a form, and changes something. That is a yes, as to
+ * a call that waits for one.
+ */
+export const asksForYes = ({ asks = {}, isReadOnly }: Pick<PauseRequest, 'asks' | 'isReadOnly'>) =>
+  isReadOnly !== true && Object.values(asks).some(({ kind }) => kind === 'elicit')
+
+/** How a call that asks ends: its outcome comes when it has run again. */
+export const waitingFor = (
+  asks: Asks,
+  isReadOnly: boolean,
+): ToolResult & { readonly ok: false } => ({
+  ok: false,
+  error: { code: 'tool_pending', message: 'Waiting for an answer.' },
+  pause: { kind: 'question', expires: true, asks, ...(isReadOnly && { isReadOnly }) },
+})

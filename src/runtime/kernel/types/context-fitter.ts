@@ -1,0 +1,26 @@
+import type { BuiltContext, Compaction } from '#contracts/context.ts'
+import type { RunInput } from './kernel.ts'
+import type { Usage } from '#contracts/lease.ts'
+import type { PlannerState } from './plan.ts'
+
+/** A turn of a run before its planner is asked: `messages` is all that was said, and nobody reads along in `generate`. */
+export interface FittingTurn extends PlannerState {
+  readonly run: RunInput
+  /** What was decided in this run, oldest first. */
+  readonly own: readonly Compaction[]
+  /** The last of it is of this very turn, which was cut: nothing is decided again. */
+  readonly isDecided: boolean
+  /** What is booked to the turn by now, attempts that failed and such as were lost among it. */
+  readonly spent: () => Pick<Usage, 'tokens' | 'costNanoUsd'>
+  /** The model refused it as too long. */
+  readonly force?: 'context_error' | undefined
+}
+
+/** What the loop asks before each model call. */
+export interface ContextFitter {
+  /**
+   * `undefined` if all that was said is sent as it is. Throws what `ContextBuilder.build` throws, and
+   * `model_context_exceeded` if the model refused it and nothing can leave.
+   */
+  readonly fit: (turn: FittingTurn) => Promise<BuiltContext> | undefined
+}

@@ -1,0 +1,28 @@
+import type { AddedText } from './agent-pin.ts'
+import type { AgentSpec } from '#contracts/agent.ts'
+import type { Compaction } from '#contracts/context.ts'
+import type { ContextView } from './context-view.ts'
+import type { Message } from '#contracts/message.ts'
+import type { Toolset } from '#contracts/tool.ts'
+
+/** A session at rest, as its next run would find it. */
+export interface ReadContext {
+  readonly agent: { readonly spec: AgentSpec; readonly toolset: Toolset }
+  /** Without the agent's instructions. */
+  readonly messages: readonly Message[]
+  /** What was decided of them, oldest first: the last ones suffice. */
+  readonly compactions: readonly Compaction[]
+  /** It was said in a run that failed. */
+  readonly isLeftOver?: (message: Message) => boolean
+  /** What plugins added to the last run. */
+  readonly added?: readonly AddedText[]
+}
+
+/** Looks at what a model is sent, and asks none. */
+export interface ContextReader {
+  readonly view: (of: ReadContext) => ContextView
+  /** What is sent of these messages; the agent's instructions are no part of it. */
+  readonly shown: (of: Pick<ReadContext, 'messages' | 'compactions'>) => readonly Message[]
+  /** Whether anything would leave if it were compacted now. */
+  readonly isWorthwhile: (of: ReadContext) => Promise<boolean>
+}

@@ -1,0 +1,81 @@
+import type { AgentResult, ModelCallSummary } from '#contracts/agent.ts'
+import type { Compaction } from '#contracts/context.ts'
+import type { SessionEvent } from '#contracts/event.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type { Label } from '#contracts/label.ts'
+import { addUsage, zeroUsage, type Amount, type Limits, type Usage } from '#contracts/lease.ts'
+import type { Message } from '#contracts/message.ts'
+import type { Pause } from './pause.ts'
+import type { PlatformAmounts } from '#contracts/platform.ts'
+import type { PlanStep } from './plan.ts'
+import type { ToolResult } from '#contracts/tool.ts'
+
+/** A call as the journal keeps it: intent (everything but `outcome`) and outcome. */
+export interface CallRecord {
+  readonly id: string
+  /** As the model named it. */
+  readonly name: string
+  /** The tool that really ran, if it resolved. */
+  readonly tool: string
+  /** As the model gave it. */
+  readonly input: JsonObject
+  readonly definitionHash: string
+  /** May run again after a cut: declared read-only or idempotent. */
+  readonly isRepeatable: boolean
+  readonly startedAtMs: number
+  /** What it took out of the run's lease, if it may itself spend or is waiting: on record before it begins. */
+  readonly reserved?: Amount
+  /** It waits for someone outside and was not begun, or its outcome comes from there. */
+  readonly pause?: Pause
+  /** sha-256 of the arguments that were run: behind `isola__call` and after hooks they are not those the model gave. */
+  readonly argsHash?: string
+  readonly outcome?: ToolResult
+  readonly durationMs?: number
+}
+
+/** What the calls without an outcome hold of their run's lease: begun, or waiting. */
+export const heldBy = (calls: readonly CallRecord[]): Usage =>
+  calls.reduce(
+    (sum, { outcome, reserved }) =>
+      outcome || !reserved ? sum : addUsage(sum, { ...zeroUsage, ...reserved }),
+    zeroUsage,
+  )
+
+/** One turn: the model's reply as steps, the calls, what was spent, what happened. One row. */
+export interface TurnRecord {
+  /** Counts from 1 within the run. */
+  readonly turn: number
+  /** What came in while the run worked and this turn was the first to see. */
+  readonly received?: readonly Message[]
+  /** What was decided of the context before its model call, oldest first. */
+  readonly compactions?: readonly Compaction[]
+  /** Of all that its model was sent, and so of what it said and called. */
+  readonly label?: Label | undefined
+  /** The most each of its calls may spend, pinned when the first one ran. */
+  readonly share?: Limits
+  readonly steps: readonly PlanStep[]
+  readonly calls: readonly CallRecord[]
+  readonly modelCalls: readonly ModelCallSummary[]
+  /** Spent by this turn, its calls included. */
+  readonly usage: Usage
+  /** What of it the platform was made to do for the run itself, without what is below it. */
+  readonly platform?: PlatformAmounts
+  readonly events: readonly SessionEvent[]
+  /** The turn waits as a whole: a limit was reached in it, or a loop is suspected. */
+  readonly pause?: Pause
+  /** False while calls are under way: an intent or a checkpoint. Without steps its context was decided on, no more. */
+  readonly isDone: boolean
+  /** Set on the last turn of a run: the terminal state is in the same row. */
+  readonly final?: AgentResult
+}
+
+/**
+ * The record a run is resumed from. `write` replaces the row of that turn; it is synchronous, so that a turn
+ * and its events land together or not at all.
+ */
+export interface Journal {
+  readonly load: () => readonly TurnRecord[]
+  readonly write: (turn: TurnRecord) => void
+  /** Resolves when everything written is durable. */
+  readonly sync: () => Promise<void>
+}

@@ -1,0 +1,104 @@
+import type { AgentResult, AgentSpec } from '#contracts/agent.ts'
+import type { Ending } from './agent-result.ts'
+import type { Compaction } from '#contracts/context.ts'
+import type { EventDraft, MessageDelta } from '#contracts/event.ts'
+import type { Journal, TurnRecord } from './journal.ts'
+import type { Label } from '#contracts/label.ts'
+import type { Message } from '#contracts/message.ts'
+import type { Pause, PauseAnswer } from './pause.ts'
+import type { AddedTexts } from './plan.ts'
+import type { RunOptions } from '#contracts/run-options.ts'
+import type { SharedFrom } from '#contracts/shared-parts.ts'
+import type { Toolset } from '#contracts/tool.ts'
+import type { TraceLink } from '#contracts/trace.ts'
+
+/** One run, as explicit input. */
+export interface RunInput {
+  readonly run: string
+  readonly session: string
+  readonly rootSession: string
+  readonly shared?: SharedFrom | undefined
+  readonly principal: string
+  readonly trace: string
+  readonly traceLink?: TraceLink
+  /** The first run of its session, or one that does not go on from the end of it. */
+  readonly opening?: 'start' | 'reset' | undefined
+  readonly depth: number
+  /** Agents above this one, root first. */
+  readonly ancestry: readonly string[]
+  readonly agent: AgentSpec
+  readonly options: RunOptions
+  readonly toolset: Toolset
+  /** The transcript up to and including this run's task; the agent's instructions come before it. */
+  readonly messages: readonly Message[]
+  /** Of all of them; the worst if absent. */
+  readonly label?: Label
+  /** What was decided of these messages in earlier runs, oldest first: the last ones suffice. */
+  readonly compactions?: readonly Compaction[]
+  /** It was said in a run that failed. */
+  readonly isLeftOver?: (message: Message) => boolean
+  readonly startedAtMs: number
+  /** How often the open turn was interrupted before its model call was recorded. */
+  readonly lostCalls: number
+}
+
+export interface RunPorts {
+  readonly journal: Journal
+  /** The next place in the session's log. */
+  readonly nextSeq: () => number
+  readonly onDelta: (delta: MessageDelta) => void
+  /** What came in for this run since it began, from the given place on. */
+  readonly received?: (from: number) => readonly Message[]
+  readonly added?: AddedTexts
+  /** What came of a waiting call, if anything yet. */
+  readonly answerTo?: (call: string) => PauseAnswer | undefined
+  /** What a turn's n-th model request, from 1, carries with it; those that a crash may have cut count too. */
+  readonly headersOf?: (turn: number, request: number) => Readonly<Record<string, string>>
+  /** Asked before each model call: false if nobody reads the text as it arrives. */
+  readonly isWatched?: () => boolean
+  /** Called after each write, with what has become part of the log. */
+  readonly onWritten: (turn: TurnRecord) => void
+  /** Called when the first model request of the segment is on its way, or will not be. */
+  readonly onSent: () => void
+  /** What the platform costs for the run itself; absent where nobody counts that. */
+  readonly platform?: PlatformLease
+  /** Somebody can be asked to raise a limit: what one holds back waits for that. */
+  readonly mayRaise?: boolean
+  /** Says of a limit that ends the run what was reached and, where it `mayRaise`, what it waits for. */
+  readonly atLimit?: (reached: Ending, turns: readonly TurnRecord[]) => LimitAnswer
+  /** Looks at what was done before each further turn: what to tell of it, and whether it is to end here. */
+  readonly review?: (turns: readonly TurnRecord[]) => {
+    readonly tell: readonly EventDraft[]
+    readonly end?: Ending | undefined
+  }
+  /** Aborted with a reason that has a `code` (`cancelled` if it has none). */
+  readonly signal: AbortSignal
+}
+
+/** The platform's part of a run's lease: counted by the host, and known only when it has happened. Billionths of a US dollar. */
+export interface PlatformLease {
+  /** What a turn may cost, what is written at a run's end included: reserved before it begins. */
+  readonly turnNanoUsd: () => number
+  /**
+   * What the turns so far have cost beyond what was reserved for them; below zero if that was less. Asked once before
+   * each turn: `turnNanoUsd` is reserved then.
+   */
+  readonly beyond: () => number
+}
+
+/** What a limit means for a run: the pause in which somebody may raise it, or its end with these words. */
+export interface LimitAnswer {
+  readonly message: string
+  readonly pause?: Pause
+}
+
+/** The run waits for someone outside: its segment is over, its journal holds all there is. */
+export interface Parked {
+  readonly state: 'parked'
+  readonly pauses: readonly Pause[]
+}
+
+/** The loop, as those see it who host it. */
+export interface Kernel {
+  readonly run: (input: RunInput, ports: RunPorts) => Promise<AgentResult | Parked>
+}

@@ -1,0 +1,143 @@
+import type { JsonObject } from '#contracts/json.ts'
+import type { Label, Sink } from '#contracts/label.ts'
+import type { Destination } from '#contracts/destination.ts'
+import type { Amount } from '#contracts/lease.ts'
+import type {
+  PauseRequest,
+  SchemaValidator,
+  ToolContext,
+  ToolEntry,
+  ToolResult,
+} from '#contracts/tool.ts'
+
+/** What policies, rate limits, approvals and hooks are asked about: the same for every tool. */
+export interface CallSubject {
+  readonly principal: string
+  readonly session: string
+  readonly rootSession: string
+  readonly run: string
+  readonly agent: string
+  readonly call: string
+  readonly tool: string
+  readonly input: JsonObject
+  /** It says that it destroys, or it writes into a database. */
+  readonly isDestructive?: boolean
+  /** Where it goes; anywhere if absent. */
+  readonly goesTo?: Destination | undefined
+  /** Of all that whoever makes the call had read; the worst if absent. */
+  readonly label?: Label | undefined
+  /** What it does outward; everything if absent. */
+  readonly sinks?: readonly Sink[] | undefined
+  /** Aborts when its run's segment ends. Calls with the same one may be looked up together. */
+  readonly signal?: AbortSignal
+}
+
+/** Whether a call may be made, and if not why. */
+export type PolicyVerdict =
+  | { readonly allow: true }
+  | {
+      readonly allow: false
+      readonly code: 'tool_denied' | 'tool_rate_limited'
+      readonly message: string
+    }
+
+/** May this call run? Denials look alike to the model and differ in `reason` on the record. */
+export interface Policy {
+  readonly decide: (subject: HookSubject) => PolicyVerdict | Promise<PolicyVerdict>
+}
+
+/** The names of those of these tools that the policy denies whoever works there, whatever they are called with. */
+export type DeniedTools = (
+  tools: readonly ToolEntry[],
+  by: Pick<CallSubject, 'agent' | 'principal'>,
+) => Promise<readonly string[]>
+
+/** May this call run now? */
+export interface RateLimiter {
+  readonly take: (subject: HookSubject, nowMs: number) => PolicyVerdict | Promise<PolicyVerdict>
+}
+
+/** What the hooks before a call came to: a veto wins over every change. `label` is of what they changed or said. */
+export type HookVerdict =
+  | { readonly veto: false; readonly input?: JsonObject; readonly label?: Label }
+  | { readonly veto: true; readonly message: string; readonly label?: Label }
+
+/** A call as hooks are asked about it: also where they tell what they did, and when they have to stop. */
+export type HookSubject = CallSubject &
+  Pick<ToolContext, 'shared' | 'trace' | 'traceLink' | 'depth' | 'ancestry' | 'signal' | 'emit'>
+
+/** Words in the input of a call that whoever makes it has not seen: they were read for it, and filled in. */
+export interface UnseenWords {
+  /** Each parameter that has some, with their label; `isLink`: it is a link that stands in what was read, and no more. */
+  readonly parts: readonly {
+    readonly parameter: string
+    readonly label: Label
+    readonly isLink: boolean
+  }[]
+  /** Of all of them. */
+  readonly label: Label
+  /** Of all that whoever makes the call had read, without them. */
+  readonly own: Label
+}
+
+/** Code of others around a call. A veto wins; a failed or late one counts as a veto. */
+export interface ToolHooks {
+  readonly before: (subject: HookSubject) => Promise<HookVerdict>
+  readonly after: (subject: HookSubject, result: ToolResult) => Promise<ToolResult>
+}
+
+/** Hears what came of a sub-agent, before its caller does. Never rejects. */
+export type SubAgentStopped = (
+  stopped: {
+    readonly agent: string
+    /** Its session. */
+    readonly child: string
+    readonly state: string
+    readonly error?: { readonly code: string; readonly message: string }
+    readonly text: string
+  },
+  context: ToolContext,
+) => Promise<void>
+
+/** A call about which somebody may have to be asked. `asks`: the tool or the run wants it, whatever the policy says. */
+export type ApprovalSubject = CallSubject & {
+  readonly asks?: 'tool' | 'run' | undefined
+  readonly definitionHash?: string | undefined
+  /** What its lease would take by now: it spends no more than this. */
+  readonly amount?: Pick<Amount, 'tokens' | 'costNanoUsd'>
+  readonly emit?: ToolContext['emit'] | undefined
+}
+
+/**
+ * What somebody should see who has to approve a call, and whoever cannot ask anybody reads (`about`); with `isCovered` somebody has already, by
+ * a rule.
+ */
+export type ApprovalNeed = Pick<PauseRequest, 'about' | 'approval'> & { readonly isCovered?: true }
+
+/** Says which calls somebody must approve, those that the tool or the run wants approved among them. */
+export interface Approvals {
+  /** `false`: nobody has to. */
+  readonly isNeeded: (
+    subject: ApprovalSubject,
+  ) => ApprovalNeed | false | Promise<ApprovalNeed | false>
+}
+
+/** Of which call an output is kept, and the label of the output. */
+type Kept = Pick<CallSubject, 'session' | 'rootSession' | 'run' | 'call' | 'label'>
+
+/** What becomes of an output that is too long for the context: kept behind a handle, never silently cut. */
+export interface OutputStore {
+  /** At most this many characters of JSON go to the model as they are. */
+  readonly maxChars: number
+  readonly keep: (of: Kept, json: string) => Promise<JsonObject>
+}
+
+/** The checks around every call, by composition: a gate whose room is not built yet passes everything. */
+export interface GateParts {
+  readonly validator: SchemaValidator
+  readonly policy: Policy
+  readonly rates: RateLimiter
+  readonly hooks: ToolHooks
+  readonly approvals: Approvals
+  readonly outputs: OutputStore
+}

@@ -1,0 +1,249 @@
+import * as z from 'zod'
+import { approverSchema, type Approver } from '#contracts/approval-words.ts'
+import type { Destination } from '#contracts/destination.ts'
+import { sink, type Label, type Sink } from '#contracts/label.ts'
+import { defaultLabelRules, labelRuleLine, labelRuleSchema } from './label-rules.ts'
+import { diffLines, type LineDiff } from '#contracts/line-diff.ts'
+import { networkRuleSchema } from '#contracts/network-rule.ts'
+
+const pattern = z
+  .string()
+  .max(100)
+  .regex(
+    /^(\*|[A-Za-z0-9_-]{1,64}\*?)$/,
+    'must be a tool name, or the start of one with * at the end: kv__set, kv__*, * (letters, digits, _ and - only)',
+  )
+const patterns = z.array(pattern).max(200)
+const names = z.string().min(1).max(200)
+
+const maxPinned = 24
+
+/** Seen by the orchestrator's model from the start where an operator says nothing: what most tasks begin with. */
+export const defaultPinned: readonly string[] = [
+  'files__read',
+  'files__write',
+  'http__get',
+  'memory__remember',
+  'memory__recall',
+]
+
+/** Parameters of tools. */
+const places = z
+  .array(
+    z
+      .string()
+      .regex(
+        /^[A-Za-z0-9_-]{1,64} [A-Za-z0-9_.-]{1,64}$/,
+        'must be the full name of a tool and a parameter of it: mail__send body',
+      ),
+  )
+  .max(200)
+  .optional()
+
+const labelRules = z.array(labelRuleSchema).max(100)
+
+/** Whose yes a call needs, where somebody is asked about it. */
+const approverRule = z.strictObject({
+  tools: pattern.default('*'),
+  /** Only of calls that do one of these outward. */
+  sink: z.union([sink, z.array(sink).min(1)]).optional(),
+  approver: approverSchema,
+})
+/** The principal's come first, then the agent's, then the deployment's: the first that fits decides, else it is the owner. */
+const approverRules = z.array(approverRule).max(100).optional()
+
+const section = z.strictObject({
+  /** Nothing else may be called, if it is there. */
+  allow: patterns.optional(),
+  deny: patterns.default([]),
+  /** Destructive tools that are called without asking. */
+  allow_destructive: patterns.default([]),
+  /** They come before those of the deployment; a `deny` that fits counts wherever it stands. */
+  labels: labelRules.default([]),
+  approvers: approverRules,
+})
+
+/**
+ * Which tools may be called in this deployment: what an operator sets. Core tools (`isola__…`) need no place in `allow`,
+ * since they reach nothing by themselves. Unknown keys are refused; an error names the path.
+ */
+export const toolPolicySchema = z.strictObject({
+  allow: patterns.default(['*']),
+  deny: patterns.default([]),
+  /** What becomes of a tool that says it destroys, or writes into a database, and is in no `allow_destructive`. */
+  destructive: z.enum(['allow', 'ask', 'deny']).default('ask'),
+  /** Left out, it is what ships switched on: a conversation's own notes. */
+  allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__clear']),
+  /** What may be done outside by whoever has read what. A `deny` that fits decides, else the first rule that fits; without one it is allowed. */
+  labels: labelRules.default([...defaultLabelRules]),
+  /** Whose yes counts; without a line that fits it is that of whoever the session is of. */
+  approvers: approverRules,
+  /** Agents (or `*`) that see handles instead of what strangers can have written, and ask a reader for values in it. */
+  narrow_reading: z.array(names).max(200).optional(),
+  /** Whether the orchestrator may keep drafts of skills (`isola__emit_skill`); other agents say so in their manifests. */
+  allow_skill_emission: z.boolean().optional(),
+  /** Agents (or `*`) that write code against their tools where the plugin `code` is on, besides those whose manifest says so. */
+  code_mode: z.array(names).max(200).optional(),
+  /**
+   * Tools with a parameter of each, `mail__send body`, in which words that were read for an agent and not seen by it are no
+   * stranger's text: what decides is what the agent itself had read. In any other they are.
+   */
+  unseen_words: places,
+  /** The same for a link that stands in what was read: it is a stranger's, and no more private than what the user typed. */
+  unseen_links: places,
+  /**
+   * Full names of the tools and agents (`reviewer__run`) that the orchestrator's model sees from the start, as far as its
+   * prompt has room, the first first. All others it finds with `isola__find`.
+   */
+  pinned: z
+    .array(
+      z
+        .string()
+        .max(64)
+        .regex(
+          /^[A-Za-z0-9-]+__[A-Za-z0-9_-]+$/,
+          'must be the full name of a tool, such as kv__get, or of an agent: reviewer__run',
+        ),
+    )
+    .max(maxPinned)
+    .default([...defaultPinned]),
+  /** Closed until an operator opens it, in development too. */
+  network: networkRuleSchema.prefault({}),
+  /** By the id of the agent that calls. */
+  agents: z.record(names, section).default({}),
+  /** By the principal on whose behalf. */
+  principals: z.record(names, section).default({}),
+  /** All that match count. */
+  rates: z
+    .array(
+      z.strictObject({
+        tools: pattern,
+        /** Who shares one count: a principal over all its sessions, or a session with everything below it. */
+        per: z.enum(['principal', 'session']),
+        calls_per_minute: z.int().min(0).max(10_000),
+      }),
+    )
+    .max(50)
+    .default([]),
+})
+
+/** Which tools may be called, by whom, how often, and which of them ask first. */
+export type ToolPolicy = z.infer<typeof toolPolicySchema>
+/** The part of a policy that may be set for an agent by itself. */
+export type ToolPolicySection = z.infer<typeof section>
+/** How often calls that match may be made, and counted by what. */
+export type ToolRate = ToolPolicy['rates'][number]
+
+/** Who wants to call what. */
+export interface AskedTool {
+  readonly tool: string
+  readonly agent: string
+  readonly principal: string
+  /** It says that it destroys, or it writes into a database. */
+  readonly isDestructive?: boolean | undefined
+  /** It goes to a host that the deployment has not allowed. */
+  readonly isElsewhere?: boolean | undefined
+  /** Of what was read before the call; nothing is asked about it if absent. */
+  readonly label?: Label | undefined
+  /** Where it goes; anywhere if absent. */
+  readonly goesTo?: Destination | undefined
+  /** What it does outward; nothing if absent. */
+  readonly sinks?: readonly Sink[] | undefined
+}
+
+/** `rule` names the line that decided, for the record: the model never sees it. */
+export interface ToolDecision {
+  readonly verdict: 'allow' | 'ask' | 'deny'
+  readonly reason:
+    | 'allowed'
+    | 'denied_by_rule'
+    | 'not_in_allow_list'
+    | 'host_not_allowed'
+    | 'destructive'
+    | 'label'
+  readonly rule: string
+  /** Where a label decided: what somebody is told who is asked. */
+  readonly about?: string
+}
+
+/** What a policy says of a call, without making it, which of its rates count the call, and whose yes it needs if it asks. */
+export type TryPolicy = (
+  policy: ToolPolicy,
+  asked: AskedTool,
+) => ToolDecision & { readonly rates: readonly ToolRate[]; readonly approver?: Approver }
+
+/** Before an operator says anything. */
+export const defaultToolPolicy: ToolPolicy = toolPolicySchema.parse({})
+
+/** `kv__set` means itself, `kv__*` all that begins so, `*` everything. */
+export const isMatch = (tool: string, wanted: string): boolean =>
+  wanted.endsWith('*') ? tool.startsWith(wanted.slice(0, -1)) : tool === wanted
+
+/** Whether a tool's full name fits one of these patterns (`kv__*`). */
+export const isMatchOfAny = (tool: string, wanted: readonly string[]): boolean =>
+  wanted.some((one) => isMatch(tool, one))
+
+/** Every pattern and name of a tool in a policy, once, wherever it stands. */
+export function patternsIn(policy: ToolPolicy): readonly string[] {
+  const { agents, principals, rates, pinned } = policy
+  const sections = [policy, ...Object.values(agents), ...Object.values(principals)]
+  const lists = sections.flatMap(
+    ({ allow = [], deny, allow_destructive: free, labels, approvers = [] }) => [
+      ...allow,
+      ...deny,
+      ...free,
+      ...labels.map(({ tools }) => tools),
+      ...approvers.map(({ tools }) => tools),
+    ],
+  )
+  const takers = [policy.unseen_words ?? [], policy.unseen_links ?? []]
+    .flat()
+    .map((one) => one.split(' ')[0]!)
+  return [...new Set([...lists, ...rates.map(({ tools }) => tools), ...pinned, ...takers])]
+}
+
+/** A policy as lines, each of which says one thing. */
+export function policyLines(policy: ToolPolicy): readonly string[] {
+  const { agents, principals, rates, destructive, network, pinned, ...own } = policy
+  const of = (where: string, section: ToolPolicySection) => {
+    const { allow, deny, allow_destructive, labels, approvers = [] } = section
+    return [
+      ...(allow ?? []).map((tool) => `${where}allow ${tool}`),
+      ...(allow?.length === 0 ? [`${where}allow nothing`] : []),
+      ...deny.map((tool) => `${where}deny ${tool}`),
+      ...allow_destructive.map((tool) => `${where}allow destructive ${tool}`),
+      ...labels.map((rule) => `${where}${labelRuleLine(rule)}`),
+      ...approvers.map((rule) => `${where}${approverLine(rule)}`),
+    ]
+  }
+  return [
+    ...of('', own),
+    `destructive tools: ${destructive}`,
+    ...(policy.narrow_reading ?? []).map((agent) => `narrow reading for ${agent}`),
+    ...(policy.code_mode ?? []).map((agent) => `code mode for ${agent}`),
+    ...(policy.allow_skill_emission ? ['the orchestrator writes drafts of skills'] : []),
+    ...(policy.unseen_words ?? []).map(
+      (place) => `words that an agent has not seen may be in ${place}`,
+    ),
+    ...(policy.unseen_links ?? []).map(
+      (place) => `links that an agent has not seen may be in ${place}`,
+    ),
+    // One line, since their order counts.
+    `in the orchestrator's prompt: ${pinned.join(', ') || 'no tool'}`,
+    ...network.hosts.map((host) => `http tools reach ${host}`),
+    `http tools to any other host: ${network.elsewhere}`,
+    ...Object.entries(agents).flatMap(([id, one]) => of(`agent ${id}: `, one)),
+    ...Object.entries(principals).flatMap(([id, one]) => of(`principal ${id}: `, one)),
+    ...rates.map(
+      ({ tools, per, calls_per_minute: most }) =>
+        `at most ${most} calls of ${tools} a minute for each ${per}`,
+    ),
+  ]
+}
+
+const approverLine = ({ tools, sink: of, approver }: z.infer<typeof approverRule>): string =>
+  `${approver} approves ${tools}${of === undefined ? '' : ` where it does ${[of].flat().join(', ')}`}`
+
+/** What is different in a new policy. Order counts: the first rule that fits decides. */
+export const policyDiff = (before: ToolPolicy, after: ToolPolicy): LineDiff =>
+  diffLines(policyLines(before), policyLines(after), 0)

@@ -1,0 +1,116 @@
+import type { ReadyAgent, SessionRuntime } from '../types/runtime.ts'
+import type { RunOutcome } from '../types/run-view.ts'
+import type { StreamHub } from '../log/stream-hub.ts'
+import type { Transcript } from '../log/transcript.ts'
+import type { Children } from '../storage/children.ts'
+import type { Meter } from '../storage/meter.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
+import type { Todo } from '../storage/todo.ts'
+
+/** What the caller of a run waits for: its text as it arrives, or only its result. */
+export type Audience = 'reader' | 'result'
+
+/** One run from the moment in which this object takes it up until it ends or is parked: its row, and how far it has come. */
+export interface Run {
+  readonly id: string
+  readonly submission: RunRow['submission']
+  /** The run as it stands: inputs that arrived meanwhile are in it. */
+  row: RunRow
+  /** Set for a new run: its row is written when its first model request is on its way, or when the run has to wait. */
+  readonly agent: ReadyAgent | undefined
+  readonly audience: Audience
+  /** `new`: the run has no row yet. `declined`: its row could not be written, so nothing of the run stays. */
+  state: 'new' | 'stored' | 'declined'
+  /** Resolves once the row of the run is written; rejects if it could not be. */
+  readonly accepted: Promise<void>
+  readonly acceptance: Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>
+  readonly stop: AbortController
+  /** False while the run waits behind another one. */
+  isStarted: boolean
+}
+
+/** A run that this object works on, or that waits here for its turn in the queue. */
+export interface LiveRun extends Run {
+  /** Resolves with the terminal result or with the pauses of the run, after they are written. */
+  readonly done: Promise<RunOutcome>
+}
+
+/** The parts of its session that a run works with. */
+export interface RunParts {
+  readonly runtime: SessionRuntime
+  readonly identity: { readonly id: string }
+  readonly store: SessionStore
+  readonly todo: Todo
+  readonly children: Children
+  readonly hub: StreamHub
+  readonly transcript: Transcript
+  readonly meter: Meter
+  /** The outbox of the audit record. */
+  readonly outbox: { readonly begin: () => void; readonly isListed: () => boolean }
+  readonly live: LiveRuns
+  readonly sync: () => Promise<void>
+  /** Sees to it that the object wakes again while there is an unfinished run. */
+  readonly ensureRecovery: () => void
+}
+
+/**
+ * The runs that this object works on, and which places of the session they take: in the order of its runs, and in its
+ * log. Both are read from the database when they are first needed: a failing disk must not keep the object from loading.
+ */
+export interface LiveRuns {
+  readonly byId: Map<string, LiveRun>
+  readonly live: (id: string) => LiveRun | undefined
+  readonly isIdle: () => boolean
+  /** A run could not write its end: the session does that again before it begins anything else. */
+  isBehind: boolean
+  /** All runs without an end, written or not. */
+  readonly unfinished: () => readonly RunRow['submission'][]
+  /** The order of the newest run. */
+  readonly lastOrder: () => number
+  readonly nextOrder: () => number
+  /** Frees the order of a declined run, unless a run has come after it. */
+  readonly freeOrder: (order: number) => void
+  readonly nextSeq: () => number
+  /** The last place of the log that was taken; `undefined` if none was since the log was read. */
+  readonly lastSeq: () => number | undefined
+  /** Frees every place of the log behind this one; without an argument all places that were not written. */
+  readonly freeSeqs: (after?: number) => void
+}
+
+export function createLiveRuns(
+  store: Pick<SessionStore, 'lastOrder' | 'lastSeq' | 'unfinishedRuns'>,
+): LiveRuns {
+  const byId = new Map<string, LiveRun>()
+  let order: number | undefined
+  let seq: number | undefined
+  return {
+    byId,
+    isBehind: false,
+    live: (id) => byId.get(id),
+    isIdle: () => byId.size === 0,
+    unfinished: () => [...store.unfinishedRuns(), ...byId.values()].map((run) => run.submission),
+    lastOrder: () => order ?? store.lastOrder(),
+    nextOrder: () => (order = (order ?? store.lastOrder()) + 1),
+    freeOrder(declined) {
+      if (order === declined) order -= 1
+    },
+    nextSeq: () => (seq = (seq ?? store.lastSeq()) + 1),
+    lastSeq: () => seq,
+    freeSeqs: (after) => void (seq = after),
+  }
+}
+
+export function createRun(row: RunRow, { agent, audience }: Pick<Run, 'agent' | 'audience'>): Run {
+  const stop = new AbortController()
+  if (row.cancelReason !== undefined) stop.abort(new Error(row.cancelReason))
+  const { promise: accepted, ...acceptance } = Promise.withResolvers<void>()
+  accepted.catch(() => {}) // the caller that waits for it sees the refusal
+  if (!agent) acceptance.resolve()
+  const { id, submission } = row
+  const state = agent ? 'new' : 'stored'
+  const progress = { state, isStarted: false } as const
+  return { id, submission, row, agent, audience, accepted, acceptance, stop, ...progress }
+}
+
+export const stopRun = (run: Run, reason: string): void => run.stop.abort(new Error(reason))

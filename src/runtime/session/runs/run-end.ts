@@ -1,0 +1,139 @@
+import { toAgentResult } from '#runtime/kernel/types/agent-result.ts'
+import type { AgentResult, RunError } from '#contracts/agent.ts'
+import { heldBy, type TurnRecord } from '#runtime/kernel/types/journal.ts'
+import { addUsage, zeroUsage } from '#contracts/lease.ts'
+import { floorCallsIn, withFloor } from '../floor/floors.ts'
+import { fullEvents } from '../log/log-view.ts'
+import { spentWith } from '../log/spending.ts'
+import { childrenIn } from '../storage/children.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
+import { errandsOf } from './errands.ts'
+import type { RunParts } from './live-runs.ts'
+import { openBill } from './run-bill.ts'
+
+/** Ends a run that no kernel can end. `detail` is for the audit log only. */
+export function failRun(
+  row: RunRow,
+  { error, detail }: { readonly error: RunError; readonly detail?: string },
+  parts: RunParts,
+): AgentResult {
+  const { store, live, identity, runtime, hub } = parts
+  const turns = store.turns(row.order)
+  const before = live.lastSeq()
+  const bill = openBill(turns, parts)
+  const failed = failedTurn({
+    row,
+    error,
+    detail,
+    turns,
+    nextTurn: store.lastTurn(row.order) + 1,
+    session: identity.id,
+    seq: live.nextSeq(),
+    nowMs: runtime.clock.nowMs(),
+  })
+  const { turn, write } = withFloor(
+    row,
+    bill.into(failed.turn),
+    { ...parts, nextSeq: live.nextSeq },
+    turns.flatMap(floorCallsIn),
+  )
+  const last = { ...turn, final: turn.final ?? failed.final }
+  try {
+    write(() => writeEnd(row, last, parts))
+  } catch (thrown) {
+    bill.undo()
+    live.freeSeqs(before)
+    throw thrown
+  }
+  hub.publish(fullEvents(last))
+  return last.final
+}
+
+/** The turn that ends a run. */
+export type LastTurn = TurnRecord & { readonly final: AgentResult }
+
+export const isLastTurn = (turn: TurnRecord): turn is LastTurn => turn.final !== undefined
+
+/** Writes the last turn of a run, and everything that other objects have to be told of its end: all of it, or nothing. */
+export function writeEnd(row: RunRow, turn: LastTurn, parts: RunParts): void {
+  const { runtime, store, todo, children } = parts
+  // The run exports no trace if the trace's beginner does not sample it.
+  const hasTrace = runtime.telemetry !== undefined && row.submission.traceLink?.isSampled !== false
+  const { final } = turn
+  const isAlone = final.state === 'completed' && !row.submission.lineage
+  const begun = childrenIn(turn)
+  const spent = store.session()?.limits && spentWith(row, turn, store)
+  if (isAlone && !hasTrace && !spent && begun.length === 0) return store.writeTurn(row.order, turn)
+  store.together(() => {
+    store.writeTurn(row.order, turn)
+    if (spent) store.writeSpent(spent)
+    children.add(row.order, begun)
+    if (!isAlone) addErrands(row, final, parts)
+    if (hasTrace) todo.addTrace(row.id, 0)
+  })
+}
+
+/** Errands of a run that did not just complete, or that a run above waits for. */
+function addErrands(row: RunRow, final: AgentResult, parts: RunParts): void {
+  const { store, todo, children } = parts
+  const turns = store.turns(row.order)
+  const begun = final.state === 'completed' ? [] : children.ofRun(row.order)
+  errandsOf(row, { turns, final, children: begun }).forEach(todo.add)
+}
+
+export interface FailedTurnOptions {
+  readonly row: RunRow
+  readonly turns: readonly TurnRecord[]
+  readonly session: string
+  readonly seq: number
+  readonly nowMs: number
+  readonly error: RunError
+  readonly detail: string | undefined
+  /** The number of the turn if the run has no open turn. */
+  readonly nextTurn: number
+}
+
+/** The last turn of a run that no kernel can end: it keeps the run's spending and does nothing more. */
+export function failedTurn(options: FailedTurnOptions): {
+  readonly turn: TurnRecord
+  readonly final: AgentResult
+} {
+  const { row, turns, session, seq, nowMs, error, detail, nextTurn } = options
+  const state = error.code.startsWith('lease_') ? 'stopped' : 'failed'
+  const open = turns.at(-1)?.isDone === false ? turns.at(-1) : undefined
+  const { agent, trace } = row.submission
+  const event = {
+    seq,
+    run: row.id,
+    agent,
+    trace,
+    atMs: nowMs,
+    type: 'run_finished',
+    data: { state, turns: turns.length, ...error, ...(detail !== undefined && { detail }) },
+  } as const
+  const turn: TurnRecord = {
+    turn: open?.turn ?? nextTurn,
+    ...(open?.received && { received: open.received }),
+    ...(open?.compactions && { compactions: open.compactions }),
+    ...(open?.label && { label: open.label }),
+    steps: open?.steps ?? [],
+    calls: open?.calls ?? [],
+    modelCalls: open?.modelCalls ?? [],
+    // A call without an outcome may have spent its whole reservation.
+    usage: addUsage(open?.usage ?? zeroUsage, heldBy(open?.calls ?? [])),
+    events: [...(open?.events ?? []), event],
+    isDone: true,
+  }
+  const final = toAgentResult({
+    run: row.id,
+    session,
+    trace,
+    startedAtMs: row.startedAtMs ?? row.createdAtMs,
+    agent: { id: agent, provenance: { template: '', version: '' } },
+    // A run that a limit ends keeps its text as its result.
+    ending: { state, ...(state === 'failed' && { result: '' }), ...error },
+    turns: [...(open ? turns.slice(0, -1) : turns), turn],
+    finishedAtMs: nowMs,
+  })
+  return { turn: { ...turn, final }, final }
+}

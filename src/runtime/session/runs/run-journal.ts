@@ -1,0 +1,114 @@
+import type { Journal, TurnRecord } from '#runtime/kernel/types/journal.ts'
+import { createFloorCalls, withFloor } from '../floor/floors.ts'
+import { fullEvents } from '../log/log-view.ts'
+import { childrenIn, type BegunChild, type ChildNames } from '../storage/children.ts'
+import { childIdOf } from '../storage/ids.ts'
+import type { KnownTools } from './known-tools.ts'
+import type { Run, RunParts } from './live-runs.ts'
+import type { RunBill } from './run-bill.ts'
+import { isLastTurn, writeEnd } from './run-end.ts'
+import { persistRun } from './run-row.ts'
+import type { ReadyAgent } from '../types/runtime.ts'
+
+export interface RunJournalOptions {
+  readonly run: Run
+  readonly toolset: ReadyAgent['toolset']
+  /** The turns of the run as they were stored when the segment began. */
+  readonly turns: readonly TurnRecord[]
+  readonly bill: RunBill
+  readonly known: KnownTools | undefined
+}
+
+/** Stores the turns that the kernel makes in one segment of a run. */
+export interface RunJournal extends Journal {
+  /** Tells the readers of the stream about a turn that was written. */
+  readonly publish: (turn: TurnRecord) => void
+  /** The last turn as it was stored: with its platform amounts. */
+  readonly last: () => TurnRecord | undefined
+}
+
+export function createRunJournal(options: RunJournalOptions, parts: RunParts): RunJournal {
+  const { run, turns, bill, known } = options
+  const { store, hub, live, sync } = parts
+  const childNotes = createChildNotes(options, parts)
+  const floorCalls = createFloorCalls()
+  // A parked turn that goes on has events that the stream has told already.
+  let published = turns.at(-1)?.events.at(-1)?.seq ?? 0
+  let failure: unknown
+  let last: TurnRecord | undefined
+  return {
+    sync,
+    last: () => last,
+    load() {
+      turns.forEach(floorCalls.note)
+      known?.takeUp(turns)
+      if (turns.length > 0) childNotes.note(turns.at(-1)!)
+      return turns
+    },
+    write(turn) {
+      // No turn is left out of the record: the segment ends, and the run is taken up again.
+      if (failure !== undefined) throw failure
+      try {
+        persistRun(run, parts)
+        const { turn: stored, write } = withFloor(
+          run.row,
+          bill.into(turn),
+          { ...parts, nextSeq: live.nextSeq },
+          floorCalls.before(turn),
+        )
+        last = stored
+        if (isLastTurn(stored)) write(() => writeEnd(run.row, stored, parts))
+        else store.writeTurn(run.row.order, stored, childNotes.begunIn(turn))
+        floorCalls.note(turn)
+        known?.note(turn)
+      } catch (error) {
+        bill.undo()
+        failure = error
+        throw error
+      }
+    },
+    publish(turn) {
+      const told = last ?? turn
+      hub.publish(fullEvents(told).filter((event) => event.seq > published))
+      published = told.events.at(-1)?.seq ?? published
+    },
+  }
+}
+
+/** Notes the child sessions that the turns of a run begin. */
+function createChildNotes(
+  { run, toolset }: RunJournalOptions,
+  { runtime, children, identity }: RunParts,
+) {
+  const { order } = run.row
+  const names: ChildNames = {
+    sessionOf: (call) => childIdOf({ session: identity.id, run: run.id, call }, runtime.sha256),
+    agentOf(name, input) {
+      // Only the agent that has the conversation knows its session; its call says so when it begins.
+      if (run.row.passedOn) return undefined
+      const resolved = toolset.resolve(name, input)
+      const { agent } = resolved?.entry ?? {}
+      return agent === undefined
+        ? undefined
+        : { agent, isBackground: resolved!.input['background'] === true }
+    },
+  }
+  const begunBy = (turn: TurnRecord) => childrenIn(turn, names)
+  /** The noted children of the open turn. */
+  let noted: { readonly turn: number; readonly begun: readonly BegunChild[] } | undefined
+  return {
+    /** Takes up a stored turn. */
+    note(turn: TurnRecord): void {
+      noted = { turn: turn.turn, begun: children.ofTurn(order, turn.turn) }
+    },
+    /** All children of this turn if some are not noted yet: they are written with it. */
+    begunIn(turn: TurnRecord): readonly BegunChild[] | undefined {
+      const before = noted?.turn === turn.turn ? noted.begun : []
+      const known = new Set(before.map(({ session }) => session))
+      const more = begunBy(turn).filter(({ session }) => !known.has(session))
+      if (more.length === 0) return undefined
+      noted = { turn: turn.turn, begun: [...before, ...more] }
+      return noted.begun
+    },
+  }
+}

@@ -1,0 +1,175 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { RunOutcome } from '../types/run-view.ts'
+import type { ReadyAgent } from '../types/runtime.ts'
+import { pausesOf } from '../storage/open-pauses.ts'
+import { runIdAt } from '../storage/run-id.ts'
+import { isStorageFault } from '../storage/refusals.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
+import { createCancels, type Cancels } from './cancels.ts'
+import type { CredentialUse } from './credential-use.ts'
+import { createRun, stopRun, type Audience, type LiveRun, type RunParts } from './live-runs.ts'
+import { changeRow, changeRun, persistRun } from './run-row.ts'
+import { work } from './run.ts'
+import { takeUp } from './take-up.ts'
+
+/** Runs that may wait behind the one at work. */
+const maxQueued = 16
+
+/** A run on its way in: all fields of its row that the queue does not decide. Without an id it gets a new one. */
+export type NewRun = Pick<RunRow, 'submission' | 'bodyHash' | 'persona'> &
+  Partial<Pick<RunRow, 'id'>>
+
+export interface RunsParts extends RunParts {
+  readonly credentials: CredentialUse
+  /** The row of a run that is not live was changed. */
+  readonly onChanged: () => void
+  /** A run ended, was parked, or (without an outcome) could not write its end. */
+  readonly afterRun: (row: RunRow, outcome: RunOutcome | undefined) => void
+}
+
+/** The runs of one session: one works at a time, the others wait in accept order; a parked run does not hold them up. */
+export interface Runs extends Cancels {
+  /** Throws `request_queue_full`. */
+  readonly start: (run: NewRun, agent: ReadyAgent, audience: Audience) => LiveRun
+  /** Takes up every unfinished run that is not live in this object and has something to do. */
+  readonly resume: () => void
+  /** Takes up a parked run, if all its pauses have an answer. */
+  readonly wake: (id: string) => void
+  readonly live: (id: string) => LiveRun | undefined
+  readonly isIdle: () => boolean
+  /** A run could not write its end: `resume` does that again, before the session begins anything else. */
+  readonly isBehind: () => boolean
+  /** Whether an unfinished run was asked for with this key or sign-in. */
+  readonly worksWith: (credential: string) => boolean
+  /** Writes fields into an unfinished run's row. */
+  readonly change: (row: RunRow, more: Partial<RunRow>) => void
+  /** Cancels an unfinished run, whatever it is doing. The first reason stands. */
+  readonly cancel: (row: RunRow, reason: string) => LiveRun | undefined
+}
+
+export function createRuns(parts: RunsParts): Runs {
+  const { runtime, store, hub, live, credentials } = parts
+  const { byId } = live
+  let queue: Promise<unknown> = Promise.resolve()
+
+  return {
+    start,
+    resume,
+    change,
+    cancel,
+    live: live.live,
+    isIdle: live.isIdle,
+    isBehind: () => live.isBehind,
+    worksWith: credentials.worksWith,
+    ...createCancels(parts, cancel),
+    wake(id) {
+      if (live.isBehind) return resume()
+      const row = byId.has(id) ? undefined : store.findRun(id)
+      if (row && isReady(row, store)) launch(row)
+    },
+  }
+
+  function start(run: NewRun, agent: ReadyAgent, audience: Audience): LiveRun {
+    if (byId.size > maxQueued) {
+      const message = 'Too many messages are waiting in this session; try again shortly.'
+      throw new IsolaError('request_queue_full', message, { retryAfterMs: 2_000 })
+    }
+    if (live.isBehind) resume()
+    if (live.isBehind) {
+      throw new IsolaError('request_unavailable', 'The session cannot be written to at the moment.')
+    }
+    const order = live.nextOrder()
+    const id = run.id ?? runIdAt(order, runtime.ids.next('run'))
+    const createdAtMs = runtime.clock.nowMs()
+    return launch({ ...run, id, order, createdAtMs, wakeTurn: 0, wakes: 0 }, agent, audience)
+  }
+
+  function change(row: RunRow, more: Partial<RunRow>): void {
+    const run = byId.get(row.id)
+    if (run) return changeRun(run, more, parts)
+    changeRow(row, more, parts)
+    parts.onChanged()
+  }
+
+  function resume(): void {
+    live.isBehind = false
+    for (const row of store.unfinishedRuns()) {
+      if (byId.has(row.id)) continue
+      const unwritten = takeUp(row, parts, launch)
+      // A run that goes on waiting registers its key again; a run that was given up leaves.
+      if (unwritten === undefined && !byId.has(row.id)) {
+        if (store.final(row.order)) leave(row)
+        else register(row)
+      }
+      if (unwritten === undefined) continue
+      live.isBehind = isStorageFault(unwritten)
+      parts.afterRun(row, undefined)
+      if (live.isBehind) return
+    }
+  }
+
+  /** Puts a run into the queue, or begins it at once. @param agent Set for a new run: it has no row yet. */
+  function launch(row: RunRow, agent?: ReadyAgent, audience: Audience = 'reader'): LiveRun {
+    const begun = createRun(row, { agent, audience })
+    const mustWait = byId.size > 0
+    if (begun.state === 'stored') parts.ensureRecovery()
+    else if (mustWait) persistRun(begun, parts)
+    let outcome: RunOutcome | undefined
+    const done = (mustWait ? queue.then(() => work(begun, parts)) : work(begun, parts))
+      .then((result) => (outcome = result))
+      .finally(() => left(begun, outcome))
+    queue = done.catch(() => {})
+    const run: LiveRun = Object.assign(begun, { done })
+    byId.set(run.id, run)
+    register(row, run)
+    return run
+  }
+
+  function left(run: Pick<LiveRun, 'row' | 'state'>, outcome: RunOutcome | undefined): void {
+    const { row, state } = run
+    byId.delete(row.id)
+    if (outcome?.state !== 'parked') leave(row)
+    // Places in the log that the run took and did not write are free again; no run behind it has any yet.
+    if (!outcome) live.freeSeqs()
+    if (state === 'declined') {
+      live.freeOrder(row.order)
+      if (live.isIdle()) hub.rest()
+      return
+    }
+    live.isBehind ||= !outcome
+    // An answer to its pause may have come while the segment was ending.
+    if (outcome?.state === 'parked' && isReady(row, store)) launch(row)
+    parts.afterRun(row, outcome)
+  }
+
+  /** Registers the key or sign-in of the run; the run is cancelled if that has ended. */
+  function register(row: RunRow, run?: LiveRun): void {
+    const current = () => run?.row ?? store.findRun(row.id) ?? row
+    credentials.register(row, (reason) => void cancel(current(), reason))
+  }
+
+  function leave(row: RunRow): void {
+    credentials.leave(row).catch(() => {
+      const { id: session } = parts.identity
+      parts.todo.add({ kind: 'settle', session, run: row.id, isReleased: true })
+      parts.ensureRecovery() // its job carries the errand
+    })
+  }
+
+  function cancel(row: RunRow, reason: string): LiveRun | undefined {
+    if (store.final(row.order)) return undefined
+    if (live.isBehind) resume()
+    const run = byId.get(row.id)
+    if (row.cancelReason === undefined) change(row, { cancelReason: reason })
+    if (!run) return launch({ cancelReason: reason, ...row })
+    stopRun(run, reason)
+    return run
+  }
+}
+
+/** The run is not over, and no pause of it waits for an answer. */
+function isReady(row: RunRow, store: SessionStore): boolean {
+  if (store.final(row.order)) return false
+  return pausesOf(row, store.turns(row.order).at(-1)).length === 0
+}

@@ -1,0 +1,54 @@
+import { toParts } from './log-rows.ts'
+
+/**
+ * Changes the contents of a session's rows, in its log and its other tables; keys and columns stay. The caller makes sure
+ * that no run is under way, and that all rows change in one transaction.
+ *
+ * @returns The number of changed rows.
+ */
+export function rewriteRows(sql: SqlStorage, change: (value: unknown) => unknown): number {
+  const has = (table: string) =>
+    [...sql.exec('SELECT 1 FROM sqlite_master WHERE name = ?', table)].length > 0
+  let changed = 0
+  const other = (text: string): string | undefined => {
+    try {
+      const next = JSON.stringify(change(JSON.parse(text)))
+      if (next === text) return undefined
+      changed += 1
+      return next
+    } catch {
+      return undefined // the reader of an unreadable row reports it
+    }
+  }
+  const log = has('log') ? [...sql.exec('SELECT DISTINCT run, turn FROM log')] : []
+  for (const { run, turn } of log) {
+    const where = [Number(run), Number(turn)]
+    const query = 'SELECT part, body FROM log WHERE run = ? AND turn = ? ORDER BY part'
+    const rows = [...sql.exec(query, ...where)]
+    const next = other(rows.map(({ body }) => String(body)).join(''))
+    if (next === undefined) continue
+    const parts = toParts(next)
+    for (const [at, { part }] of rows.entries()) {
+      // The text may have become a little longer: the last part takes the rest.
+      const body = at === rows.length - 1 ? parts.slice(at).join('') : (parts[at] ?? '')
+      const update = 'UPDATE log SET body = ? WHERE run = ? AND turn = ? AND part = ?'
+      sql.exec(update, body, ...where, Number(part))
+    }
+  }
+  const beside = [
+    ['items', 'space', 'value'],
+    ['todo', 'key', 'body'],
+  ] as const
+  for (const [table, first, value] of beside) {
+    if (!has(table)) continue
+    const query = `SELECT ${first} AS place, key, ${value} AS text FROM ${table}`
+    // Read as a whole first: the cursor would meet the rows that are written below.
+    for (const row of sql.exec(query).toArray()) {
+      const next = other(String(row['text']))
+      if (next === undefined) continue
+      const update = `UPDATE ${table} SET ${value} = ? WHERE ${first} = ? AND key = ?`
+      sql.exec(update, next, String(row['place']), String(row['key']))
+    }
+  }
+  return changed
+}

@@ -1,0 +1,112 @@
+import { tablesMark } from '#contracts/object-tables.ts'
+import type { Row } from './log-rows.ts'
+
+type Kind =
+  /** A run whose id does not tell its place: by id, its place. */
+  | 'id'
+  /** A run that was parked and is not over: by its place. */
+  | 'open'
+  /** A run that went on after later ones had begun: by the last place of it in the log, its place. */
+  | 'late'
+  /** What the runs that are over have spent, as JSON, where the session has limits: under `total`. */
+  | 'spent'
+  /** An outcome that is about to begin a run: by the run and the call that it came of. */
+  | 'begins'
+  /** Who has the conversation, or had it last, as JSON: under `now`. */
+  | 'floor'
+
+/**
+ * What cannot be read off the end of the log: one small table, not made before there is something of it to keep. A
+ * session whose runs come one after the other, without keys, never has it.
+ */
+export interface RunIndex {
+  readonly get: (kind: Kind, key: string | number) => SqlStorageValue | undefined
+  readonly put: (kind: Kind, key: string | number, value: SqlStorageValue) => void
+  readonly remove: (kind: Kind, key: string | number) => void
+  /** The keys of a kind that are texts. */
+  readonly keys: (kind: 'begins') => readonly string[]
+  /** The keys of a kind that are numbers, in order, those above one. */
+  readonly above: (
+    kind: 'open' | 'late',
+    key: number,
+  ) => readonly { readonly key: number; readonly run: number }[]
+  /** The highest place in the log that a late run has; 0 if there is none. */
+  readonly lastLate: () => number
+  /** What is remembered of the table no longer holds. */
+  readonly forget: () => void
+}
+
+export type Exec = (query: string, ...values: SqlStorageValue[]) => readonly Row[]
+
+export function createRunIndex(exec: Exec): RunIndex {
+  let isMade: boolean | undefined
+  const exists = () =>
+    (isMade ??= exec(`SELECT 1 FROM sqlite_master WHERE name = 'run_index'`).length > 0)
+  const make = () => {
+    if (exists()) return
+    exec(
+      `CREATE TABLE run_index (${tablesMark} kind TEXT, key, value, PRIMARY KEY (kind, key)) WITHOUT ROWID`,
+    )
+    isMade = true
+  }
+
+  return {
+    get(kind, key) {
+      if (!exists()) return undefined
+      return exec('SELECT value FROM run_index WHERE kind = ? AND key = ?', kind, key)[0]?.['value']
+    },
+    put(kind, key, value) {
+      make()
+      exec('INSERT OR REPLACE INTO run_index VALUES (?, ?, ?)', kind, key, value)
+    },
+    remove(kind, key) {
+      if (exists()) exec('DELETE FROM run_index WHERE kind = ? AND key = ?', kind, key)
+    },
+    keys(kind) {
+      if (!exists()) return []
+      const rows = exec('SELECT key FROM run_index WHERE kind = ? ORDER BY key', kind)
+      return rows.map(({ key }) => String(key))
+    },
+    above(kind, key) {
+      if (!exists()) return []
+      const query = 'SELECT key, value FROM run_index WHERE kind = ? AND key > ? ORDER BY key'
+      return exec(query, kind, key).map((row) => {
+        return { key: Number(row['key']), run: Number(row['value']) }
+      })
+    },
+    lastLate() {
+      if (!exists()) return 0
+      const query = `SELECT key FROM run_index WHERE kind = 'late' ORDER BY key DESC LIMIT 1`
+      return Number(exec(query)[0]?.['key'] ?? 0)
+    },
+    forget() {
+      isMade = undefined
+    },
+  }
+}
+
+/** Outcomes of background calls that are about to begin a run, by the run that made the call. */
+export interface PendingOutcomes {
+  /** Reads no runs. */
+  readonly count: () => number
+  readonly list: () => readonly { readonly run: string; readonly call: string }[]
+  readonly add: (run: string, call: string) => void
+  /** The run of the outcome has begun, or was refused. */
+  readonly remove: (run: string, call: string) => void
+}
+
+export function createPendingOutcomes(
+  index: Pick<RunIndex, 'keys' | 'put' | 'remove'>,
+): PendingOutcomes {
+  const keyOf = (run: string, call: string) => `${run} ${call}`
+  return {
+    count: () => index.keys('begins').length,
+    list: () =>
+      index.keys('begins').map((key) => {
+        const at = key.indexOf(' ') // the id of a run has none
+        return { run: key.slice(0, at), call: key.slice(at + 1) }
+      }),
+    add: (run, call) => index.put('begins', keyOf(run, call), 1),
+    remove: (run, call) => index.remove('begins', keyOf(run, call)),
+  }
+}

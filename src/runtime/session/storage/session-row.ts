@@ -1,0 +1,93 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { Message } from '#contracts/message.ts'
+import type { SessionApi } from '../types/session-api.ts'
+import type { Submission } from '../types/submission.ts'
+import type { SessionStore } from './store.ts'
+import type { Addition, SessionRow } from './stored-rows.ts'
+
+type About = Parameters<SessionApi['create']>[0]
+
+/** The same key names the same session: what it was made with has to be the same too. */
+export const isSameAs = (existing: SessionRow, about: About): boolean =>
+  existing.agent === about.agent &&
+  existing.persona === about.persona &&
+  JSON.stringify(existing.limits ?? {}) === JSON.stringify(about.limits ?? {})
+
+/** What the orchestrator speaks as in it, where a request does not say. */
+export const personaOf = ({ persona, personaSince = persona }: SessionRow): string | undefined =>
+  personaSince ?? undefined
+
+/** A session that is made before anything is said in it. */
+export function created({ session: id, messages, ...about }: About, nowMs: number): SessionRow {
+  const preamble = messages?.length && { preamble: messages }
+  return { id, ...about, ...preamble, createdAtMs: nowMs }
+}
+
+/** The session as it is from this submission on; `undefined` if that changes nothing. */
+export function begun(
+  existing: SessionRow | undefined,
+  { agent, principal, lineage, isStateless, onDemand }: Submission,
+  now: { readonly id: string; readonly nowMs: number },
+): SessionRow | undefined {
+  if (!existing) {
+    const about = {
+      agent,
+      principal,
+      ...(lineage && { lineage }),
+      ...(isStateless && { isStateless }),
+      ...(onDemand && { keepMs: onDemand.keepMs }),
+    }
+    return { id: now.id, ...about, createdAtMs: now.nowMs }
+  }
+  const { isStateless: wasStateless, ...named } = existing
+  const isNamedNow = wasStateless && !isStateless
+  if (existing.agent !== undefined && !isNamedNow) return undefined
+  return { ...(isNamedNow ? named : existing), agent }
+}
+
+/** Everything that was added to a session stays in one row. */
+const maxAddedChars = 2_000_000
+
+/**
+ * Changes what a session is about, and adds what its client says besides its runs. Throws `request_conflict` while a
+ * run of it is not over, `request_too_large`.
+ */
+export function amendSession(
+  { store, isIdle }: { readonly store: SessionStore; readonly isIdle: () => boolean },
+  session: SessionRow,
+  { metadata, persona, messages = [] }: Parameters<SessionApi['amend']>[1],
+): void {
+  const added = messages.length > 0 ? withMessages(session, messages, store.lastOrder()) : {}
+  if (messages.length > 0) {
+    if (!isIdle() || store.unfinishedRuns().length > 0) {
+      const message = 'A response in it is not over: add items before or after it.'
+      throw new IsolaError('request_conflict', message)
+    }
+    if (JSON.stringify(added).length > maxAddedChars) {
+      const message = `What is added to a conversation may have ${maxAddedChars} characters together.`
+      throw new IsolaError('request_too_large', message, { param: 'items' })
+    }
+  }
+  store.writeSession({
+    ...session,
+    ...added,
+    ...(metadata && { metadata }),
+    ...(persona !== undefined && { personaSince: persona }),
+  })
+}
+
+function withMessages(
+  { preamble = [], additions = [] }: SessionRow,
+  messages: readonly Message[],
+  behind: number,
+): Pick<SessionRow, 'preamble' | 'additions'> {
+  if (behind === 0) return { preamble: [...preamble, ...messages] }
+  return { additions: [...additions, { behind, messages }] }
+}
+
+/** What was said between two runs. @param to Without it everything from there on. */
+export const addedBetween = (
+  { additions = [] }: Pick<SessionRow, 'additions'>,
+  from: number,
+  to = Number.MAX_SAFE_INTEGER,
+): readonly Addition[] => additions.filter(({ behind }) => behind >= from && behind < to)

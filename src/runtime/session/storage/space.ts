@@ -1,0 +1,132 @@
+import { joinLabels } from '#contracts/label.ts'
+import type { Space, StorageAnswer, StorageRequest } from '../types/space.ts'
+import type { Clock } from '#contracts/sources.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
+import { append, keysOf, lastEntries, toLabelText, valueOf } from './space-entries.ts'
+
+const maxValueBytes = 1_048_576
+const maxKeyChars = 512
+/** So much of a quota is left when the oldest values had to go. */
+const keptShare = 7 / 8
+/** Told by the row's header: the value itself is not read for it. */
+const sizeInBytes = 'octet_length(value)'
+
+const problemOf = (key: string, sizeBytes: number): string | undefined => {
+  if (key.length === 0 || key.length > maxKeyChars)
+    return `The key must have 1 to ${maxKeyChars} characters.`
+  return sizeBytes > maxValueBytes
+    ? `The value is larger than ${maxValueBytes} bytes as JSON.`
+    : undefined
+}
+
+/** Named values and short entries of a session, in spaces that do not see each other. */
+export function createSpace(storage: DurableObjectStorage, clock: Clock): Space {
+  const { sql } = storage
+  let isReady: boolean | undefined
+  /** Bytes of the values by space, of those that something was set in: added up once, then kept. */
+  const used = new Map<string, number>()
+  const exists = () =>
+    (isReady ??= [...sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'items'`)].length > 0)
+  const prepare = () => {
+    if (exists()) return
+    sql.exec(`CREATE TABLE IF NOT EXISTS items (${tablesMark}
+      space TEXT, key TEXT, value TEXT, at INTEGER, label TEXT, PRIMARY KEY (space, key)) WITHOUT ROWID`)
+    isReady = true
+  }
+
+  return function answer(request) {
+    // Looking for what was never kept makes no table.
+    if (['set', 'append', 'claim'].includes(request.verb)) prepare()
+    else if (!exists()) return { found: false, keys: [], entries: [] }
+    const { space } = request
+    switch (request.verb) {
+      case 'get':
+        return valueOf(sql, request)
+      case 'delete': {
+        const before = used.has(space) ? sizeOf(space, request.key) : 0
+        const cursor = sql.exec('DELETE FROM items WHERE space = ? AND key = ?', space, request.key)
+        if (used.has(space)) used.set(space, used.get(space)! - before)
+        return { found: cursor.rowsWritten > 0 }
+      }
+      case 'set':
+        return set(request)
+      case 'claim': {
+        const { key, value } = request
+        used.delete(space)
+        const cursor = sql.exec(
+          `INSERT INTO items VALUES (?1, ?2, ?3, ?4, NULL) ON CONFLICT (space, key)
+            DO UPDATE SET value = ?3, at = ?4, label = NULL WHERE value <> ?3`,
+          space,
+          key,
+          JSON.stringify(value),
+          clock.nowMs(),
+        )
+        return { found: cursor.rowsWritten === 0 }
+      }
+      case 'list':
+        return keysOf(sql, request)
+      case 'append': {
+        used.delete(space)
+        const write = () => append(sql, request, clock.nowMs())
+        return { entries: [storage.transactionSync(write)] }
+      }
+      case 'entries':
+        return lastEntries(sql, request)
+      case 'clear':
+        sql.exec('DELETE FROM items WHERE space = ?', space)
+        used.delete(space)
+        return { found: true }
+    }
+  }
+
+  function set(request: Extract<StorageRequest, { verb: 'set' }>): StorageAnswer {
+    const text = JSON.stringify(request.value)
+    const sizeBytes = new TextEncoder().encode(text).byteLength
+    const error = problemOf(request.key, sizeBytes)
+    if (error !== undefined) return { error }
+    const { space, key, quotaBytes, evicts = false } = request
+    const before = request.joins ? valueOf(sql, { verb: 'get', space, key }) : { found: false }
+    const label = before.found ? joinLabels([before.label, request.label]) : request.label
+    const others = usedIn(space) - sizeOf(space, key)
+    const isFull = others + sizeBytes > quotaBytes
+    if (isFull && (!evicts || sizeBytes > quotaBytes)) {
+      return { error: `The storage quota of ${quotaBytes} bytes is used up.` }
+    }
+    let left = others
+    // All of it or nothing: where the new value cannot be written, the old ones stay.
+    storage.transactionSync(() => {
+      // Some more than is needed, so that not every one that follows looks for the oldest.
+      if (isFull) left = evict(space, key, quotaBytes * keptShare - sizeBytes)
+      const row = [space, key, text, clock.nowMs(), toLabelText(label)]
+      sql.exec('INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?)', ...row)
+    })
+    used.set(space, left + sizeBytes)
+    return { found: true }
+  }
+
+  function usedIn(space: string): number {
+    const known = used.get(space)
+    if (known !== undefined) return known
+    const query = `SELECT coalesce(sum(${sizeInBytes}), 0) AS used FROM items WHERE space = ?`
+    const sum = Number([...sql.exec(query, space)][0]?.['used'])
+    used.set(space, sum) // also where nothing is written then: whoever is refused may try again
+    return sum
+  }
+  function sizeOf(space: string, key: string): number {
+    const query = `SELECT ${sizeInBytes} AS size FROM items WHERE space = ? AND key = ?`
+    return Number([...sql.exec(query, space, key)][0]?.['size'] ?? 0)
+  }
+
+  /** Removes the oldest values but one key's until the others have so many bytes at most. @returns What they have. */
+  function evict(space: string, kept: string, maxBytes: number): number {
+    let left = usedIn(space) - sizeOf(space, kept)
+    const query = `SELECT key, ${sizeInBytes} AS size FROM items WHERE space = ? AND key <> ?
+      ORDER BY at, key`
+    for (const row of sql.exec(query, space, kept).toArray()) {
+      if (left <= maxBytes) break
+      sql.exec('DELETE FROM items WHERE space = ? AND key = ?', space, row['key'])
+      left -= Number(row['size'])
+    }
+    return left
+  }
+}

@@ -1,0 +1,258 @@
+import type { AgentResult } from '#contracts/agent.ts'
+import type { Floor } from '#contracts/floor.ts'
+import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
+import type { Usage } from '#contracts/lease.ts'
+import { toChildrenText, type BegunChild } from './children.ts'
+import { placesAfter, rowsAt, type LogPlace } from './log-after.ts'
+import { logPageAfter, type LogPageQuery } from './log-page.ts'
+import { join, type Row } from './log-rows.ts'
+import { createLogTable, isFoundById } from './log-table.ts'
+import { removeSome } from './removal.ts'
+import { rewriteRows } from './rewrite-rows.ts'
+import { orderIn } from './run-id.ts'
+import { createPendingOutcomes, type PendingOutcomes } from './run-index.ts'
+import { createSessionRecord } from './session-record.ts'
+import { spentOf, type RunSpent } from './spent-of.ts'
+import type { LogRow, RunRow, SessionRow } from './stored-rows.ts'
+
+/**
+ * The session's SQLite: one table, not made before there is something to keep. Row (0, 0) is the session, (n, 0)
+ * the n-th run, (n, t) its t-th turn, so that the primary key is also the order of the log. Few sessions need another
+ * one, `run_index`, for what does not stand where the log ends. Every method is synchronous, so that what is written in
+ * one go lands in one go; those that are not said to give a whole list read as much of a long session as of a short one.
+ */
+export interface SessionStore {
+  readonly session: () => SessionRow | undefined
+  /** Inserts or replaces. */
+  readonly writeSession: (row: SessionRow) => void
+  /** Inserts a run. Its place is its own; runs behind it may have been written before it. */
+  readonly addRun: (run: RunRow) => void
+  /** Replaces a run. */
+  readonly writeRun: (run: RunRow) => void
+  /** In accept order; all of them, or those from one order to another, both included. */
+  readonly runs: (from?: number, to?: number) => readonly RunRow[]
+  readonly findRun: (id: string) => RunRow | undefined
+  /** The runs of which something is in the database that cannot be read: it is left out, and nothing else suffers. */
+  readonly isDamaged: (order: number) => boolean
+  /** The number of a run's last turn, readable or not; 0 if it has none. */
+  readonly lastTurn: (order: number) => number
+  /** Runs without a final turn, in accept order: of the last that were accepted, and of those that were parked. */
+  readonly unfinishedRuns: () => readonly RunRow[]
+  /** The run is not over and will not be soon: it is remembered however many come after it. */
+  readonly keepOpen: (order: number) => void
+  readonly pending: PendingOutcomes
+  readonly turns: (order: number) => readonly TurnRecord[]
+  /** @param begun All children of the turn, if it begins some that are not noted yet; without them they stay as they are. */
+  readonly writeTurn: (order: number, turn: TurnRecord, begun?: readonly BegunChild[]) => void
+  readonly final: (order: number) => AgentResult | undefined
+  /** What a run has spent, without its texts; `undefined` where that takes the run as a whole. */
+  readonly spentOf: (order: number) => RunSpent | undefined
+  /** Where the rows with an event after `seq` are, by their first event, to be read a few at a time; reads no older ones. */
+  readonly placesAfter: (seq: number) => readonly LogPlace[]
+  /** The rows at these places, as they are now and in this order. */
+  readonly rowsAt: (places: readonly LogPlace[]) => readonly LogRow[]
+  /** A stretch of the log, of a bounded size: everything behind `after` up to `upTo`, in the order of rows. */
+  readonly logPage: (query: LogPageQuery) => {
+    readonly rows: readonly LogRow[]
+    readonly upTo: number
+  }
+  readonly lastSeq: () => number
+  /** The highest place of a run, whatever of it was written. */
+  readonly lastOrder: () => number
+  readonly hasBefore: (order: number) => boolean
+  /** What the runs that are over have spent; `undefined` if nobody has counted yet. */
+  readonly spent: () => Usage | undefined
+  readonly writeSpent: (spent: Usage) => void
+  /** Who has the conversation, or had it last. */
+  readonly floor: () => Floor | undefined
+  readonly writeFloor: (floor: Floor) => void
+  /** All of `work`'s writes, or none. */
+  readonly together: (work: () => void) => void
+  /** Has this done whenever writes were taken back: tables that they made are gone too. */
+  readonly onForget: (forget: () => void) => void
+  /** Changes rows of the whole database, each change after the one before found something: all of it or nothing. */
+  readonly rewrite: (changes: readonly ((value: unknown) => unknown)[]) => number
+  /** Of the whole database. */
+  readonly sizeBytes: () => number
+  /** From here on the session looks absent and takes nothing, in every later life of the object too. */
+  readonly close: () => void
+  /** Whether it was closed, and not dropped since. */
+  readonly isClosed: () => boolean
+  /** Removes some rows of a session that was closed. @returns Whether any were left. */
+  readonly removeSome: () => boolean
+  /** Forgets everything, the tree's storage included, and takes nothing any more. */
+  readonly drop: () => void
+  /** Sum of `cursor.rowsWritten` since this object started. */
+  readonly rowsWritten: () => number
+}
+
+/** @param onDamaged Told of a row that cannot be read, once. */
+export function createSessionStore(
+  storage: DurableObjectStorage,
+  onDamaged: (order: number) => void = () => {},
+): SessionStore {
+  const table = createLogTable<RunRow>(storage)
+  const { read, atomically, write, end, index, newest, openRuns } = table
+  const damaged = new Set<number>()
+  let firstId: string | undefined
+  /** Read once: each run asks. */
+  let floor: { readonly now: Floor | undefined } | undefined
+  table.onForget(() => {
+    firstId = undefined
+    floor = undefined
+  })
+  const record = createSessionRecord<SessionRow>(table)
+  const pending = createPendingOutcomes(index)
+
+  const note = (order: number) => {
+    if (!damaged.has(order)) onDamaged(order)
+    damaged.add(order)
+  }
+  const runsIn = (rows: readonly Row[]): RunRow[] =>
+    join<RunRow>(rows, note).flatMap((row) => (row.kind === 'run' ? [row.run] : []))
+  const turnsIn = (rows: readonly Row[]): TurnRecord[] =>
+    join(rows, note).flatMap((row) => (row.kind === 'turn' ? [row.turn] : []))
+  const runAt = (order: number): RunRow | undefined =>
+    newest.run(order) ??
+    runsIn(read('SELECT * FROM log WHERE run = ? AND turn = 0 ORDER BY part', order))[0]
+
+  const lateAfter = (seq: number) => [...new Set(index.above('late', seq).map(({ run }) => run))]
+
+  return {
+    pending,
+    isDamaged: (order) => damaged.has(order),
+    lastTurn: (order) =>
+      Number(read('SELECT max(turn) AS turn FROM log WHERE run = ?', order)[0]?.['turn'] ?? 0),
+    rowsWritten: table.rowsWritten,
+    session: record.session,
+    writeSession: record.writeSession,
+    sizeBytes: () => storage.sql.databaseSize,
+    close: record.close,
+    isClosed: record.isClosed,
+    removeSome: () => removeSome(read),
+    drop: table.drop,
+    together: atomically,
+    onForget: table.onForget,
+    rewrite(changes) {
+      let changed = 0
+      atomically(() => {
+        for (const [at, change] of changes.entries())
+          if (at === 0 || changed > 0) changed += rewriteRows(storage.sql, change)
+      })
+      if (changed > 0) table.forget()
+      return changed
+    },
+    lastOrder: end.lastOrder,
+    hasBefore: end.hasBefore,
+    addRun(run) {
+      const { order, id } = run
+      const { begunBy } = run.submission
+      const isFound = isFoundById(id, order)
+      if (isFound && !begunBy) return write({ ...keyOf(run), isNew: true }, run)
+      atomically(() => {
+        write({ ...keyOf(run), isNew: true }, run)
+        if (!isFound) index.put('id', id, order)
+        if (begunBy) pending.remove(begunBy.run, begunBy.call)
+      })
+    },
+    writeRun: (run) => write(keyOf(run), run),
+    runs(from = 1, to = Number.MAX_SAFE_INTEGER) {
+      const only = from === to ? newest.run(from) : undefined
+      if (only) return [only]
+      const query = 'SELECT * FROM log WHERE run BETWEEN ? AND ? AND turn = 0 ORDER BY run, part'
+      return runsIn(read(query, from, to))
+    },
+    findRun(id) {
+      const place = orderIn(id)
+      const told = place > 0 && place <= end.lastOrder() ? runAt(place) : undefined
+      if (told?.id === id) return told
+      // The first run needs no entry: a sub-agent's session has no other. Its id stays what it is, so it is read once.
+      if (end.lastOrder() > 0 && (firstId ??= runAt(1)?.id) === id) return runAt(1)
+      const order = end.lastOrder() > 1 ? index.get('id', id) : undefined
+      return order === undefined ? undefined : runAt(Number(order))
+    },
+    unfinishedRuns() {
+      const last = read(lastRunsNotOver).map((row) => Number(row['run']))
+      const orders = [...new Set([...openRuns(), ...last])]
+      return orders.toSorted((one, other) => one - other).flatMap((order) => runAt(order) ?? [])
+    },
+    keepOpen(order) {
+      if (openRuns().has(order)) return
+      index.put('open', order, order)
+      openRuns().add(order)
+    },
+    turns(order) {
+      if (order > end.lastOrder()) return []
+      const query = 'SELECT * FROM log WHERE run = ? AND turn > 0 ORDER BY turn, part'
+      return newest.turns(order) ?? turnsIn(read(query, order))
+    },
+    final(order) {
+      const query = `SELECT * FROM log WHERE run = ?1 AND is_final = 1 AND turn =
+        (SELECT max(turn) FROM log WHERE run = ?1) ORDER BY part`
+      return (newest.lastTurn(order) ?? turnsIn(read(query, order))).at(-1)?.final
+    },
+    writeTurn(order, turn, begun) {
+      const key = {
+        run: order,
+        turn: turn.turn,
+        ...(begun && { id: toChildrenText(begun) }),
+        firstSeq: turn.events[0]?.seq,
+        lastSeq: turn.events.at(-1)?.seq,
+        isFinal: turn.final !== undefined,
+      }
+      if (!turn.final || !openRuns().has(order)) return write(key, turn)
+      atomically(() => {
+        write(key, turn)
+        index.remove('open', order)
+      })
+      openRuns().delete(order)
+    },
+    spentOf: (order) => spentOf(order, read),
+    placesAfter: (seq) => placesAfter(seq, { read, index }),
+    logPage(query) {
+      const { rows, upTo } = logPageAfter(query, { read, lateAfter })
+      return { rows: join(rows, note), upTo }
+    },
+    rowsAt(places) {
+      const held = places.flatMap(({ run, turn }) => newest.row(run, turn) ?? [])
+      return held.length === places.length ? held : join(rowsAt(places, read), note)
+    },
+    lastSeq: end.lastSeq,
+    spent() {
+      const text = index.get('spent', 'total')
+      return text === undefined ? undefined : (JSON.parse(String(text)) as Usage)
+    },
+    floor() {
+      if (!record.session()?.hasFloor) return undefined
+      if (!floor) {
+        const text = index.get('floor', 'now')
+        floor = { now: text === undefined ? undefined : (JSON.parse(String(text)) as Floor) }
+      }
+      return floor.now
+    },
+    writeFloor(now) {
+      const session = record.session()
+      if (session && !session.hasFloor) record.writeSession({ ...session, hasFloor: true })
+      index.put('floor', 'now', JSON.stringify(now))
+      floor = { now }
+    },
+    writeSpent: (spent) => index.put('spent', 'total', JSON.stringify(spent)),
+  }
+}
+
+/** Runs at the end of the log that may be at work or in the queue; earlier runs are over, or kept open. */
+const maxLastRuns = 18
+
+/** The orders of these runs that are not over. */
+const lastRunsNotOver = `WITH RECURSIVE back (run, steps) AS (
+    SELECT max(run), 1 FROM log WHERE run > 0
+    UNION ALL
+    SELECT (SELECT max(run) FROM log WHERE run > 0 AND run < back.run), steps + 1
+      FROM back WHERE run IS NOT NULL AND steps < ${maxLastRuns})
+  SELECT run FROM back WHERE run IS NOT NULL AND
+    (SELECT is_final FROM log AS ends WHERE ends.run = back.run
+      ORDER BY turn DESC, part DESC LIMIT 1) = 0`
+
+const keyOf = ({ order, id, startSeq }: RunRow) => {
+  return { run: order, turn: 0, id, firstSeq: startSeq, lastSeq: startSeq }
+}

@@ -1,0 +1,66 @@
+import type { Emitted, SubscriptionOwner } from '#contracts/event-bus.ts'
+
+/** That whoever keeps subscriptions is to be told of an event. */
+export interface Tell {
+  readonly owner: SubscriptionOwner
+  readonly seq: number
+}
+
+/** Which events are still to be told, and to whom. */
+export interface TellRows {
+  /** Who is still to be told of what, in the order of the log: so many, and none of these owners. */
+  readonly tells: (limit: number, without?: ReadonlySet<string>) => readonly Tell[]
+  /** Nothing where it was told meanwhile. */
+  readonly eventOf: (tell: Tell) => Emitted | undefined
+  /** The same one twice is one. The event is kept once, whoever is told of it, until the last one was. */
+  readonly addTells: (tells: {
+    readonly owners: readonly SubscriptionOwner[]
+    readonly seq: number
+    readonly event: Emitted
+  }) => void
+  readonly removeTell: (tell: Tell) => void
+}
+
+/** Rows of the table of what is still to be done. */
+interface Rows extends Pick<DurableObjectStorage, 'sql'> {
+  readonly exists: () => boolean
+  readonly put: (key: string, value: unknown) => void
+  readonly get: (key: string) => unknown
+}
+
+export function createTellRows({ sql, exists, put, get }: Rows): TellRows {
+  const place = (seq: number) => String(seq).padStart(12, '0')
+  const eventKey = (seq: number) => `trouble said ${place(seq)}`
+  const tellKey = ({ owner, seq }: Tell) => `trouble told ${place(seq)} ${owner}`
+  return {
+    tells: (limit, without = new Set()) =>
+      exists()
+        ? sql
+            .exec(
+              `SELECT body->>'owner' AS owner, body->>'seq' AS seq FROM todo
+               WHERE key > 'trouble told ' AND key < 'trouble told!'
+                 AND owner NOT IN (SELECT value FROM json_each(?)) ORDER BY key LIMIT ?`,
+              JSON.stringify([...without]),
+              limit,
+            )
+            .toArray()
+            .map(({ owner, seq }) => ({ owner: owner as Tell['owner'], seq: Number(seq) })) // as it was put there
+        : [],
+    eventOf: ({ seq }) => get(eventKey(seq)) as Emitted | undefined,
+    addTells({ owners, seq, event }) {
+      put(eventKey(seq), event)
+      for (const owner of owners) put(tellKey({ owner, seq }), { owner, seq })
+    },
+    removeTell(tell) {
+      if (!exists()) return
+      sql.exec('DELETE FROM todo WHERE key = ?', tellKey(tell))
+      const of = `trouble told ${place(tell.seq)}`
+      sql.exec(
+        `DELETE FROM todo WHERE key = ?1
+         AND NOT EXISTS (SELECT 1 FROM todo WHERE key > ?2 || ' ' AND key < ?2 || '!')`,
+        eventKey(tell.seq),
+        of,
+      )
+    },
+  }
+}

@@ -1,0 +1,190 @@
+import type { ApprovalRule } from '#contracts/approval.ts'
+import type { Delivery } from '../types/lineage.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
+import { createTellRows, type TellRows } from './tell-rows.ts'
+
+/** A message that must reach another object, whatever breaks: kept until it is acknowledged. */
+export type Errand =
+  | {
+      readonly kind: 'cancel'
+      readonly session: string
+      readonly run: string
+      readonly call: string
+      readonly reason: string
+    }
+  | { readonly kind: 'deliver'; readonly session: string; readonly delivery: Delivery }
+  /** What a run of this session has spent, for its principal's day, and what goes along. */
+  | {
+      readonly kind: 'settle'
+      readonly session: string
+      readonly run: string
+      /** The rule that an approval makes for later calls. */
+      readonly rule?: ApprovalRule
+      /** Tells the principal's object that nothing of this run goes on with its key. */
+      readonly isReleased?: true
+    }
+
+/** A call that was cancelled before it reached this object. */
+export interface CancelTombstone {
+  readonly parentRun: string
+  readonly call: string
+  readonly reason: string
+  readonly atMs: number
+}
+
+/**
+ * Work that this object still has to do, and facts that it must not forget, in a table that is made when it is first
+ * needed: most sessions never need it. Synchronous, so that a row lands in the transaction of its cause.
+ */
+export interface Todo extends TellRows {
+  readonly errands: () => readonly { readonly key: string; readonly errand: Errand }[]
+  /** The same errand twice is one. */
+  readonly add: (errand: Errand) => void
+  readonly remove: (key: string) => void
+  readonly addTombstone: (tombstone: CancelTombstone) => void
+  /** The reason for which a call was cancelled before it came, if it was. */
+  readonly tombstoneOf: (parentRun: string, call: string) => string | undefined
+  /** Forgets the tombstones from before this moment. @returns The moment of the oldest one that is left. */
+  readonly dropTombstones: (beforeMs: number) => number | undefined
+  /** Remembers that an operator was told of an incident; false if that was known. */
+  readonly noteTrouble: (kind: string) => boolean
+  /** False if there was no incident of the kind. */
+  readonly clearTrouble: (kind: string) => boolean
+  /** How often work of the kind was tried in vain. */
+  readonly tries: (kind: string) => number
+  /** 0 forgets them. */
+  readonly setTries: (kind: string, tries: number) => void
+  /** The last run whose spending was told while the session was being deleted, and all before it; 0 if there is none. */
+  readonly settledUpTo: () => number
+  readonly noteSettled: (order: number) => void
+  /** Runs whose trace is still to be exported, and how often that was tried. */
+  readonly traces: () => readonly { readonly run: string; readonly tries: number }[]
+  readonly addTrace: (run: string, tries: number) => void
+  readonly removeTrace: (run: string) => void
+  readonly hasAny: () => boolean
+  /** A transaction was rolled back: the table that it made is gone too. */
+  readonly forget: () => void
+  readonly drop: () => void
+}
+
+/** An errand that cannot be read stays where it is, and holds up no other. */
+function parse(body: string): Errand | undefined {
+  try {
+    return JSON.parse(body) as Errand
+  } catch {
+    return undefined
+  }
+}
+
+function subjectOf(errand: Errand): string {
+  switch (errand.kind) {
+    case 'cancel':
+      return `${errand.run} ${errand.call}`
+    case 'deliver':
+      return `${errand.delivery.parentRun} ${errand.delivery.call}`
+    case 'settle':
+      return [errand.run, errand.rule?.id, errand.isReleased && 'released']
+        .filter(Boolean)
+        .join(' ')
+  }
+}
+
+export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>): Todo {
+  let isMade: boolean | undefined
+  const exists = () =>
+    (isMade ??= sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'todo'`).toArray().length > 0)
+  const put = (key: string, value: unknown) => {
+    if (!exists()) {
+      sql.exec(
+        `CREATE TABLE todo (${tablesMark} key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID`,
+      )
+      isMade = undefined // a transaction that fails takes the table with it
+    }
+    sql.exec('INSERT OR REPLACE INTO todo VALUES (?, ?)', key, JSON.stringify(value))
+  }
+  const get = (key: string): unknown => {
+    if (!exists()) return undefined
+    const [row] = sql.exec('SELECT body FROM todo WHERE key = ?', key).toArray()
+    return row && (JSON.parse(String(row['body'])) as unknown)
+  }
+  // Below a word that no errand begins with.
+  const tracePrefix = 'trouble trace '
+  const triesPrefix = 'trouble tries '
+  const settledKey = 'trouble settled'
+  const tombstoneKey = (parentRun: string, call: string) => `buried ${parentRun} ${call}`
+
+  return {
+    errands: () =>
+      exists()
+        ? sql
+            .exec(
+              `SELECT key, body FROM todo WHERE key NOT LIKE 'buried %' AND key NOT LIKE 'trouble %' ORDER BY key`,
+            )
+            .toArray()
+            .flatMap(({ key, body }) => {
+              const errand = parse(String(body))
+              return errand ? [{ key: String(key), errand }] : []
+            })
+        : [],
+    add(errand) {
+      put(`${errand.kind} ${errand.session} ${subjectOf(errand)}`, errand)
+    },
+    remove(key) {
+      if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', key)
+    },
+    addTombstone: ({ parentRun, call, reason, atMs }) =>
+      put(tombstoneKey(parentRun, call), { reason, atMs }),
+    tombstoneOf(parentRun, call) {
+      const tombstone = get(tombstoneKey(parentRun, call)) as CancelTombstone | undefined
+      return tombstone?.reason
+    },
+    dropTombstones(beforeMs) {
+      if (!exists()) return undefined
+      const atMs = `body->>'atMs'`
+      const tombstones = `key LIKE 'buried %'`
+      sql.exec(`DELETE FROM todo WHERE ${tombstones} AND ${atMs} <= ?`, beforeMs)
+      const [row] = sql
+        .exec(`SELECT min(${atMs}) AS oldest, count(*) AS count FROM todo WHERE ${tombstones}`)
+        .toArray()
+      return Number(row?.['count']) > 0 ? Number(row?.['oldest']) : undefined
+    },
+    noteTrouble(kind) {
+      const isNew = get(`trouble ${kind}`) === undefined
+      if (isNew) put(`trouble ${kind}`, true)
+      return isNew
+    },
+    clearTrouble(kind) {
+      if (get(`trouble ${kind}`) === undefined) return false
+      sql.exec('DELETE FROM todo WHERE key = ?', `trouble ${kind}`)
+      return true
+    },
+    tries: (kind) => Number(get(`${triesPrefix}${kind}`) ?? 0),
+    setTries(kind, tries) {
+      if (tries > 0) put(`${triesPrefix}${kind}`, tries)
+      else if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${triesPrefix}${kind}`)
+    },
+    settledUpTo: () => Number(get(settledKey) ?? 0),
+    noteSettled: (order) => put(settledKey, order),
+    traces: () =>
+      exists()
+        ? sql
+            .exec(`SELECT key, body FROM todo WHERE key LIKE '${tracePrefix}%' ORDER BY key`)
+            .toArray()
+            .map(({ key, body }) => ({
+              run: String(key).slice(tracePrefix.length),
+              tries: Number(body) || 0,
+            }))
+        : [],
+    addTrace: (run, tries) => put(`${tracePrefix}${run}`, tries),
+    removeTrace(run) {
+      if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${tracePrefix}${run}`)
+    },
+    ...createTellRows({ sql, exists, put, get }),
+    hasAny: () => exists() && sql.exec('SELECT 1 FROM todo LIMIT 1').toArray().length > 0,
+    forget: () => void (isMade = undefined),
+    drop() {
+      sql.exec('DROP TABLE IF EXISTS todo')
+      isMade = undefined
+    },
+  }
+}

@@ -1,0 +1,134 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { RunMemo, RunOutcome, RunView } from './types/run-view.ts'
+import type { StartedStream } from './types/session-api.ts'
+import type { SubmitReceipt, SubmitRequest } from './types/submission.ts'
+import { toRepeated } from './entry/submission.ts'
+import { eventsPage } from './log/log-view.ts'
+import { memoOf, outcomeOf } from './log/views.ts'
+import type { SessionAccess } from './session-access.ts'
+import { stopped } from './upkeep/subtree.ts'
+import { refuseWithoutAgent } from './waiting/agent-there.ts'
+import { answerRun, type AnswerRequest } from './waiting/client-answers.ts'
+import { admit, type Admitted } from './runs/admission.ts'
+import type { Audience } from './runs/live-runs.ts'
+
+export type Submissions = ReturnType<typeof createSubmissions>
+
+/** Starts, streams, retries and cancels the runs of a session. */
+export function createSubmissions(access: SessionAccess) {
+  const { runtime, identity, current, own, row, view, viewOptions, refuseWhileDeleting } = access
+  /** Callers that wait for the result of a run, by the run. */
+  const waiting = new Map<string, number>()
+
+  /** While a caller waits for the result of a run, the closed stream of another caller does not cancel it. */
+  const awaited = async <T>(run: string, done: Promise<T>): Promise<T> => {
+    waiting.set(run, (waiting.get(run) ?? 0) + 1)
+    try {
+      return await done
+    } finally {
+      const left = (waiting.get(run) ?? 1) - 1
+      if (left > 0) waiting.set(run, left)
+      else waiting.delete(run)
+    }
+  }
+  const toReceipt = (receipt: Admitted['receipt']): SubmitReceipt => {
+    const { state, createdAtMs } = view(receipt.run)
+    return { ...receipt, state, createdAtMs }
+  }
+  const giveAnswers = async (asked: AnswerRequest) => {
+    const waiting = current.parts.store.findRun(asked.answers.run)
+    if (waiting) await refuseWithoutAgent(waiting, access)
+    refuseWhileDeleting()
+    return answerRun(asked, { ...current.parts, runtime })
+  }
+  const admitTo = async (
+    session: string,
+    request: SubmitRequest,
+    audience: Audience,
+  ): Promise<Admitted> => {
+    refuseWhileDeleting()
+    if (identity.id === '') identity.id = session
+    const about = { runtime, session, audience, refuseWhileDeleting, answerRun: giveAnswers }
+    return admit(request, { ...current.parts, ...about })
+  }
+
+  return {
+    admit: admitTo,
+    async submit(session: string, request: SubmitRequest): Promise<SubmitReceipt> {
+      const { receipt, live } = await admitTo(session, request, 'reader')
+      await live?.accepted
+      return toReceipt(receipt)
+    },
+    async run(session: string, request: SubmitRequest): Promise<RunOutcome> {
+      const { receipt, live } = await admitTo(session, request, 'result')
+      await live?.accepted
+      if (live) return awaited(receipt.run, live.done)
+      const outcome = outcomeOf(row(receipt.run), viewOptions())
+      if (outcome) return outcome
+      throw new IsolaError('request_unavailable', 'The run is being taken up again. Try again.')
+    },
+    async runStream(session: string, request: SubmitRequest): Promise<StartedStream> {
+      const { store, hub, runs } = current.parts
+      const { receipt, live } = await admitTo(session, request, 'reader')
+      const { run } = receipt
+      // Usually the run has no row yet: its first model request goes first.
+      const hasBegun = store.findRun(run)?.startSeq !== undefined
+      if (hasBegun) await access.synced()
+      const read = (after: number, upTo: number) => {
+        const order = store.findRun(run)?.order
+        return order === undefined ? [] : eventsPage(store, { after, upTo, order })
+      }
+      const reader = runtime.ids.next('req')
+      const stream = hub.attach({
+        id: reader,
+        afterSeq: 0,
+        run,
+        follow: runs.live(run) !== undefined,
+        isBeginner: true,
+        upTo: hasBegun ? store.lastSeq() : 0,
+        read,
+      })
+      await live?.accepted.catch((error: unknown) => {
+        hub.detach(reader)
+        throw error
+      })
+      return { receipt: toReceipt(receipt), reader, stream }
+    },
+    async retry(run: string): Promise<SubmitReceipt> {
+      const { submission, order } = row(run)
+      if (current.parts.store.final(order)?.error?.code !== 'run_given_up') {
+        throw new IsolaError('request_conflict', 'Only a run that was given up can be retried.')
+      }
+      if (submission.lineage) {
+        throw new IsolaError('request_conflict', 'Its caller has gone on: retry the run above it.')
+      }
+      const again = toRepeated(submission, { under: `retry:${run}`, messages: submission.messages })
+      const { receipt, live } = await admitTo(identity.id, again, 'result')
+      await live?.accepted
+      return toReceipt(receipt)
+    },
+    hide(principal: string, run: string): RunMemo {
+      own(principal)
+      refuseWhileDeleting()
+      const { runs } = current.parts
+      runs.change(row(run), { isHidden: true })
+      // No caller could read its result, and other runs want its reservation.
+      runs.cancel(row(run), 'The response was deleted.')
+      return memoOf(row(run), viewOptions())
+    },
+    async cancel(principal: string, run: string, reason: string): Promise<RunView> {
+      own(principal)
+      await stopped(current.parts.runs.cancel(row(run), reason))
+      return view(run)
+    },
+    async abandon(principal: string, run: string, reader: string): Promise<RunView> {
+      own(principal)
+      const asked = row(run)
+      const { hub, runs } = current.parts
+      hub.detach(reader)
+      const isAwaited = waiting.has(run) || hub.hasReaders(run)
+      if (!isAwaited) await stopped(runs.cancel(asked, 'The client closed its stream.'))
+      return view(run)
+    },
+  }
+}

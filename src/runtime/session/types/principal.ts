@@ -1,0 +1,194 @@
+import type { EndedCredential, HeldWorkRequest } from './held-work.ts'
+import type { OwnLimits } from '#contracts/own-limits.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
+import type { Reply } from '#contracts/reply.ts'
+import type { ScheduleApi } from './schedule-object.ts'
+import type { StorageAnswer, StorageRequest } from './space.ts'
+
+/** The dimensions a principal's day is limited in. `unlimited` if it is not. Integers. */
+export interface DayAmount {
+  readonly tokens: number
+  readonly costNanoUsd: number
+}
+
+/** One run's part of its principal's day. `run` names it: asking twice reserves once. */
+export interface DayLeaseRequest {
+  readonly principal: string
+  readonly session: string
+  readonly run: string
+  /**
+   * The most the run may spend, what it has settled before included. It gets this or what the day has left, if that
+   * is less; one that asks for a whole day gets an eighth of what is left, so that others may run beside it.
+   */
+  readonly asked: DayAmount
+  /**
+   * Which step of the run this is about. A reservation is for the step that is worked on, a settlement of the one that
+   * was reached; what is of an earlier step than what is known changes nothing.
+   */
+  readonly step?: number
+  /** What is known of the principal's limits; looked up if it is absent or old. */
+  readonly limits?: OwnLimits
+}
+
+/**
+ * The outermost lease: a principal's day (UTC), above session, run and call. A day never holds more than its
+ * limit, settled and reserved together, but for an overrun that was booked; then it gives nothing more. A
+ * reservation outlives no run, whatever crashes. It belongs to the day it was made in: a run that gave it back and
+ * goes on on another day reserves there, and what it had settled stays where it was.
+ *
+ * For a principal whose day is not limited nothing is asked and nothing is counted: no RPC, no row.
+ * @see docs/design.md section 6
+ */
+export interface PrincipalLedger {
+  /**
+   * Throws `lease_tokens` or `lease_cost` if nothing is left (`retryAfterMs`: until the day ends), and
+   * `request_unavailable` if it cannot be asked: fail closed. A dimension of which nothing is asked is not refused.
+   */
+  readonly reserve: (request: DayLeaseRequest & AskedByRun) => Promise<DayAmount>
+  /**
+   * What a run has spent up to now, everything below it included; its reservation ends. The word of the
+   * latest step counts, in whatever order and however often it comes. Throws `request_unavailable`; what is not settled is asked for later (`SessionApi.spentBy`).
+   */
+  readonly settle: (
+    request: Omit<DayLeaseRequest, 'asked'> & { readonly spent: DayAmount } & AskedByRun,
+  ) => Promise<void>
+  /** Tells the operator's page that something is wrong, or (`isOver`) is well again. Never throws, waits for nobody. */
+  readonly report: (incident: Incident) => void
+}
+
+interface AskedByRun {
+  /** Takes what the question makes the platform do; the deployment if absent. Stays where it is: it crosses no RPC. */
+  readonly counted?: PlatformCount['count']
+}
+
+/** Something that an operator should know of; the same kind in the same place counts up. */
+export interface Incident {
+  readonly kind:
+    | 'audit_behind'
+    | 'storage_failed'
+    | 'run_given_up'
+    | 'record_unreadable'
+    | 'model_failing'
+    | 'delivery_behind'
+    | 'alarm_failed'
+    | 'telemetry_failed'
+    | 'retention_failed'
+    | 'wake_loop'
+  /** Empty if it is of no session. */
+  readonly session: string
+  readonly run?: string
+  /** Safe for the operator's eyes; no secrets. */
+  readonly message: string
+  readonly isOver?: boolean
+}
+
+/** An incident as it is shown. */
+export interface IncidentRecord extends Omit<Incident, 'isOver'> {
+  readonly count: number
+  readonly firstAtMs: number
+  readonly lastAtMs: number
+}
+
+/** A wrong key that came from an address. */
+export interface FailedLogin {
+  readonly address: string
+  /** The id of the key, if it was one once. */
+  readonly key?: string
+}
+
+/** What follows from a failed login. */
+export interface FailedLoginVerdict {
+  /** There were too many: how long further ones from this address need not be looked at. */
+  readonly retryAfterMs?: number
+  /**
+   * What is to be put on the record now: of each address and key the first failure, the tenth, and so on, and the one
+   * that was too many. `count` is of the current window; without an address it is of all of them.
+   */
+  readonly record?: { readonly count: number } & Partial<FailedLogin>
+}
+
+/** A principal's day as it stands. */
+export interface DayUsage {
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string
+  readonly limits: DayAmount
+  readonly settled: DayAmount
+  readonly reserved: DayAmount
+  readonly openRuns: number
+  /** The most that the run that was asked about may come to, with what it holds itself. Absent if it holds nothing. */
+  readonly most?: DayAmount
+}
+
+/** A call that counts for each of these. */
+export interface RateRequest {
+  /** Names it among all calls of its principal: asking twice counts once. */
+  readonly call: string
+  readonly rules: readonly {
+    readonly key: string
+    /** So many in a minute. */
+    readonly most: number
+  }[]
+}
+
+/** With a time there were too many, and this one did not count. */
+export interface RateVerdict {
+  readonly retryAfterMs?: number
+}
+
+/** How often a principal calls tools, over all its runs. Throws `request_unavailable`. */
+export interface PrincipalRates {
+  readonly takeRate: (principal: string, request: RateRequest) => Promise<RateVerdict>
+}
+
+/** What a `Principal` object answers over RPC. */
+export interface PrincipalApi extends ScheduleApi {
+  readonly takeRate: (request: RateRequest) => Promise<Reply<RateVerdict>>
+  readonly reserve: (request: DayLeaseRequest, limits: DayAmount) => Promise<Reply<DayAmount>>
+  readonly settle: (
+    request: Omit<DayLeaseRequest, 'asked'> & { readonly spent: DayAmount },
+  ) => Promise<Reply<null>>
+  readonly usage: (limits: DayAmount, run?: string) => Promise<Reply<DayUsage>>
+  readonly report: (incident: Incident) => Promise<Reply<null>>
+  readonly incidents: (limit: number) => Promise<Reply<readonly IncidentRecord[]>>
+  /** Of the one object that counts failed logins; it is no principal's. */
+  readonly loginFailed: (failed: FailedLogin) => Promise<Reply<FailedLoginVerdict>>
+  readonly hold: (request: HeldWorkRequest) => Promise<Reply<EndedCredential | null>>
+  readonly release: (request: HeldWorkRequest) => Promise<Reply<null>>
+  /** A key or a sign-in of this principal may have ended: whoever works with it is told. */
+  readonly lookHeld: () => Promise<Reply<null>>
+  /** The principal is erased: all of its rows go. Answers how many there were. */
+  readonly empty: () => Promise<Reply<number>>
+  /** Of the operator's object: there are persons to be erased. */
+  readonly erase: () => Promise<Reply<null>>
+  /** What plugins keep for this principal, each in its own space. */
+  readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
+}
+
+/** A principal's days and what is wrong, for the operator's page. Throws `request_unavailable`. */
+export interface PrincipalReader {
+  readonly usage: (principal: string, run?: string) => Promise<DayUsage>
+  /** Newest first. */
+  readonly incidents: (limit: number) => Promise<readonly IncidentRecord[]>
+  /** Takes one off the list; if it goes on, it is reported anew. */
+  readonly clearIncident: (incident: Pick<Incident, 'kind' | 'session'>) => Promise<void>
+}
+
+/** How long a principal's object waits for what. Milliseconds. */
+export interface PrincipalTiming {
+  /**
+   * While reservations are open, their sessions are asked this often what became of the runs: for the first time
+   * one to two intervals after it was reserved; of a run that goes on less and less often, at least every hour.
+   */
+  readonly sweepEveryMs: number
+  /** How many days it keeps, today included: what was settled in them. More than the seven a run may be parked. */
+  readonly keepUsageDays: number
+  /** While a run that was asked for with a key is under way, the key is looked up this often, should nobody tell. */
+  readonly checkHeldEveryMs: number
+}
+
+/** A sweep once a minute; usage is kept for 40 days. */
+export const defaultPrincipalTiming: PrincipalTiming = {
+  sweepEveryMs: 60_000,
+  keepUsageDays: 40,
+  checkHeldEveryMs: 600_000,
+}

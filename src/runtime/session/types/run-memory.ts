@@ -1,0 +1,32 @@
+import type { AgentResult } from '#contracts/agent.ts'
+import type { KnowledgeSettings } from '#contracts/manifest/knowledge-settings.ts'
+import type { MemorySettings } from '#contracts/manifest/memory-settings.ts'
+import type { Message } from '#contracts/message.ts'
+
+/** A run, as its memory knows it. */
+export interface RememberedRun {
+  readonly principal: string
+  readonly agent: string
+  readonly session: string
+  readonly run: string
+  /** What was asked. */
+  readonly asked: readonly Message[]
+}
+
+/** Long-term memory and documents around a run, for agents that have them. */
+export interface RunMemory {
+  /** What it is reminded of and shown, with the labels of that; nothing where nothing fits. Never rejects: a run goes on without. */
+  readonly recall: (
+    run: RememberedRun,
+    settings: {
+      readonly memory?: MemorySettings | undefined
+      readonly knowledge?: KnowledgeSettings | undefined
+    },
+  ) => Promise<Message | undefined>
+  /** Keeps what was said in it. Never rejects. */
+  readonly keep: (
+    run: RememberedRun,
+    settings: MemorySettings,
+    result: AgentResult,
+  ) => Promise<void>
+}

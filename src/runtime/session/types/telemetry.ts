@@ -1,0 +1,49 @@
+import type { AgentResult } from '#contracts/agent.ts'
+import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
+import type { Message } from '#contracts/message.ts'
+import type { TraceLink } from '#contracts/trace.ts'
+
+/** A run that is over, with everything that its spans are made of: the same rows, the same spans. */
+export interface RunRecord {
+  readonly run: string
+  readonly session: string
+  readonly agent: string
+  readonly trace: string
+  readonly link?: TraceLink
+  /** The call that asked for it, where it is a sub-agent's. */
+  readonly parent?: { readonly run: string; readonly call: string }
+  readonly startedAtMs: number
+  readonly turns: readonly TurnRecord[]
+  readonly final: AgentResult
+  /** What the model was told before the first turn; only where content is captured. */
+  readonly content?: { readonly instructions?: string; readonly messages: readonly Message[] }
+}
+
+/** `isFinal`: another try would be answered alike. The message is for the operator and holds no secret. */
+export type ExportOutcome =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly message: string; readonly isFinal: boolean }
+
+/** Where the traces of runs go. */
+export interface Telemetry {
+  /** Whether `RunRecord.content` is wanted: off unless the operator said so. */
+  readonly capturesContent: boolean
+  /** Takes a bounded time. Never rejects. */
+  readonly export: (run: RunRecord) => Promise<ExportOutcome>
+}
+
+/** One request as the log has it: no address, no body, nothing that somebody wrote. */
+export interface RequestEntry {
+  readonly requestId: string
+  readonly method: string
+  /** The pattern, such as `/api/sessions/:id`; `null` if there is none. */
+  readonly route: string | null
+  readonly status: number
+  /** Until the answer began. */
+  readonly ms: number
+  /** Of what was begun; absent if nothing was. */
+  readonly trace?: string
+  readonly role?: string
+  /** The id of the key, never the key; absent for the operator key of the deployment. */
+  readonly key?: string
+}

@@ -1,0 +1,33 @@
+import type { ModelAmount } from '#contracts/lease.ts'
+
+/** What a failed attempt holds that may have reached a provider, and what it came to. */
+export interface AttemptSettlement {
+  readonly held: ModelAmount
+  readonly spent: ModelAmount
+}
+
+/** What became of an attempt: of a run's own by its place in the log, of one below it as its session has it. */
+export type ConfirmRequest = {
+  readonly run: string
+  /** Names the attempt in every run that it is booked with. */
+  readonly id: string
+  /** Only looks whether this can be done: nothing is written. */
+  readonly isLook?: true
+} & (
+  | {
+      readonly seq: number
+      /** All that is held if absent. */
+      readonly spent?: Partial<ModelAmount>
+    }
+  | { readonly settlement: AttemptSettlement }
+)
+
+/** The attempt as its run has it now, and the run above that it is booked with as well. */
+export interface ConfirmedAttempt {
+  readonly settlement: AttemptSettlement
+  /** It was not settled before. */
+  readonly isNew: boolean
+  readonly principal: string
+  readonly agent: string
+  readonly above?: { readonly session: string; readonly run: string }
+}

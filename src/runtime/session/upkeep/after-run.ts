@@ -1,0 +1,151 @@
+import type { Floor } from '#contracts/floor.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
+import type { RunOutcome } from '../types/run-view.ts'
+import type { SessionRuntime } from '../types/runtime.ts'
+import type { StreamHub } from '../log/stream-hub.ts'
+import { spendingOf } from '../log/views.ts'
+import type { LiveRuns } from '../runs/live-runs.ts'
+import type { Meter } from '../storage/meter.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
+import type { Courier } from '../waiting/courier.ts'
+import type { AuditOutbox } from './audit-outbox.ts'
+import type { Report } from './incidents.ts'
+import type { Recovery } from './recovery.ts'
+import type { Timers } from './timers.ts'
+import type { TraceOutbox } from './trace-outbox.ts'
+
+/** The job that ends a handoff when its time is over. */
+export const floorJob = 'floor'
+
+export interface SettleParts {
+  readonly runtime: Pick<SessionRuntime, 'principals'>
+  readonly identity: { readonly id: string }
+  readonly store: SessionStore
+  readonly live: LiveRuns
+  readonly meter: Meter
+}
+
+export interface AfterRunParts extends SettleParts {
+  readonly runtime: Pick<SessionRuntime, 'principals' | 'deployment'>
+  readonly hub: StreamHub
+  readonly outbox: AuditOutbox
+  readonly traces: TraceOutbox
+  readonly courier: Courier
+  readonly timers: Timers
+  readonly recovery: Recovery
+  readonly report: Report
+}
+
+/** The work that follows a segment of a run: the audit record, errands, incidents, and the timers of its pauses. */
+export interface AfterRun {
+  readonly afterRun: (row: RunRow, outcome: RunOutcome | undefined) => void
+  /** Carries the errands to other objects, and sets the recovery timer for those that are left. */
+  readonly carry: () => void
+  /** Carries the log to the audit record soon. */
+  readonly recordSoon: () => void
+  /** Sets the timer of the handoff, if an agent has the conversation. */
+  readonly watchFloor: () => Promise<void>
+}
+
+export function createAfterRun(parts: AfterRunParts): AfterRun {
+  const { store, live, hub, outbox, traces, courier, timers, recovery, report } = parts
+  const { jobs, keepRows } = timers
+
+  const carryAll = async () => {
+    if (courier.isDone()) return
+    recovery.ensure()
+    await courier.carry()
+    // The timer of the errands that are left has a row.
+    if (!courier.isDone()) await keepRows()
+  }
+  // The recovery job looks again at rows that cannot be read or stored just now.
+  const carry = () => void carryAll().catch(recovery.ensure)
+  const atRest = async () => {
+    await recovery.rest().catch(() => {}) // the recovery job comes
+    bookRest({ ...parts, deployment: parts.runtime.deployment })
+  }
+  const recordSoon = () => outbox.nudge(atRest)
+  const watchFloor = () => watchFloorOf(store.floor(), timers).catch(recovery.ensure)
+  const watchPauses = (pauses: readonly { readonly expiresAtMs?: number }[]) => {
+    const ends = pauses.flatMap(({ expiresAtMs }) => expiresAtMs ?? [])
+    if (ends.length === 0) return
+    const planned = jobs.get('pauses')?.time ?? Number.MAX_SAFE_INTEGER
+    const time = Math.min(planned, ...ends)
+    jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(recovery.ensure)
+  }
+  /** The run as it is stored by now. The day's ledger asks by itself for spending that it was not told. */
+  const settle = async (row: RunRow) => settleDay(store.findRun(row.id) ?? row, parts)
+
+  return {
+    carry,
+    recordSoon,
+    watchFloor,
+    afterRun(row, outcome) {
+      recordSoon()
+      traces.nudge()
+      carry()
+      if (outcome === undefined) {
+        report('storage_failed', 'The end of a run could not be written.', row.id)
+      } else report('storage_failed', undefined)
+      if (outcome) settle(row).catch(() => {})
+      if (outcome?.state === 'parked') watchPauses(outcome.pauses)
+      else if (outcome) {
+        const { error } = outcome
+        if (error?.code === 'run_given_up') report('run_given_up', error.message, row.id)
+        if (error && isOfModel(error.code, row)) report('model_failing', error.message, row.id)
+        else if (outcome.state === 'completed') report('model_failing', undefined)
+      }
+      void watchFloor()
+      if (live.isIdle()) hub.rest()
+    },
+  }
+}
+
+/** Tells the principal's day how much a run has spent by now. Rejects if the day cannot be told. */
+export async function settleDay(row: RunRow, parts: SettleParts): Promise<void> {
+  const { store, live, identity, meter, runtime } = parts
+  if (row.submission.lineage) return // a child's lease is part of its parent's
+  const { state, usage, step } = spendingOf(row, { store, runs: live })
+  if (state === 'open') return // the run keeps its reservation
+  const { principal, dayLimits: limits } = row.submission
+  await runtime.principals.settle({
+    principal,
+    session: identity.id,
+    run: row.id,
+    ...(limits && { limits }),
+    counted: meter.count,
+    spent: { tokens: usage.tokens, costNanoUsd: usage.costNanoUsd },
+    ...(step !== undefined && { step }),
+  })
+}
+
+/** Books platform use that belongs to no run, while none is live, with the deployment. Never throws. */
+export function bookRest(parts: {
+  readonly live: Pick<LiveRuns, 'isIdle'>
+  readonly outbox: Pick<AuditOutbox, 'isEmpty'>
+  readonly meter: Meter
+  readonly deployment: PlatformCount | undefined
+}): void {
+  const { live, outbox, meter, deployment } = parts
+  try {
+    if (!live.isIdle()) return
+    // The rows that the last run was booked with beforehand are written.
+    if (outbox.isEmpty()) meter.paid()
+    deployment?.count(meter.leftover())
+  } catch {
+    // Other readers of a failing disk report it; the amounts are booked later.
+  }
+}
+
+/** Whether an operator has to look at a model. A name that no provider serves concerns the caller who gave it. */
+const isOfModel = (code: string, { submission }: RunRow): boolean =>
+  code.startsWith('model_') && (code !== 'model_not_found' || submission.model === undefined)
+
+/** A timer that an earlier handoff left may be due much later. */
+async function watchFloorOf(floor: Floor | undefined, { jobs }: Timers): Promise<void> {
+  if (!floor || floor.end) return
+  const planned = jobs.get(floorJob)
+  if (planned && planned.time <= floor.untilMs) return
+  await jobs.push({ id: floorJob, fn: floorJob, time: floor.untilMs })
+}

@@ -1,0 +1,129 @@
+import { errorMessage } from '#contracts/errors.ts'
+import type { SessionRuntime } from '../types/runtime.ts'
+import type { RunRow } from '../storage/stored-rows.ts'
+import type { Todo } from '../storage/todo.ts'
+import { expirePauses, type OutsideParts } from '../waiting/outside.ts'
+import type { LiveRuns } from '../runs/live-runs.ts'
+import type { Courier } from '../waiting/courier.ts'
+import { floorJob, settleDay, type AfterRun, type SettleParts } from './after-run.ts'
+import type { AuditOutbox } from './audit-outbox.ts'
+import type { Report } from './incidents.ts'
+import type { Recovery } from './recovery.ts'
+import type { Retention } from './retention.ts'
+import type { Timers } from './timers.ts'
+import type { TraceOutbox } from './trace-outbox.ts'
+
+/** The job that empties the object after its session was deleted. */
+export const vanishJob = 'vanish'
+/** The job that forgets old tombstones. */
+export const tombstonesJob = 'graves'
+
+export interface UpkeepParts extends OutsideParts, SettleParts {
+  readonly runtime: Pick<SessionRuntime, 'clock' | 'timing' | 'principals'>
+  readonly todo: Todo
+  readonly live: LiveRuns
+  readonly outbox: AuditOutbox
+  readonly courier: Courier
+  readonly traces: TraceOutbox
+  readonly timers: Timers
+  readonly retention: Retention
+  readonly recovery: Recovery
+  readonly aftermath: AfterRun
+  /** Without a message: the incident is over. */
+  readonly report: Report
+}
+
+/** The work of a session beyond its answers: its timers, its outboxes, and the incidents that it reports. */
+export interface Upkeep extends Pick<AfterRun, 'afterRun' | 'carry'> {
+  /** Call it after the object was loaded: finds the timers that have rows. */
+  readonly begin: () => void
+  /** Does the work of a due job. @returns When the job comes back, if something is left to do. Never throws: a job that fails for good is forgotten, and with it the runs it was for. */
+  readonly onJob: (fn: string) => Promise<number | undefined>
+  /** Forgets when the alarm comes: it was set to a later time. */
+  readonly alarmMoved: () => void
+  /** Tells the principal's day how much a run has spent by now. Rejects if the day cannot be told. */
+  readonly settle: (row: RunRow) => Promise<void>
+  /** The session was made: it is put on the list of sessions, and its retention job is planned. */
+  readonly afterCreate: () => void
+  /** Plans the job that forgets tombstones, when their calls cannot come any more. */
+  readonly keepTombstones: () => void
+  readonly report: Report
+  /** Plans the job that deletes the session even if its object ends right after the session has left the list. */
+  readonly leaveLater: () => Promise<void>
+  /** Plans the job that empties the object, even if the object ends before that. */
+  readonly vanishLater: () => Promise<void>
+  /** The session was deleted: cancels its jobs. A job that is left finds nothing to do. Never rejects. */
+  readonly end: () => Promise<void>
+}
+
+export function createUpkeep(parts: UpkeepParts): Upkeep {
+  const { runtime, todo, live, runs, outbox, courier, traces } = parts
+  const { retention, recovery, aftermath, report } = parts
+  const { clock, timing } = runtime
+  const { jobs } = parts.timers
+
+  const expire = () => expirePauses(parts, { nowMs: clock.nowMs(), pauseMs: timing.pauseMs })
+
+  const recover = async () => {
+    if (live.isBehind) runs.resume()
+    await courier.carry()
+    const isCarried = await outbox.flush()
+    report('audit_behind', isCarried ? undefined : 'The database does not take the audit log.')
+    report('alarm_failed', undefined)
+    expire()
+    traces.retry()
+    return recovery.next(isCarried)
+  }
+
+  const dropTombstones = () => {
+    const oldest = todo.dropTombstones(clock.nowMs() - timing.keepGravesMs)
+    return oldest === undefined ? undefined : oldest + timing.keepGravesMs
+  }
+
+  return {
+    report,
+    afterRun: aftermath.afterRun,
+    carry: aftermath.carry,
+    alarmMoved: recovery.alarmMoved,
+    leaveLater: retention.leave,
+    settle: (row) => settleDay(row, parts),
+    begin() {
+      recovery.begin()
+      void aftermath.watchFloor()
+    },
+    afterCreate() {
+      recovery.ensure()
+      aftermath.recordSoon()
+    },
+    keepTombstones() {
+      if (jobs.get(tombstonesJob)) return
+      const time = clock.nowMs() + timing.keepGravesMs
+      const job = { id: tombstonesJob, fn: tombstonesJob, time }
+      jobs.push(job).catch(() => {}) // the next tombstone plans it again
+    },
+    async onJob(fn) {
+      try {
+        if (fn === 'pauses') return expire()
+        if (fn === tombstonesJob) return dropTombstones()
+        return fn === 'retention' ? await retention.expire() : await recover()
+      } catch (error) {
+        report('alarm_failed', errorMessage(error))
+        if (fn === 'retention') return retention.failed()
+        return clock.nowMs() + timing.recoverEveryMs
+      }
+    },
+    async vanishLater() {
+      // The job itself asks for this as well, and must not move itself away.
+      if (jobs.get(vanishJob)) return
+      const time = clock.nowMs() + timing.vanishAgainMs
+      await jobs.push({ id: vanishJob, fn: vanishJob, time })
+    },
+    async end() {
+      recovery.end()
+      retention.end()
+      await Promise.allSettled(
+        ['recover', 'pauses', 'retention', tombstonesJob, floorJob].map((job) => jobs.cancel(job)),
+      )
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import { headOf } from '#contracts/cut.ts'
+import type { ApprovalRule } from '#contracts/approval.ts'
+import type { EventBus } from '#contracts/event-bus.ts'
+import type { SessionGateway } from '../types/session-api.ts'
+import type { Tell } from '../storage/tell-rows.ts'
+import type { Errand, Todo } from '../storage/todo.ts'
+
+export interface CourierOptions {
+  readonly todo: Todo
+  readonly sessions: SessionGateway
+  /** Tells the principal's day how much a run has spent by now. */
+  readonly settle: (run: string) => Promise<void>
+  /** Tells the principal's object that nothing of a run goes on. */
+  readonly release: (run: string) => Promise<void>
+  readonly addRule: (rule: ApprovalRule) => Promise<void>
+  readonly tell?: EventBus['tell'] | undefined
+  /** Called with the error of a failed errand, and without one when all were carried. */
+  readonly onTrouble: (problem: string | undefined) => void
+}
+
+/** Carries errands to other objects and events to subscribers, until each was acknowledged. The recovery job comes back for the rest. */
+export interface Courier {
+  readonly carry: () => Promise<void>
+  readonly isDone: () => boolean
+  /** How often in a row an errand failed. */
+  readonly failures: () => number
+}
+
+/** Events that are looked up at a time: a session with many subscriptions may have thousands. */
+const maxTells = 200
+
+export function createCourier(options: CourierOptions): Courier {
+  const { todo, onTrouble, tell } = options
+  let carrying: Promise<void> | undefined
+  let failures = 0
+
+  /** One after the other: a subscriber gets events in the order in which they were emitted. */
+  const tellInOrder = async (tells: readonly Tell[]) => {
+    for (const one of tells) {
+      const event = todo.eventOf(one)
+      if (event) await tell?.(one.owner, event)
+      todo.removeTell(one)
+    }
+  }
+  const carryAll = async () => {
+    const tried = new Set<string>()
+    // Errands that are added meanwhile are carried too.
+    for (;;) {
+      const errands = todo.errands().filter(({ key }) => !tried.has(key))
+      const owners = [...Map.groupBy(todo.tells(maxTells, tried), ({ owner }) => owner)]
+      if (errands.length + owners.length === 0) break
+      const results = await Promise.allSettled([
+        ...errands.map(async ({ key, errand }) => {
+          tried.add(key)
+          await run(errand, options)
+          todo.remove(key)
+        }),
+        ...owners.map(([owner, tells]) => {
+          const sent = tellInOrder(tells)
+          return sent.catch((error: unknown) => {
+            tried.add(owner)
+            throw error
+          })
+        }),
+      ])
+      const failed = results.find((result) => result.status === 'rejected')
+      failures = failed ? failures + 1 : 0
+      onTrouble(failed && headOf(String(failed.reason), 200))
+    }
+  }
+  return {
+    carry: () => (carrying ??= carryAll().finally(() => (carrying = undefined))),
+    isDone: () => todo.errands().length + todo.tells(1).length === 0,
+    failures: () => failures,
+  }
+}
+
+async function run(
+  errand: Errand,
+  { sessions, settle, addRule, release }: CourierOptions,
+): Promise<void> {
+  if (errand.kind === 'settle') {
+    if (errand.rule) return addRule(errand.rule)
+    return errand.isReleased ? release(errand.run) : settle(errand.run)
+  }
+  const target = sessions.at(errand.session)
+  if (errand.kind === 'cancel') {
+    return target.cancelCall(errand.run, errand.call, errand.reason)
+  }
+  const reply = await target.deliver(errand.delivery)
+  // A deleted parent needs no outcome.
+  if (!reply.ok && reply.error.code !== 'request_not_found') throw new Error(reply.error.message)
+}

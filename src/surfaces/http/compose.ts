@@ -1,0 +1,57 @@
+import type { Readiness } from '#contracts/operations.ts'
+import type { SessionGateway } from '#runtime/session/types/session-api.ts'
+import type { Sources } from '#contracts/sources.ts'
+import type { GoneClient } from '#platform/routes/gone-client.ts'
+import { fullName, type HttpModels } from '#platform/routes/targets.ts'
+
+export interface ReadinessParts {
+  /** What is wrong with the settings: told on every request. */
+  readonly configProblem: Error | undefined
+  readonly readReadiness: () => Promise<Readiness>
+  /** Done when the tables are there. Never rejects. */
+  readonly onReady: () => Promise<void>
+}
+
+interface GoneParts {
+  readonly sessions: SessionGateway
+  readonly sources: Sources
+}
+
+/** What the surfaces translate to, for the composition. */
+export const composeHttp = <Deps extends GoneParts>(
+  deps: Deps,
+  { configProblem, readReadiness, onReady }: ReadinessParts,
+) => ({
+  ...deps,
+  readiness: onceReady(async () => {
+    if (configProblem) throw configProblem
+    const readiness = await readReadiness()
+    // The table serves the operator's eyes: work does not wait for it to succeed.
+    if (readiness.state === 'ready') await onReady()
+    return readiness
+  }),
+  onClientGone: async ({ session, run, principal, reader }: GoneClient): Promise<void> => {
+    await deps.sources.clock.sleep(goneGraceMs)
+    await deps.sessions.at(session).abandon(principal, run, reader)
+  },
+})
+
+/** `<provider>/<model>` of a model as a request names it; nothing for one that is not served. */
+export const fullNameIn =
+  (models: () => HttpModels) =>
+  (model: string): string | undefined =>
+    fullName(models(), model)
+
+/** A closed `/v1` stream is how chat clients say Stop; a lost connection may come back sooner. */
+const goneGraceMs = 10_000
+
+/** Asks until the answer is `ready`, then keeps it. */
+function onceReady(ask: () => Promise<Readiness>): () => Promise<Readiness> {
+  let ready: Readiness | undefined
+  return async () => {
+    if (ready) return ready
+    const answer = await ask()
+    if (answer.state === 'ready') ready = answer
+    return answer
+  }
+}

@@ -1,0 +1,58 @@
+import { offeredSkills, type Exposure } from '#runtime/catalog/types/exposure.ts'
+import type { ListedTool } from '#runtime/session/types/runtime.ts'
+import type { Ask, Asker } from '#runtime/session/types/submit-as.ts'
+import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
+import type { McpDeps } from './deps.ts'
+import { hasApprove } from '#runtime/session/requests/for-others.ts'
+import { agentNames, orchestrator } from '#platform/routes/targets.ts'
+import type { Inventory } from './offered.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
+
+/** On whose behalf one request is answered, and what that one is offered. */
+export interface McpCaller {
+  readonly principal: string
+  readonly asker: Asker
+  readonly mayApprove: boolean
+  /** What everything that this request asks of a session says. */
+  readonly asks: Pick<Ask, 'trace' | 'traceLink' | 'pauses'>
+  readonly inventory: Inventory
+  /** Goes on when the connection is closed. */
+  readonly keepAlive: (work: Promise<unknown>) => void
+}
+
+/** Who asks at `/mcp`, with the agents, tools, resources, prompts and skills that are theirs to use. */
+export async function callerOf(deps: McpDeps, context: RequestContext): Promise<McpCaller> {
+  const asker = context.caller
+  const { exposed } = await deps.plugins.exposed()
+  const names = agentNames(deps, asker)
+  const known = deps.agents.list()
+  const agents = names.flatMap((name) => known.find((agent) => agent.name === name) ?? [])
+  const isOrchestrators = names.includes(orchestrator)
+  const nothing = { resources: [], prompts: [] }
+  return {
+    principal: asker.id,
+    asker,
+    mayApprove: hasApprove(asker),
+    asks: { ...context.trace(), pauses: 'park' },
+    inventory: {
+      exposed,
+      agents,
+      tools: isOrchestrators ? await toolsFor(deps, exposed) : [],
+      offers: isOrchestrators
+        ? await deps.agents.offers([...exposed.resources, ...exposed.prompts])
+        : nothing,
+      skills: isOrchestrators ? offeredSkills(exposed) : [],
+    },
+    keepAlive: (work) => context.keepAlive(work),
+  }
+}
+
+/** What is exposed, and those whose full name is what another would be called without its owner's. */
+async function toolsFor({ agents }: McpDeps, exposed: Exposure): Promise<readonly ListedTool[]> {
+  const chosen = await agents.tools(exposed.tools)
+  const bare = chosen
+    .filter(({ name }) => isMatchOfAny(name, exposed.bare_names))
+    .map(({ name }) => name.slice(name.indexOf('__') + 2))
+    .filter((name) => name.includes('__'))
+  return bare.length === 0 ? chosen : [...chosen, ...(await agents.tools(bare))]
+}

@@ -1,0 +1,163 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  inputRequired,
+  MissingRequiredClientCapabilityError,
+  PROTOCOL_VERSION_META_KEY,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ClientCapabilities,
+  type InputRequests,
+  type InputRequiredResult,
+  type RequestStateCodec,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { IsolaError } from '#contracts/errors.ts'
+import type { Conversation, NewRun, Question } from '#runtime/session/types/follow-run.ts'
+import { joinLabels } from '#contracts/label.ts'
+import type { RunView } from '#runtime/session/types/run-view.ts'
+import type { McpDeps } from './deps.ts'
+import type { McpCaller } from './caller.ts'
+import { sessionOf } from './older-clients.ts'
+import { createTeller } from './progress.ts'
+
+/** So long a call waits for its run; then it answers where to ask. Clients give up after 60 s. */
+const waitMs = 25_000
+
+/** Which run a client that was asked something goes on with; sealed, since the client carries it. */
+export interface CallState {
+  readonly session: string
+  readonly run: string
+  /** Digest of what was called, with its arguments: a state goes on with that only. */
+  readonly about: string
+  /** `asksHash` of what was asked: the answers hold for that only. */
+  readonly asked: readonly string[]
+}
+
+/** One request at `/mcp`, on its way to a run. */
+export interface McpCall {
+  readonly deps: McpDeps
+  readonly caller: McpCaller
+  readonly context: ServerContext
+  /** Nothing without `ISOLA_MASTER_KEY`. */
+  readonly states: RequestStateCodec<CallState> | undefined
+  readonly about: string
+}
+
+/** A session for what has none: where a client of 2025 can name it again, or one that nobody can. */
+export async function newSession({ deps, caller, context }: McpCall): Promise<string> {
+  const { http, mcpReq } = context
+  const of = { headers: http?.req?.headers, request: mcpReq.id }
+  const named = isModern(context) ? undefined : await sessionOf(deps, caller.principal, of)
+  return named ?? deps.sources.ids.next('ses')
+}
+
+/** Whether an answer asks the client for something first (2026-07-28). */
+export const isAsking = (answer: object): answer is InputRequiredResult =>
+  'resultType' in answer && answer.resultType === 'input_required'
+
+/**
+ * Begins a run for a call, or goes on with the one that asked its client something: that one comes back with the same
+ * call (2026-07-28, "multi round-trip requests").
+ */
+export async function runCall(
+  call: McpCall,
+  begin: () => Promise<NewRun>,
+): Promise<RunView | InputRequiredResult> {
+  const state = stateOf(call)
+  return call.deps.entry.converse(toConversation(call, state?.asked), state ?? (await begin()))
+}
+
+function toConversation(
+  call: McpCall,
+  asked: readonly string[] | undefined,
+): Conversation<InputRequiredResult> {
+  const { caller, context } = call
+  const { mcpReq } = context
+  return {
+    principal: caller.principal,
+    waitMs,
+    signal: mcpReq.signal,
+    isCancelledByClose: isModern(context),
+    keepAlive: caller.keepAlive,
+    can: capabilitiesOf(context),
+    mayApprove: caller.mayApprove,
+    given: (asks) => givenTo(asks, asked, call),
+    ask: (view, asks) => ask(call, view, asks),
+    refuse: (view, asks) => refuse(call, view, asks),
+    listen: () => createTeller(context),
+  }
+}
+
+/**
+ * What came with the request for questions that its client was shown; a key alone may be that of another. A new call may
+ * bring answers along: they are of nothing older.
+ */
+function givenTo(
+  asks: readonly Question[],
+  asked: readonly string[] | undefined,
+  { context }: McpCall,
+): Readonly<Record<string, unknown>> {
+  const isShown = ({ asksHash }: Question) => !asked || asked.includes(asksHash)
+  const shown = new Set(asks.filter(isShown).map(({ key }) => key))
+  const given = Object.entries(context.mcpReq.inputResponses ?? {})
+  return Object.fromEntries(given.filter(([key]) => shown.has(key)))
+}
+
+/** The state that came with the request, whose seal the handler has checked. Of another call it is refused. */
+function stateOf({ context, about }: McpCall): CallState | undefined {
+  const state = context.mcpReq.requestState<CallState>()
+  if (state === undefined || state.about === about) return state
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'requestState: is of another call.')
+}
+
+/** Whether a request is of 2026-07-28, which names its protocol itself; one of 2025 may say anything else there. */
+const isModern = ({ mcpReq }: ServerContext): boolean =>
+  PROTOCOL_VERSION_META_KEY in Object(mcpReq.envelope)
+
+/** None of a client of 2025: it cannot be asked here. */
+const capabilitiesOf = (context: ServerContext): ClientCapabilities | undefined =>
+  isModern(context)
+    ? Reflect.get(Object(context.mcpReq.envelope), CLIENT_CAPABILITIES_META_KEY) // the handler has checked it
+    : undefined
+
+/** Before a client has it. */
+export async function told({ deps, caller }: McpCall, view: RunView): Promise<RunView> {
+  const { result, pauses = [] } = view
+  const labels = [...(result ? [result.label] : []), ...pauses.map(({ label }) => label)]
+  if (labels.length > 0) await deps.toldClients.tell(caller.asker, joinLabels(labels))
+  return view
+}
+
+async function ask(
+  call: McpCall,
+  view: RunView,
+  asks: readonly Question[],
+): Promise<InputRequiredResult> {
+  const { states, about, context } = call
+  if (!states) return refuseUnsealed(call, view)
+  const { session, id: run } = await told(call, view)
+  const asked = [...new Set(asks.map(({ asksHash }) => asksHash))]
+  const requests = Object.fromEntries(asks.map(({ key, request }) => [key, request]))
+  return inputRequired({
+    inputRequests: requests as InputRequests, // in the words of its schema
+    requestState: await states.mint({ session, run, about, asked }, context),
+  })
+}
+
+/** Nobody will answer: the run is not left waiting. */
+async function refuse(
+  { deps, caller }: McpCall,
+  { session, id }: RunView,
+  asks: readonly Question[],
+): Promise<never> {
+  const reason = 'The client cannot be asked what the call asks for.'
+  await deps.sessions.at(session).cancel(caller.principal, id, reason)
+  const requiredCapabilities = Object.fromEntries(asks.map(({ kind }) => [kind, {}]))
+  throw new MissingRequiredClientCapabilityError({ requiredCapabilities })
+}
+
+async function refuseUnsealed({ deps, caller }: McpCall, { session, id }: RunView): Promise<never> {
+  const message = 'A call that asks its client needs ISOLA_MASTER_KEY: an operator must set it.'
+  await deps.sessions.at(session).cancel(caller.principal, id, message)
+  throw new IsolaError('config_missing', message)
+}

@@ -1,0 +1,158 @@
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
+import type { Message } from '#contracts/message.ts'
+import { labelOf } from '#contracts/message-label.ts'
+import { OutboundError } from '#contracts/outbound.ts'
+import { maxImageBytes, type ReadImage } from '#contracts/read-image.ts'
+import type { OpenaiDeps } from './deps.ts'
+import { invalid, type Said, type SaidImage } from './history.ts'
+import { createImageRecord } from './image-record.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
+
+/** Of one request: each is fetched while somebody waits. */
+const maxAddresses = 8
+/** As data URLs, each as often as it is named: all of them are kept in rows of at most 2 MB. */
+const maxInlineChars = 1_900_000
+/** So many are on their way: what comes before a run is limited by nothing else. */
+const maxAtOnce = 2
+
+type UserMessage = Extract<Message, { role: 'user' }>
+
+/** The same list with the pictures in it. */
+export type InlineImages = (all: readonly Said[]) => Promise<readonly Said[]>
+
+/**
+ * Fetches the pictures that a request names by their address, once, before anything else is done with it: what is kept,
+ * and sent to a model again and again, is the picture. What is at an address was put there by anybody.
+ *
+ * What was asked of whom is on the record. Where every model server may be given addresses they stay, labelled all the same.
+ *
+ * @throws `request_invalid` naming the part that cannot be fetched; `request_too_large` naming the one with which they are
+ * too large together, and none after it is fetched.
+ */
+export const createInlineImages =
+  (deps: OpenaiDeps, context: RequestContext): InlineImages =>
+  async (all) => {
+    const record = deps.readImage && createImageRecord(deps.readImage, deps, context)
+    try {
+      return await inlineImages(all, record?.readImage, context.raw.signal)
+    } finally {
+      await record?.write()
+    }
+  }
+
+async function inlineImages(
+  all: readonly Said[],
+  readImage: ReadImage | undefined,
+  signal: AbortSignal,
+): Promise<readonly Said[]> {
+  const asked = all.flatMap(imagesIn).filter(({ url }) => isAddress(url))
+  if (asked.length === 0) return all
+  const byUrl = Map.groupBy(asked, ({ url }) => url)
+  const tooMany = [...byUrl.values()][maxAddresses]?.[0]
+  if (readImage && tooMany)
+    throw invalid(tooMany.at, `is more than ${maxAddresses} images by address: send a data URL`)
+  const fetched: ReadonlyMap<string, string> = readImage
+    ? await fetchAll([...byUrl.values()], { readImage, signal })
+    : new Map()
+  const toInline = (url: string): string => fetched.get(url) ?? url
+  return all.map((said) => {
+    if (said.kind === 'user') {
+      const images = said.images.map((image) => ({ ...image, url: toInline(image.url) }))
+      return { ...said, images, ...labelled(said.images.map(({ url }) => url)) }
+    }
+    if (said.kind !== 'compacted') return said
+    const messages = said.messages.map((message) =>
+      message.role === 'user' ? withImages(message, toInline) : message,
+    )
+    return { ...said, messages }
+  })
+}
+
+const isAddress = (url: string) => /^https?:/i.test(url)
+
+function imagesIn(said: Said): readonly SaidImage[] {
+  if (said.kind === 'user') return said.images
+  if (said.kind !== 'compacted') return []
+  const images = said.messages.flatMap((one) => (one.role === 'user' ? (one.images ?? []) : []))
+  return images.map((image) => ({ ...image, at: said.at }))
+}
+
+function withImages(message: UserMessage, toInline: (url: string) => string): Message {
+  const { images } = message
+  if (!images) return message
+  const { label } = labelled(images.map(({ url }) => url))
+  const joined = label && { label: joinLabels([labelOf(message), label]) }
+  const inlined = images.map((image) => ({ ...image, url: toInline(image.url) }))
+  return { ...message, images: inlined, ...joined }
+}
+
+/** What the user said beside it is read together with it. */
+function labelled(urls: readonly string[]): { readonly label?: Label } {
+  const addresses = urls.filter((url) => isAddress(url) && URL.canParse(url))
+  if (addresses.length === 0) return {}
+  const labels = addresses.map((url) =>
+    labelFrom(`image ${new URL(url).host}`, { integrity: 'stranger', confidentiality: 'public' }),
+  )
+  return { label: joinLabels([saidLabel, ...labels]) }
+}
+
+interface Fetching {
+  readonly readImage: ReadImage
+  readonly signal: AbortSignal
+}
+
+/**
+ * Data URLs by their address.
+ *
+ * @param images Of each address all the places that name it.
+ */
+async function fetchAll(
+  images: readonly (readonly SaidImage[])[],
+  { readImage, signal }: Fetching,
+): Promise<ReadonlyMap<string, string>> {
+  const fetched = new Map<string, string>()
+  const ended = new AbortController()
+  const either = AbortSignal.any([signal, ended.signal])
+  let leftChars = maxInlineChars
+  const fetchOne = async (places: readonly SaidImage[]) => {
+    const [{ url, at }] = places as [SaidImage]
+    const maxBytes = Math.floor(leftChars / places.length / 4) * 3
+    const inline = await readAt({ url, at }, maxBytes, { readImage, signal: either })
+    return { url, at, inline, chars: inline.length * places.length }
+  }
+  try {
+    for (let from = 0; from < images.length; from += maxAtOnce) {
+      const some = await Promise.all(images.slice(from, from + maxAtOnce).map(fetchOne))
+      for (const { url, at, inline, chars } of some) {
+        leftChars -= chars
+        if (leftChars < 0) throw tooLarge(at)
+        fetched.set(url, inline)
+      }
+    }
+    return fetched
+  } finally {
+    // The other one, if this one failed.
+    ended.abort()
+  }
+}
+
+async function readAt(
+  { url, at }: SaidImage,
+  maxBytes: number,
+  { readImage, signal }: Pick<Fetching, 'readImage' | 'signal'>,
+): Promise<string> {
+  try {
+    return await readImage(url, { signal, maxBytes })
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    if (error.failure === 'too_large' && maxBytes < maxImageBytes) throw tooLarge(at)
+    const why = errorMessage(error).replace(/\.$/, '')
+    throw invalid(at, `could not be fetched (${why}); a data URL needs no fetching`)
+  }
+}
+
+function tooLarge(at: string): IsolaError {
+  const message = `${at}: with it the images that are given by address have more than ${maxInlineChars} characters as data URLs, each as often as it is named.`
+  return new IsolaError('request_too_large', message, { param: at })
+}

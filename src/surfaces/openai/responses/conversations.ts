@@ -1,0 +1,126 @@
+import * as z from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { Message } from '#contracts/message.ts'
+import { unwrap } from '#contracts/reply.ts'
+import type { SessionAbout } from '#runtime/session/types/session-view.ts'
+import { readJsonObject } from '#platform/routes/body.ts'
+import type { OpenaiDeps } from '../deps.ts'
+import { jsonResponse } from '#platform/routes/responses.ts'
+import { parseFields } from '#platform/routes/validate.ts'
+import { invalid, toHistory } from '../history.ts'
+import { parseConversationId, parseItemOf, toConversationId } from '../wire-ids.ts'
+import { inputItem, type InputItem, toSaidItems } from './input-items.ts'
+import { metadata } from './response-request.ts'
+import { pageOfItems, toItem, toItemsQuery } from './said-items.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
+
+const maxAdded = 20
+const items = z.array(inputItem).max(maxAdded)
+const createRequest = z.object({ metadata: metadata.nullish(), items: items.nullish() })
+const updateRequest = z.object({ metadata })
+const addRequest = z.object({ items: items.min(1) })
+
+export async function showConversation(deps: OpenaiDeps, context: RequestContext) {
+  const { id, session, principal } = open(deps, context)
+  return toConversation(id, unwrap(await session.about(principal)))
+}
+
+export async function changeConversation(deps: OpenaiDeps, context: RequestContext) {
+  const { id, session, principal } = open(deps, context)
+  const change = parseFields(updateRequest, await readJsonObject(context.raw))
+  return toConversation(id, unwrap(await session.amend(principal, change)))
+}
+
+export async function deleteConversation(deps: OpenaiDeps, context: RequestContext) {
+  const { id, session, principal } = open(deps, context)
+  unwrap(await session.delete(principal))
+  return { id, object: 'conversation.deleted', deleted: true }
+}
+
+export async function createConversation(
+  deps: OpenaiDeps,
+  context: RequestContext,
+): Promise<Response> {
+  const body = await readJsonObject(context.raw, { whenEmpty: {} })
+  const { metadata: about, items: said } = parseFields(createRequest, body)
+  const session = deps.sources.ids.next('ses')
+  const asking = context.caller
+  const principal = asking.id
+  const messages = await toMessages(deps, principal, said ?? [])
+  await deps.limits.newSession(asking, session)
+  const tree = unwrap(
+    await deps.sessions.at(session).create({
+      principal,
+      session,
+      metadata: about ?? {},
+      ...(messages.length > 0 && { messages }),
+    }),
+  )
+  return jsonResponse(toConversation(toConversationId(session), tree))
+}
+
+function open(deps: OpenaiDeps, context: RequestContext) {
+  const id = context.params['id'] ?? ''
+  const session = parseConversationId(id)
+  if (session === undefined) {
+    throw new IsolaError('request_not_found', 'There is no such conversation.')
+  }
+  return {
+    id,
+    sessionId: session,
+    session: deps.sessions.at(session),
+    principal: context.caller.id,
+  }
+}
+
+const toConversation = (id: string, { createdAtMs, metadata: about }: SessionAbout) => ({
+  id,
+  object: 'conversation',
+  created_at: Math.floor(createdAtMs / 1_000),
+  metadata: about ?? {},
+})
+
+/** What a client says was said before. Throws `request_invalid` naming the item. */
+async function toMessages(
+  { toldAnswers }: OpenaiDeps,
+  principal: string,
+  said: readonly InputItem[],
+): Promise<readonly Message[]> {
+  const { messages, orphans, instructions } = toHistory(
+    toSaidItems(said, 'items', () => undefined),
+    'items',
+  )
+  if (orphans[0]) throw invalid(orphans[0].at, 'answers no call in this list')
+  if (instructions !== undefined) {
+    throw invalid('items', 'take no system or developer message: send instructions with a response')
+  }
+  return toldAnswers.labelled(principal, messages)
+}
+
+/** Answers with what was added. */
+export async function addItems(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
+  const { sessionId, session, principal } = open(deps, context)
+  const request = parseFields(addRequest, await readJsonObject(context.raw))
+  const messages = await toMessages(deps, principal, request.items)
+  const newest = { order: 'desc', limit: 1 } as const
+  const [last] = unwrap(await session.items(principal, newest)).items
+  unwrap(await session.amend(principal, { messages }))
+  const added = { order: 'asc', limit: maxAdded, ...(last && { after: last }) } as const
+  return pageOfItems(unwrap(await session.items(principal, added)), sessionId)
+}
+
+/** What our own tools said is not the client's affair. */
+export async function listItems(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
+  const { sessionId, session, principal } = open(deps, context)
+  const query = toItemsQuery(context.search, sessionId)
+  return pageOfItems(unwrap(await session.items(principal, query)), sessionId)
+}
+
+export async function showItem(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
+  const { sessionId, session, principal } = open(deps, context)
+  const only = parseItemOf(sessionId, context.params['item'] ?? '')
+  const query = only && ({ only, limit: 1, order: 'asc' } as const)
+  const [found] = query ? unwrap(await session.items(principal, query)).items : []
+  if (found) return jsonResponse(toItem(found, sessionId))
+  throw new IsolaError('request_not_found', 'There is no such item in this conversation.')
+}

@@ -1,0 +1,190 @@
+import type * as z from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type { Limits } from '#contracts/lease.ts'
+import type { ModelParameters } from '#contracts/model.ts'
+import type { Principal } from '#contracts/operations.ts'
+import type { Reply } from '#contracts/reply.ts'
+import type { RunOutcome } from '#runtime/session/types/run-view.ts'
+import type { StartedStream } from '#runtime/session/types/session-api.ts'
+import type { SubmitReceipt } from '#runtime/session/types/submission.ts'
+import type { Ask, Submitted } from '#runtime/session/types/submit-as.ts'
+import { notingBegun } from '#runtime/session/requests/begun.ts'
+import type { OpenaiDeps } from './deps.ts'
+import { isSessionId, readIdempotencyKey, readPrintable } from '#platform/routes/headers.ts'
+import { toParameters } from '#platform/routes/parameters.ts'
+import { resolveTarget } from '#platform/routes/targets.ts'
+import {
+  chooseTools,
+  type ClientTool,
+  clientToolNames,
+  toClientTools,
+  type toolChoice,
+} from './client-tools.ts'
+import type { History } from './history.ts'
+import { carryOut, type Plan, planAfter, planAlone, planIn } from './plan.ts'
+import type { PlaceInSession } from './wire-ids.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
+
+/** A request of either API as its parser has read it. */
+export interface ParsedRequest {
+  readonly origin: 'chat' | 'responses'
+  /** What it names: an agent or a model. */
+  readonly model: string
+  readonly instructions?: string | null | undefined
+  readonly sampling: Parameters<typeof toParameters>[0]
+  readonly responseFormat: ModelParameters['responseFormat']
+  readonly limits?: Partial<Limits>
+  readonly tools: readonly unknown[] | null | undefined
+  readonly toolChoice: z.infer<typeof toolChoice> | null | undefined
+  readonly isParallel: boolean | null | undefined
+  /** What was said. Read once it is known that the model is there; `isNamed`: the session has what came before. */
+  readonly history: (isNamed: boolean) => Promise<History>
+  /** Where it goes on, if the body says so: behind a response, or in a session. */
+  readonly place?: (() => PlaceInSession | { readonly session: string }) | undefined
+  /** Somebody may come back for what it comes to. */
+  readonly isKept: boolean
+  readonly isBackground: boolean
+  /** What the session keeps of the request, to say it again. */
+  readonly echo?: (session: string, tools: readonly ClientTool[]) => JsonObject
+}
+
+/** What came of a request, and how it was sent in the end. */
+interface Done<T> {
+  readonly plan: Plan
+  readonly value: T
+}
+
+/** What a request asks for, on its way: each of these carries it out. */
+export interface Work {
+  readonly principal: string
+  readonly trace: string
+  readonly echo: JsonObject
+  readonly isBackground: boolean
+  /** The model that the request names; absent where it names an agent. */
+  readonly namedModel: string | undefined
+  readonly submit: () => Promise<Done<SubmitReceipt>>
+  readonly run: () => Promise<Done<RunOutcome>>
+  readonly runStream: () => Promise<Done<StartedStream>>
+}
+
+/** Whose voice the orchestrator has in this run. */
+const personaHeader = 'x-isola-persona'
+
+/** The one way of both APIs from what was read to what is submitted. Throws `request_…` for what cannot be. */
+export async function toWork(
+  deps: OpenaiDeps,
+  context: RequestContext,
+  parsed: ParsedRequest,
+): Promise<Work> {
+  const { headers } = context.raw
+  const { origin, isBackground } = parsed
+  const asking = context.caller
+  const key = readIdempotencyKey(headers)
+  const named = parsed.place ? undefined : readPrintable(headers, 'x-isola-session', 200)
+  const persona = readPrintable(headers, personaHeader, 64)
+  const target = await resolveTarget(deps, asking, parsed.model)
+  const given = await parsed.history(named !== undefined)
+  const messages = await deps.toldAnswers.labelled(asking.id, given.messages)
+  const history = { ...given, messages }
+  const taken = await deps.agents.toolNames(clientToolNames(parsed.tools))
+  const tools = toClientTools(parsed.tools, taken)
+  const { clientTools, toolChoice: held } = chooseTools(tools, parsed.toolChoice)
+  const plan = await planOf(deps, { place: parsed.place?.(), history, asking, named, key })
+  const echo = parsed.echo?.(plan.session, tools)
+  const isAlone = !parsed.place && named === undefined
+  const instructions = [parsed.instructions, history.instructions].filter(Boolean).join('\n\n')
+  const trace = context.trace()
+  const base: Omit<Ask, 'messages' | 'session'> = {
+    agent: target.agent,
+    ...(instructions !== '' && { clientInstructions: instructions }),
+    ...(target.model !== undefined && { model: target.model }),
+    ...(persona !== undefined && { persona }),
+    parameters: toParameters({
+      ...parsed.sampling,
+      toolChoice: held,
+      parallelToolCalls: parsed.isParallel === false ? false : undefined,
+      responseFormat: parsed.responseFormat,
+    }),
+    ...trace,
+    // A client of these runs its own tools; it has no way to approve or to answer: what needs that fails and says so.
+    pauses: 'client_tools',
+    ...(clientTools.length > 0 && { clientTools }),
+    ...(parsed.limits && { limits: parsed.limits }),
+    ...(isAlone && { bringsAll: true }),
+    ...(isAlone && !parsed.isKept && { isStateless: true }),
+    // Who named the session, or asks for what it comes to later, can raise a limit.
+    ...((isBackground || !isAlone) && { mayRaise: true }),
+    ...(echo && { echo }),
+  }
+  const carried = <T>(how: (work: Submitted) => Promise<Reply<T>>) =>
+    carryOut(plan, ({ session, request }) =>
+      how(
+        notingBegun(
+          context,
+          deps.entry.submitAs(asking, { ...base, ...request, session }, { key, origin }),
+        ),
+      ),
+    ).catch((error: unknown) => {
+      throw aboutHeader(error)
+    })
+  return {
+    principal: asking.id,
+    trace: trace.trace,
+    echo: echo ?? {},
+    isBackground,
+    namedModel: target.model,
+    submit: () => carried((work) => work.submit()),
+    run: () => carried((work) => work.run()),
+    runStream: () => carried((work) => work.runStream()),
+  }
+}
+
+/** What is said of a persona names the field as it was sent. */
+function aboutHeader(cause: unknown): unknown {
+  if (!(cause instanceof IsolaError) || cause.param !== 'persona') return cause
+  const message = cause.message.replace(/^persona/, personaHeader)
+  return new IsolaError(cause.code, message, { param: personaHeader, cause })
+}
+
+async function planOf(
+  deps: OpenaiDeps,
+  at: {
+    readonly place: PlaceInSession | { readonly session: string } | undefined
+    readonly history: History
+    readonly asking: Principal
+    readonly named: string | undefined
+    readonly key: string | undefined
+  },
+): Promise<Plan> {
+  const { place, history, named } = at
+  if (place && 'run' in place) return planAfter(place, history)
+  if (place) return planIn(place.session, history, true)
+  const session = await sessionFor(deps, at)
+  // An id that we gave out: if it is gone, a new session would silently lack the history.
+  return named === undefined
+    ? planAlone(session, history)
+    : planIn(session, history, isSessionId(named))
+}
+
+/** Only `x-isola-session` names a session; other clients' session headers come with full history. */
+export async function sessionFor(
+  deps: OpenaiDeps,
+  by: {
+    readonly asking: Pick<Principal, 'id' | 'role'>
+    readonly named?: string | undefined
+    readonly key: string | undefined
+  },
+): Promise<string> {
+  const { asking, named, key } = by
+  if (named !== undefined) {
+    if (isSessionId(named)) return named
+    const session = await deps.sessions.idFor('named', [asking.id, named])
+    await deps.limits.newSession(asking, session)
+    return session
+  }
+  // A retry must meet the run of the first attempt, so the key, not chance, names the session. Three parts:
+  // no name that a client can choose gives the same id.
+  if (key !== undefined) return deps.sessions.idFor('named', [asking.id, 'idempotency-key', key])
+  return deps.sources.ids.next('ses')
+}
