@@ -33,7 +33,7 @@ export function withTables(
   },
 ): DurableObjectState {
   const { storage, id } = context
-  const version = versionOf(kind, storage) ?? to.version
+  const version = readVersion(kind, storage) ?? to.version
   if (version === 0) throw before(kind, id.toString())
   if (version > to.version) throw newer(kind, id.toString())
   const steps = to.steps.slice(version - 1).flatMap((step) => step[kind] ?? [])
@@ -44,6 +44,20 @@ export function withTables(
       storage.sql.exec(`CREATE TABLE ${upgradedTo}${to.version} (none INTEGER)`)
     })
   return context
+}
+
+/** What cannot be read is not opened: the next caller comes to a new object, which looks again (docs/reliability.md F8). */
+function readVersion(kind: ObjectKind, storage: DurableObjectStorage): number | undefined {
+  try {
+    return versionOf(kind, storage)
+  } catch (cause) {
+    const message = 'What this object keeps cannot be read at the moment. Try again.'
+    throw new IsolaError('request_unavailable', message, {
+      transient: true,
+      retryAfterMs: 5_000,
+      cause,
+    })
+  }
 }
 
 /** 0 for tables of before the first release, nothing for an object that keeps nothing. */

@@ -62,7 +62,6 @@ export function createLinkWorld(
   const callOf = (item: McpItem, ask: McpCall['ask'], timeoutMs = 2_000): McpCall => ({
     callId: `call ${(count += 1)}`,
     config,
-    rootSession: 'ses_root',
     epoch: 1,
     item,
     ask,

@@ -101,7 +101,6 @@ export function createOwnLoginWorld(fake: FakeAuth = {}) {
       {
         callId: `call of ${principal}`,
         config,
-        rootSession: 'ses_root',
         epoch: 1,
         item,
         ask: { do: 'tool', input: { text: 'hello' } },

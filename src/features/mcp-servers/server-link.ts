@@ -81,6 +81,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
   const shared = open(kept)
   const scopes = createServerScopes({ kept, open, maxScopes: deps.maxScopes ?? 256 })
   const lineFor = async ({ config, rootSession }: McpCall) => {
+    if (rootSession === undefined) return held(shared, config)
     if (isStateless(config)) {
       const line = held(shared, config)
       // It may have become another one since.

@@ -126,7 +126,7 @@ describe('a space', () => {
       set('mine', 1, { label: saidLabel })
       sql.exec(`UPDATE items SET label = NULL WHERE key = 'mine'`)
       expect(labelOf(ask, 'mine')).toMatchObject(worst)
-      ask({ verb: 'claim', space: 's', key: 'claimed', value: '1' })
+      ask({ verb: 'claim', space: 's', key: 'claimed', value: 'x' })
       expect(labelOf(ask, 'claimed')).toMatchObject(worst)
     })
 

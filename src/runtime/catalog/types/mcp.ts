@@ -188,8 +188,8 @@ export interface McpCall {
   /** Names the call for `cancel`; unique among those under way. */
   readonly callId: string
   readonly config: McpServerConfig
-  /** The session tree it is made in: where the server keeps a session, it is one for each. */
-  readonly rootSession: string
+  /** The session tree it is made in: where the server keeps a session, it is one for each. Absent: the one that all share. */
+  readonly rootSession?: string
   readonly epoch: number
   /** As it was approved: what the server has now must be the same. */
   readonly item: McpItem
