@@ -3,13 +3,12 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { readYaml } from '../../src/features/plugins/admission/read-yaml.ts'
 import type { Request } from '../../src/client/client.ts'
+import { at } from './author-files.ts'
 import { UsageError } from './usage.ts'
 
 /** A definition as it is sent; the server says what is wrong with it. */
 export type AgentBody = Request<'POST /api/agents'>['body']
 
-/** npm runs us in the clone's folder: what is relative is so to where its user stands. */
-const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
 const isFileName = (text: string) => /^[\w./-]+\.(md|txt|jinja|j2)$/.test(text)
 
 /** Reads `agent.yaml` of a folder, or a file of JSON or YAML; instructions that name a file beside it become its text. */

@@ -1,5 +1,6 @@
 // The call that an id names: each id that `isola approval list` prints is taken by every verb.
 import { ApiError, type Client, type Reply } from '../../src/client/client.ts'
+import { unless } from './connection.ts'
 import { short } from './text.ts'
 import { waitingOf, waitingOfRun, type Named } from './waiting.ts'
 import { childrenOf, wholeTree, type Tree } from './whole-tree.ts'
@@ -20,7 +21,7 @@ export async function findCall(request: Client['request'], id: string): Promise<
   try {
     return { id, entry: await request('GET /api/operator/approvals/:id', { params: { id } }) }
   } catch (error) {
-    // Who has no inbox decides in own sessions.
+    // A caller without an inbox decides in their own sessions.
     if (!isOf(error, 403, 404)) throw error
     const waiting = await inOwnSessions(request, id)
     if (waiting) return { id, waiting }
@@ -43,7 +44,7 @@ async function inRun(request: Client['request'], id: string): Promise<Named> {
   if (one && others.length === 0) return one
   if (one)
     throw new Error(`Several calls wait in ${run}: ${found.map((each) => each.id).join(', ')}.`)
-  // What it waits for may wait below it.
+  // A call of a sub-agent may be waiting.
   const below =
     view.state === 'parked' ? waitingUnder(await wholeTree(request, view.session), run) : []
   const [first, ...more] = below
@@ -53,7 +54,7 @@ async function inRun(request: Client['request'], id: string): Promise<Named> {
   throw new Error(`${noCall(id)} The run is ${view.state}.${named || ` ${idsAre}`}`)
 }
 
-/** What waits in one run and below it. */
+/** The calls that wait in one run and below it. */
 const waitingUnder = (tree: Tree, run: string) =>
   waitingOf({
     ...tree,
@@ -65,16 +66,24 @@ async function inOwnSessions(request: Client['request'], id: string): Promise<Na
   const { sessions } = await request('GET /api/sessions', {
     query: { state: 'parked', limit: '500' },
   })
-  for (const session of sessions) {
-    const tree = await wholeTree(request, session.id).catch((error: unknown) => {
-      // It may be gone since the list was written.
-      if (isOf(error, 404)) return undefined
-      throw error
-    })
-    const found = tree && waitingOf(tree).find((one) => one.id === id)
+  for await (const { tree } of treesOf(request, sessions)) {
+    const found = waitingOf(tree).find((one) => one.id === id)
     if (found) return found
   }
   return undefined
+}
+
+interface Listed {
+  readonly id: string
+  readonly principal: string
+}
+
+/** The trees of listed sessions, without a session that is gone since the list was written. */
+export async function* treesOf(request: Client['request'], sessions: readonly Listed[]) {
+  for (const { id, principal } of sessions) {
+    const tree = await wholeTree(request, id).catch(unless(404))
+    if (tree) yield { principal, tree }
+  }
 }
 
 /** A call by its session, or the one above it, and its own id, which a model chose. */

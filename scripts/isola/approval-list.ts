@@ -1,56 +1,41 @@
 // isola approval list: all that the caller may decide, of all sessions and of its own.
-import { defined } from '../../src/contracts/defined.ts'
-import { ApiError, type Client, type Reply } from '../../src/client/client.ts'
+import type { Client, Reply } from '../../src/client/client.ts'
 import { argumentsOf, readText } from './approval-text.ts'
-import type { Context, Options, ValuesOf } from './command.ts'
 import { neededText } from './limit-options.ts'
-import { short, table, time } from './text.ts'
+import { flag, text, type Options, type ValuesOf } from './options.ts'
+import { lines, short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 import { reasonOf, waitingOf as namedIn, type Named } from './waiting.ts'
-import { wholeTree } from './whole-tree.ts'
+import { treesOf } from './approval-find.ts'
+import { unless } from './connection.ts'
+import { verb } from './command.ts'
 
-const filters = ['state', 'agent', 'principal', 'tool', 'session', 'after'] as const
-
+const filters = {
+  state: text('state', 'open, approved, denied, expired or ended'),
+  agent: text('id'),
+  principal: text('name'),
+  tool: text('name'),
+  session: text('id'),
+} as const satisfies Options
 const options = {
-  mine: { type: 'boolean', about: 'of your own sessions alone, questions and limits too' },
-  all: { type: 'boolean', about: 'also questions and limits of everybody; for operators' },
-  state: { type: 'string', value: 'state', about: 'open, approved, denied, expired or ended' },
-  agent: { type: 'string', value: 'id' },
-  principal: { type: 'string', value: 'name' },
-  tool: { type: 'string', value: 'name' },
-  session: { type: 'string', value: 'id' },
-  limit: { type: 'string', value: 'n', about: 'how many calls, and parked sessions; 1 to 500' },
-  after: { type: 'string', value: 'next' },
+  mine: flag('of your own sessions alone, questions and limits too', { to: null }),
+  all: flag('also questions and limits of all principals; for operators', { to: null }),
+  ...filters,
+  limit: text('n', 'how many calls, and parked sessions; 1 to 500'),
+  after: text('next'),
 } as const satisfies Options
 type Values = ValuesOf<typeof options>
 
 type Inbox = Reply<'GET /api/operator/approvals'>
 type Waiting = Named & { readonly principal: string }
 
-/** Calls of all sessions, for those who have an inbox: operators and auditors, and authors what waits for an author. */
-async function inboxOf(request: Client['request'], values: Values): Promise<Inbox> {
-  // What of it is no filter is refused by the server.
-  const query = Object.fromEntries(
-    [...filters, 'limit' as const].flatMap((name) =>
-      values[name] === undefined ? [] : [[name, values[name]]],
-    ),
-  ) as Record<never, never>
-  return request('GET /api/operator/approvals', { query })
-}
-
-/** Every call that waits in parked sessions, one's own or everybody's, with whose it is. */
+/** Every call that waits in parked sessions, the caller's own or all, with its principal. */
 async function waitingOf(request: Client['request'], { all, limit = '100' }: Values) {
   const query = { state: 'parked', limit, ...(all && { principal: '*' }) } as const
   const { sessions, next } = await request('GET /api/sessions', { query })
   const waiting: Waiting[] = []
-  for (const { id, principal } of sessions) {
-    // It may be gone since the list was written.
-    const tree = await wholeTree(request, id).catch((error: unknown) => {
-      if (error instanceof ApiError && error.status === 404) return undefined
-      throw error
-    })
-    if (tree) waiting.push(...namedIn(tree).map((one) => ({ principal, ...one })))
-  }
+  for await (const { principal, tree } of treesOf(request, sessions))
+    waiting.push(...namedIn(tree).map((one) => ({ principal, ...one })))
   return { waiting, isCut: next !== undefined, limit }
 }
 
@@ -84,64 +69,42 @@ function rowsOf({ approvals }: Inbox, waiting: readonly Waiting[]) {
 }
 
 const none: Inbox = { approvals: [] }
-const head = [
-  'id',
-  'waits for',
-  'tool',
-  'with',
-  'needs',
-  'principal',
-  'agent',
-  'approver',
-  'has read',
-  'since',
-  'why',
-]
+const heads = 'id,waits for,tool,with,needs,principal,agent,approver,has read,since,why'.split(',')
+
 /** Without the columns that are empty in every row: there are many, and each line is one. */
 function listed(rows: readonly (readonly unknown[])[]) {
-  const isUsed = head.map((_, column) => rows.some((row) => Boolean(row[column])))
-  return table([head, ...rows].map((row) => row.filter((_, column) => isUsed[column])))
+  const isUsed = heads.map((_, column) => rows.some((row) => Boolean(row[column])))
+  return table([heads, ...rows].map((row) => row.filter((_, column) => isUsed[column])))
 }
 
-async function list({ values, request, print }: Context<Values>) {
-  const { mine, all } = values
-  const isNarrowed = filters.some((name) => values[name] !== undefined)
-  if (isNarrowed && (mine || all))
-    throw new UsageError(
-      `--mine and --all go without ${filters.map((one) => `--${one}`).join(', ')}.`,
+/** `list`, and `inbox`, which is the same. */
+export const listVerb = verb({
+  usage:
+    '[--mine | --all] [--state <state>] [--agent <id>] [--principal <name>]\n' +
+    '                    [--tool <name>] [--session <id>] [--limit <n>] [--after <next>]',
+  options,
+  async run({ values, request, print, sent }) {
+    const { mine, all } = values
+    const names = [...Object.keys(filters), 'after'] as readonly (keyof Values)[]
+    const isNarrowed = names.some((name) => values[name] !== undefined)
+    if (isNarrowed && (mine || all))
+      throw new UsageError(`--mine and --all go without --${names.join(', --')}.`)
+    // Calls of all sessions are for operators and auditors, and for authors what waits for an author.
+    const query = sent()
+    // A caller without an inbox decides in their own sessions only.
+    const read = async () => request('GET /api/operator/approvals', { query })
+    const inbox =
+      (mine ? undefined : await read().catch(unless(...(isNarrowed ? [] : [403])))) ?? none
+    const { waiting, isCut, limit } = isNarrowed
+      ? { waiting: [], isCut: false, limit: '' }
+      : await waitingOf(request, values)
+    const rows = rowsOf(inbox, waiting)
+    const { approvals, next } = inbox
+    const text = lines(
+      rows.length === 0 ? 'Nothing waits.' : listed(rows),
+      next !== undefined && `There may be more: --after ${next}`,
+      isCut && `Only the newest ${limit} parked sessions were looked at: --limit`,
     )
-  const inbox = mine
-    ? none
-    : await inboxOf(request, values).catch((error: unknown) => {
-        // Who has no inbox decides in own sessions only.
-        if (!isNarrowed && error instanceof ApiError && error.status === 403) return none
-        throw error
-      })
-  const { waiting, isCut, limit } = isNarrowed
-    ? { waiting: [], isCut: false, limit: '' }
-    : await waitingOf(request, values)
-  const rows = rowsOf(inbox, waiting)
-  const { approvals, next } = inbox
-  const notes = [
-    rows.length === 0 ? 'Nothing waits.' : listed(rows),
-    ...(next === undefined ? [] : [`There may be more: --after ${next}`]),
-    ...(isCut ? [`Only the newest ${limit} parked sessions were looked at: --limit`] : []),
-  ]
-  print({ approvals, waiting, ...defined({ next }) }, notes.join('\n'))
-}
-
-const usage = (verb: string) =>
-  `isola approval ${verb} [--mine | --all] [--state <state>] [--agent <id>] [--principal <name>]\n` +
-  '                    [--tool <name>] [--session <id>] [--limit <n>] [--after <next>]'
-
-export const listVerbs = {
-  list: {
-    usage: usage('list'),
-    about:
-      'All that you may decide: calls of all sessions that wait for a yes of yours (operators, auditors to read, authors\n' +
-      'theirs), and what waits in your own sessions. With a filter calls that wait or waited for a yes only.',
-    options,
-    run: list,
+    print({ approvals, waiting, ...(next !== undefined && { next }) }, text)
   },
-  inbox: { usage: usage('inbox'), about: 'The same as `list`.', options, run: list },
-} as const
+})

@@ -1,4 +1,4 @@
-// What somebody should know who decides about a call, for a terminal.
+// The facts that a person needs before deciding about a call, for a terminal.
 import type { Reply } from '../../src/client/client.ts'
 import { defined } from '../../src/contracts/defined.ts'
 import { textsIn, withCodes } from '../../src/contracts/visible-text.ts'
@@ -59,7 +59,7 @@ const readers: Readonly<Record<Label['confidentiality'], string>> = {
   private: ', something private',
 }
 
-/** What was read before, in a few words. */
+/** A label in a few words: the origin of the data that was read before. */
 export const readText = ({
   integrity,
   confidentiality,
@@ -82,7 +82,7 @@ const approvers: Readonly<Record<string, string>> = {
   operator: 'An operator may allow it.',
 }
 
-/** Why somebody is asked, what was read before, what the call does and may cost: a line each. */
+/** Why the call waits, what its agent read before, what it does and may cost: a line each. */
 function factsOf(facts: Facts): readonly string[] {
   const { approver, reason = '', label, sinks = [], isDestructive, mayCost } = facts
   const why = reasons[reason] ?? reason
@@ -118,7 +118,7 @@ export const factsOfPause = ({ approval, label, about, input, spent }: Partial<P
     ...defined({ spent }),
   })
 
-/** All that somebody should know who decides about a call of the inbox: nothing of the arguments is cut. */
+/** All that a person has to know before deciding about a call of the inbox: the arguments are whole. */
 export function described(entry: Entry): string {
   const { id, state, tool, principal, agent, session, run, label, pause, decidedBy } = entry
   const { approver, reason, rule } = entry

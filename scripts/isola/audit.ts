@@ -1,19 +1,18 @@
 // isola audit list: who did what, when, at what cost.
-import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError, mayPass, type Client, type Reply } from '../../src/client/client.ts'
-import { defined } from '../../src/contracts/defined.ts'
 import type {
   DeploymentEventData,
   DeploymentEventType,
   EventData,
   EventType,
 } from '../../src/contracts/event.ts'
-import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
+import { noun, verb, type Context } from './command.ts'
+import { flag, sentOf, text, type Options } from './options.ts'
 import { dollars, jsonText, short, shown, time } from './text.ts'
+import { sleepUntil, untilStopped } from './until-stopped.ts'
 import { UsageError } from './usage.ts'
-import { range, rangeOptions } from './when.ts'
+import { rangeOptions } from './when.ts'
 
-const filters = ['principal', 'agent', 'type', 'plugin', 'session', 'trace'] as const
 const everyMs = 2_000
 const pageRows = 500
 
@@ -46,7 +45,7 @@ interface Ending {
 const reach = ({ scope, rule }: Pick<EventData<'pause_answered'>, 'scope' | 'rule'>): Said =>
   scope === undefined || scope === 'once' ? [] : [`and later (${scope})`, rule]
 
-/** What there is to say of an event, by its type. Of the others: all that is short. */
+/** The words for an event, by its type. An event of another type shows all its short fields. */
 const what: {
   readonly [Type in EventType]?: (data: EventData<Type>) => Said
 } & {
@@ -113,7 +112,7 @@ const brief = ({ request: _request, ...data }: Record['data']) =>
 
 /** One event as a line: when, who, where, what. */
 export function line({ atMs, principal, session, agent, type, data }: Record): string {
-  // What an event of a kind says is held by the server; one of another version may lack something.
+  // The server checks the fields of each type; an event of another version may lack some.
   const known: object = what
   const say: (data: Record['data']) => Said = Object.hasOwn(known, type)
     ? Reflect.get(known, type)
@@ -139,14 +138,14 @@ interface Following {
 
 async function* arrived(
   request: Client['request'],
-  query: { readonly filters: Filters; readonly last: number },
+  { query, last: from }: { readonly query: object; readonly last: number },
   { signal, sleep, onBroken }: Following,
 ) {
-  let { last } = query
+  let last = from
   while (!signal.aborted) {
     let page: Page
     try {
-      const asked = { ...query.filters, limit: pageRows, after: last }
+      const asked = { ...query, limit: pageRows, after: last }
       page = await request('GET /api/operator/audit', { query: asked, signal })
     } catch (error) {
       if (signal.aborted) return
@@ -183,84 +182,68 @@ function outcomeHint(type = ''): string {
   return `${short(type)} is how something ended, not a type: ${where} shows it${more}.\n`
 }
 
-const sleepUntil = (ms: number, signal: AbortSignal) =>
-  pause(ms, undefined, { signal }).catch(() => {})
-
-type Filters = { readonly [Name in (typeof filters)[number]]?: string }
-
-async function list(context: Context<ValuesOf<typeof options>>) {
-  const { values, request, isJson, stdout, stderr, sleep = sleepUntil } = context
-  const { tail = '100', after, follow } = values
-  if (!/^\d{1,3}$/.test(tail) || Number(tail) < 1 || Number(tail) > pageRows)
-    throw new UsageError(`--tail must be 1 to ${pageRows}.`)
-  if (follow && (after !== undefined || values.until !== undefined))
-    throw new UsageError('--follow shows what is new: leave out --after and --until.')
-  const given: Filters = Object.fromEntries(
-    filters.flatMap((name) => (values[name] ? [[name, values[name]]] : [])),
-  )
-  const { since, until }: { since?: number; until?: number } = range(values)
-  const { records, next, last, sinceMs } = await request('GET /api/operator/audit', {
-    query: {
-      ...given,
-      ...defined({ since, until }),
-      order: 'desc',
-      limit: tail,
-      ...defined({ after }),
-    },
-  })
-  const show = (record: Record) =>
-    stdout.write(`${isJson ? jsonText(record) : shown(line(record))}\n`)
-  if (!follow) {
-    records.forEach(show)
-    if (isJson) return
-    const looked =
-      sinceMs === undefined ? '' : ` since ${time(sinceMs)} (--since looks further back)`
-    if (records.length === 0) stdout.write(`No records${looked}.\n${outcomeHint(given.type)}`)
-    if (next !== undefined) stdout.write(`More: --after ${next}\n`)
-    return
-  }
-  // What comes is added below, so the newest is the last line here.
-  records.toReversed().forEach(show)
-  const stop = new AbortController()
-  const signal = context.signal ?? stop.signal
-  const end = () => stop.abort()
-  process.on('SIGINT', end)
-  try {
-    const onBroken = ({ message }: Error) => stderr.write(`${shown(message)} Trying again.\n`)
-    const query = { filters: given, last }
-    for await (const record of arrived(request, query, { signal, sleep, onBroken })) show(record)
-  } finally {
-    process.removeListener('SIGINT', end)
-  }
-}
-
 const options = {
-  tail: { type: 'string', value: 'n', about: 'so many, 1 to 500; 100 unless set' },
+  tail: text('n', 'so many, 1 to 500; 100 unless set', { to: null }),
   ...rangeOptions,
-  principal: { type: 'string', value: 'name', about: 'whose sessions, or who did it' },
-  agent: { type: 'string', value: 'name', about: 'of one agent' },
-  type: { type: 'string', value: 'type', about: 'tool_finished; or all of them: tool_*' },
-  plugin: { type: 'string', value: 'id', about: 'what one plugin was asked and did' },
-  session: {
-    type: 'string',
-    value: 'id',
-    about: 'of one session; deployment: what is of none',
-  },
-  trace: { type: 'string', value: 'id', about: 'of one trace' },
-  follow: { type: 'boolean', about: 'go on with what happens, until Ctrl-C; newest last' },
-  after: { type: 'string', value: 'next', about: 'go on where the last list ended' },
+  principal: text('name', 'whose sessions, or who did it'),
+  agent: text('name', 'of one agent'),
+  type: text('type', 'tool_finished; or all of them: tool_*'),
+  plugin: text('id', 'what one plugin was asked and did'),
+  session: text('id', 'of one session; deployment: what is of none'),
+  trace: text('id', 'of one trace'),
+  follow: flag('go on with what happens, until Ctrl-C; newest last', { to: null }),
+  after: text('next', 'go on where the last list ended'),
 } as const satisfies Options
 
-export default {
-  noun: 'audit',
-  verbs: defineVerbs({
-    list: {
-      usage:
-        'isola audit list [--tail <n>] [--since <when>] [--until <when>] [--principal <name>] [--agent <name>] [--type <type>] [--plugin <id>] [--session <id>] [--trace <id>] [--follow] [--after <next>]',
-      about:
-        'Who did what, when, at what cost: the newest first, a moment after it happened. With --json one event a line.',
-      options,
-      run: list,
+async function followFrom(
+  { request, stderr, sleep = sleepUntil, signal: ended }: Context,
+  {
+    query,
+    last,
+    show,
+  }: { readonly query: object; readonly last: number; readonly show: (record: Record) => void },
+) {
+  const onBroken = ({ message }: Error) => stderr.write(`${shown(message)} Trying again.\n`)
+  await untilStopped(ended, async (signal) => {
+    const records = arrived(request, { query, last }, { signal, sleep, onBroken })
+    for await (const record of records) show(record)
+  })
+}
+
+export default noun('audit', {
+  list: verb({
+    about:
+      'Who did what, when, at what cost: the newest first, a moment after it happened. With --json one event a line.',
+    options,
+    async run(context) {
+      const { values, request, isJson, stdout } = context
+      const {
+        tail = '100',
+        follow,
+        since: _since,
+        until: _until,
+        after: _after,
+        ...filters
+      } = values
+      if (!/^\d{1,3}$/.test(tail) || Number(tail) < 1 || Number(tail) > pageRows)
+        throw new UsageError(`--tail must be 1 to ${pageRows}.`)
+      if (follow && (values.after !== undefined || values.until !== undefined))
+        throw new UsageError('--follow shows what is new: leave out --after and --until.')
+      const query = { ...sentOf(options, values), order: 'desc' as const, limit: tail }
+      const { records, next, last, sinceMs } = await request('GET /api/operator/audit', { query })
+      const show = (record: Record) =>
+        stdout.write(`${isJson ? jsonText(record) : shown(line(record))}\n`)
+      if (follow) {
+        // New records are added below, so the newest is the last line here.
+        records.toReversed().forEach(show)
+        return followFrom(context, { query: { ...sentOf(options, filters) }, last, show })
+      }
+      records.forEach(show)
+      if (isJson) return
+      const looked =
+        sinceMs === undefined ? '' : ` since ${time(sinceMs)} (--since looks further back)`
+      if (records.length === 0) stdout.write(`No records${looked}.\n${outcomeHint(values.type)}`)
+      if (next !== undefined) stdout.write(`More: --after ${next}\n`)
     },
   }),
-}
+})

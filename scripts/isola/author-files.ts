@@ -1,4 +1,5 @@
-// What a plugin and its tests are bundled with: files of the clone, or what `npm pack` made of them (scripts/pack.mjs).
+// The modules that a plugin and its tests are bundled with: files of the clone, or what `npm pack` made of them (scripts/pack.mjs).
+import { resolve } from 'node:path'
 import { isClone } from '../toolchain.mjs'
 
 /** Paths from the root, each by the name that others import it by, or ours for it. */
@@ -21,7 +22,10 @@ export const built = {
 
 export const authorFiles = isClone ? sources : built
 
-/** What has the types of `isola/plugin` and `isola/testing`. */
+/** The files with the types of `isola/plugin` and `isola/testing`. */
 export const typeFiles = isClone
   ? { plugin: 'src/contracts/plugin.ts', testing: 'test/authors/isola-testing.d.ts' }
   : { plugin: 'packed/plugin.d.ts', testing: 'packed/testing.d.ts' }
+
+/** A path as its user gave it: npm runs the command in the folder of the clone, so it starts where the user is. */
+export const at = (given: string): string => resolve(process.env['INIT_CWD'] ?? '.', given)

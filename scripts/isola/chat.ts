@@ -5,8 +5,9 @@ import type { Client } from '../../src/client/client.ts'
 import { openInput, type Lines } from './chat/input.ts'
 import { followRun, talk, type Chat, type Ending } from './chat/turn.ts'
 import { createView } from './chat/view.ts'
-import { defineVerb, type Context, type Options, type ValuesOf } from './command.ts'
-import { short, table } from './text.ts'
+import { command, type Context } from './command.ts'
+import { text, texts, type Options, type ValuesOf } from './options.ts'
+import { messageOf, short, table } from './text.ts'
 import { near, UsageError } from './usage.ts'
 
 const slashCommands = {
@@ -53,7 +54,7 @@ async function openSession(
 const isLive = ({ state }: { readonly state: string }) =>
   ['queued', 'running', 'parked'].includes(state)
 
-/** What Ctrl-C, /cancel and the end do to the conversation. */
+/** The effects of Ctrl-C, /cancel and the end on the conversation. */
 function createControls(chat: Pick<Chat, 'run' | 'session' | 'request' | 'view'>) {
   const left = new AbortController()
   let asking = new AbortController()
@@ -91,7 +92,7 @@ interface Talk {
   readonly live?: string | undefined
 }
 
-/** What is asked of the session, and how its answer reads. */
+/** Requests about the session, with the text of each answer. */
 const requests: Readonly<Record<string, (chat: Chat, given?: string) => Promise<boolean>>> = {
   '/context': ({ request, session, view }) =>
     told(view, readContext(request, session), describeContext),
@@ -126,7 +127,7 @@ async function told<T>(view: Chat['view'], answer: Promise<T>, describe: (value:
   return true
 }
 
-/** One line that is not a message; true, now or later, if it was one. */
+/** Runs a line that is a command; true, now or later, if it was a command. */
 function runSlash(
   line: string,
   {
@@ -160,18 +161,18 @@ async function converse(chat: Chat, controls: Controls, { input, live }: Talk) {
   let isWell = true
   const finish = ({ result, state }: Ending) =>
     (isWell &&= result?.success === true || state === 'completed')
-  /** What goes wrong is told; `left` if the person has gone meanwhile. */
+  /** Tells a failure; `left` if the person has gone meanwhile. */
   const attempt = async (work: () => Promise<Ending>): Promise<'done' | 'left'> => {
     try {
       finish(await work())
     } catch (error) {
       if (controls.signal.aborted) return 'left'
-      // At a terminal a person may try again; nobody watches a pipe.
+      // At a terminal a person may try again; a pipe cannot.
       if (!input.isTerminal) {
         chat.view.note(`To go on: isola chat --session ${chat.session}`)
         throw error
       }
-      chat.view.note(`! ${error instanceof Error ? error.message : error}`)
+      chat.view.note(`! ${messageOf(error)}`)
     }
     return 'done'
   }
@@ -238,32 +239,19 @@ async function run(context: Context<ValuesOf<typeof options>>) {
 }
 
 const options = {
-  agent: { type: 'string', value: 'name', about: 'orchestrator unless named' },
-  session: { type: 'string', value: 'id', about: 'go on in this session' },
-  model: { type: 'string', value: 'name', about: "instead of the agent's own" },
-  persona: {
-    type: 'string',
-    value: 'name',
-    about: 'how it speaks in this session; none: as itself',
-  },
-  approve: {
-    type: 'string',
-    value: 'tool',
-    multiple: true,
-    about: 'ask before each call: a name, <plugin>__* or *',
-  },
+  agent: text('name', 'orchestrator unless named'),
+  session: text('id', 'go on in this session'),
+  model: text('name', "instead of the agent's own"),
+  persona: text('name', 'how it speaks in this session; none: as itself'),
+  approve: texts('tool', 'ask before each call: a name, <plugin>__* or *'),
 } as const satisfies Options
 
-export default {
-  noun: 'chat',
-  ...defineVerb({
-    usage:
-      'isola chat [--agent <name>] [--session <id>] [--model <name>] [--persona <name>] [--approve <tool>]',
-    about: `Talks to an agent. From a pipe each line is one message; a question, a field of a form or an approval
+export default command('chat', {
+  usage: '[--agent <name>] [--session <id>] [--model <name>] [--persona <name>] [--approve <tool>]',
+  about: `Talks to an agent. From a pipe each line is one message; a question, a field of a form or an approval
 takes the next line (y: this call, s: what is like it in this session too, a: wherever it is asked again, n: no).
-The exit code is 1 if a run of a pipe did not complete, or nobody was there to answer it. While you talk:
+The exit code is 1 if a run of a pipe did not complete, or no person answered it. While you talk:
 ${help}`,
-    options,
-    run,
-  }),
-}
+  options,
+  run,
+})

@@ -1,7 +1,6 @@
 // Which server, with which key.
 import { join } from 'node:path'
-import { defined } from '../../src/contracts/defined.ts'
-import { createClient, type Client } from '../../src/client/client.ts'
+import { ApiError, createClient, type Client } from '../../src/client/client.ts'
 import { parseVars, readVarsText } from '../dev-vars.mjs'
 import { isClone, root } from '../toolchain.mjs'
 import type { Env } from './command.ts'
@@ -18,14 +17,14 @@ export function readVars(path = join(root, '.dev.vars')) {
 export interface Server {
   readonly url: string
   readonly isLocal: boolean
-  /** Somebody named it. */
+  /** ISOLA_URL named it. */
   readonly isChosen: boolean
   readonly key?: string
 }
 
 /**
  * The server of `ISOLA_URL`, by default the local one, with `ISOLA_KEY`. The key of .dev.vars is for this machine's
- * server: it is sent nowhere else. A key is sent in the clear to nobody but this machine.
+ * server: it is sent nowhere else. A key is sent in the clear to this machine alone.
  */
 export function findServer(env: Env, vars: Env = readVars()): Server {
   const text = env['ISOLA_URL'] || `http://localhost:${env['PORT'] || 8787}`
@@ -37,7 +36,7 @@ export function findServer(env: Env, vars: Env = readVars()): Server {
   const local = isLocal(origin)
   if (protocol === 'http:' && !local)
     throw new Error('ISOLA_URL must be https: over http the key could be read on the way.')
-  // Somebody meant to give one, such as `ISOLA_KEY=$(…)` of a command that failed: another key is not what was meant.
+  // An empty key is a mistake, such as `ISOLA_KEY=$(…)` of a command that failed: another key is not what was meant.
   if (env['ISOLA_KEY']?.trim() === '')
     throw new Error(
       'ISOLA_KEY is set, and empty: put a key into it, or take it away (unset ISOLA_KEY).',
@@ -61,8 +60,16 @@ export function createConnection(
         : `ISOLA_KEY is not set: the key for ${url} (that of .dev.vars is for the local server only).`,
     )
   }
-  return createClient({ url, key, ...defined({ fetch: io.fetch }) })
+  return createClient({ url, key, ...(io.fetch && { fetch: io.fetch }) })
 }
+
+/** For `catch`: a refusal with one of these statuses is no answer; other failures stay what they are. */
+export const unless =
+  (...statuses: readonly number[]) =>
+  (error: unknown): undefined => {
+    if (error instanceof ApiError && statuses.includes(error.status)) return undefined
+    throw error
+  }
 
 /** What to do where the local server does not answer. */
 export const startHint = isClone

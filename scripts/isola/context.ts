@@ -1,8 +1,8 @@
-// What fills a session's window, and what a compaction made of it: for isola chat and isola session.
+// The contents of a session's window, and the result of a compaction: for isola chat and isola session.
 import type { Client, Reply } from '../../src/client/client.ts'
 import { dollars, table } from './text.ts'
 
-/** What a model would be sent next. */
+/** The context that a model would be sent next. */
 export const readContext = (request: Client['request'], id: string) =>
   request('GET /api/sessions/:id/context', { params: { id } })
 

@@ -6,7 +6,8 @@ import { defined } from '../../src/contracts/defined.ts'
 import { root } from '../toolchain.mjs'
 import { newSecrets } from '../dev-vars.mjs'
 import { askForHosts, mayAsk, networkLine, readNetwork } from '../network.mjs'
-import { defineVerb, type Context, type Options, type ValuesOf } from './command.ts'
+import { command, type Context } from './command.ts'
+import { flag, text, type Options, type ValuesOf } from './options.ts'
 import { createConnection } from './connection.ts'
 import type { DeployState, Parts } from './deploy/parts.ts'
 import { openKeys } from './deploy/secrets.ts'
@@ -20,13 +21,14 @@ import {
 } from './deploy/tenant.ts'
 import { createWrangler } from './deploy/wrangler.ts'
 import { UsageError } from './usage.ts'
+import { messageOf } from './text.ts'
 
 const near = (path: string) => {
   const inside = relative(root, path)
   return inside.startsWith('..') ? path : inside
 }
 
-/** What would be made, and whether wrangler takes it. Needs no account, changes nothing. */
+/** Shows the resources that would be made, and lets wrangler check them. Needs no account, changes nothing. */
 async function rehearse({
   config,
   plan,
@@ -79,7 +81,7 @@ async function runSteps(parts: Parts) {
       parts.say(`${at}: ${await step.run(parts)}`)
     } catch (error) {
       throw new Error(
-        `${at} failed: ${error instanceof Error ? error.message : error}\nWhat was done stays done: run the same command again.`,
+        `${at} failed: ${messageOf(error)}\nWhat was done stays done: run the same command again.`,
         { cause: error },
       )
     }
@@ -91,12 +93,12 @@ interface Settling extends Pick<Parts, 'state' | 'say'> {
   readonly io: Pick<Context, 'stdin' | 'stdout' | 'env'>
 }
 
-/** Which hosts the http tools may reach: asked when the deployment is new and somebody is there, then said. */
+/** Which hosts the http tools may reach: a person at a terminal is asked once, for a new deployment. */
 async function settleNetwork({ state, key, say, io }: Settling) {
   if (!key || !state.url) return []
   const { request } = createConnection({ url: state.url, key })
   const { stdin, stdout } = io
-  // One that is only written to shows the question as well.
+  // readline only writes to its output.
   if (state.isNew && mayAsk(io))
     await askForHosts({
       open: (allow) => request('POST /api/operator/http', { body: { allow } }),
@@ -147,24 +149,24 @@ async function run(context: Context<ValuesOf<typeof options>>) {
 }
 
 const options = {
-  tenant: { type: 'string', value: 'name', about: 'a deployment of its own, isola-<name>' },
-  'dry-run': { type: 'boolean', about: 'say what would be made; needs no account' },
-  'without-isolates': { type: 'boolean', about: 'for a plan without Worker Loader' },
-  'rotate-key': { type: 'boolean', about: 'a new operator key in place of the one that is' },
-  url: { type: 'string', value: 'url', about: 'where it answers, if wrangler does not say' },
-  wait: { type: 'string', value: 'seconds', about: 'how long the check may take (60)' },
-  folder: { type: 'string', value: 'path', about: 'configuration and keys of tenants (.isola)' },
+  tenant: text('name', 'a deployment of its own, isola-<name>'),
+  'dry-run': flag('say what would be made; needs no account'),
+  'without-isolates': flag('for a plan without Worker Loader'),
+  'rotate-key': flag('a new operator key in place of the one that is'),
+  url: text('url', 'where it answers, if wrangler does not say'),
+  wait: text('seconds', 'how long the check may take (60)'),
+  folder: text('path', 'configuration and keys of tenants (.isola)'),
 } as const satisfies Options
 
-export default {
-  noun: 'deploy',
-  needsClone: true,
-  ...defineVerb({
+export default command(
+  'deploy',
+  {
     usage:
-      'isola deploy [--tenant <name>] [--dry-run] [--without-isolates] [--rotate-key] [--url <url>] [--wait <seconds>] [--folder <path>]',
+      '[--tenant <name>] [--dry-run] [--without-isolates] [--rotate-key] [--url <url>] [--wait <seconds>] [--folder <path>]',
     about: `Makes or brings up to date one deployment: Worker, D1 database, KV namespace, secrets, migrations, then a check.
 It may be run again at any time; after a failure it goes on with what is missing.`,
     options,
     run,
-  }),
-}
+  },
+  { needsClone: true },
+)

@@ -1,7 +1,8 @@
 // isola doctor: what is wrong with this installation, and how to put it right.
 import { defined } from '../../src/contracts/defined.ts'
 import { isClone, staleReason } from '../toolchain.mjs'
-import { defineVerb, type Context, type Env, type Options, type ValuesOf } from './command.ts'
+import { command, type Context, type Env } from './command.ts'
+import { flag, text, texts, type Options, type ValuesOf } from './options.ts'
 import { isLocal, readVars } from './connection.ts'
 import { checkDatabase } from './doctor/database.ts'
 import { checkDeployment } from './doctor/deployment.ts'
@@ -11,8 +12,9 @@ import { checkServer } from './doctor/server.ts'
 import { checkSettings } from './doctor/settings.ts'
 import { checkVariables } from './doctor/variables.ts'
 import { checkWorker } from './doctor/worker.ts'
+import { messageOf } from './text.ts'
 
-/** What a check looks at. */
+/** The settings that a check looks at. */
 interface Looked {
   readonly env: Env
   readonly fetch?: typeof globalThis.fetch
@@ -20,7 +22,7 @@ interface Looked {
   readonly folder?: string | undefined
 }
 type Check = (looked: Looked) => Finding[] | Promise<Finding[]>
-/** One that was mended just now. */
+/** A finding, perhaps one that was mended just now. */
 type Mended = Finding & { readonly isFixed?: boolean }
 
 function checkPackages() {
@@ -115,9 +117,7 @@ async function run({
     try {
       if (values.fix) found = await mend(check, context, found)
     } catch (error) {
-      found.push(
-        fail('fix', `It could not be repaired: ${error instanceof Error ? error.message : error}`),
-      )
+      found.push(fail('fix', `It could not be repaired: ${messageOf(error)}`))
     }
     findings.push(...found.map(({ repair: _repair, ...finding }) => finding))
   }
@@ -131,31 +131,19 @@ async function run({
 }
 
 const options = {
-  fix: {
-    type: 'boolean',
-    about: 'make what is missing: keys, migrations, src/bundled.gen.ts; replaces nothing',
-  },
-  clear: {
-    type: 'string',
-    multiple: true,
-    value: 'incident',
-    about: 'take an incident off the list, by the id that is shown, or all; looks at nothing',
-  },
-  tenant: {
-    type: 'string',
-    value: 'name',
-    about: "also a tenant's keys and secrets; asks wrangler",
-  },
-  folder: { type: 'string', value: 'path', about: 'where `isola deploy` keeps them (.isola)' },
+  fix: flag('make what is missing: keys, migrations, src/bundled.gen.ts; replaces nothing'),
+  clear: texts(
+    'incident',
+    'take an incident off the list, by the id that is shown, or all; looks at nothing',
+  ),
+  tenant: text('name', "also a tenant's keys and secrets; asks wrangler"),
+  folder: text('path', 'where `isola deploy` keeps them (.isola)'),
 } as const satisfies Options
 
-export default {
-  noun: 'doctor',
-  ...defineVerb({
-    usage: 'isola doctor [--fix] [--clear <incident>] [--tenant <name>] [--folder <path>]',
-    about: `Looks at packages, .dev.vars and what the Worker would refuse of it, wrangler.toml, the generated sources, the local database, the server and its model.
+export default command('doctor', {
+  usage: '[--fix] [--clear <incident>] [--tenant <name>] [--folder <path>]',
+  about: `Looks at packages, .dev.vars and what the Worker would refuse of it, wrangler.toml, the generated sources, the local database, the server and its model.
 Exit code 1 if something fails. A local server that is not started is a warning, one that ISOLA_URL names a failure.`,
-    options,
-    run,
-  }),
-}
+  options,
+  run,
+})

@@ -4,7 +4,7 @@ import { lookup } from 'node:dns/promises'
 import { isReachable, unreachableText } from '../../src/contracts/network-rule.ts'
 import { isOfThisMachine, isPublicHost } from '../../src/contracts/public-host.ts'
 
-/** What fetching takes. */
+/** The network that fetching uses. */
 interface Fetching {
   readonly send: typeof fetch | undefined
   /** Hosts of this machine that an operator opened; asked for once, and only where one is named. */

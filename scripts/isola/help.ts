@@ -1,14 +1,15 @@
-// What --help prints.
+// The text of --help.
 import { isClone } from '../toolchain.mjs'
-import type { Module, Options, Verb } from './command.ts'
+import type { Module, Verb } from './command.ts'
+import { flag, yes, type Options } from './options.ts'
 
 const valueOf = { string: ' <value>', boolean: '' }
 
-/** What every command takes, and --yes where it asks. */
+/** The options of a command with --json, and --yes where it asks. */
 export const optionsOf = (command: Verb): Options => ({
   ...command.options,
-  ...(command.asks && { yes: { type: 'boolean', short: 'y', about: 'do not ask' } }),
-  json: { type: 'boolean', about: 'the answer as JSON' },
+  ...(command.asks && yes),
+  json: flag('the answer as JSON'),
 })
 
 function optionLines(all: Options) {

@@ -4,8 +4,8 @@ import { extname, join, normalize, sep } from 'node:path'
 import { readPdf } from './read-pdf.ts'
 import { UsageError } from './usage.ts'
 
-/** What is sent of a document: `text`, or `pages`. */
-export interface ReadFile {
+/** The content of a document: `text`, or `pages`. */
+interface ReadFile {
   readonly type: 'text' | 'markdown' | 'html' | 'pages'
   readonly text?: string
   readonly pages?: string[]
@@ -32,7 +32,7 @@ const typeOf: Readonly<Record<string, 'text' | 'markdown' | 'html' | 'pdf'>> = {
   '.pdf': 'pdf',
 }
 
-/** Those behind what was named: a file, all readable files in and under a folder, or an address. */
+/** The documents of the arguments: a file, all readable files in and under a folder, or an address. */
 export function findDocuments(
   given: readonly string[],
   fetchDocument: (url: string) => Promise<Response>,

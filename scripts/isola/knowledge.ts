@@ -1,136 +1,43 @@
 // isola knowledge …: documents that agents look things up in.
 import type { Reply } from '../../src/client/client.ts'
-import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { noun, on, verb, type Context } from './command.ts'
 import { fetchDocument } from './fetch-document.ts'
 import { findDocuments, nameOf } from './knowledge-files.ts'
 import { isDeployment, ofOne, where, whereOf } from './memory-options.ts'
-import { short, shown, shownName, table, time } from './text.ts'
+import { dryRun, flag, text, type Options, type ValuesOf } from './options.ts'
+import { allPages } from './pages.ts'
+import { listed, messageOf, short, shown, shownName, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
 type Document = Reply<'GET /api/knowledge'>['documents'][number]
-
-const adding = {
-  ...where,
-  foreign: {
-    type: 'boolean',
-    about: 'others wrote them: text of strangers, as everything from an address is',
-  },
-  ...dryRun,
-} as const satisfies Options
-
-async function add({
-  args,
-  values,
-  request,
-  print,
-  stdout,
-  stderr,
-  isJson,
-  fetch: send,
-}: Context<ValuesOf<typeof adding>>) {
-  const shared = {
-    ...whereOf(values),
-    dryRun: values['dry-run'] ?? false,
-  }
-  const done: (Reply<'POST /api/knowledge'> | { readonly name: string; readonly error: string })[] =
-    []
-  /** A key that may not read the open hosts has none. */
-  const openHosts = () =>
-    request('GET /api/operator/http').then(
-      ({ hosts }) => hosts,
-      () => [],
-    )
-  const fetched = (url: string) => fetchDocument(url, { send, openHosts })
-  for (const { name, isAddress, read } of findDocuments(args, fetched)) {
-    const integrity = values.foreign || isAddress ? ('stranger' as const) : ('data' as const)
-    try {
-      const answer = await request('POST /api/knowledge', {
-        body: { ...shared, name, integrity, ...(await read()) },
-      })
-      done.push(answer)
-      if (!isJson)
-        stdout.write(
-          `${answer.state.padEnd(8)}${shownName(name)} (${answer.document.passages} passages)\n`,
-        )
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      done.push({ name, error: message })
-      stderr.write(`${shownName(name)}: ${shown(message)}\n`)
-    }
-  }
-  const of = (state: string) => done.filter((one) => 'state' in one && one.state === state).length
-  const failed = done.filter((one) => 'error' in one).length
-  // What failed has been said; where nothing came of it, there is no answer.
-  if (failed > 0 && failed === done.length) return 1
-  const counts = `${of('added')} added, ${of('changed')} changed, ${of('same')} as they were`
-  print({ documents: done }, `${counts}${failed > 0 ? `, ${failed} failed` : ''}.`)
-  return failed > 0 ? 1 : 0
-}
 
 /** A document is of the person who added it, or of strangers. */
 const whoseOf = ({ integrity }: Document['label']) =>
   integrity === 'stranger' ? 'foreign' : 'mine'
 
-/** Page by page. */
+/** Every document of a scope, by name. */
 async function allOf({
   request,
   values,
 }: Pick<Context<ValuesOf<typeof where>>, 'request' | 'values'>) {
-  const documents: Document[] = []
-  for (let after: string | undefined = ''; after !== undefined;) {
-    const page: Reply<'GET /api/knowledge'> = await request('GET /api/knowledge', {
-      query: { ...whereOf(values), limit: '500', ...(after !== '' && { after }) },
-    })
-    documents.push(...page.documents)
-    after = page.next
-  }
+  const query = { ...whereOf(values), limit: '500' }
+  const documents = await allPages(
+    (after) => request('GET /api/knowledge', { query: { ...query, ...after } }),
+    (page) => page.documents,
+  )
   return documents.toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
-async function list(context: Context<ValuesOf<typeof where>>) {
-  const documents = await allOf(context)
-  const rows = documents.map(({ id, scope, agent, passages, updatedAtMs, label, name }) => [
-    id,
-    agent ?? scope,
-    String(passages),
-    whoseOf(label),
-    time(updatedAtMs),
-    name,
-  ])
-  const heads = ['id', 'scope', 'passages', 'whose', 'changed', 'name']
-  context.print({ documents }, rows.length === 0 ? 'No documents.' : table([heads, ...rows]))
-}
-
-async function show({
-  args: [document],
-  values,
-  request,
-  print,
-}: Context<ValuesOf<typeof isDeployment>, [string]>) {
-  const shown = await request('GET /api/knowledge/:document', {
-    params: { document },
-    query: ofOne(values),
-  })
-  const { id, name, title, type, chars, label, updatedAtMs } = shown.document
-  const lines = [
+function described({ document, passages }: Reply<'GET /api/knowledge/:document'>) {
+  const { id, name, title, type, chars, label, updatedAtMs } = document
+  return [
     `${id} ${name}${title === undefined ? '' : ` (${title})`}`,
-    `${type}, ${chars} characters, ${shown.passages.length} passages; ${whoseOf(label)}; changed ${time(updatedAtMs)}`,
-    ...shown.passages.map(({ cite, text }) => `\n[${cite}]\n${text}`),
-  ]
-  print(shown, lines.join('\n'))
+    `${type}, ${chars} characters, ${passages.length} passages; ${whoseOf(label)}; changed ${time(updatedAtMs)}`,
+    ...passages.map(({ cite, text }) => `\n[${cite}]\n${text}`),
+  ].join('\n')
 }
 
-async function search({ args, values, request, print }: Context<ValuesOf<typeof searching>>) {
-  const query = { ...whereOf(values), query: args.join(' '), limit: values.limit ?? '5' }
-  const found = await request('GET /api/knowledge/search', { query })
-  const lines = found.passages.map(({ cite, text }) => `[${cite}]\n  ${short(text, 300)}`)
-  print(found, lines.length === 0 ? 'Nothing was found.' : lines.join('\n\n'))
-}
-const searching = {
-  ...where,
-  limit: { type: 'string', value: 'count', about: 'how many passages; 5 if absent' },
-} as const satisfies Options
-
+const removing = { ...where, all: flag('everything (of the scope)') } as const satisfies Options
 type Removing = Context<ValuesOf<typeof removing>>
 
 /**
@@ -157,59 +64,105 @@ function fitting(known: readonly Document[], wanted: string): readonly Document[
   )
 }
 
-async function remove({ args, values, request, print }: Removing) {
-  const { all = false } = values
-  if (args.length > 0 === all) throw new UsageError('Name documents, or --all.')
-  let forgotten = 0
-  if (all) ({ forgotten } = await request('DELETE /api/knowledge', { query: whereOf(values) }))
-  for (const { id, scope } of all ? [] : await namedBy({ args, values, request })) {
-    const query = ofOne({ deployment: scope === 'deployment' })
-    await request('DELETE /api/knowledge/:document', { params: { document: id }, query })
-    forgotten += 1
-  }
-  print({ forgotten }, `${forgotten} removed.`)
-}
-const removing = {
-  ...where,
-  all: { type: 'boolean', about: 'everything (of the scope)' },
-} as const satisfies Options
+const scopeUsage = '[--scope <scope>] [--agent <id>]' as const
 
-export default {
-  noun: 'knowledge',
-  plural: 'knowledge',
-  verbs: defineVerbs({
-    add: {
-      usage:
-        'isola knowledge add <file|folder|address> … [--scope <scope>] [--agent <id>] [--foreign] [--dry-run]',
+export default noun(
+  'knowledge',
+  {
+    add: verb({
+      usage: `<file|folder|address> … ${scopeUsage} [--foreign] [--dry-run]`,
       about:
         'Text, Markdown, HTML and PDF: files are yours (mine) unless you say --foreign, addresses are strangers’. What is there as it is, is left; what changed takes its place.',
-      options: adding,
-      run: add,
-    },
-    list: {
-      usage: 'isola knowledge list [--scope <scope>] [--agent <id>]',
-      about: 'Your documents; with --scope deployment, everybody’s.',
+      options: {
+        ...where,
+        foreign: flag('others wrote them: text of strangers, as everything from an address is'),
+        ...dryRun,
+      },
+      async run({ args, values, request, print, stdout, stderr, isJson, fetch: send }) {
+        const shared = {
+          ...whereOf(values),
+          dryRun: values['dry-run'] ?? false,
+        }
+        const done: (
+          | Reply<'POST /api/knowledge'>
+          | { readonly name: string; readonly error: string }
+        )[] = []
+        /** A key that may not read the open hosts has none. */
+        const openHosts = () =>
+          request('GET /api/operator/http').then(
+            ({ hosts }) => hosts,
+            () => [],
+          )
+        const fetched = (url: string) => fetchDocument(url, { send, openHosts })
+        for (const { name, isAddress, read } of findDocuments(args, fetched)) {
+          const integrity = values.foreign || isAddress ? ('stranger' as const) : ('data' as const)
+          try {
+            const answer = await request('POST /api/knowledge', {
+              body: { ...shared, name, integrity, ...(await read()) },
+            })
+            done.push(answer)
+            if (!isJson)
+              stdout.write(
+                `${answer.state.padEnd(8)}${shownName(name)} (${answer.document.passages} passages)\n`,
+              )
+          } catch (error) {
+            const message = messageOf(error)
+            done.push({ name, error: message })
+            stderr.write(`${shownName(name)}: ${shown(message)}\n`)
+          }
+        }
+        const of = (state: string) =>
+          done.filter((one) => 'state' in one && one.state === state).length
+        const failed = done.filter((one) => 'error' in one).length
+        // Each failure has been said; without a document there is no answer.
+        if (failed > 0 && failed === done.length) return 1
+        const counts = `${of('added')} added, ${of('changed')} changed, ${of('same')} as they were`
+        print({ documents: done }, `${counts}${failed > 0 ? `, ${failed} failed` : ''}.`)
+        return failed > 0 ? 1 : 0
+      },
+    }),
+    list: verb({
+      usage: scopeUsage,
+      about: 'Your documents; with --scope deployment, the deployment’s.',
       options: where,
-      run: list,
-    },
-    show: {
-      usage: 'isola knowledge show <document> [--deployment]',
+      async run(context) {
+        const documents = await allOf(context)
+        const text = listed(documents, 'No documents.', {
+          id: 'id',
+          scope: ({ agent, scope }) => agent ?? scope,
+          passages: 'passages',
+          whose: ({ label }) => whoseOf(label),
+          changed: 'updatedAtMs',
+          name: 'name',
+        })
+        context.print({ documents }, text)
+      },
+    }),
+    show: on('GET /api/knowledge/:document', {
+      usage: '<document>',
       about: 'A document with its passages, by its id.',
       options: isDeployment,
-      run: show,
-    },
-    search: {
-      usage: 'isola knowledge search <words> … [--scope <scope>] [--agent <id>] [--limit <count>]',
+      says: described,
+    }),
+    search: verb({
+      usage: `<words> … ${scopeUsage} [--limit <count>]`,
       about: 'The passages that an agent would find.',
-      options: searching,
-      run: search,
-    },
-    remove: {
-      usage:
-        'isola knowledge remove [<document>] … [--all] [--scope <scope>] [--agent <id>] [--yes]',
+      options: {
+        ...where,
+        limit: text('count', 'how many passages; 5 if absent'),
+      },
+      async run({ args, values, request, print }) {
+        const query = { ...whereOf(values), query: args.join(' '), limit: values.limit ?? '5' }
+        const found = await request('GET /api/knowledge/search', { query })
+        const passages = found.passages.map(({ cite, text }) => `[${cite}]\n  ${short(text, 300)}`)
+        print(found, passages.join('\n\n') || 'Nothing was found.')
+      },
+    }),
+    remove: verb({
+      usage: `[<document>] … [--all] ${scopeUsage} [--yes]`,
       about:
         'For good, with all that was made of it; by name, file name or id. A folder: what was added from under it.',
-      asks: async ({ args, values, request }: Removing) => {
+      async asks({ args, values, request }) {
         if (args.length === 0) return 'Remove all of them, for good?'
         const names = (await namedBy({ args, values, request })).map(({ name }) => name)
         return names.length === 1
@@ -217,7 +170,20 @@ export default {
           : `${names.join('\n')}\nRemove these ${names.length}, for good?`
       },
       options: removing,
-      run: remove,
-    },
-  }),
-}
+      async run({ args, values, request, print }) {
+        const { all = false } = values
+        if (args.length > 0 === all) throw new UsageError('Name documents, or --all.')
+        let forgotten = 0
+        if (all)
+          ({ forgotten } = await request('DELETE /api/knowledge', { query: whereOf(values) }))
+        for (const { id, scope } of all ? [] : await namedBy({ args, values, request })) {
+          const query = ofOne({ deployment: scope === 'deployment' })
+          await request('DELETE /api/knowledge/:document', { params: { document: id }, query })
+          forgotten += 1
+        }
+        print({ forgotten }, `${forgotten} removed.`)
+      },
+    }),
+  },
+  { plural: 'knowledge' },
+)

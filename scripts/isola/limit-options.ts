@@ -1,5 +1,5 @@
 // The limits of a run, as options of a command and as amounts that a person reads.
-import type { Options } from './command.ts'
+import { text, type Options } from './options.ts'
 import { UsageError } from './usage.ts'
 
 /** Each option with the limit that it names. */
@@ -18,10 +18,7 @@ type OptionName = keyof typeof limitsByOption
 
 // The names are those of the limits.
 export const limitOptions = Object.fromEntries(
-  Object.entries(limitsByOption).map(([option, [, value, about]]) => [
-    option,
-    { type: 'string', value, about },
-  ]),
+  Object.entries(limitsByOption).map(([option, [, value, about]]) => [option, text(value, about)]),
 ) as { readonly [Name in OptionName]: { readonly type: 'string' } } & Options
 export type LimitValues = { readonly [Name in OptionName]?: string | undefined }
 

@@ -1,18 +1,19 @@
 // isola logs: what the local server said; of a deployment, its record.
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { setTimeout as pause } from 'node:timers/promises'
 import { createFaultReader } from '../start/readable-fault.mjs'
 import { logPath } from '../start/server-log.mjs'
 import { isClone } from '../toolchain.mjs'
 import audit, { line } from './audit.ts'
-import { defineVerb, type Context, type Options, type ValuesOf } from './command.ts'
+import { command, type Context } from './command.ts'
 import { findServer } from './connection.ts'
+import { flag, text, type Options, type ValuesOf } from './options.ts'
 import { jsonText, shown } from './text.ts'
+import { sleepUntil, untilStopped } from './until-stopped.ts'
 import { UsageError } from './usage.ts'
 
 const options = {
-  follow: { type: 'boolean', short: 'f', about: 'go on with what comes, until Ctrl-C' },
-  tail: { type: 'string', value: 'n', about: 'so many lines, 1 to 500; 100 unless set' },
+  follow: flag('go on with what comes, until Ctrl-C', { short: 'f' }),
+  tail: text('n', 'so many lines, 1 to 500; 100 unless set'),
 } as const satisfies Options
 type Logging = Context<ValuesOf<typeof options>>
 
@@ -46,7 +47,8 @@ async function ofThisMachine(context: Logging, path: string, tail: number) {
   let readTo = Buffer.byteLength(now)
   for (const kept of linesOf(before + now).slice(-tail)) tell(kept)
   if (!context.values.follow) return
-  await untilStopped(context, async (signal, sleep) => {
+  const { signal, sleep = sleepUntil } = context
+  await untilStopped(signal, async (signal) => {
     while (!signal.aborted) {
       await sleep(everyMs, signal)
       const size = sizeOf()
@@ -63,23 +65,6 @@ async function ofThisMachine(context: Logging, path: string, tail: number) {
 
 const readFrom = (path: string, from: number) =>
   existsSync(path) ? readFileSync(path).subarray(from).toString('utf8') : ''
-
-const sleepUntil = (ms: number, signal: AbortSignal) =>
-  pause(ms, undefined, { signal }).catch(() => {})
-
-async function untilStopped(
-  context: Logging,
-  work: (signal: AbortSignal, sleep: typeof sleepUntil) => Promise<void>,
-) {
-  const stop = new AbortController()
-  const end = () => stop.abort()
-  process.on('SIGINT', end)
-  try {
-    await work(context.signal ?? stop.signal, context.sleep ?? sleepUntil)
-  } finally {
-    process.removeListener('SIGINT', end)
-  }
-}
 
 /** The record, oldest first as a log is. */
 async function ofDeployment(context: Logging, tail: string) {
@@ -109,13 +94,9 @@ async function run(context: Logging) {
   return ofThisMachine(context, path, count)
 }
 
-export default {
-  noun: 'logs',
-  ...defineVerb({
-    usage: 'isola logs [--follow] [--tail <n>]',
-    about:
-      'What the local server said, oldest first (server.log in ISOLA_STATE); of a deployment its record, which operators and auditors may read.',
-    options,
-    run,
-  }),
-}
+export default command('logs', {
+  about:
+    'What the local server said, oldest first (server.log in ISOLA_STATE); of a deployment its record, which operators and auditors may read.',
+  options,
+  run,
+})

@@ -1,79 +1,84 @@
-// isola <noun> <verb> [options]: finds the command, reads its options, runs it, says how it went.
-import { parseArgs } from 'node:util'
+// isola <noun> <verb> [options]: finds the command, reads its options, runs it, says how it ended.
+import { Command, CommanderError, Option as ParsedOption } from 'commander'
 import { isClone } from '../toolchain.mjs'
-import { commands } from './commands.ts'
 import { ApiError, type Client } from '../../src/client/client.ts'
-import type { Context, Env, Io, Module, Options, Verb } from './command.ts'
+import { commands } from './commands.ts'
+import type { Context, Env, Io, Module, Verb } from './command.ts'
 import { confirm } from './confirm.ts'
 import { createConnection, findServer, startHint } from './connection.ts'
 import { helpOf, optionsOf, overview } from './help.ts'
 import { refuseKeptByNpm } from './npm-flags.ts'
-import { jsonText, shown } from './text.ts'
+import { flag, type Option, type Options } from './options.ts'
+import { jsonText, messageOf, shown } from './text.ts'
 import { ownVersion } from './version.ts'
 import { countArguments, unknown, UsageError } from './usage.ts'
 
-const help = { help: { type: 'boolean', short: 'h' } } as const satisfies Options
-
-/** What the first words name: a command, or a noun whose verb is missing. */
+/** The command that the first words name, or a noun whose verb is missing. */
 interface Found {
   readonly module: Module
-  readonly command?: Verb
+  readonly verb?: Verb
   readonly rest: readonly string[]
 }
 
-const isNamed = ({ noun, plural = `${noun}s` }: Module, word: string) =>
-  word === noun || word === plural
-
-/** A module with `run` is a command by itself; one with `verbs` wants a verb. */
-function find(modules: readonly Module[], [noun = '', verb, ...rest]: readonly string[]): Found {
-  const module = modules.find((known) => isNamed(known, noun))
+function find(modules: readonly Module[], [first = '', ...rest]: readonly string[]): Found {
+  const module = modules.find(({ noun, plural = `${noun}s` }) => first === noun || first === plural)
   if (!module) {
-    const nouns = modules.map((known) => known.noun)
-    throw unknown('command', noun, nouns)
+    const nouns = modules.map(({ noun }) => noun)
+    throw unknown('command', first, nouns)
   }
   const { usage, run, verbs = {} } = module
-  if (usage !== undefined && run)
-    return {
-      module,
-      command: { ...module, usage, run },
-      rest: verb === undefined ? [] : [verb, ...rest],
-    }
-  if (verb === undefined || verb.startsWith('-'))
-    return { module, rest: verb === undefined ? [] : [verb, ...rest] }
-  const command = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
-  if (!command) throw unknown(`verb of ${module.noun}`, verb, Object.keys(verbs))
-  return { module, command, rest }
+  if (usage !== undefined && run) return { module, verb: { ...module, usage, run }, rest }
+  const [word] = rest
+  if (word === undefined || word.startsWith('-')) return { module, rest }
+  const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined
+  if (!verb) throw unknown(`verb of ${module.noun}`, word, Object.keys(verbs))
+  return { module, verb, rest: rest.slice(1) }
 }
 
-/** Options and arguments of one command, checked against what it declares. */
-function parse(command: Verb, argv: readonly string[]) {
-  const options = { ...help, ...optionsOf(command) }
-  const { tokens } = parseArgs({
-    args: [...argv],
-    options,
-    strict: false,
-    allowPositionals: true,
-    tokens: true,
-  })
-  for (const token of tokens) {
-    if (token.kind === 'option' && !Object.hasOwn(options, token.name))
-      throw unknown(
-        'option',
-        token.rawName,
-        Object.keys(options).map((name) => `--${name}`),
-      )
-  }
+/** An option as commander reads it: an option that may be repeated is a list, and no option is the value of another. */
+function toParsed(name: string, { type, short, multiple }: Option, all: Options): ParsedOption {
+  const flags = `${short ? `-${short}, ` : ''}--${name}`
+  if (type === 'boolean') return new ParsedOption(flags)
+  return new ParsedOption(`${flags} <value>`).argParser(
+    (given: string, before: unknown): unknown => {
+      if (given.startsWith('--') && Object.hasOwn(all, given.slice(2)))
+        throw new UsageError(`option '--${name}' argument missing`)
+      return multiple ? [...(Array.isArray(before) ? before : []), given] : given
+    },
+  )
+}
+
+/** Options and arguments of one command line, checked against what the verb declares. */
+function parse(verb: Verb, argv: readonly string[]) {
+  const all = { help: flag('', { short: 'h' }), ...optionsOf(verb) }
+  const parsed = Object.entries(all).map(([name, option]) => toParsed(name, option, all))
+  const parser = new Command()
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined })
+    .helpOption(false)
+    .argument('[args...]')
+  for (const option of parsed) parser.addOption(option)
   try {
-    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true })
-    return { values, args: positionals }
+    parser.parse(argv, { from: 'user' })
   } catch (error) {
-    throw new UsageError(messageOf(error))
+    if (!(error instanceof CommanderError)) throw error
+    const [, word = ''] = /'(.*?)[=']/.exec(error.message) ?? []
+    const names = Object.keys(all).map((name) => `--${name}`)
+    if (error.code === 'commander.unknownOption') throw unknown('option', word, names)
+    throw new UsageError(error.message.replace(/^error: /, ''))
   }
+  const values = parsed.flatMap((option) => {
+    const name = option.attributeName()
+    const isGiven = parser.getOptionValueSource(name) === 'cli'
+    // `--no-limit` is a flag of its own here.
+    return isGiven ? [[option.name(), option.negate || parser.getOptionValue(name)]] : []
+  })
+  return { values: Object.fromEntries(values) as Record<string, unknown>, args: parser.args }
 }
 
-function checkArguments(command: Verb, args: readonly string[]) {
-  const { min, max } = countArguments(command.usage)
-  if (args.length < min) throw new UsageError(`Something is missing; write: ${command.usage}`)
+function checkArguments(verb: Verb, args: readonly string[]) {
+  const { min, max } = countArguments(verb.usage)
+  if (args.length < min) throw new UsageError(`Something is missing; write: ${verb.usage}`)
   if (args.length > max) throw new UsageError(`${shown(args[max])} is one argument too many.`)
 }
 
@@ -83,13 +88,13 @@ interface Parsed {
   readonly io: Io
 }
 
-/** What an answer says is odd about what was made. */
+/** The warnings of an answer. */
 function warningsIn(value: unknown): readonly string[] {
   const { warnings } = (value ?? {}) as { readonly warnings?: unknown }
   return Array.isArray(warnings) ? warnings.map(String) : []
 }
 
-async function runCommand(command: Verb, { values, args, io }: Parsed): Promise<number> {
+async function runVerb(verb: Verb, { values, args, io }: Parsed): Promise<number> {
   const isJson = values['json'] === true
   let connection: Client | undefined
   const connect = () => (connection ??= createConnection(findServer(io.env), io))
@@ -109,17 +114,17 @@ async function runCommand(command: Verb, { values, args, io }: Parsed): Promise<
       io.stdout.write(`${isJson ? json : shown(text ?? json)}\n`)
     },
   }
-  // What a verb declares is what was parsed, and its usage line was counted.
+  // The options that the verb declares were parsed, and its usage line was counted.
   const given = context as never
-  // What only says what it would do takes nothing away.
-  if (command.asks && values['yes'] !== true && values['dry-run'] !== true) {
+  // A rehearsal takes nothing away.
+  if (verb.asks && values['yes'] !== true && values['dry-run'] !== true) {
     if (!io.stdin.isTTY) throw new UsageError('Without a terminal to ask on, --yes is needed.')
-    if (!(await confirm(shown(await command.asks(given)), io))) return 1
+    if (!(await confirm(shown(await verb.asks(given)), io))) return 1
   }
-  return (await command.run(given)) ?? 0
+  return (await verb.run(given)) ?? 0
 }
 
-/** The command that a command line names, or the text that answers it. */
+/** The verb that a command line names, or the text that answers it. */
 function read(argv: readonly string[], modules: readonly Module[]) {
   const [first] = argv
   if (first === undefined || first === '--help' || first === '-h' || first === 'help')
@@ -127,13 +132,11 @@ function read(argv: readonly string[], modules: readonly Module[]) {
   if (first === '--version' || first === '-V' || first === 'version')
     return { text: ownVersion(), code: 0 }
   if (first.startsWith('-')) throw new UsageError(`A command comes first, not ${first}.`)
-  const { module, command, rest } = find(modules, argv)
-  if (command) return { module, command, rest }
+  const { module, verb, rest } = find(modules, argv)
+  if (verb) return { module, verb, rest }
   const isAsked = rest.some((word) => word === '--help' || word === '-h')
   return { text: helpOf(module), code: isAsked ? 0 : 2 }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 function isLocalServer(env: Env) {
   try {
@@ -152,7 +155,7 @@ const inCommands = (message: string) =>
       : 'isola agent list and isola model list show them',
   )
 
-/** What went wrong, and the exit code for it. */
+/** The text of a failure, and its exit code. */
 function explain(error: unknown, { usage, env }: { readonly usage: string; readonly env: Env }) {
   const message = inCommands(messageOf(error))
   if (error instanceof UsageError)
@@ -171,7 +174,7 @@ function explain(error: unknown, { usage, env }: { readonly usage: string; reado
 export async function main(
   argv: readonly string[],
   given: Partial<Io> & {
-    /** Instead of the commands there are. */
+    /** In place of all commands. */
     readonly modules?: readonly Module[]
   } = {},
 ): Promise<number> {
@@ -180,24 +183,24 @@ export async function main(
   const io: Io = { env, stdin, stdout, stderr, ...streams }
   let usage = 'isola <command>'
   try {
-    const { module, command, rest, text, code } = read(argv, modules)
-    if (!command) {
+    const { module, verb, rest, text, code } = read(argv, modules)
+    if (!verb) {
       io.stdout.write(`${text}\n`)
       return code
     }
-    usage = command.usage
-    refuseKeptByNpm(argv, { options: optionsOf(command), env: io.env })
-    const { values, args } = parse(command, rest)
+    usage = verb.usage
+    refuseKeptByNpm(argv, { options: optionsOf(verb), env: io.env })
+    const { values, args } = parse(verb, rest)
     if (values['help']) {
-      io.stdout.write(`${helpOf(module, command)}\n`)
+      io.stdout.write(`${helpOf(module, verb)}\n`)
       return 0
     }
-    checkArguments(command, args)
+    checkArguments(verb, args)
     if (module.needsClone && !isClone)
       throw new Error(
         `isola ${module.noun} needs a clone of the repository, which holds the Worker: run it there.`,
       )
-    return await runCommand(command, { values, args, io })
+    return await runVerb(verb, { values, args, io })
   } catch (error) {
     const { text, code } = explain(error, { usage, env: io.env })
     io.stderr.write(`${shown(text)}\n`)

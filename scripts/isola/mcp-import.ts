@@ -1,8 +1,8 @@
-// What others write about an MCP server, as Isola takes it: a pasted `mcpServers` block, or a registry's server.json.
+// Descriptions of MCP servers for other programs, as Isola takes them: a pasted `mcpServers` block, or a registry's server.json.
 
 const idForm = /^[a-z][a-z0-9-]{0,23}$/
 
-/** An id of ours out of somebody's name. */
+/** An id of ours, made of a name in a file. */
 export function toServerId(name: string): string {
   const last = name.split('/').at(-1) ?? ''
   const id = last
@@ -30,13 +30,13 @@ const toReference = (value: unknown) =>
   )
 
 /** A server as the deployment takes it. */
-export interface ImportedServer {
+interface ImportedServer {
   readonly id: string
   readonly url: string
   readonly headers: Record<string, string>
   readonly auth?: 'oauth'
 }
-export interface SkippedServer {
+interface SkippedServer {
   readonly id: string
   readonly why: string
 }
@@ -90,7 +90,7 @@ function fromEntry(name: string, entry: unknown): ImportedServer | SkippedServer
   }
 }
 
-/** What is a list of objects; the rest is left out. */
+/** The objects of a list; other values are left out. */
 const objectsIn = (value: unknown): readonly Fields[] =>
   Array.isArray(value) ? value.filter(isObject) : []
 

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../toolchain.mjs'
-import type { Env, Options } from './command.ts'
+import type { Env } from './command.ts'
+import type { Options } from './options.ts'
 import { UsageError } from './usage.ts'
 
 function textOf(path: string) {
@@ -13,7 +14,7 @@ function textOf(path: string) {
   }
 }
 
-/** Names that a person's or a machine's .npmrc sets: npm passes those on too, and nobody typed them. */
+/** Names that a person's or a machine's .npmrc sets: npm passes on those too, though no person typed them. */
 function configured(env: Env) {
   const paths = [env['npm_config_userconfig'], env['npm_config_globalconfig'], join(root, '.npmrc')]
   const text = paths.map((path) => (path ? textOf(path) : '')).join('\n')

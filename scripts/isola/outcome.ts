@@ -29,7 +29,7 @@ export function tellEnd(
     return 0
   }
   const why = error ? `${error.code}: ${error.message}` : `The run is ${state}.`
-  // What it had said by then is no answer: a program that reads the answer must not take it for one.
+  // A text of an unfinished run is no answer: a program that reads the standard output must not take it for one.
   const said = result !== '' && result !== error?.message ? [result] : []
   const next = isKept ? [`  isola run show ${run}`] : []
   stderr.write(`${shown([...said, why, ...next].join('\n'))}\n`)

@@ -4,7 +4,9 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Request } from '../../src/client/client.ts'
 import { defined } from '../../src/contracts/defined.ts'
 import type { PluginBundle } from '../../src/runtime/catalog/types/plugin-bundle.ts'
-import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { at } from './author-files.ts'
+import { verb } from './command.ts'
+import { flag, rehearsal, text } from './options.ts'
 import { lineOf, nextOfUpdate, toolsOf, type Plugin } from './plugin-view.ts'
 import { signText } from './plugin-keys.ts'
 import { scaffold } from './plugin-new.ts'
@@ -13,27 +15,11 @@ import { UsageError } from './usage.ts'
 
 /** Loaded when it is needed: it reads the manifest with the server's own code, which is TypeScript. */
 const builder = () => import('./plugin-build.ts')
-/** npm runs us in the clone's folder: what is relative is so to where its user stands. */
-const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
 const kilobytes = (text: string) => `${(Buffer.byteLength(text) / 1024).toFixed(1)} KB`
 
 const typer = () => import('./plugin-types.ts')
 
-async function make({
-  args: [folder],
-  values,
-  print,
-}: Context<ValuesOf<typeof newOptions>, [string]>) {
-  if (values.agent && values.hook) throw new UsageError('--agent and --hook: give one of them.')
-  const kind = values.agent ? 'agent' : values.hook ? 'hook' : 'tool'
-  const scaffolded = scaffold(at(folder), kind)
-  const { writeTypes } = await typer()
-  const files = [...scaffolded, ...(await writeTypes(at(folder)))]
-  const next = [`isola plugin test ${folder}`, `isola plugin add ${folder}`]
-  print({ folder, files }, `${folder}: ${files.join(', ')}\n\nNext: ${next.join(', then ')}`)
-}
-
-/** What is in a file of `isola plugin build` or `sign`. */
+/** The content of a file of `isola plugin build` or `sign`. */
 interface Built {
   readonly bundle: PluginBundle
   readonly signature?: unknown
@@ -55,7 +41,7 @@ function isBundle(text: string) {
   }
 }
 
-/** Beside what is there already; another plugin.yaml is somebody's source. */
+/** Beside the files that are there already; a plugin.yaml of another origin is source code and stays. */
 function writeFolder(target: string, files: Readonly<Record<string, string>>) {
   const yaml = join(target, 'plugin.yaml')
   if (existsSync(yaml) && !readFileSync(yaml, 'utf8').startsWith('# Written by'))
@@ -66,50 +52,7 @@ function writeFolder(target: string, files: Readonly<Record<string, string>>) {
   }
 }
 
-async function build({
-  args: [asked],
-  values,
-  print,
-}: Context<ValuesOf<typeof outOptions>, [string]>) {
-  const folder = at(asked)
-  const { buildFolder, fileNameOf, filesOf, zipOf } = await builder()
-  const { bundle, manifest, hash } = await buildFolder(folder)
-  const out = values.out ?? fileNameOf(manifest)
-  if (out.endsWith('/')) writeFolder(at(out), filesOf(bundle))
-  else if (out.endsWith('.zip')) writeFileSync(at(out), await zipOf(filesOf(bundle)))
-  else write(at(out), { bundle })
-  const size = kilobytes(bundle.code ?? '')
-  print(
-    {
-      file: out,
-      id: manifest.id,
-      version: manifest.version,
-      hash,
-      codeChars: bundle.code?.length ?? 0,
-    },
-    `${out}: ${manifest.id} ${manifest.version}, ${bundle.code === undefined ? 'no code' : `code ${size}`}\nhash ${hash}`,
-  )
-}
-
-async function sign({
-  args: [asked],
-  values,
-  print,
-}: Context<ValuesOf<typeof signOptions>, [string]>) {
-  const given = at(asked)
-  if (values.key === undefined) throw new UsageError('--key: name the file of your private key.')
-  const { fileNameOf, isFile, readFolderOrBundle, signedTextOf } = await builder()
-  const { bundle, manifest, hash, source } = await readFolderOrBundle(given)
-  const signature = signText(signedTextOf({ manifest, hash }), values.key)
-  const out = values.out ?? (isFile(given) ? given : fileNameOf(manifest))
-  write(at(out), { bundle, signature, source })
-  print(
-    { file: out, id: manifest.id, hash, signature },
-    `${out}: ${manifest.id} ${manifest.version}, signed by ${signature.key}\nhash ${hash}`,
-  )
-}
-
-/** What is sent of what was named: a URL, a zip, a bundle, or a folder. */
+/** The upload for an argument of `add`: a URL, a zip, a bundle, or a folder. */
 async function toUpload(asked: string): Promise<Upload> {
   if (/^https?:\/\//.test(asked)) return { url: asked }
   const given = at(asked)
@@ -134,31 +77,6 @@ async function toUpload(asked: string): Promise<Upload> {
 }
 
 type Upload = Exclude<Request<'POST /api/operator/plugins'>['body'], Blob>
-
-async function add({
-  args: [given],
-  values,
-  request,
-  print,
-}: Context<ValuesOf<typeof addOptions>, [string]>) {
-  const sent = await toUpload(given)
-  const more = {
-    ...(values['allow-downgrade'] && { allowDowngrade: true }),
-    ...(values.replace && { replace: true }),
-    ...(values['take-over'] && { takeOver: true }),
-    ...(values.now && { now: true }),
-  }
-  if (values['dry-run']) {
-    const { bundle, ...where } = sent
-    const manifest = Object(Object(bundle).manifest)
-    const what = bundle === undefined ? given : `${manifest.id} ${manifest.version} of ${given}`
-    const text = [`Would be sent: ${what}.`, ...toolsOf(manifest)].join('\n')
-    return print({ ...where, ...more, ...(bundle !== undefined && { manifest }) }, text)
-  }
-  const answer = await request('POST /api/operator/plugins', { body: { ...sent, ...more } })
-  const { plugin, notes } = answer
-  print(answer, plugin ? (waits(plugin, notes) ?? told(plugin, notes)) : notes.join('\n'))
-}
 
 /** Of a version that waits beside the one in use: both, by their versions. */
 function waits({ id, version: current, state, update }: Plugin, notes: readonly string[]) {
@@ -195,84 +113,121 @@ function nextFor({ id, state, lines }: Pick<Plugin, 'id' | 'state' | 'lines'>) {
   return `Next: ${lines.length === 0 ? '' : `isola plugin grant ${id}, then `}${enable}`
 }
 
-async function types({ args: [folder], print }: Context<object, [string]>) {
-  const { writeTypes } = await typer()
-  const files = await writeTypes(at(folder))
-  print({ folder, files }, `${folder}: ${files.join(', ')}`)
-}
-
-async function test({ args: [folder], print, isJson }: Context<object, [string]>) {
-  const { testFolder } = await import('./plugin-test.ts')
-  return testFolder(at(folder), { print, isJson })
-}
-
-const newOptions = {
-  agent: { type: 'boolean', about: 'an agent instead of a tool' },
-  hook: { type: 'boolean', about: 'a hook instead of a tool' },
-} as const satisfies Options
-const outOptions = {
-  out: {
-    type: 'string',
-    value: 'file',
-    about: 'another name; a .zip, or a folder (ends with /), for who serves one',
-  },
-} as const satisfies Options
-const signOptions = {
-  key: { type: 'string', value: 'file', about: 'your private key' },
-  out: { type: 'string', value: 'file', about: 'where the signed bundle goes' },
-} as const satisfies Options
-const addOptions = {
-  'allow-downgrade': { type: 'boolean', about: 'an older version than the one that is there' },
-  replace: { type: 'boolean', about: 'other content under a version number that is known' },
-  now: { type: 'boolean', about: 'also one that asks for more: it is off until that is granted' },
-  'take-over': {
-    type: 'boolean',
-    about: "with what somebody else's plugin of this id kept; for operators",
-  },
-  ...dryRun,
-} as const satisfies Options
-
-export const authorVerbs = defineVerbs({
-  new: {
-    usage: 'isola plugin new <folder> [--agent | --hook]',
+export const authorVerbs = {
+  new: verb({
+    usage: '<folder> [--agent | --hook]',
     about: 'A folder with a plugin that works, and a test of it. Its name is the plugin’s id.',
-    options: newOptions,
-    run: make,
-  },
-  types: {
-    usage: 'isola plugin types <folder>',
+    options: {
+      agent: flag('an agent instead of a tool'),
+      hook: flag('a hook instead of a tool'),
+    },
+    async run({ args: [folder], values, print }) {
+      if (values.agent && values.hook) throw new UsageError('--agent and --hook: give one of them.')
+      const kind = values.agent ? 'agent' : values.hook ? 'hook' : 'tool'
+      const scaffolded = scaffold(at(folder), kind)
+      const { writeTypes } = await typer()
+      const files = [...scaffolded, ...(await writeTypes(at(folder)))]
+      const next = [`isola plugin test ${folder}`, `isola plugin add ${folder}`]
+      print({ folder, files }, `${folder}: ${files.join(', ')}\n\nNext: ${next.join(', then ')}`)
+    },
+  }),
+  types: verb({
+    usage: '<folder>',
     about:
       'Writes types/ of the folder: the plugin API, and the inputs of its tools from their schemas. Again after a change of a schema.',
-    run: types,
-  },
-  build: {
-    usage: 'isola plugin build <folder> [--out <file>]',
+    async run({ args: [folder], print }) {
+      const { writeTypes } = await typer()
+      const files = await writeTypes(at(folder))
+      print({ folder, files }, `${folder}: ${files.join(', ')}`)
+    },
+  }),
+  build: verb({
+    usage: '<folder> [--out <file>]',
     about:
       'One file with everything in it, packages too: <id>-<version>.isola.json. Its module is bundled, not run; for `schemas` it runs without network, files and settings.',
-    options: outOptions,
-    run: build,
-  },
-  test: {
-    usage: 'isola plugin test <folder>',
+    options: {
+      out: text('file', 'another name; a .zip, or a folder (ends with /), for who serves one'),
+    },
+    async run({ args: [asked], values, print }) {
+      const folder = at(asked)
+      const { buildFolder, fileNameOf, filesOf, zipOf } = await builder()
+      const { bundle, manifest, hash } = await buildFolder(folder)
+      const out = values.out ?? fileNameOf(manifest)
+      if (out.endsWith('/')) writeFolder(at(out), filesOf(bundle))
+      else if (out.endsWith('.zip')) writeFileSync(at(out), await zipOf(filesOf(bundle)))
+      else write(at(out), { bundle })
+      const size = kilobytes(bundle.code ?? '')
+      print(
+        {
+          file: out,
+          id: manifest.id,
+          version: manifest.version,
+          hash,
+          codeChars: bundle.code?.length ?? 0,
+        },
+        `${out}: ${manifest.id} ${manifest.version}, ${bundle.code === undefined ? 'no code' : `code ${size}`}\nhash ${hash}`,
+      )
+    },
+  }),
+  test: verb({
+    usage: '<folder>',
     about: [
       'Runs the tests of the folder in both hosts. They and the plugin run in workerd, without network, files and settings of this machine;',
       'what a host answers is faked by a test: plugin.call(tool, input, { fetch }). As code of the folder nothing else runs: no configuration of vite,',
       'vitest or esbuild, no script of package.json. tsconfig.json and package.json are read. What `npm install` runs there is up to you: --ignore-scripts.',
     ].join('\n'),
-    run: test,
-  },
-  sign: {
-    usage: 'isola plugin sign <folder or bundle> --key <file> [--out <file>]',
+    async run({ args: [folder], print, isJson }) {
+      const { testFolder } = await import('./plugin-test.ts')
+      return testFolder(at(folder), { print, isJson })
+    },
+  }),
+  sign: verb({
+    usage: '<folder or bundle> --key <file> [--out <file>]',
     about: 'Signs it with a key of `isola trust new`.',
-    options: signOptions,
-    run: sign,
-  },
-  add: {
+    options: {
+      key: text('file', 'your private key'),
+      out: text('file', 'where the signed bundle goes'),
+    },
+    async run({ args: [asked], values, print }) {
+      const given = at(asked)
+      if (values.key === undefined)
+        throw new UsageError('--key: name the file of your private key.')
+      const { fileNameOf, isFile, readFolderOrBundle, signedTextOf } = await builder()
+      const { bundle, manifest, hash, source } = await readFolderOrBundle(given)
+      const signature = signText(signedTextOf({ manifest, hash }), values.key)
+      const out = values.out ?? (isFile(given) ? given : fileNameOf(manifest))
+      write(at(out), { bundle, signature, source })
+      print(
+        { file: out, id: manifest.id, hash, signature },
+        `${out}: ${manifest.id} ${manifest.version}, signed by ${signature.key}\nhash ${hash}`,
+      )
+    },
+  }),
+  add: verb({
     usage:
-      'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade] [--replace] [--take-over] [--now] [--dry-run]',
+      '<folder, .zip, .isola.json or URL> [--allow-downgrade] [--replace] [--take-over] [--now] [--dry-run]',
     about:
       'Installs a version, which enables nothing. A folder is built first; nothing of it is run here.',
-    options: addOptions,
-    run: add,
-  },
-})
+    options: {
+      'allow-downgrade': flag('an older version than the one that is there'),
+      replace: flag('other content under a version number that is known'),
+      now: flag('also one that asks for more: it is off until that is granted'),
+      'take-over': flag("with what another author's plugin of this id kept; for operators"),
+      ...rehearsal,
+    },
+    async run({ args: [given], values, request, print, sent }) {
+      const upload = await toUpload(given)
+      const more = sent()
+      if (values['dry-run']) {
+        const { bundle, ...where } = upload
+        const manifest = Object(Object(bundle).manifest)
+        const what = bundle === undefined ? given : `${manifest.id} ${manifest.version} of ${given}`
+        const text = [`Would be sent: ${what}.`, ...toolsOf(manifest)].join('\n')
+        return print({ ...where, ...more, ...(bundle !== undefined && { manifest }) }, text)
+      }
+      const answer = await request('POST /api/operator/plugins', { body: { ...upload, ...more } })
+      const { plugin, notes } = answer
+      print(answer, plugin ? (waits(plugin, notes) ?? told(plugin, notes)) : notes.join('\n'))
+    },
+  }),
+} as const

@@ -26,7 +26,7 @@ export interface BuiltPlugin {
   readonly bundle: PluginBundle
   readonly manifest: Manifest
   readonly hash: string
-  /** What came with one that was built before. */
+  /** From the file of an earlier build. */
   readonly signature?: unknown
   readonly source?: string | undefined
 }
@@ -50,7 +50,7 @@ function readText(folder: string, path: string): string {
   return readFileSync(file, 'utf8')
 }
 
-/** An island has no Node and no bindings: whoever imports them is named. */
+/** An isolate has no Node and no bindings: the error names the file that imports them. */
 const refuseForeign: Esbuild.Plugin = {
   name: 'isola',
   setup(build) {
@@ -68,7 +68,7 @@ const refuseForeign: Esbuild.Plugin = {
 
 /**
  * Whether a file outside of the folder may be bundled: the modules of a package, and neither what hides in one nor what
- * is ours. An installed Isola lies in node_modules too, with the settings of whoever develops it.
+ * is ours. An installed Isola lies in node_modules too, with the settings of its developer.
  *
  * @param attributes Of the import: with `type: 'text'` anything would be a module.
  * @param ours Where this command lies.
@@ -93,7 +93,7 @@ export function isPackageModule(
 
 const isInPackage = (path: string) => path.split(sep).includes('node_modules')
 
-/** What is bundled comes from the folder or from a package: an import is no way to read the rest of the machine. */
+/** Modules come from the folder or from a package: an import must not read the rest of the machine. */
 const stayInside: Esbuild.Plugin = {
   name: 'isola-folder',
   setup(build) {
@@ -108,7 +108,7 @@ const stayInside: Esbuild.Plugin = {
   },
 }
 
-/** One module of what is in a folder. `entry` is esbuild's `entryPoints` or `stdin`, with more options. */
+/** Bundles files of a folder into one module. `entry` is esbuild's `entryPoints` or `stdin`, with more options. */
 export async function bundleModule(folder: string, entry: Esbuild.BuildOptions) {
   const options = {
     absWorkingDir: folder,
@@ -228,7 +228,7 @@ export async function buildFolder(path: string): Promise<BuiltPlugin> {
   if (first.entrypoint === undefined) return finish({ manifest: raw, files })
   readText(folder, first.entrypoint)
   const { code, exported } = await bundleModule(folder, { entryPoints: [first.entrypoint] })
-  // What is in the bundle is JavaScript, and a zip of it has a file of that name.
+  // The bundle holds JavaScript, and a zip of it has a file of that name.
   raw = { ...raw, entrypoint: first.entrypoint.replace(/\.([cm]?tsx?|jsx|cjs)$/, '.js') }
   if (!exported.includes('default'))
     throw new Error(`${first.entrypoint} has no default export: it must be the register function.`)
@@ -248,7 +248,7 @@ function finish(given: {
 /** The files of a bundle, as an archive of it has them: what comes of it is the same version. */
 export const filesOf = ({ manifest, code, files }: PluginBundle): Record<string, string> => ({
   'plugin.yaml': `# Written by \`isola plugin build\`.\n${stringify(manifest)}`,
-  // Whoever has code names its module.
+  // A manifest with code names its module.
   ...(code !== undefined && { [String(Object(manifest).entrypoint)]: code }),
   ...files,
 })
@@ -260,7 +260,7 @@ export async function zipOf(files: Readonly<Record<string, string>>) {
   return zipSync(Object.fromEntries(entries), { mtime: '1980-01-01T00:00:00' })
 }
 
-/** What `isola plugin build` wrote: a bundle, and its signature if it has one. */
+/** Reads a file of `isola plugin build`: a bundle, and its signature if it has one. */
 export function readBundleFile(path: string): BuiltPlugin {
   const { bundle, signature, source } = JSON.parse(readFileSync(path, 'utf8'))
   const { manifest } = parseBundle(bundle)
@@ -272,7 +272,7 @@ export const isFolder = (path: string): boolean =>
 export const isFile = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
-/** What a signature of it signs. */
+/** The text that a signature of a plugin signs. */
 export const signedTextOf = ({ manifest, hash }: Pick<BuiltPlugin, 'manifest' | 'hash'>): string =>
   toSignedText({ id: manifest.id, hash })
 

@@ -24,11 +24,11 @@ const kinds: Readonly<Record<'tool' | 'agent' | 'hook', Kind>> = {
   tool: {
     yaml: (
       id,
-    ) => `${head(id, 'Greets people.')}natural_language_description: Use when somebody should be greeted by name.
+    ) => `${head(id, 'Greets people.')}natural_language_description: Use when a person should be greeted by name.
 contributes:
   tools:
     - name: greet
-      description: Greets somebody by name.
+      description: Greets a person by name.
       input_schema:
         type: object
         properties:

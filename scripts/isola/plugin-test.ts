@@ -10,7 +10,7 @@ import type { Context } from './command.ts'
 import { runAlone } from './sandbox.ts'
 import type { BuiltPlugin } from './plugin-build.ts'
 
-/** What came of one test. */
+/** The outcome of one test. */
 interface TestOutcome {
   readonly name: string
   readonly state: string
@@ -88,7 +88,7 @@ async function runIn(
   const onLine = (line: string) =>
     void (lines.length < maxLines && lines.push(line.slice(0, maxLineChars)))
   const answer = await runAlone(code, { host: beside.code, onLine, timeoutMs })
-  // A difference comes in colours, which go by whether somebody looks at a terminal: neither here nor in --json.
+  // vitest colours a difference for its own terminal: neither this output nor --json has those colours.
   const outcomes: readonly TestOutcome[] = JSON.parse(answer, (_key, value: unknown) =>
     typeof value === 'string' ? stripVTControlCharacters(value) : value,
   )

@@ -11,7 +11,7 @@ import { buildFolder } from './plugin-build.ts'
 const maxDepth = 12
 const maxParts = 5_000
 type Fields = Readonly<Record<string, unknown>>
-/** What a type is made within: the whole schema, and how much of it may still be looked at. */
+/** The whole schema of a type, and how much of it may still be looked at. */
 interface Within {
   readonly whole: unknown
   partsLeft: number
@@ -24,7 +24,7 @@ const union = (types: readonly string[]) =>
   types.length === 0 ? 'never' : [...new Set(types)].join(' | ')
 const grouped = (type: string) => (/[|&]/.test(type) ? `(${type})` : type)
 
-/** What a schema says of it, as one line of a comment. */
+/** The description of a schema, as one line of a comment. */
 const commentOf = ({ description }: Fields) =>
   typeof description === 'string' && description !== ''
     ? `/** ${description.replaceAll('*/', '* /').replace(/\s+/g, ' ').trim()} */ `
@@ -82,7 +82,7 @@ function objectType(
   return members.length === 0 ? 'Readonly<Record<string, never>>' : `{ ${members.join('; ')} }`
 }
 
-/** What `#/$defs/name` stands for. */
+/** The schema that `#/$defs/name` stands for. */
 function find(reference: string, whole: unknown): unknown {
   const keys = reference.replace(/^#\/?/, '').split('/').filter(Boolean)
   return reference.startsWith('#')
@@ -129,7 +129,7 @@ export async function writeTypes(folder: string): Promise<string[]> {
     'inputs.ts': inputTypes(manifest),
   }
   for (const [name, text] of Object.entries(files)) {
-    // Never through a link that somebody put there.
+    // Never through a link: it could lead out of the folder.
     rmSync(join(types, name), { force: true })
     writeFileSync(join(types, name), text, { flag: 'wx' })
   }

@@ -1,6 +1,6 @@
-// What a terminal shows of installed plugins.
+// Installed plugins, for a terminal.
 import type { Reply } from '../../src/client/client.ts'
-import { short, table, time } from './text.ts'
+import { lines, listed, short, time } from './text.ts'
 
 export type Plugin = Reply<'GET /api/operator/plugins/:plugin'>
 type Listing = Reply<'GET /api/operator/plugins'>
@@ -26,13 +26,14 @@ function remarkOn(
   { id, missing, problem, waiting, isTold }: Listing['plugins'][number],
   versions: Waiting,
 ) {
-  const remarks = [
-    ...(problem ? [short(problem.message)] : []),
-    ...(missing.length > 0 ? [`asks for ${missing.length} more`] : []),
-    ...(waiting > 0 ? [waitingText(waiting, versions[id])] : []),
-    ...(isTold === false ? ['its descriptions were not read'] : []),
+  return [
+    problem && short(problem.message),
+    missing.length > 0 && `asks for ${missing.length} more`,
+    waiting > 0 && waitingText(waiting, versions[id]),
+    isTold === false && 'its descriptions were not read',
   ]
-  return remarks.join('; ')
+    .filter(Boolean)
+    .join('; ')
 }
 
 const waitingText = (count: number, version: string | undefined) =>
@@ -40,43 +41,40 @@ const waitingText = (count: number, version: string | undefined) =>
     ? `${count} newer version${count > 1 ? 's' : ''} waiting`
     : `${version} waits${count > 1 ? `, and ${count - 1} more` : ''}`
 
-export function listed({ generation, plugins }: Listing, versions: Waiting = {}): string {
-  const rows = plugins.map((plugin) => [
-    plugin.id,
-    plugin.version,
-    plugin.tier,
-    plugin.state,
-    remarkOn(plugin, versions),
-  ])
-  return `${table([['id', 'version', 'tier', 'state', ''], ...rows])}\n\nGeneration ${generation}.`
+export const listing = ({ generation, plugins }: Listing, versions: Waiting = {}): string => {
+  const table = listed(plugins, '', {
+    id: 'id',
+    version: 'version',
+    tier: 'tier',
+    state: 'state',
+    '': (plugin) => remarkOn(plugin, versions),
+  })
+  return `${table || 'id  version  tier  state'}\n\nGeneration ${generation}.`
 }
 
 export function shown(plugin: Plugin): string {
-  const { id, version, tier, state, hash, manifest, lines, missing, problem, versions } = plugin
+  const { id, version, tier, state, hash, manifest, missing, problem, versions } = plugin
   const waits = new Set(plugin.waiting.map((one) => one.hash))
   const isMissing = new Set(missing.map(({ text }) => text))
-  return [
+  return lines(
     `${id} ${version} (${tier}) is ${state}.`,
     short(Object(manifest).description ?? '', 300),
     `hash ${hash}`,
-    ...plugin.notes.map((note) => short(note, 1_000)),
-    ...(problem ? [`It was switched off: ${short(problem.message, 300)}`] : []),
-    lines.length === 0 ? 'It asks for nothing.' : 'It asks for:',
-    ...lines.map(
+    plugin.notes.map((note) => short(note, 1_000)),
+    problem && `It was switched off: ${short(problem.message, 300)}`,
+    plugin.lines.length === 0 ? 'It asks for nothing.' : 'It asks for:',
+    plugin.lines.map(
       (line) => `${lineOf(line)}${isMissing.has(line.text) ? '   (not allowed yet)' : ''}`,
     ),
-    ...(versions.length > 0 ? ['Versions:'] : []),
-    ...versions.map(
+    versions.length > 0 && 'Versions:',
+    versions.map(
       (one) =>
         `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${signed(one)}  from ${short(one.source, 300)} by ${short(one.installedBy, 100)} at ${time(one.installedAtMs)}${waits.has(one.hash) ? '   (not in use)' : ''}`,
     ),
-    ...updateOf(plugin),
-    ...(plugin.isTold === false
-      ? [
-          `Nobody has read what it tells models of itself, so that is a stranger's text to them: isola plugin grant ${id}`,
-        ]
-      : []),
-  ].join('\n')
+    updateOf(plugin),
+    plugin.isTold === false &&
+      `No operator has read what it tells models of itself, so models treat it as a stranger's text: isola plugin grant ${id}`,
+  )
 }
 
 /** The newest that waits, and what is to be done about it. */
@@ -105,9 +103,9 @@ interface Told {
   readonly natural_language_description?: string
 }
 
-/** What agents are told of it: the author's words, to be read before they reach a model. */
+/** The author's words that agents are told, to be read before they reach a model. */
 export function toolsOf(manifest: unknown): string[] {
-  // Whoever installed it had it checked.
+  // The server checked it when it was installed.
   const { contributes, natural_language_description: routing }: Told = Object(manifest)
   const tools = contributes?.tools ?? []
   return [
@@ -118,11 +116,11 @@ export function toolsOf(manifest: unknown): string[] {
 }
 
 export const outcome = ({ plugin, notes, generation }: Change): string =>
-  [
-    ...(plugin ? [`${plugin.id} ${plugin.version} is ${plugin.state}.`] : []),
-    ...notes.map((note) => short(note, 1_000)),
-    // What was kept of one that is gone is of no generation.
-    ...(generation === undefined
-      ? ['What it kept is gone.']
-      : [`Generation ${generation}; it holds for every run that begins from now on.`]),
-  ].join('\n')
+  lines(
+    plugin && `${plugin.id} ${plugin.version} is ${plugin.state}.`,
+    notes.map((note) => short(note, 1_000)),
+    // Data of a plugin that is gone belongs to no generation.
+    generation === undefined
+      ? 'What it kept is gone.'
+      : `Generation ${generation}; it holds for every run that begins from now on.`,
+  )

@@ -1,5 +1,6 @@
-// isola plugin …: those of its author, those of the operator.
+// isola plugin …: the verbs of its author, and of the operator.
+import { noun } from './command.ts'
 import { adminVerbs } from './plugin-admin.ts'
 import { authorVerbs } from './plugin-author.ts'
 
-export default { noun: 'plugin', verbs: { ...authorVerbs, ...adminVerbs } }
+export default noun('plugin', { ...authorVerbs, ...adminVerbs })

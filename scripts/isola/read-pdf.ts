@@ -8,8 +8,8 @@ const heapMb = 768
 const maxMemoryMb = 1_024
 const watchMs = 20
 
-/** What a PDF may take; tests lower it. */
-export interface PdfLimits {
+/** The limits of a PDF; tests lower them. */
+interface PdfLimits {
   readonly memoryMb?: number
   readonly timeoutMs?: number
 }

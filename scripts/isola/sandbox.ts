@@ -1,4 +1,4 @@
-// Runs a module that somebody else wrote in a workerd of its own, on its author's machine: no network, no files, and
+// Runs a module of another author in a workerd of its own, on its author's machine: no network, no files, and
 // nothing of this machine's settings. Whatever of a plugin has to run for a command runs here, never in this process.
 import { pathToFileURL } from 'node:url'
 import type { Miniflare } from 'miniflare'

@@ -3,15 +3,10 @@ import { EventEmitter, once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Client, Reply } from '../../src/client/client.ts'
-import type { Context, Options, Output, ValuesOf } from './command.ts'
+import { verb, type Output } from './command.ts'
+import { flag, text } from './options.ts'
 import { jsonText } from './text.ts'
 import { flatten, wholeTree } from './whole-tree.ts'
-
-export const exportOptions = {
-  children: { type: 'boolean', about: "the sub-agents' sessions too" },
-  out: { type: 'string', value: 'file', about: 'instead of the standard output' },
-  force: { type: 'boolean', about: 'replace the file if it is there' },
-} as const satisfies Options
 
 async function writeLines(target: Output, lines: AsyncIterable<unknown>) {
   for await (const line of lines) {
@@ -68,24 +63,29 @@ function whyNotWritten(path: string, { code, message }: NodeJS.ErrnoException) {
   }
 }
 
-export async function exportSession({
-  args: [id],
-  values,
-  connect,
-  stdout,
-}: Context<ValuesOf<typeof exportOptions>, [string]>) {
-  const { out, force, children = false } = values
-  const lines = exportLines(connect(), { id, isDeep: children })
-  if (out === undefined) return writeLines(stdout, lines)
-  // A conversation is private: its file is its owner's.
-  const file = createWriteStream(out, { flags: force ? 'w' : 'wx', mode: 0o600 })
-  await once(file, 'open').catch((error: NodeJS.ErrnoException) => {
-    throw new Error(whyNotWritten(out, error), { cause: error })
-  })
-  try {
-    await writeLines(file, lines)
-  } finally {
-    file.end()
-    await once(file, 'close')
-  }
-}
+export const exportSession = verb({
+  usage: '<session>',
+  about:
+    'Tree, transcript and events as JSON lines: { kind: tree | message | event, session, value }.',
+  options: {
+    children: flag("the sub-agents' sessions too"),
+    out: text('file', 'instead of the standard output'),
+    force: flag('replace the file if it is there'),
+  },
+  async run({ args: [id], values, connect, stdout }) {
+    const { out, force, children = false } = values
+    const lines = exportLines(connect(), { id, isDeep: children })
+    if (out === undefined) return writeLines(stdout, lines)
+    // A conversation is private: its file is its owner's.
+    const file = createWriteStream(out, { flags: force ? 'w' : 'wx', mode: 0o600 })
+    await once(file, 'open').catch((error: NodeJS.ErrnoException) => {
+      throw new Error(whyNotWritten(out, error), { cause: error })
+    })
+    try {
+      await writeLines(file, lines)
+    } finally {
+      file.end()
+      await once(file, 'close')
+    }
+  },
+})

@@ -1,31 +1,18 @@
 // isola skill add: what was named, sent skill by skill.
-import { resolve } from 'node:path'
 import { ApiError, type Reply, type Request } from '../../src/client/client.ts'
-import { dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { at } from './author-files.ts'
+import { verb, type Context } from './command.ts'
 import { confirm } from './confirm.ts'
+import { dryRun, flag, text, texts } from './options.ts'
 import { changesText, isUrl, takeVersion } from './skill-changes.ts'
-import { short } from './text.ts'
+import { lines, short } from './text.ts'
 import { UsageError } from './usage.ts'
-
-/** npm runs us in the clone's folder: what is relative is so to where its user stands. */
-const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
 
 type Body = Exclude<Request<'POST /api/operator/skills'>['body'], Blob>
 type Addition = Reply<'POST /api/operator/skills'>
 type Added = Addition['skills'][number]
 
-export const addOptions = {
-  skill: { type: 'string', multiple: true, value: 'name', about: 'only this one of a collection' },
-  key: { type: 'string', value: 'file', about: 'signs it with your private key' },
-  'look-alike': {
-    type: 'boolean',
-    about: 'though its name looks like that of another skill; for operators',
-  },
-  yes: { type: 'boolean', short: 'y', about: 'take a new version into use without being asked' },
-  ...dryRun,
-} as const satisfies Options
-
-/** What is sent of one skill, or what is wrong with it. */
+/** The request for one skill, or its fault. */
 interface Sent {
   readonly name: string
   readonly body?: Body
@@ -60,90 +47,95 @@ async function toSent(
   }))
 }
 
-export async function add({
-  args: [given],
-  values,
-  ...io
-}: Context<ValuesOf<typeof addOptions>, [string]>) {
-  const { request, print } = io
-  const isRehearsed = values['dry-run']
-  const more = {
-    ...(values['look-alike'] && { allowLookAlike: true }),
-    ...(isRehearsed && { dryRun: true }),
-  }
-  const skills: Added[] = []
-  const refused: Addition['refused'][number][] = []
-  const sent = await toSent(given, values.skill ?? [], values.key)
-  for (const { name, body, problem, notes = [] } of sent) {
-    try {
-      if (!body) throw new ApiError(422, { code: 'plugin_upload_invalid', message: problem ?? '' })
-      const answer = await request('POST /api/operator/skills', { body: { ...body, ...more } })
-      skills.push(...answer.skills.map((one) => ({ ...one, notes: [...notes, ...one.notes] })))
-      refused.push(...answer.refused)
-    } catch (error) {
-      if (sent.length === 1 || !isRefusal(error)) throw error
-      refused.push({ name, code: error.code, message: error.message })
+export const add = verb({
+  usage:
+    '<folder, .zip or URL> [--skill <name>…] [--key <file>] [--look-alike] [--yes] [--dry-run]',
+  about: [
+    'Installs a skill, or all of a collection, which enables nothing. A folder or zip is read here, and nothing of it is run.',
+    'Over one that is enabled the new version is shown with what it changes, and taken into use if that is confirmed.',
+  ].join('\n'),
+  options: {
+    skill: texts('name', 'only this one of a collection'),
+    key: text('file', 'signs it with your private key'),
+    'look-alike': flag('though its name looks like that of another skill; for operators'),
+    yes: flag('take a new version into use without being asked', { short: 'y' }),
+    ...dryRun,
+  },
+  async run({ args: [given], values, ...io }) {
+    const { request, print } = io
+    const isRehearsed = values['dry-run']
+    const more = {
+      ...(values['look-alike'] && { allowLookAlike: true }),
+      ...(isRehearsed && { dryRun: true }),
     }
-  }
-  const text = skills.map((one) => told(one, isRehearsed))
-  for (const { name, message } of refused)
-    io.stderr.write(`${name} is refused: ${short(message, Infinity)}\n`)
-  // Where nothing came of it, there is no answer.
-  if (skills.length === 0 && !io.isJson) return refused.length > 0 ? 1 : 0
-  if (isRehearsed) print({ skills, refused }, text.join('\n\n'))
-  else {
+    const skills: Added[] = []
+    const refused: Addition['refused'][number][] = []
+    const sent = await toSent(given, values.skill ?? [], values.key)
+    for (const { name, body, problem, notes = [] } of sent) {
+      try {
+        if (!body)
+          throw new ApiError(422, { code: 'plugin_upload_invalid', message: problem ?? '' })
+        const answer = await request('POST /api/operator/skills', { body: { ...body, ...more } })
+        skills.push(...answer.skills.map((one) => ({ ...one, notes: [...notes, ...one.notes] })))
+        refused.push(...answer.refused)
+      } catch (error) {
+        if (sent.length === 1 || !isRefusal(error)) throw error
+        refused.push({ name, code: error.code, message: error.message })
+      }
+    }
+    const told = skills.map((one) => describe(one, isRehearsed))
+    for (const { name, message } of refused)
+      io.stderr.write(`${name} is refused: ${short(message, Infinity)}\n`)
+    const code = refused.length > 0 ? 1 : 0
+    // Without a skill there is no answer: what was refused has been said.
+    if (skills.length === 0 && !io.isJson) return code
     const updated: string[] = []
-    const last: string[] = []
-    for (const one of skills) {
+    for (const one of isRehearsed ? [] : skills) {
       const taken = await takesOver(one, values.yes, io)
       if (!taken) continue
       updated.push(one.name)
       // It may be off now, which is among the notes.
-      last.push(
-        [`${one.name} has version ${one.hash.slice(0, 12)} from now on.`, ...taken.notes].join(
-          '\n',
-        ),
-      )
+      told.push(lines(`${one.name} has version ${one.hash.slice(0, 12)} from now on.`, taken.notes))
     }
-    print({ skills, refused, updated }, [...text, ...last].join('\n\n'))
-  }
-  return refused.length > 0 ? 1 : 0
-}
+    print({ skills, refused, ...(!isRehearsed && { updated }) }, told.join('\n\n'))
+    return code
+  },
+})
 
-/** Of one skill, not of whoever asks. */
+/** A refusal of one skill, not of the caller. */
 const isRefusal = (error: unknown): error is ApiError =>
   error instanceof ApiError && [403, 409, 413, 422].includes(error.status)
 
 const waits = ({ notes }: Added) => notes.some((note) => note.includes('until an operator takes'))
 
-/** Over one that is enabled a version waits: whoever adds it is shown what it changes, and asked. */
+/** Over one that is enabled a version waits: its sender is shown what it changes, and asked. */
 async function takesOver(
   { changes, ...added }: Added,
   isYes: boolean | undefined,
   { request, stdin, stderr }: Pick<Context, 'request' | 'stdin' | 'stderr'>,
 ) {
   if (!changes || !waits({ changes, ...added })) return undefined
-  if (!isYes && !stdin.isTTY) return undefined
-  if (!isYes) stderr.write(`${changesText(added.name, changes)}\n`)
-  if (
-    !isYes &&
-    !(await confirm(`Use this version of ${added.name} from now on?`, { stdin, stderr }))
-  )
-    return undefined
+  if (!isYes) {
+    if (!stdin.isTTY) return undefined
+    stderr.write(`${changesText(added.name, changes)}\n`)
+    const question = `Use this version of ${added.name} from now on?`
+    if (!(await confirm(question, { stdin, stderr }))) return undefined
+  }
   return takeVersion(request, added.name, added.hash)
 }
 
-function told(
+function describe(
   { name, tier, hash, description, requires, files, notes, changes }: Added,
   isRehearsed = false,
 ) {
-  return [
-    `${name} (${tier}, ${hash.slice(0, 12)})${isRehearsed ? ' would be installed.' : ' is installed.'}`,
+  const version = hash.slice(0, 12)
+  return lines(
+    `${name} (${tier}, ${version})${isRehearsed ? ' would be installed.' : ' is installed.'}`,
     `  ${short(description, 1_024)}`,
-    ...(requires.length > 0 ? [`  requires ${requires.join(', ')}`] : []),
-    ...(files.length > 0 ? [`  files: ${files.join(', ')}`] : []),
-    ...(changes ? [changesText(name, changes)] : []),
-    ...notes.map((note) => `  note: ${short(note, 1_000)}`),
-    ...(isRehearsed || changes ? [] : [`  Next: isola skill enable ${name} ${hash.slice(0, 12)}`]),
-  ].join('\n')
+    requires.length > 0 && `  requires ${requires.join(', ')}`,
+    files.length > 0 && `  files: ${files.join(', ')}`,
+    changes && changesText(name, changes),
+    notes.map((note) => `  note: ${short(note, 1_000)}`),
+    !isRehearsed && !changes && `  Next: isola skill enable ${name} ${version}`,
+  )
 }

@@ -1,6 +1,6 @@
-// What another version of a skill changes, in lines, and how one is taken.
+// The changes of another version of a skill, in lines, and the request that takes a version.
 import type { Client, Reply } from '../../src/client/client.ts'
-import { short, shown } from './text.ts'
+import { lines, short, shown } from './text.ts'
 
 export type Changes = NonNullable<Reply<'POST /api/operator/skills'>['skills'][number]['changes']>
 
@@ -12,18 +12,18 @@ export const takeVersion = (request: Client['request'], skill: string, hash: str
 /** Nothing of them is cut: a person takes only what is shown. */
 const countedText = (
   head: string,
-  { added, removed, moved, lines }: NonNullable<Changes['fields']>,
+  { added, removed, moved, ...change }: NonNullable<Changes['fields']>,
 ) => [
   `  ${head}: ${added - moved} lines new, ${removed - moved} gone${moved > 0 ? `, ${moved} moved (< from here, > to here)` : ''}`,
-  ...lines.map((line) => `    ${shown(line)}`),
+  ...change.lines.map((line) => `    ${shown(line)}`),
 ]
 
-/** What another version changes, in lines. */
+/** The changes of another version, in lines. */
 export function changesText(
   name: string,
   { from, description, kind, requires, fields, files }: Changes,
 ) {
-  const lines = [
+  const told = [
     ...(description
       ? [
           `  description was: ${short(description.before, 1_024)}`,
@@ -36,8 +36,5 @@ export function changesText(
     ...(fields ? countedText('front matter as it is read', fields) : []),
     ...files.flatMap((file) => countedText(`${shown(file.path)} (${file.is})`, file)),
   ]
-  return [
-    `${name}, compared with ${from.slice(0, 12)}:`,
-    ...(lines.length > 0 ? lines : ['  nothing']),
-  ].join('\n')
+  return lines(`${name}, compared with ${from.slice(0, 12)}:`, told.length > 0 ? told : '  nothing')
 }

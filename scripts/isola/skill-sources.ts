@@ -1,4 +1,4 @@
-// What `isola skill add` sends of what was named: a folder or a zip is read here, with the server's own code.
+// The skills that `isola skill add` sends: a folder or a zip is read here, with the server's own code.
 import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, relative, resolve, sep } from 'node:path'
@@ -16,8 +16,8 @@ import { readSkills } from '../../src/features/plugins/admission/read-skills.ts'
 import { readBundle } from '../../src/features/skills/admission/read-bundle.ts'
 import { signText } from './plugin-keys.ts'
 
-/** What was read here, each skill with where it came from. */
-export interface LocalSkills {
+/** Skills that were read here, with their source. */
+interface LocalSkills {
   readonly skills: readonly SentSkill[]
   readonly source: string
 }
@@ -35,7 +35,7 @@ export function readLocalSkills(given: string, only: readonly string[]): LocalSk
   return { skills: collectSkills(readFolder(given), { folder, only }), source: `folder ${folder}` }
 }
 
-/** A signature of what will be installed, by whoever has the private key. */
+/** A signature of what will be installed, made with a private key of this machine. */
 export function signSkill(sent: SentSkill, key: string) {
   const { version } = readBundle(sent, { sha256, checkPaths, count: { ofText: () => 0 } })
   return signText(toSignedSkillText(version), key)
@@ -63,7 +63,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 
 export { nameOfSent } from '../../src/features/plugins/admission/collect-skills.ts'
 
-/** Files by their path below a folder. Links are not followed: they may lead to what nobody wants to send. */
+/** Files by their path below a folder. Links are not followed: they may lead to files that must not be sent. */
 function readFolder(folder: string): ReadonlyMap<string, Uint8Array> {
   const files = new Map<string, Uint8Array>()
   const visit = (at: string): void => {

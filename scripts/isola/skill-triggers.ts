@@ -1,4 +1,4 @@
-// What must find a skill and what must not: `triggers.yaml` in its folder, as `isola skill test` runs it.
+// Phrases that must find a skill, and phrases that must not: `triggers.yaml` in its folder, as `isola skill test` runs it.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { SkillSource, SkillText } from '../../src/runtime/catalog/types/skill.ts'
@@ -20,7 +20,7 @@ export interface TriedPhrase {
 }
 
 /** A skill with its phrases; a `problem` says why there is none to try. */
-export interface TriedSkill {
+interface TriedSkill {
   readonly path: string
   readonly name?: string
   readonly problem?: string

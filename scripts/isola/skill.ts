@@ -1,73 +1,15 @@
 // isola skill validate|test: skills in folders of this machine, without a server. list|show|export: those of the server.
-// What agents wrote is in skill-drafts.ts.
-import { dirname, resolve } from 'node:path'
+// Drafts of agents are in skill-drafts.ts.
+import { dirname } from 'node:path'
 import type { Reply } from '../../src/client/client.ts'
-import { defineVerbs, type Context } from './command.ts'
+import { at } from './author-files.ts'
+import { noun, on, verb } from './command.ts'
 import { draftVerbs } from './skill-drafts.ts'
 import type { SkillFile } from './skill-folders.ts'
 import { adminVerbs } from './skill-admin.ts'
-import { short, table, time } from './text.ts'
+import { lines, listed, short, time } from './text.ts'
 
 type Skill = Reply<'GET /api/operator/skills'>['skills'][number]
-
-/** npm runs us in the clone's folder: what is relative is so to where its user stands. */
-const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
-
-async function validate({ args: folders, print }: Context) {
-  const { readSkillFolders } = await import('./skill-folders.ts')
-  const { refusalOf } = await import('./skill-sources.ts')
-  /** What is read, and would be refused where it is added, is not loaded anywhere. */
-  const judged = (file: SkillFile): SkillFile => {
-    const message = file.skill && refusalOf(dirname(file.path))
-    if (message === undefined) return file
-    const { path, diagnostics } = file
-    return { path, diagnostics: [...diagnostics, { severity: 'error', message }] }
-  }
-  const files = folders.flatMap((given) =>
-    readSkillFolders([at(given)])
-      .map(judged)
-      .map(({ path, skill, diagnostics }) => ({
-        // As it was asked for.
-        path: path.startsWith(at(given))
-          ? `${given.replace(/(?<!\/)\/+$/, '')}${path.slice(at(given).length)}`
-          : path,
-        loaded: skill !== undefined,
-        ...(skill && { name: skill.name, description: skill.description }),
-        diagnostics,
-      })),
-  )
-  const isWrong = ({ diagnostics }: (typeof files)[number]) =>
-    diagnostics.some(({ severity }) => severity !== 'note')
-  const wrong = files.filter(isWrong)
-  const lines = files.flatMap((file) => [
-    `${file.path}: ${!file.loaded ? 'is skipped' : isWrong(file) ? 'is loaded, and not valid' : 'is valid'}`,
-    ...file.diagnostics.map(
-      ({ severity, field, message }) => `  ${severity}: ${field ? `${field} ` : ''}${message}`,
-    ),
-  ])
-  const sum = `${files.length} read, ${files.filter(({ loaded }) => loaded).length} loaded, ${files.length - wrong.length} valid.`
-  print(files, [...lines, '', sum].join('\n'))
-  return wrong.length > 0 ? 1 : 0
-}
-
-async function test({ args: folders, print }: Context) {
-  const { rateOf, tryTriggers } = await import('./skill-triggers.ts')
-  const tried = await tryTriggers(folders.map(at))
-  const lines = tried.flatMap(({ path, name, problem, phrases }) => [
-    ...(problem === undefined ? [] : [`${path}: ${problem}`]),
-    ...phrases
-      .filter(({ ok }) => !ok)
-      .map(({ kind, phrase, found }) => {
-        const instead = found.length > 0 ? found.join(', ') : 'nothing'
-        return `${name} ${kind === 'finds' ? 'is not found by' : 'must not be found by'}: ${phrase} (finds ${instead})`
-      }),
-  ])
-  const [finds, misses] = [rateOf(tried, 'finds'), rateOf(tried, 'misses')]
-  const sum = `${finds.right} of ${finds.of} phrases find their skill, ${misses.right} of ${misses.of} miss it as they must.`
-  print({ skills: tried, finds, misses }, [...lines, sum].join('\n'))
-  const isWrong = tried.some(({ problem, phrases }) => problem ?? phrases.some(({ ok }) => !ok))
-  return isWrong ? 1 : 0
-}
 
 const stateOf = ({ kind, state, missing }: Skill) =>
   state === 'gated'
@@ -77,92 +19,136 @@ const stateOf = ({ kind, state, missing }: Skill) =>
       : kind === 'persona'
         ? 'never found'
         : 'ready'
-const head = ['name', 'kind', 'tier', 'found', 'loaded', 'state', 'description']
-const rowOf = (skill: Skill) => [
-  skill.name,
-  skill.kind,
-  skill.tier,
-  skill.tokens.found,
-  skill.tokens.loaded,
-  stateOf(skill),
-  short(skill.description, 60),
-]
-
-async function list({ request, print }: Context) {
-  const { skills } = await request('GET /api/operator/skills')
-  const text = `${table([head, ...skills.map(rowOf)])}\n\nfound, loaded: tokens that a model reads where it is found, and where it is loaded.`
-  print({ skills }, skills.length > 0 ? text : 'There is no skill.')
+const listing = ({ skills }: Reply<'GET /api/operator/skills'>) => {
+  const table = listed(skills, 'There is no skill.', {
+    name: 'name',
+    kind: 'kind',
+    tier: 'tier',
+    found: ({ tokens }) => tokens.found,
+    loaded: ({ tokens }) => tokens.loaded,
+    state: stateOf,
+    description: ({ description }) => short(description, 60),
+  })
+  const how =
+    '\n\nfound, loaded: tokens that a model reads where it is found, and where it is loaded.'
+  return skills.length > 0 ? table + how : table
 }
 
-async function show({ args: [skill], request, print }: Context<object, [string]>) {
-  const shown = await request('GET /api/operator/skills/:skill', { params: { skill } })
-  const { name, kind, hash, tier, description, requires, tokens, files } = shown
-  const { source, signer, installedBy, versions = [] } = shown
-  const lines = [
-    `${name} (${kind}, ${tier}): ${stateOf(shown)}`,
+function described(skill: Reply<'GET /api/operator/skills/:skill'>) {
+  const { name, kind, hash, tier, description, requires, tokens, files } = skill
+  const { source, signer, installedBy, versions = [] } = skill
+  const others = versions.filter((one) => one.hash !== hash)
+  return lines(
+    `${name} (${kind}, ${tier}): ${stateOf(skill)}`,
     `  ${short(description, 1_024)}`,
     `  version ${hash.slice(0, 12)}; ${tokens.found} tokens where it is found, ${tokens.loaded} where it is loaded`,
-    ...(requires.length > 0 ? [`  requires ${requires.join(', ')}`] : []),
+    requires.length > 0 && `  requires ${requires.join(', ')}`,
     `  files: ${Object.keys(files).join(', ')}`,
-    ...(source === undefined ? [] : [`  came from ${short(source)}, by ${installedBy}`]),
-    ...(signer === undefined ? [] : [`  signed by ${signer}`]),
-    ...versions
-      .filter((one) => one.hash !== hash)
-      .map(
-        (one) =>
-          `  other version: ${one.hash.slice(0, 12)} (${one.tier}, ${short(one.source)}, ${time(one.installedAtMs)})`,
-      ),
-  ]
-  print(shown, lines.join('\n'))
+    source !== undefined && `  came from ${short(source)}, by ${installedBy}`,
+    signer !== undefined && `  signed by ${signer}`,
+    others.map(
+      (one) =>
+        `  other version: ${one.hash.slice(0, 12)} (${one.tier}, ${short(one.source)}, ${time(one.installedAtMs)})`,
+    ),
+  )
 }
 
-async function exportSkill(context: Context<object, [string, string?]>) {
-  const { writeFolder } = await import('./skill-export.ts')
-  const [skill, folder = skill] = context.args
-  const { files } = await context.request('GET /api/operator/skills/:skill', { params: { skill } })
-  const written = writeFolder(at(folder), files)
-  context.print({ folder, files: written }, written.map((path) => `${folder}/${path}`).join('\n'))
-}
-
-export default {
-  noun: 'skill',
-  verbs: {
-    ...defineVerbs({
-      list: {
-        usage: 'isola skill list',
-        about:
-          'The skills and personas of the server: what each costs in tokens, and what it requires and is not there.',
-        run: list,
-      },
-      show: {
-        usage: 'isola skill show <name>',
-        about: 'One of them, with the names of its files.',
-        run: show,
-      },
-      export: {
-        usage: 'isola skill export <name> [<folder>]',
-        about: 'Writes its files into a new folder, named like the skill if nothing else is said.',
-        run: exportSkill,
-      },
-      test: {
-        usage: 'isola skill test <folder…>',
-        about: [
-          'Tries the phrases of triggers.yaml (finds: […], misses: […]) of every skill in and under these folders: whether each',
-          'finds its skill among these and those that ship, or misses it. 1 if one does not, or a skill has no phrases.',
-        ].join('\n'),
-        run: test,
-      },
-      validate: {
-        usage: 'isola skill validate <folder…>',
-        about: [
-          'Reads every SKILL.md in and under these folders as the AgentSkills specification says, and says what `skill add` would',
-          'refuse. An error: it is not loaded; a warning: it is loaded, and not valid; a note: it is valid, and something of it',
-          'has no effect. 1 if one is not valid.',
-        ].join('\n'),
-        run: validate,
-      },
-    }),
-    ...adminVerbs,
-    ...draftVerbs,
-  },
-}
+export default noun('skill', {
+  list: on('GET /api/operator/skills', {
+    about:
+      'The skills and personas of the server: what each costs in tokens, and what it requires and is not there.',
+    says: listing,
+  }),
+  show: on('GET /api/operator/skills/:skill', {
+    usage: '<name>',
+    about: 'One of them, with the names of its files.',
+    says: described,
+  }),
+  export: verb({
+    usage: '<name> [<folder>]',
+    about: 'Writes its files into a new folder, named like the skill if nothing else is said.',
+    async run(context) {
+      const { writeFolder } = await import('./skill-export.ts')
+      const [skill, folder = skill] = context.args
+      const { files } = await context.request('GET /api/operator/skills/:skill', {
+        params: { skill },
+      })
+      const written = writeFolder(at(folder), files)
+      context.print(
+        { folder, files: written },
+        written.map((path) => `${folder}/${path}`).join('\n'),
+      )
+    },
+  }),
+  test: verb({
+    usage: '<folder…>',
+    about: [
+      'Tries the phrases of triggers.yaml (finds: […], misses: […]) of every skill in and under these folders: whether each',
+      'finds its skill among these and those that ship, or misses it. 1 if one does not, or a skill has no phrases.',
+    ].join('\n'),
+    async run({ args: folders, print }) {
+      const { rateOf, tryTriggers } = await import('./skill-triggers.ts')
+      const tried = await tryTriggers(folders.map(at))
+      const told = tried.flatMap(({ path, name, problem, phrases }) => [
+        ...(problem === undefined ? [] : [`${path}: ${problem}`]),
+        ...phrases
+          .filter(({ ok }) => !ok)
+          .map(({ kind, phrase, found }) => {
+            const instead = found.length > 0 ? found.join(', ') : 'nothing'
+            return `${name} ${kind === 'finds' ? 'is not found by' : 'must not be found by'}: ${phrase} (finds ${instead})`
+          }),
+      ])
+      const [finds, misses] = [rateOf(tried, 'finds'), rateOf(tried, 'misses')]
+      const sum = `${finds.right} of ${finds.of} phrases find their skill, ${misses.right} of ${misses.of} miss it as they must.`
+      print({ skills: tried, finds, misses }, lines(told, sum))
+      const isWrong = tried.some(({ problem, phrases }) => problem ?? phrases.some(({ ok }) => !ok))
+      return isWrong ? 1 : 0
+    },
+  }),
+  validate: verb({
+    usage: '<folder…>',
+    about: [
+      'Reads every SKILL.md in and under these folders as the AgentSkills specification says, and says what `skill add` would',
+      'refuse. An error: it is not loaded; a warning: it is loaded, and not valid; a note: it is valid, and something of it',
+      'has no effect. 1 if one is not valid.',
+    ].join('\n'),
+    async run({ args: folders, print }) {
+      const { readSkillFolders } = await import('./skill-folders.ts')
+      const { refusalOf } = await import('./skill-sources.ts')
+      /** A skill that can be read and would be refused by `add` counts as not loaded. */
+      const judged = (file: SkillFile): SkillFile => {
+        const message = file.skill && refusalOf(dirname(file.path))
+        if (message === undefined) return file
+        const { path, diagnostics } = file
+        return { path, diagnostics: [...diagnostics, { severity: 'error', message }] }
+      }
+      const files = folders.flatMap((given) =>
+        readSkillFolders([at(given)])
+          .map(judged)
+          .map(({ path, skill, diagnostics }) => ({
+            // As it was asked for.
+            path: path.startsWith(at(given))
+              ? `${given.replace(/(?<!\/)\/+$/, '')}${path.slice(at(given).length)}`
+              : path,
+            loaded: skill !== undefined,
+            ...(skill && { name: skill.name, description: skill.description }),
+            diagnostics,
+          })),
+      )
+      const isWrong = ({ diagnostics }: (typeof files)[number]) =>
+        diagnostics.some(({ severity }) => severity !== 'note')
+      const wrong = files.filter(isWrong)
+      const told = files.flatMap((file) => [
+        `${file.path}: ${!file.loaded ? 'is skipped' : isWrong(file) ? 'is loaded, and not valid' : 'is valid'}`,
+        ...file.diagnostics.map(
+          ({ severity, field, message }) => `  ${severity}: ${field ? `${field} ` : ''}${message}`,
+        ),
+      ])
+      const sum = `${files.length} read, ${files.filter(({ loaded }) => loaded).length} loaded, ${files.length - wrong.length} valid.`
+      print(files, lines(told, '', sum))
+      return wrong.length > 0 ? 1 : 0
+    },
+  }),
+  ...adminVerbs,
+  ...draftVerbs,
+})

@@ -1,20 +1,12 @@
 // isola status: which server answers, as whom, with which model, and what the day has left.
-import { defined } from '../../src/contracts/defined.ts'
-import { ApiError, type Client, type Reply } from '../../src/client/client.ts'
-import { defineVerb, type Context } from './command.ts'
-import { findServer } from './connection.ts'
+import type { Reply } from '../../src/client/client.ts'
+import { command, type Context } from './command.ts'
+import { findServer, unless } from './connection.ts'
 import { short } from './text.ts'
 import { ownVersion } from './version.ts'
 
 type Status = Reply<'GET /api/status'>
 type Health = Reply<'GET /api/operator/health'>
-
-/** How the deployment is, for those who may know. */
-const readHealth = (request: Client['request']) =>
-  request('GET /api/operator/health').catch((error: unknown) => {
-    if (error instanceof ApiError && error.status === 403) return undefined
-    throw error
-  })
 
 const usd = (amount: number | null) => (amount === null ? 'no limit' : `$${amount}`)
 
@@ -50,7 +42,8 @@ function healthText({ status, plugins, incidents, models, secrets }: Health): st
 async function run({ request, print, env }: Context) {
   const { url } = findServer(env)
   const status = await request('GET /api/status')
-  const health = await readHealth(request)
+  // Only operators and auditors may know how the deployment is.
+  const health = await request('GET /api/operator/health').catch(unless(403))
   const own = ownVersion()
   const other = status.version === own ? '' : ` (this command is ${own})`
   const lines = [
@@ -61,16 +54,11 @@ async function run({ request, print, env }: Context) {
     ...(health ? [['health', healthText(health)]] : []),
   ]
   const text = lines.map(([name = '', value]) => `${name.padEnd(7)} ${value}`).join('\n')
-  print({ url, ...status, ...defined({ health }) }, text)
+  print({ url, ...status, ...(health && { health }) }, text)
 }
 
-export default {
-  noun: 'status',
-  ...defineVerb({
-    usage: 'isola status',
-    about:
-      'Which server answers, its version and model, who you are there, and what your day has left. For operators and auditors its health, too.',
-    options: {},
-    run,
-  }),
-}
+export default command('status', {
+  about:
+    'Which server answers, its version and model, who you are there, and what your day has left. For operators and auditors its health, too.',
+  run,
+})

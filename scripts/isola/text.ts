@@ -47,8 +47,34 @@ export function table(rows: readonly (readonly unknown[])[]): string {
     .join('\n')
 }
 
+/** The cell of a column: a field of the row (a field that ends in `AtMs` as a time), or the result of a function. */
+type Cell<Row> = (keyof Row & string) | ((row: Row) => unknown)
+
+/** A table of rows by the heads of its columns, or what is said where there are none. */
+export function listed<Row extends object>(
+  rows: readonly Row[],
+  none: string,
+  columns: Readonly<Record<string, Cell<Row>>>,
+): string {
+  const cellOf = (row: Row, cell: Cell<Row>) => {
+    if (typeof cell === 'function') return cell(row)
+    return /atMs$/i.test(cell) ? time(row[cell]) : row[cell]
+  }
+  if (rows.length === 0) return none
+  const cells = rows.map((row) => Object.values(columns).map((cell) => cellOf(row, cell)))
+  return table([Object.keys(columns), ...cells])
+}
+
+/** The lines of a text that are there. */
+export const lines = (...all: readonly (string | false | undefined | readonly string[])[]) =>
+  all.flatMap((one) => (typeof one === 'string' || Array.isArray(one) ? one : [])).join('\n')
+
 /** Epoch milliseconds as UTC, to the second. */
 export const time = (ms: unknown): string =>
   typeof ms === 'number' ? new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z') : ''
+
+/** The message of an error, or the text of a value that was thrown. */
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)
 
 export const dollars = (usd: number): string => `$${usd.toFixed(usd !== 0 && usd < 0.01 ? 6 : 2)}`

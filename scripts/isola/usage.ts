@@ -1,4 +1,4 @@
-// What a command line may say: usage lines, and what is near to a word that is none of them.
+// Usage lines: how many arguments they ask for, and names that are near to an unknown word.
 
 /** The command line is wrong, not what it asks for: exit code 2. */
 export class UsageError extends Error {
@@ -49,21 +49,25 @@ export function unknown(kind: string, word: string, names: readonly string[]): U
   return new UsageError(`There is no ${kind} ${word}. ${hint}`)
 }
 
+/** The arguments of the first line of a usage text, without its options: the other lines are about those. */
+const argumentText = (usage: string): string =>
+  (usage.split('\n')[0] ?? '')
+    .replace(/\[--[^[\]]*\]…?/g, '')
+    .replace(/(?<![\w-])--?\w[\w-]*[ =]<[^<>]*>…?/g, '')
+
+const namesIn = (text: string): readonly string[] =>
+  [...text.matchAll(/<([^<>]*)>/g)].map(([, name = '']) => name)
+
+/** The names of the arguments of a usage line, in their order. */
+export const argumentsIn = (usage: string): readonly string[] => namesIn(argumentText(usage))
+
 /**
- * How many arguments a usage line asks for. `<name>` is one, `[<name>]` one that may be left out; `--option <value>` is
- * none; a line that ends in `…` says nothing about them. Of several lines that begin with `isola` any one may be meant.
+ * How many arguments a usage text asks for. `<name>` is one, `[<name>]` one that may be left out, and after `…` there may
+ * be more. Of several lines that begin with `isola` any one may be meant.
  */
 export function countArguments(usage: string) {
-  const forms = usage.split(/\n *(?=isola )/).map(countOneForm)
-  return {
-    min: Math.min(...forms.map(({ min }) => min)),
-    max: Math.max(...forms.map(({ max }) => max)),
-  }
-}
-
-function countOneForm(form: string) {
-  const outside = form.replace(/\[[^[\]]*\]/g, '')
-  const count = (text: string) =>
-    text.replace(/(?<![\w-])--?\w[\w-]*[ =]<[^<>]*>/g, '').match(/<[^<>]*>/g)?.length ?? 0
-  return { min: count(outside), max: form.includes('…') ? Infinity : count(form) }
+  const forms = usage.split(/\n *(?=isola )/).map(argumentText)
+  const needed = forms.map((form) => namesIn(form.replace(/\[[^[\]]*\]/g, '')).length)
+  const most = forms.map((form) => (form.includes('…') ? Infinity : namesIn(form).length))
+  return { min: Math.min(...needed), max: Math.max(...most) }
 }

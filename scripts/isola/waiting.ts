@@ -1,4 +1,4 @@
-// What waits for a person: the id that names it, the reason, and the command with which it goes on.
+// Calls that wait for a person: id, reason, and the command with which the run goes on.
 import { waitingIn, type Waiting } from './chat/pauses.ts'
 import type { Pause } from './chat/person.ts'
 import { argumentsOf, factsOfPause } from './approval-text.ts'
@@ -11,7 +11,7 @@ export interface Named extends Waiting {
   readonly id: string
 }
 
-/** What is needed of a run to name what waits in it. */
+/** The fields of a run that name its waiting calls. */
 interface Run {
   readonly id: string
   readonly pauses?: readonly Pause[] | undefined

@@ -1,5 +1,5 @@
 // Times on a command line: 2h, 1d, 30m, or a date.
-import type { Options, ValuesOf } from './command.ts'
+import { text, type Options } from './options.ts'
 import { UsageError } from './usage.ts'
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -13,14 +13,14 @@ const unitMs: Readonly<Record<string, number>> = {
 export function duration(text: string, option: string): number {
   const ms = milliseconds(text)
   if (ms !== undefined) return ms
-  throw new UsageError(`--${option} must be a time (90s, 15m, 12h, 30d).`)
+  throw new UsageError(`${option} must be a time (90s, 15m, 12h, 30d).`)
 }
 
 /** Epoch milliseconds of an ISO date. */
 export function date(text: string, option: string): number {
   const atMs = isoDate(text)
   if (atMs !== undefined) return atMs
-  throw new UsageError(`--${option} must be a date (2027-01-31, 2027-01-31T12:00:00Z).`)
+  throw new UsageError(`${option} must be a date (2027-01-31, 2027-01-31T12:00:00Z).`)
 }
 
 function milliseconds(text: string): number | undefined {
@@ -37,7 +37,7 @@ function isoDate(text: string): number | undefined {
 const dayMs = 86_400_000
 const dayNames = ['today', 'yesterday']
 
-/** When a day (UTC) began that is named, or so many days ago; `undefined` for other words. */
+/** The start of a day (UTC): today, yesterday; `undefined` for other words. */
 function startOfDay(text: string, nowMs: number): number | undefined {
   const ago = dayNames.indexOf(text)
   return ago < 0 ? undefined : (Math.floor(nowMs / dayMs) - ago) * dayMs
@@ -48,27 +48,17 @@ export function dayRange(text: string, option: string, nowMs = Date.now()) {
   const since =
     startOfDay(text, nowMs) ?? (/^\d{4}-\d{2}-\d{2}$/.test(text) ? isoDate(text) : undefined)
   if (since !== undefined) return { since, until: since + dayMs }
-  throw new UsageError(`--${option} must be today, yesterday or a date (2026-09-21).`)
+  throw new UsageError(`${option} must be today, yesterday or a date (2026-09-21).`)
 }
 
 /** Epoch milliseconds of `2h` (so long ago) or an ISO date. */
 export function moment(text: string, option: string, nowMs = Date.now()): number {
   const atMs = isoDate(text) ?? nowMs - (milliseconds(text) ?? Number.NaN)
   if (Number.isFinite(atMs)) return atMs
-  throw new UsageError(`--${option} must be so long ago (30m, 2h, 7d) or a date (2026-09-21).`)
+  throw new UsageError(`${option} must be so long ago (30m, 2h, 7d) or a date (2026-09-21).`)
 }
 
-/** `since` and `until` of an API, from the options of the same names. */
-export const range = ({ since, until }: ValuesOf<typeof rangeOptions>) => ({
-  ...(since !== undefined && { since: moment(since, 'since') }),
-  ...(until !== undefined && { until: moment(until, 'until') }),
-})
-
 export const rangeOptions = {
-  since: {
-    type: 'string',
-    value: 'when',
-    about: 'from then on: 30m, 2h, 7d ago, or a date',
-  },
-  until: { type: 'string', value: 'when', about: 'before then' },
+  since: text('when', 'from then on: 30m, 2h, 7d ago, or a date', { read: moment }),
+  until: text('when', 'before then', { read: moment }),
 } as const satisfies Options

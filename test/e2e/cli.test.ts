@@ -113,7 +113,7 @@ describe('the isola command against a running server, with the offline model', (
     ).toHaveLength(3)
     expect(answer.stdout).toContain('kv__set: {"stored":"launch"}')
     expect(answer.stdout).toContain('kv__set failed: not now (tool_denied)')
-    expect(answer.stdout).toContain('kv__set failed: Nobody is there to decide. (tool_denied)')
+    expect(answer.stdout).toContain('kv__set failed: No person is there to decide. (tool_denied)')
     expect(answer.code).toBe(1) // the last one found nobody
   })
 

@@ -99,7 +99,7 @@ describe('isola mcp against a server made with the SDK', () => {
     expect(shown).toContain('It calls itself live 1.2.3.')
     expect(shown).toContain('+ tool say: new')
     expect(shown).toContain(`+ description: "${honest}"`)
-    expect(shown).toContain('Somebody is asked before each call of: say')
+    expect(shown).toContain('A person is asked before each call of: say')
     const seen = ['--yes', '--hash', hashIn(shown)]
     const approved = await well('mcp', 'approve', 'live', ...seen, '--harmless', 'say')
     expect(approved).toBe(

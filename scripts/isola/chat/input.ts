@@ -33,7 +33,7 @@ export function openInput(
   const reader = createInterface({
     input: isTerminal ? createPasteReader(stdin) : stdin,
     terminal: isTerminal,
-    // One that is only written to shows a prompt as well.
+    // readline only writes to its output.
     ...(isTerminal && { output: stderr as NodeJS.WritableStream }),
   })
   if (isTerminal) stderr.write(paste.on)
@@ -77,7 +77,7 @@ export function openInput(
     process.off('SIGINT', interrupt)
     if (isTerminal) stderr.write(paste.off)
     reader.close()
-    // What is left in a pipe must not keep the process.
+    // Unread input of a pipe must not keep the process.
     stdin.unpipe()
     stdin.pause()
     stdin.unref?.()

@@ -5,7 +5,7 @@ import type { Input } from '../command.ts'
 
 const begin = '\u001b[200~'
 const end = '\u001b[201~'
-/** What asks a terminal to mark what is pasted, and to stop it. */
+/** Codes that ask a terminal to mark pasted text, and to stop doing so. */
 export const paste = { on: '\u001b[?2004h', off: '\u001b[?2004l' }
 
 /** Stands for a line break in the line that is edited: one visible character. */

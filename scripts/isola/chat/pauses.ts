@@ -13,14 +13,14 @@ export interface Waiting {
   readonly pause: Pause
 }
 
-/** What is needed of a session and those below it. */
+/** The fields of a session and its sub-agents' sessions that name waiting calls. */
 export interface Sessions {
   readonly id: string
   readonly runs: readonly Pick<Tree['runs'][number], 'id' | 'state' | 'pauses'>[]
   readonly children: readonly Sessions[]
 }
 
-/** Every call that somebody has to settle in a session and below it, with whose it is. */
+/** Every call that waits for a person in a session and below it, with its session and run. */
 export function waitingIn({ id, runs, children }: Sessions): Waiting[] {
   const own = runs.flatMap(({ id: run, state, pauses = [] }) =>
     state === 'parked' ? pauses.map((pause) => ({ session: id, run, pause })) : [],
@@ -34,23 +34,24 @@ const isNo = (text: string | undefined) => /^no?$/i.test(text?.trim() ?? '')
 /** Why nothing was answered, where the input is a pipe. */
 const ended = 'The input of the chat had ended, so no person answered.'
 
-/** What a person's words say about a waiting call; `undefined` is that nobody is there. */
-export function decisionFor(
+/** The decision that a person's words make about a waiting call; `undefined`: no person is there. */
+function decisionFor(
   { call, kind, argsHash }: Pick<Pause, 'call' | 'kind' | 'argsHash'>,
   words?: string,
 ): Decision {
   const text = words?.trim()
   if (kind === 'question') {
     return words === undefined
-      ? { call, decision: 'deny', message: 'Nobody is there to answer.' }
+      ? { call, decision: 'deny', message: 'No person is there to answer.' }
       : { call, decision: 'result', output: text ?? '' }
   }
-  // What goes in circles goes on with a yes.
+  // A suspected loop goes on with a yes.
   if (kind === 'budget' && text === undefined) return { call, decision: 'deny', message: ended }
   if (kind === 'budget' && !/^y(es)?$/i.test(text ?? '')) return { call, decision: 'deny' }
   if (kind === 'budget') return { call, decision: 'approve' }
   if (kind !== 'approval') return { call, decision: 'error', message: 'This client runs no tools.' }
-  if (text === undefined) return { call, decision: 'deny', message: 'Nobody is there to decide.' }
+  if (text === undefined)
+    return { call, decision: 'deny', message: 'No person is there to decide.' }
   // An approval holds for the arguments that were shown, so the hash goes with it.
   const approve = { call, decision: 'approve', argsHash } as const
   if (/^y(es)?$/i.test(text)) return approve
@@ -100,7 +101,7 @@ async function decideLimit(
   }
 }
 
-/** What is decided about one waiting call; no decision if the person left. */
+/** Decides about one waiting call; no decision if the person left. */
 async function decide(pause: Pause, person: Person): Promise<Decided> {
   const { ask, note, signal } = person
   const { call, asks, asksHash, tool } = pause
@@ -125,7 +126,7 @@ async function decide(pause: Pause, person: Person): Promise<Decided> {
 
 /**
  * Asks about each call that waits, and says what was decided.
- * @returns How many calls waited, and whether there was nobody to ask.
+ * @returns How many calls waited, and whether a question found no person.
  */
 export async function settlePauses(
   tree: Sessions,
@@ -148,7 +149,7 @@ export async function settlePauses(
         if (isRule) note('  From now on it is not asked about (isola approval rules, revoke).')
       }
     } catch (error) {
-      // Somebody else was quicker, it expired, the day has less, or it is no such limit: the run tells, or is asked about again.
+      // Another person was quicker, the call expired, or the limit is refused: the run says so, or asks again.
       if (!(error instanceof ApiError && [400, 403, 404, 409].includes(error.status))) throw error
       note(`! ${error.message}`)
     }

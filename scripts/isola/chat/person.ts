@@ -1,4 +1,4 @@
-// Who is asked, and what comes of it.
+// The person who is asked, and the decision.
 import type { Reply, Request } from '../../../src/client/client.ts'
 
 export type Pause = NonNullable<Reply<'GET /api/sessions/:id/runs/:run'>['pauses']>[number]
@@ -10,13 +10,13 @@ export interface Person {
   /** Resolves to a person's words, to undefined at the end of the input. */
   readonly ask: (prompt: string) => Promise<string | undefined>
   readonly note: (text: string) => void
-  /** Somebody types: what can be asked in a second step is. Lines of a pipe are not guessed at. */
+  /** A person types, so that a second question is possible. A line of a pipe is one answer. */
   readonly isTerminal?: boolean
   /** Aborted when the run is cancelled: then nothing is decided. */
   readonly signal: AbortSignal
 }
 
-/** What was decided, if anything was, and whether there was nobody to ask. */
+/** The decision or the new limit, if there is one, and whether no person was there to ask. */
 export interface Decided {
   readonly decision?: Decision
   readonly limit?: Limits

@@ -1,10 +1,9 @@
-// What a plugin or an MCP server asks in the middle of a call: a form, an answer of a model, or places to work in.
-import { defined } from '../../../src/contracts/defined.ts'
+// Questions of a plugin or an MCP server in the middle of a call: a form, an answer of a model, or places to work in.
 import type { Json } from '../../../src/contracts/json.ts'
 import { short } from '../text.ts'
 import type { Decided, Decision, Person } from './person.ts'
 
-/** A field of a form as JSON Schema has it; somebody else wrote it, and what is odd is text. */
+/** A field of a form as JSON Schema. A plugin or a server wrote it: an unknown kind is read as text. */
 export interface Field {
   readonly type?: string
   readonly title?: string
@@ -25,12 +24,12 @@ interface Choice {
   readonly value: unknown
   readonly title: string | undefined
 }
-/** What was typed, as it is wanted; or how it is wanted. */
+/** The typed value in the wanted form; or the wanted form, in words. */
 type Read =
   | { readonly value: unknown; readonly problem?: undefined }
   | { readonly problem: string; readonly value?: undefined }
 
-/** One thing that is asked. */
+/** One question. */
 interface Asked {
   readonly kind?: string
   readonly message?: string
@@ -49,7 +48,7 @@ interface Said {
 }
 type Talk = Pick<Person, 'ask' | 'note'>
 
-/** What a person types who does not want to answer; no form field, no key press, so that any other text is an answer. */
+/** The word with which a person declines; any other text is an answer. */
 const refusal = '/decline'
 
 /** How often a field is asked for again when what was typed does not fit. */
@@ -57,7 +56,7 @@ const maxTries = 3
 
 const isAbsent = (words: string | undefined): words is undefined => words === undefined
 
-/** What somebody else wrote, further in: a line of it must not look like one of ours. */
+/** A text of a plugin or a server, indented: its lines must not look like ours. */
 const quoted = (text: unknown) => String(text).replaceAll('\n', '\n  | ')
 
 /** The choices of a field, as `{ value, title }`: in each of the forms that MCP has for them. */
@@ -79,8 +78,8 @@ function chosen(text: string, choices: readonly Choice[]): Read {
   return found ? { value: found.value } : { problem: `one of 1 to ${choices.length}` }
 }
 
-/** What a person typed, as the schema of the field wants it: `{ value }`, or `{ problem }` in words after "It must be". */
-export function readField(text: string, schema: Field): Read {
+/** Typed text as the schema of the field wants it: `{ value }`, or `{ problem }` in words after "It must be". */
+function readField(text: string, schema: Field): Read {
   const choices = choicesOf(schema)
   if (schema.type === 'array') {
     const parts = text.split(',').map((part) => part.trim())
@@ -171,7 +170,7 @@ const textOf = ({ role, content }: Said) => {
   return `  ${role}: ${quoted(text ?? `[${type ?? 'something'}]`)}`
 }
 
-/** What a model is asked for: this client has none, so the person answers or nobody does. */
+/** Answers a request for a model: this client has none, so only the person can answer. */
 async function answerSample({ messages = [], system }: Asked, { note, ask }: Talk) {
   if (system) note(`  system: ${quoted(system)}`)
   for (const message of messages) note(textOf(message))
@@ -190,7 +189,7 @@ async function answerRoots(_asked: Asked, { ask }: Talk) {
 
 interface Kind {
   readonly asks: (asked: Asked) => string
-  /** Undefined: nobody, or nobody who wants to. */
+  /** Undefined: no person is there, or the person declines. */
   readonly answer: (asked: Asked, talk: Talk) => Promise<unknown>
 }
 
@@ -220,7 +219,7 @@ interface Asking {
 /**
  * Puts everything that a waiting call asks to a person.
  *
- * @returns The decision, and whether there was nobody to ask; no decision if the person left.
+ * @returns The decision, and whether no person was there to ask; no decision if the person left.
  */
 export async function decideAsks(
   { call, tool, asks, asksHash }: Asking,
@@ -242,16 +241,16 @@ export async function decideAsks(
     const answer = await kind.answer(asked, { note, ask: listen })
     if (signal.aborted) return { isUnanswered: false }
     if (answer === undefined && asked.optional !== true)
-      return refuse(isUnanswered ? 'Nobody is there to answer.' : 'The person did not answer.')
-    // What a person typed, read by a schema: JSON.
+      return refuse(isUnanswered ? 'No person is there to answer.' : 'The person did not answer.')
+    // Typed text that a schema has read is JSON.
     output[key] = (answer ?? null) as Json
   }
-  // What is answered holds for what was shown, so its hash goes with it.
+  // An answer holds for the question that was shown, so the hash of that question goes with it.
   const decision: Decision = {
     call,
     decision: 'result',
     output,
-    ...defined({ asksHash }),
+    ...(asksHash !== undefined && { asksHash }),
   }
   return { decision, isUnanswered }
 

@@ -20,7 +20,7 @@ export interface Chat
   readonly sleep: (ms: number) => Promise<void>
   /** The run that works. */
   run?: string | undefined
-  /** Nobody was there to answer something. */
+  /** A question found no person. */
   isUnanswered: boolean
 }
 
@@ -30,7 +30,7 @@ export type Ending =
   | { readonly state: 'left'; readonly result: { readonly success: false } }
 /** How long the last lines of a sub-agent may take to arrive after its result. */
 const lateMs = 300
-/** How often a run is looked at that waits for something nobody here decides. */
+/** How often a run is looked at that waits for a decision elsewhere. */
 const lookMs = 1_000
 /** About a minute: a server that is started again answers by then. */
 const maxTries = 16

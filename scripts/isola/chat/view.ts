@@ -1,11 +1,11 @@
-// What a conversation looks like: answers on the standard output, all else on the error output.
+// Shows a conversation: answers on the standard output, all else on the error output.
 import type { StreamItem } from '../../../src/client/client.ts'
 import type { ToldData } from '../../../src/contracts/event.ts'
-import { createStyle } from '../../style.mjs'
 import type { Env, Output } from '../command.ts'
+import { createStyle } from '../style.ts'
 import { dollars, jsonText, short, shown, shownPiece } from '../text.ts'
 
-/** What came of a call, in a line. */
+/** The outcome of a call, in a line. */
 function outcome(end: ToldData<'tool_finished'>) {
   const { ok, output, error, code, durationMs } = end
   return ok
@@ -48,7 +48,7 @@ export function lineOf(item: StreamItem): string | undefined {
   }
 }
 
-/** What a run took: the models that answered, tokens, cost, time. `hasUnpriced`: a model of it has no known price. */
+/** The bill of a run: the models that answered, tokens, cost, time. `hasUnpriced`: a model of it has no known price. */
 export function billOf({ result }: ToldData<'run_finished'>, hasUnpriced = false) {
   if (!result?.usage) return undefined
   const { modelCalls, usage, costEstimateUsd, startedAtMs, finishedAtMs } = result
@@ -74,8 +74,8 @@ const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const frameMs = 120
 
 /**
- * A sign that something works, on a line of its own that leaves no trace; none where nobody watches.
- * @param isQuiet Whether the line belongs to somebody else just now, who types or reads an unfinished answer.
+ * A sign that a run works, on a line of its own that leaves no trace; none without a terminal.
+ * @param isQuiet Whether the line is in use: a person types, or an answer is unfinished.
  */
 function createWaitingSign({
   stderr,
@@ -117,7 +117,7 @@ interface Screen {
   readonly stderr: Output
   readonly isJson: boolean
   readonly env: Env
-  /** Somebody types just now. */
+  /** Whether a person is typing. */
   readonly isTyping?: () => boolean
 }
 export type View = ReturnType<typeof createView>

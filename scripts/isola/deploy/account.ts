@@ -1,4 +1,4 @@
-// Who is logged in, and which account the tenant is in.
+// The login of wrangler, and the account of the tenant.
 
 const login = 'Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.'
 
@@ -14,7 +14,7 @@ interface Known {
 }
 
 /** The account to deploy to: one that is named wins, one that is not clear is asked for. */
-export function chooseAccount({
+function chooseAccount({
   accounts,
   named,
   known,
@@ -46,13 +46,13 @@ interface WhoAmI {
   readonly accounts?: readonly Account[]
 }
 
-/** Asks wrangler who is logged in; `whoami` fails if nobody is. */
+/** Asks wrangler who is logged in; `whoami` fails without a login. */
 export async function findAccount(wrangler: Wrangler, { named, known }: Known): Promise<string> {
-  const nobody = 'Nobody is logged in to Cloudflare. '
+  const loggedOut = 'This machine is not logged in to Cloudflare. '
   const answer = await wrangler.json<WhoAmI>(['whoami', '--json']).catch((error: Error) => {
     if (!/"loggedIn":\s*false/.test(error.message)) throw error
-    throw new Error(nobody + login, { cause: error })
+    throw new Error(loggedOut + login, { cause: error })
   })
-  if (answer.loggedIn === false) throw new Error(nobody + login)
+  if (answer.loggedIn === false) throw new Error(loggedOut + login)
   return chooseAccount({ accounts: answer.accounts ?? [], named, known })
 }

@@ -1,10 +1,10 @@
-// What the steps of a deployment hand on to each other.
+// The values that the steps of a deployment hand on to each other.
 import type { Env } from '../command.ts'
 import type { Keys } from './secrets.ts'
 import type { Config, TenantPlan } from './tenant.ts'
 import type { Wrangler } from './wrangler.ts'
 
-/** What is found out on the way. */
+/** Facts that steps find for later steps. */
 export interface DeployState {
   account?: string
   /** By binding. */

@@ -5,7 +5,7 @@ import { newSecrets, parseVars } from '../../dev-vars.mjs'
 import type { Wrangler } from './wrangler.ts'
 
 const header =
-  '# Keys of one deployment, made by `isola deploy`. Whoever has them is its operator.\n'
+  '# Keys of one deployment, made by `isola deploy`. A person who has them is its operator.\n'
 const nextOf = (name: string) => `${name}_NEXT`
 
 /** The key file: read whole, replaced whole, readable by its owner only. */
@@ -21,7 +21,7 @@ export function openKeys(path: string) {
   }
   return {
     get: (name: string): string | undefined => vars[name],
-    /** A value that is to be put: written down before anybody is told it. */
+    /** A value that will be put: the file has it before a person reads it. */
     propose(name: string, value: string) {
       vars[nextOf(name)] = value
       save()
@@ -38,8 +38,8 @@ export function openKeys(path: string) {
 }
 
 export type Keys = ReturnType<typeof openKeys>
-/** What became of a secret. */
-export type SecretState = 'kept' | 'put' | 'restored' | 'elsewhere'
+/** The outcome for a secret. */
+type SecretState = 'kept' | 'put' | 'restored' | 'elsewhere'
 
 interface SecretOptions {
   readonly keys: Keys

@@ -15,7 +15,7 @@ interface Seen {
 const clientOf = (url: string, key?: string) =>
   createClient({ url, timeoutMs: requestMs, ...defined({ key }) })
 
-/** What a refusal says of a path; other failures stay what they are. */
+/** Turns a refusal into an error about a path; other failures stay as they are. */
 function refused(path: string, say: (error: ApiError) => string) {
   return (error: unknown): never => {
     if (!(error instanceof ApiError) || error.status === 0) throw error
@@ -23,7 +23,7 @@ function refused(path: string, say: (error: ApiError) => string) {
   }
 }
 
-/** What a Worker answers that is well: each check throws with what is wrong. */
+/** Checks of a healthy Worker: each throws with the fault that it found. */
 const checks = {
   async answers({ url }: Pick<Seen, 'url'>) {
     const answered = refused('/healthz', ({ status }) => `answered ${status}`)

@@ -1,4 +1,4 @@
-// What a deployment is, in order. Each step finds what is there before it makes anything, so that all of it can be run
+// The steps of a deployment, in order. Each step finds existing resources before it makes any, so that all can be run
 // again after a failure of any of them.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ async function upload({ wrangler, plan, state }: Parts) {
   const folder = mkdtempSync(join(tmpdir(), 'isola-deploy-'))
   const report = join(folder, 'report.ndjson')
   try {
-    // `keep-vars`: what somebody set in the dashboard stays.
+    // `keep-vars`: variables that a person set in the dashboard stay.
     const args = ['deploy', '--config', plan.configPath, '--keep-vars']
     await wrangler
       .run(args, { env: { WRANGLER_OUTPUT_FILE_PATH: report } })
@@ -139,10 +139,10 @@ export const steps: readonly Step[] = [
   },
   { name: 'deploy', run: upload },
   {
-    // A Worker without its key refuses every request, so nobody gets in meanwhile.
+    // A Worker without its key refuses every request meanwhile.
     name: 'secrets',
     async run({ wrangler, plan, keys, secrets, rotate, say, state }) {
-      // Said at once: what fails after it must not cost somebody the sight of it.
+      // Said at once: a later step that fails must not hide it.
       const onNew = (name: string, value: string) =>
         name === 'ISOLA_OPERATOR_KEY' && say(`\nKey  ${value}\n`)
       const states = await ensureSecrets(wrangler, { keys, secrets, rotate, onNew, ...plan })

@@ -45,7 +45,7 @@ interface Resource {
   readonly id?: string | undefined
 }
 
-/** What wrangler.toml says. Wrangler's own reader: what it takes is what is deployed. */
+/** The contents of wrangler.toml, by wrangler's own reader, so that both read it alike. */
 export async function readConfig(path = join(root, 'wrangler.toml')): Promise<Config> {
   const { experimental_readRawConfig: read } = await import('wrangler')
   return read({ config: path }).rawConfig as Config
@@ -134,7 +134,7 @@ export function tenantConfig(
     ...(config.assets?.directory && {
       assets: { ...config.assets, directory: from(config.assets.directory) },
     }),
-    // What has no id is left out of the file.
+    // JSON leaves out an id that is undefined.
     d1_databases: (config.d1_databases ?? []).map((entry) => ({
       ...entry,
       database_name: nameOf(entry.binding),

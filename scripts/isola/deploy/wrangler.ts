@@ -50,7 +50,7 @@ const programOf =
       child.stdout.on('data', (chunk) => (output += chunk))
       child.stderr.on('data', (chunk) => (errors += chunk))
       child.on('error', reject)
-      // One that does not read its input closes it; its exit code tells.
+      // A program that does not read its input closes it; its exit code tells.
       child.stdin.on('error', () => undefined)
       child.stdin.end(input)
       child.on('close', (code) => resolve({ code, output, errors }))

@@ -8,6 +8,7 @@ import { planTenant, readConfig } from '../deploy/tenant.ts'
 import { createWrangler } from '../deploy/wrangler.ts'
 import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
 import type { Env } from '../command.ts'
+import { messageOf } from '../text.ts'
 
 function checkKeys(path: string): Finding {
   if (!existsSync(path)) {
@@ -51,9 +52,7 @@ export async function checkDeployment({ env, tenant, folder }: Looked): Promise<
         : fail('deployment', `${plan.worker} lacks ${missing.join(' and ')}.`, { fix }),
     )
   } catch (error) {
-    const why = String(error instanceof Error ? error.message : error)
-      .split('\n')
-      .at(-1)
+    const why = messageOf(error).split('\n').at(-1)
     findings.push(
       warn('deployment', `Its secrets could not be listed: ${why}`, { fix: 'wrangler login' }),
     )

@@ -4,16 +4,16 @@ import { ApiError, type Reply } from '../../../src/client/client.ts'
 import type { Env } from '../command.ts'
 import { ownVersion } from '../version.ts'
 import { createConnection, findServer } from '../connection.ts'
-import { short, time } from '../text.ts'
+import { messageOf, short, time } from '../text.ts'
 import { networkLine, readNetwork } from '../../network.mjs'
 import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
 
 const timeoutMs = 10_000
 
-/** One of another version may leave out what it does not know. */
+/** A server of another version may leave fields out. */
 type Health = Reply<'GET /api/operator/health'>
 
-/** What a server says about itself, as findings. */
+/** The health of a server as findings. */
 export function readHealth(health: Partial<Health>, version: string): Finding[] {
   const { database, migrations, plugins = [], secrets, models, incidents } = health
   const findings: Finding[] = [
@@ -67,7 +67,7 @@ export function readHealth(health: Partial<Health>, version: string): Finding[] 
 
 type Incident = NonNullable<Health['incidents']>['newest'][number]
 
-/** What is wrong by kind, in words; a kind of another version is named as it is. */
+/** Incident kinds in words; an unknown kind is shown by its name. */
 const kinds: Readonly<Record<string, string>> = {
   audit_behind: 'the record is behind',
   storage_failed: 'something could not be stored',
@@ -81,7 +81,7 @@ const kinds: Readonly<Record<string, string>> = {
   wake_loop: 'a session is woken again and again',
 }
 
-/** What, where, when and how often; it stays until it is over or cleared. */
+/** An incident with place, time and count; it stays until it is over or cleared. */
 function incidentFinding({ id, kind, message, session, run, ...when }: Incident): Finding {
   const { count, firstAtMs, lastAtMs } = when
   const where = [session && `in ${session}`, run].filter(Boolean).join(' ')
@@ -93,8 +93,6 @@ function incidentFinding({ id, kind, message, session, run, ...when }: Incident)
   const look = kind === 'run_given_up' && run ? `isola run retry ${run}, or drop it; then ` : ''
   return warn('incidents', what, { fix: `${look}isola doctor --clear ${id}` })
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 export async function checkServer({
   env,
@@ -112,7 +110,7 @@ export async function checkServer({
   try {
     const { request } = createConnection(server, defined({ fetch }))
     const health = await request('GET /api/operator/health', { timeoutMs })
-    // One of a version before has no such page.
+    // An older server has no such route.
     const network = await readNetwork(() => request('GET /api/operator/http')).catch(
       () => undefined,
     )

@@ -10,7 +10,7 @@ import type { Env } from '../command.ts'
 const namesIn = (path: string) => Object.keys(parseVars(readFileSync(join(root, path), 'utf8')))
 
 /** Every setting that the Worker knows; the same two files fix the type of its environment. */
-export const knownSettings = (): string[] =>
+const knownSettings = (): string[] =>
   ['.dev.vars.example', 'scripts/settings.vars'].flatMap(namesIn)
 
 const isLine = /^\s*(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=/

@@ -5,6 +5,7 @@ import { ensureVars } from '../../dev-vars.mjs'
 import { root } from '../../toolchain.mjs'
 import { readVars } from '../connection.ts'
 import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
+import { messageOf } from '../text.ts'
 
 const minKeyChars = 20
 const placeholder =
@@ -20,7 +21,7 @@ export function weakness(name: string, value: string): string | undefined {
   return undefined
 }
 
-/** One secret of the file. What is there is not replaced: something may be encrypted with it, or somebody use it. */
+/** One secret of the file. A value is not replaced: data may be encrypted with it, or a program may use it. */
 function checkSecret(name: string, value: string | undefined, repair: () => void): Finding {
   if (!value) {
     const fix = 'Run `isola doctor --fix`, or `npm start`: both make one.'
@@ -46,9 +47,9 @@ export function checkVariables({ path = join(root, '.dev.vars') } = {}): Finding
   try {
     vars = readVars(path)
   } catch (error) {
-    // What is there is not ours to move or to open.
+    // The command neither moves the file nor changes its mode: a person put it there.
     const fix = 'Put it right, then run `isola doctor --fix`.'
-    return [fail('variables', error instanceof Error ? error.message : String(error), { fix })]
+    return [fail('variables', messageOf(error), { fix })]
   }
   const findings = ['ISOLA_OPERATOR_KEY', 'ISOLA_MASTER_KEY'].map((name) =>
     checkSecret(name, vars[name], repair),

@@ -1,10 +1,11 @@
-// What is deployed: wrangler.toml against the code, and the generated list of plugins.
+// Checks wrangler.toml against the code, and the generated list of plugins.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isCurrent, update } from '../../generate.mjs'
 import { root } from '../../toolchain.mjs'
 import { readConfig, type Config } from '../deploy/tenant.ts'
 import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
+import { messageOf } from '../text.ts'
 
 /** From here on an error keeps its name, code and cause across RPC. */
 const oldestDate = '2026-04-21'
@@ -13,7 +14,7 @@ const neededFlags = ['nodejs_compat', 'enable_request_signal']
 const source = (name: string) => readFileSync(join(root, 'src', name), 'utf8')
 
 /** Names that the configuration binds. */
-/** What an entry of a list of bindings is called. */
+/** The name of an entry of a list of bindings. */
 type Bound = { readonly binding?: string; readonly name?: string }
 
 function boundIn(config: Config): Set<string> {
@@ -39,7 +40,7 @@ export const bindingsIn = (code: string): string[] => [
 const classesIn = (code: string) =>
   [...code.matchAll(/^export class (\w+)/gm)].map(([, name]) => name)
 
-/** What wrangler.toml lacks of what the code needs. */
+/** Findings about bindings, classes and flags that the code needs and wrangler.toml lacks. */
 export function checkConfig(
   config: Config,
   { composition, index }: { readonly composition: string; readonly index: string },
@@ -79,7 +80,7 @@ export function checkConfig(
 }
 
 export async function checkWorker(): Promise<Finding[]> {
-  const composition = ['composition-base.ts', 'composition.ts'].map(source).join('\n')
+  const composition = ['compose/composition-base.ts', 'compose/composition.ts'].map(source).join('\n')
   const files = { composition, index: source('index.ts') }
   const findings = checkConfig(await readConfig(), files)
   try {
@@ -92,7 +93,7 @@ export async function checkWorker(): Promise<Finding[]> {
           }),
     )
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     findings.push(fail('plugins', why, { fix: 'Correct the manifest.' }))
   }
   return findings

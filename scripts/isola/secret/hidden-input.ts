@@ -1,4 +1,4 @@
-// A value that nobody may look at while it is typed.
+// A value that the terminal does not show while a person types it.
 import type { Input, Io } from '../command.ts'
 
 const maxChars = 64 * 1024

@@ -249,7 +249,7 @@ describe('isola chat, from a pipe', () => {
     const { asked, fetch } = fakeServer(streams, parked)
     const { code } = await isola(['chat'], { env, fetch, input: 'set a\n' })
     expect(decisions(asked)).toEqual([
-      { call: 'c1', decision: 'deny', message: 'Nobody is there to decide.' },
+      { call: 'c1', decision: 'deny', message: 'No person is there to decide.' },
     ])
     expect(code).toBe(1)
   })
@@ -283,7 +283,7 @@ describe('isola chat, from a pipe', () => {
     })
     const { code } = await isola(['chat'], { env, fetch, input: 'paint it\n' })
     expect(decisions(asked)).toEqual([
-      { call: 'c1', decision: 'deny', message: 'Nobody is there to answer.' },
+      { call: 'c1', decision: 'deny', message: 'No person is there to answer.' },
     ])
     expect(code).toBe(1)
   })

@@ -338,7 +338,9 @@ describe('isola deploy', () => {
     vi.stubEnv('WRANGLER_FAKE_LOGIN', 'none')
     const { code, stderr } = await deployBy(inProcesses)
     expect(code).toBe(1)
-    expect(stderr).toContain('Nobody is logged in to Cloudflare. Log in with `npx wrangler login`')
+    expect(stderr).toContain(
+      'This machine is not logged in to Cloudflare. Log in with `npx wrangler login`',
+    )
     expect(existsSync(join(home, 'deployments'))).toBe(false)
   })
 

@@ -22,7 +22,7 @@ describe('isola http', () => {
     expect([code, stdout]).toEqual([
       0,
       'No host is open to the http tools. Open one: isola http allow <host>\n' +
-        'To any other host: somebody is asked; where nobody can be, it is denied.\n',
+        'To any other host: a person is asked; without one, denied.\n',
     ])
   })
 

@@ -175,7 +175,7 @@ it('isola mcp show names each header with its secrets, and which of them are not
     'Header X-Key: B_KEY (not set; set it: isola secret set B_KEY)',
     'Header X-Team',
     'Client secret: C_KEY',
-    'Nobody has looked at it yet.',
+    'It was not looked at yet.',
   ])
 })
 

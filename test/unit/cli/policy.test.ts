@@ -27,7 +27,7 @@ it('isola policy test tries rules of labels with what was read and what the call
   expect(asked).toEqual([{ tool: 'http__get', label, sinks: ['egress'], url }])
   expect([code, stdout]).toEqual([
     0,
-    'http__get is called when somebody has approved it by orchestrator for operator (deployment: ask).\n' +
+    'http__get is called once it is approved by orchestrator for operator (deployment: ask).\n' +
       'Whoever asks for this call has read private data (crm__find).\n',
   ])
 })

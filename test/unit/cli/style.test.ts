@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest'
-import { createStyle, hasColour } from '../../../scripts/style.mjs'
+import { createStyle } from '../../../scripts/isola/style.ts'
+import { hasColour } from '../../../scripts/style.mjs'
 
 const terminal = { isTTY: true }
 const pipe = {}
 
 it('colours a terminal and leaves a pipe alone', () => {
-  expect(createStyle(terminal, {}).red('no')).toBe('\u001b[31mno\u001b[0m')
+  expect(createStyle(terminal, {}).red('no')).toBe('\u001b[31mno\u001b[39m')
   expect(createStyle(pipe, {}).red('no')).toBe('no')
 })
 
