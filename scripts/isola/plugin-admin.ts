@@ -1,6 +1,6 @@
 // isola plugin list|show|grant|…: what is installed, and what it may do.
 import type { Client } from '../../src/client/client.ts'
-import type { Permit } from '../../src/contracts/manifest/permit.ts'
+import type { Permit } from '../../src/runtime/catalog/types/permit.ts'
 import { on, verb, type Context } from './command.ts'
 import { agreed } from './confirm.ts'
 import { dryRun, flag, text, yes, type Options } from './options.ts'

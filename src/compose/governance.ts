@@ -1,5 +1,5 @@
 import type { ApprovalRules } from '#runtime/session/types/approval-rules.ts'
-import type { KeyStore } from '#contracts/keys.ts'
+import type { KeyStore } from '#features/access/types/keys.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { GrantStore } from '#features/access/types/oauth.ts'
 import type { PlatformCount } from '#contracts/platform.ts'

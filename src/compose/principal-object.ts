@@ -15,19 +15,15 @@ import type {
   RateVerdict,
 } from '#runtime/session/types/principal.ts'
 import type { EndedCredential, HeldWorkRequest } from '#runtime/session/types/held-work.ts'
-import type { PlatformMeter } from '#contracts/platform.ts'
+import type { PlatformMeter } from '#runtime/session/types/platform.ts'
 import type {
   KnowledgeAnswer,
-  KnowledgeApi,
   KnowledgeRequest,
   KnowledgeStore,
-} from '#contracts/knowledge.ts'
-import type {
-  LongTermMemory,
-  MemoryAnswer,
-  MemoryApi,
-  MemoryRequest,
-} from '#contracts/long-term.ts'
+} from '#features/record/types/knowledge.ts'
+import type { KnowledgeApi } from '#features/memory/types/knowledge.ts'
+import type { LongTermMemory, MemoryAnswer, MemoryRequest } from '#contracts/long-term.ts'
+import type { MemoryApi } from '#features/memory/types/long-term.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
 import {
   scheduleJob,

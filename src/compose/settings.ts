@@ -1,7 +1,7 @@
 // What the deployment was told: variables and secrets. Imported by the Worker, and by `isola doctor`, which asks the same
 // code what is wrong with them.
 import * as z from 'zod'
-import type { ModelConfig } from '#contracts/config.ts'
+import type { ModelConfig } from '#platform/models/types/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { PluginQuota } from '#runtime/catalog/types/plugin-catalog.ts'

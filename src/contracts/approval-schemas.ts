@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { approvalState, approverSchema } from './approval-words.ts'
-import { labelSchema, sink } from './label.ts'
+import { approverSchema } from './approval-words.ts'
+import { sink } from './label.ts'
 import { roles } from './role.ts'
 
 // What is said and written of approvals: nothing is parsed with it, so the Worker carries none of it.
@@ -16,7 +16,7 @@ export const decidedBySchema = z.object({
 export const approvalScope = z.enum(['once', 'session', 'rule'])
 
 /** Who asks for a call that waits. */
-const askerSchema = z.object({
+export const askerSchema = z.object({
   principal: z.string(),
   agent: z.string(),
   session: z.string(),
@@ -54,47 +54,4 @@ export const approvalRequestSchema = z.object({
     .object({ tokens: z.number().optional(), costNanoUsd: z.number().optional() })
     .optional()
     .describe('the most that the call may spend, as its run stands; absent if nothing'),
-})
-
-/** What a free field of the arguments may be. */
-export const jsonType = z.enum(['string', 'number', 'boolean', 'null', 'array', 'object'])
-
-/**
- * Leave for calls that come later: of one principal's agent, to one version of a tool, with arguments of one shape, by
- * whoever has read nothing worse than what had been read then.
- */
-export const approvalRuleSchema = z.object({
-  id: z.string(),
-  principal: z.string(),
-  agent: z.string(),
-  tool: z.string(),
-  definitionHash: z.string(),
-  /** Only in this session and below it; it ends with it. */
-  session: z.string().optional(),
-  free: z.record(z.string(), jsonType),
-  /** sha-256 of what is fixed, of the types of what is not, and of what the call was asked about for and does. */
-  shape: z.string(),
-  label: labelSchema,
-  decidedBy: decidedBySchema,
-  createdAtMs: z.number(),
-  expiresAtMs: z.number(),
-})
-
-/** An entry of the inbox. The session has the truth of it, and the arguments. */
-export const approvalEntrySchema = z.object({
-  id: z.string(),
-  state: approvalState,
-  ...askerSchema.shape,
-  call: z.string(),
-  tool: z.string(),
-  approver: approverSchema,
-  argsHash: z.string(),
-  /** Alike for calls of one tool whose arguments have the same fields and types, behind the same label. */
-  shape: z.string(),
-  label: labelSchema,
-  reason: z.string(),
-  rule: z.string(),
-  atMs: z.number(),
-  decidedBy: decidedBySchema.optional(),
-  decidedAtMs: z.number().optional(),
 })

@@ -4,6 +4,3 @@ import * as z from 'zod'
 /** Whose yes counts: whoever the session is of, or anybody whose key has this role. An operator's counts always. */
 export const approverSchema = z.enum(['owner', 'author', 'operator'])
 export type Approver = z.infer<typeof approverSchema>
-
-/** What became of a call that waited for a yes. `ended`: its run did, before anybody had decided. */
-export const approvalState = z.enum(['open', 'approved', 'denied', 'expired', 'ended'])

@@ -13,12 +13,5 @@ export const tailOf = (text: string, maxChars: number): string => {
   return text.slice(isBetweenHalves(text, from) ? from + 1 : from)
 }
 
-/** The beginning and the end, where it is longer. */
-export const bothEnds = (text: string, maxChars: number): string => {
-  if (text.length <= maxChars) return text
-  const head = Math.floor((maxChars * 3) / 4)
-  return `${headOf(text, head)} … ${tailOf(text, maxChars - head)}`
-}
-
 const isBetweenHalves = (text: string, at: number): boolean =>
   /[\ud800-\udbff]/.test(text.charAt(at - 1)) && /[\udc00-\udfff]/.test(text.charAt(at))

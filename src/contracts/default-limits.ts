@@ -11,13 +11,3 @@ export const defaultAgentLimits: Limits = {
   maxDepth: 4,
   maxConcurrency: 8,
 }
-
-/** The orchestrator's own: a million tokens and 15 minutes of active time. */
-export const orchestratorLimits: Limits = {
-  ...defaultAgentLimits,
-  maxTokens: 1_000_000,
-  maxTimeMs: 900_000,
-  maxTurns: 100,
-  maxToolCalls: 500,
-  maxChildren: 100,
-}

@@ -16,7 +16,3 @@ export interface NamedPlace {
 
 /** Where a call goes: to the address in its input, or where it always goes. */
 export type Destination = OutsideAddress | NamedPlace
-
-/** The address, where the input names one. */
-export const addressOf = (to: Destination | undefined): OutsideAddress | undefined =>
-  to && 'url' in to ? to : undefined

@@ -1,7 +1,3 @@
-import type { JsonObject } from './json.ts'
-import type { Label } from './label.ts'
-import type { PlatformCount } from './platform.ts'
-
 /** How a run came about that an event began: it goes along with all that the run emits, also from below. */
 export interface EventChain {
   /** Id of the event that began the run. */
@@ -14,42 +10,6 @@ export interface EventChain {
   readonly maxDepth: number
   /** Epoch milliseconds: from then on nothing of the chain begins a run. */
   readonly expiresAtMs: number
-}
-
-/** An event on its way to those who subscribe to it. Plain data: it crosses Durable Object RPC. */
-export interface Emitted {
-  /** `<session>:<seq>`: its place in its emitter's log. */
-  readonly id: string
-  /** `<plugin>.<event>` as its manifest declares it, or `isola.<kind>` of our own. */
-  readonly name: string
-  readonly atMs: number
-  /** Whose session it is. */
-  readonly principal: string
-  readonly session: string
-  readonly run: string
-  readonly agent: string
-  /** W3C trace id: that of the chain's first run, so that it names the whole chain. */
-  readonly trace: string
-  readonly payload: JsonObject
-  readonly label: Label
-  /** Everybody may subscribe to it. */
-  readonly isPublic?: true
-  /** Absent where no event began the run that emitted it. */
-  readonly chain?: EventChain
-}
-
-/** Whose object keeps a subscription: a person's, or a plugin's for the deployment. */
-export type SubscriptionOwner = `principal:${string}` | `plugin:${string}`
-
-/** Takes events from the logs that they are in to those who subscribe to them. Throws `request_unavailable`. */
-export interface EventBus {
-  /** Whose objects keep a subscription that may want it, for each event by its id. */
-  readonly ownersOf: (
-    events: readonly Emitted[],
-    counted?: PlatformCount['count'],
-  ) => Promise<ReadonlyMap<string, readonly SubscriptionOwner[]>>
-  /** Told twice it is heard once. */
-  readonly tell: (owner: SubscriptionOwner, event: Emitted) => Promise<void>
 }
 
 /** The fields of an agent's payload that say which call of which agent it is about. */
@@ -71,17 +31,12 @@ export const ownEvents = {
 /** They hold lists, which equal no word and no number. */
 const uncompared: readonly string[] = ['pauses', 'calls']
 
-/** At most so large is a payload, as JSON. */
-export const maxPayloadChars = 8_192
 export const maxTtlMs = 7 * 86_400_000
 
 /** An event's whole name, or all of one emitter's: `billing.paid`, `billing.*`. */
 export const eventPattern = /^[a-z][a-z0-9-]{0,23}\.(?:\*|[a-z][a-z0-9_]{0,47})$/
 export const eventPatternProblem =
   'must be the name of an event, or of all of a plugin: billing.paid, billing.*'
-
-/** The pattern of all that the emitter of an event emits. */
-export const allOf = (name: string): string => `${name.slice(0, name.indexOf('.'))}.*`
 
 /** Why a subscription would never hear anything, and which field says so; of what is ours alone, since plugins come and go. */
 export function deafness({

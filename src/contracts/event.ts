@@ -1,7 +1,6 @@
 import type * as z from 'zod'
 import type { deploymentEventSchemas } from './events/deployment-event-schemas.ts'
 import type { eventSchemas } from './event-schemas.ts'
-import type { JsonObject } from './json.ts'
 
 type Schemas = typeof eventSchemas
 
@@ -18,7 +17,7 @@ type DraftOf<Type extends EventType> = { readonly type: Type; readonly data: Eve
 type ToldOf<Type extends EventType> = { readonly type: Type; readonly data: ToldData<Type> }
 
 /** Where and when something happened. `seq` counts from 1 without gaps; the SSE id is `<run>:<seq>`. */
-interface EventPlace {
+export interface EventPlace {
   readonly seq: number
   readonly run: string
   readonly agent: string
@@ -61,15 +60,10 @@ export type DeploymentEventData<Type extends DeploymentEventType = DeploymentEve
   z.infer<(typeof deploymentEventSchemas)[Type]>
 >
 
-type DeploymentDraftOf<Type extends DeploymentEventType> = {
+export type DeploymentDraftOf<Type extends DeploymentEventType> = {
   readonly type: Type
   readonly data: DeploymentEventData<Type>
 }
-
-/** Something an operator did, or somebody tried, before it is known who and when. */
-export type DeploymentDraft<Type extends DeploymentEventType = DeploymentEventType> = {
-  [Each in Type]: DeploymentDraftOf<Each>
-}[Type]
 
 /** By whom, in which request and when something was done. */
 export interface DeploymentEventPlace {
@@ -98,36 +92,8 @@ export interface DeploymentLog {
   readonly append: (event: DeploymentEvent, onceBy?: string) => Promise<void>
 }
 
-/** Several at once, all or none. Throws `request_unavailable`. */
-export interface DeploymentLogs extends DeploymentLog {
-  readonly appendAll: (events: readonly DeploymentEvent[]) => Promise<void>
-}
-
-/**
- * One row of the audit log: an event with who it was for, as it was written then, by whatever version. The deployment's
- * own events are a log as well, that of no session: `session`, `run` and `agent` are empty, `seq` counts without gaps.
- */
-export interface AuditRecord extends EventPlace {
-  readonly type: EventType | DeploymentEventType
-  readonly session: string
-  readonly principal: string
-  readonly data: JsonObject
-}
-
-/** The call that an event is of, if it is of one. */
-export const callOf = ({ data }: { readonly data: EventData | ToldData }): string | undefined =>
-  'call' in data ? data.call : undefined
-
-/** An event as one of a call, unless it says already of which one. */
-export const ofCall = <Event extends EventDraft>(call: string, event: Event): Event => ({
-  ...event,
-  data: { call, ...event.data },
-})
-
 /** An event with more in its payload. The type says that it fits its kind, which the compiler cannot follow. */
 export const withData = <Event extends { readonly data: object }>(
   event: Event,
   more: Partial<Event['data']>,
 ): Event => ({ ...event, data: { ...event.data, ...more } })
-
-export type Emit = (event: EventDraft) => void

@@ -67,13 +67,9 @@ export function joinLabels(labels: readonly (Label | undefined)[]): Label {
 }
 
 /** A message, or what a call came to. */
-interface Labelled {
+export interface Labelled {
   readonly label?: Label | undefined
 }
-
-/** Of all that was said there. */
-export const contextLabel = (said: readonly Labelled[]): Label =>
-  joinLabels(said.map(({ label }) => label))
 
 /** Of what a call came to: a failure that no tool told is in our words. */
 export const labelOfResult = (result: Labelled & { readonly ok: boolean }): Label | undefined =>

@@ -59,7 +59,7 @@ export interface Usage extends Amount {
 
 export const zeroAmount: Amount = { tokens: 0, costNanoUsd: 0, turns: 0, toolCalls: 0, children: 0 }
 
-const combined = (a: Amount, b: Amount, sign: 1 | -1): Amount => ({
+export const combined = (a: Amount, b: Amount, sign: 1 | -1): Amount => ({
   tokens: a.tokens + sign * b.tokens,
   costNanoUsd: a.costNanoUsd + sign * b.costNanoUsd,
   turns: a.turns + sign * b.turns,
@@ -70,7 +70,6 @@ const combined = (a: Amount, b: Amount, sign: 1 | -1): Amount => ({
   }),
 })
 export const plus = (a: Amount, b: Amount): Amount => combined(a, b, 1)
-export const minus = (a: Amount, b: Amount): Amount => combined(a, b, -1)
 
 export const zeroUsage: Usage = {
   ...zeroAmount,
@@ -95,12 +94,6 @@ export function addUsage(a: Usage, b: Usage): Usage {
     ...((a.unconfirmed ?? b.unconfirmed) && { unconfirmed: both(a.unconfirmed, b.unconfirmed) }),
     ...((a.platform ?? b.platform) && { platform: plusPlatform(a.platform, b.platform) }),
   }
-}
-
-/** A reserved part of what may be spent. `id` names it towards the ledger that gave it. */
-export interface Lease {
-  readonly id: string
-  readonly amount: Amount
 }
 
 /** Why a reservation was refused: the first dimension that did not fit. */
@@ -149,21 +142,6 @@ export interface LimitReached {
 
 /** Stands for no limit; finite, so that it survives JSON and stays exact. */
 export const unlimited = Number.MAX_SAFE_INTEGER
-
-/** What is left of a limit; one that is none stays none. */
-export const besides = (limit: number, spent: number): number =>
-  limit >= unlimited ? unlimited : Math.max(0, limit - spent)
-
-/** The output cap of a model call in tokens, unless an agent sets one. */
-export const defaultMaxOutputTokens = 4_096
-
-type ModelBill = Pick<Usage, 'inputTokens' | 'outputTokens' | 'costNanoUsd'>
-
-/** What one more model call is taken to need: the next input is a little longer, its answer may be longer by far. */
-export const callAfter = (last?: ModelBill, maxOutputTokens = defaultMaxOutputTokens) => ({
-  tokens: last ? Math.ceil((last.inputTokens + last.outputTokens) * 1.25) + maxOutputTokens : 0,
-  costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,
-})
 
 /** The smaller of two limits in every dimension; one that is not there holds nothing back. */
 export const narrower = (a: Limits, b: Partial<Limits>): Limits => ({

@@ -1,5 +1,4 @@
 import type { Label } from './label.ts'
-import type { Reply } from './reply.ts'
 
 /** Whose a note is: a principal's, one agent's within a principal, or the deployment's. None is seen from another. */
 export const memoryScopes = ['principal', 'agent', 'deployment'] as const
@@ -8,17 +7,9 @@ export type MemoryScope = (typeof memoryScopes)[number]
 /** A scope as its object knows it. */
 export type NotePlace = 'principal' | 'deployment' | `agent:${string}`
 
-/** The place of a scope; `agent` is whose it is there. */
-export const placeOf = (scope: MemoryScope, agent: string): NotePlace =>
-  scope === 'agent' ? `agent:${agent}` : scope
-
 /** What a note is. Only of `turn`, what somebody said, two that are alike stay two. */
 export const noteKinds = ['note', 'fact', 'preference', 'turn'] as const
 export type NoteKind = (typeof noteKinds)[number]
-
-/** Most that a place holds; the oldest go first. */
-export const maxNotesOfPlace = 10_000
-export const maxNoteChars = 4_000
 
 /** Where a note came from. */
 interface NoteOrigin {
@@ -148,19 +139,8 @@ export interface PlaceStats {
 /** One object's notes. May throw `request_invalid`, `request_not_found`, `tool_failed` (a budget) and `config_…` (no key). */
 export type LongTermMemory = (request: MemoryRequest) => Promise<MemoryAnswer>
 
-/** What an object with notes answers over RPC. */
-export interface MemoryApi {
-  readonly memory: (request: MemoryRequest) => Promise<Reply<MemoryAnswer>>
-}
-
 /** Reaches the notes of a principal, its agents' included, and of the deployment. Throws what the object does, and `request_unavailable`. */
 export interface MemoryGateway {
   readonly ofPrincipal: (principal: string) => LongTermMemory
   readonly ofDeployment: () => LongTermMemory
-}
-
-/** Whose objects have notes: a principal is in it from its first note on. Throws `request_unavailable`. */
-export interface MemoryOwners {
-  readonly add: (principal: string) => Promise<void>
-  readonly list: () => Promise<readonly string[]>
 }

@@ -1,41 +1,5 @@
 import type { JsonObject } from './json.ts'
 
-/** A note of the scratchpad. */
-export interface MemoryEntry {
-  readonly id: string
-  readonly text: string
-  readonly atMs: number
-}
-
-/** One of the streams that the agent declares; the scratchpad if absent. */
-interface OfStream {
-  readonly stream?: string
-}
-
-/** Where the notes of a stream are, and how many it holds. */
-export interface StreamBounds {
-  readonly space: string
-  readonly max_items: number
-  readonly max_chars: number
-}
-
-/** Throws `tool_failed` for a stream that the agent does not declare. */
-export type StreamOf = (name: string) => Promise<StreamBounds>
-
-/** Short-term memory of a session: append-only notes with search (I21). Bounded; the oldest go first. */
-export interface MemoryClient {
-  readonly append: (text: string, options?: OfStream) => Promise<MemoryEntry>
-  /** Newest last. */
-  readonly read: (
-    options?: OfStream & { readonly limit?: number },
-  ) => Promise<readonly MemoryEntry[]>
-  readonly search: (
-    query: string,
-    options?: OfStream & { readonly limit?: number },
-  ) => Promise<readonly MemoryEntry[]>
-  readonly clear: (options?: OfStream) => Promise<void>
-}
-
 /** Parameterized SQL on a database that was granted (I20). */
 export interface DatabaseClient {
   readonly query: (

@@ -1,5 +1,4 @@
 import { clientSource, joinLabels, labelFrom, ownLabel, saidLabel, type Label } from './label.ts'
-import type { Compaction } from './context.ts'
 import type { Message, TaintLabel } from './message.ts'
 
 /** Material that was given with a task: the principal's own, whoever wrote it. */
@@ -38,13 +37,3 @@ function labelOfOrigin(origin: TaintLabel, { role, taint }: Said): Label {
 
 /** Of a whole transcript. */
 export const labelOfAll = (messages: readonly Message[]): Label => joinLabels(messages.map(labelOf))
-
-/** Of a transcript and of what stands for some of it: more went into a summary than what it sums up. */
-export function labelOfContext(
-  messages: readonly Message[],
-  compactions: readonly Compaction[],
-): Label {
-  const parts = compactions.flatMap((one) => one.parts)
-  const summaries = parts.flatMap((part) => ('summary' in part && part.label ? [part.label] : []))
-  return joinLabels([labelOfAll(messages), ...summaries])
-}

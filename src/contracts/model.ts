@@ -39,9 +39,6 @@ export type ResponseFormat =
       readonly strict?: boolean
     }
 
-/** The name of whatever is the deployment's default. A server's own model of this name is `<provider>/default`. */
-export const defaultModelName = 'default'
-
 /** What a model is asked: which one, with what, and for how much at most. */
 export interface ModelRequest {
   /** `<provider>/<model>` or a bare model name; `default` or `undefined` means the deployment's default. */
@@ -58,12 +55,6 @@ export interface ModelRequest {
   readonly maxCostNanoUsd?: number
   /** The hosts that its answer may point at, `*.` before a name for all below it; absent: every one. */
   readonly answersPointAt?: readonly string[]
-}
-
-/** What later calls of a run ask for: only its first is held to a tool. */
-export function afterFirstCall(parameters: ModelParameters): ModelParameters {
-  const { toolChoice: _first, ...rest } = parameters
-  return rest
 }
 
 /** What a model costs, in US dollars per million tokens. */
@@ -180,47 +171,6 @@ export type PassedOver = {
   readonly reason: string
 }
 
-/** What a model can do, as the operator or its provider says; what is left out is not known, and then tried. */
-export interface ModelCapabilities {
-  /** Input and output together. */
-  readonly contextTokens?: number
-  readonly images?: boolean
-  readonly tools?: boolean
-  readonly structuredOutput?: boolean
-}
-
-/** What a request needs of a model (I6). */
-export interface ModelNeeds {
-  readonly images: boolean
-  readonly tools: boolean
-  readonly structuredOutput: boolean
-  /** Estimated input and the output cap. */
-  readonly contextTokens: number
-  /** `unlimited` if there is no ceiling. */
-  readonly maxCostNanoUsd: number
-}
-
-/** A model that can serve a request, before one is taken. */
-export interface ModelCandidate {
-  readonly provider: string
-  readonly model: string
-  readonly capabilities: ModelCapabilities
-  /** Its place in priority order, from 0. */
-  readonly priority: number
-  /** What this call may cost at most: 0 if no price is known. */
-  readonly estimate: ModelEstimate
-  /** A price is known; 0 is one. */
-  readonly isPriced: boolean
-  /** Of its last calls as this isolate saw them; absent before the first. */
-  readonly latencyMs?: number
-}
-
-/**
- * A host's own way to choose (latency, cost, kind of task): the highest score is taken, equal ones in priority order;
- * `-Infinity` or no number rules a candidate out. Pure, and it never throws.
- */
-export type ScoreModel = (candidate: ModelCandidate, needs: ModelNeeds) => number
-
 /**
  * Something that answers model requests. May throw `IsolaError` of family `model_`, nothing else but the reason of
  * the caller's signal. A provider is changed only before its first delta.
@@ -244,36 +194,4 @@ export interface ModelProvider {
   /** How much the model takes that would answer, however long the request is; `undefined` if none would. */
   readonly contextOf?: (request: ModelRequest) => ContextModel | undefined
   readonly generate: (request: ModelRequest, options: ModelCallOptions) => Promise<ModelReply>
-}
-
-/** A model that this deployment serves, as `/v1/models` lists it. */
-export interface ModelListing {
-  readonly id: string
-  readonly provider: string
-}
-
-/** A price, and where it is from, in words for an operator. */
-export interface KnownPrice extends ModelPrice {
-  readonly source: string
-}
-
-/** How many tokens a model takes and gives, and where that is from. */
-export interface ModelWindow {
-  readonly contextTokens?: number
-  readonly maxOutputTokens?: number
-  readonly source: string
-}
-
-/** What is known of a served model. The last two are what one isolate saw lately, not the record. */
-export interface ModelStatus {
-  readonly id: string
-  readonly capabilities: ModelCapabilities
-  /** Absent if none is known: such a model is not asked under a cost limit. */
-  readonly price?: KnownPrice
-  /** What the vendor says of its size. Contexts are compacted by it; it is never held against a request. */
-  readonly window?: ModelWindow
-  /** Epoch milliseconds: failed in a row, and passed over until then if another can take the call. */
-  readonly coolingUntilMs?: number
-  /** A running mean of the calls that were answered. */
-  readonly latencyMs?: number
 }

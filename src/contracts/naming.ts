@@ -7,6 +7,3 @@ export const lengthPrefixed = (parts: readonly string[]): string =>
 
 /** The parts of the name of a principal's object, for whoever reaches it. */
 export const principalParts = (principal: string): readonly string[] => ['principal', principal]
-
-/** The parts of the name of a plugin's object. */
-export const pluginServiceParts = (plugin: string): readonly string[] => ['plugin-service', plugin]

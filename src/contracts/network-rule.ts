@@ -1,113 +1,10 @@
-import * as z from 'zod'
-import { isOfThisMachine, isOutside, isPublicHost } from './public-host.ts'
-import { capped } from './visible-text.ts'
+import { isOfThisMachine } from './public-host.ts'
 
 /** Where a call goes that reads whatever address it is given. */
 export interface OutsideAddress {
   readonly method: string
   readonly url: string
 }
-
-const label = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?'
-// A last label that begins with a digit is (part of) an address, of which there are no names below.
-const name = `(?:${label}\\.)+[a-z](?:[a-z0-9-]*[a-z0-9])?`
-const hostForm = new RegExp(
-  `^(?:\\*|(?:\\*\\.)?${name}|(?:\\d{1,3}\\.){3}\\d{1,3}|(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::\\d{1,5})?)$`,
-)
-const isHost = (host: string): boolean =>
-  hostForm.test(host) && (host.startsWith('*') || URL.canParse(`https://${host}`))
-
-/** Two labels under which a country's registry has everybody: co.uk, com.au, gouv.fr. */
-const registrySuffix =
-  /^(ac|asso|co|com|edu|go|gob|gouv|gov|gv|ltd|me|mil|ne|net|nhs|nom|or|org|plc|sch)\.[a-z]{2}$/
-
-/** Names under which anybody may have one; such a name is somebody's. Not the whole list (publicsuffix.org): those that are met most. */
-const sharedSuffixes = (
-  'github.io gitlab.io pages.dev workers.dev r2.dev vercel.app netlify.app web.app firebaseapp.com ' +
-  'herokuapp.com onrender.com fly.dev blogspot.com azurewebsites.net cloudfront.net appspot.com run.app ' +
-  'ngrok.io ngrok.app ngrok-free.app trycloudflare.com deno.dev repl.co surge.sh ' +
-  'ddns.net duckdns.org dyndns.org dynu.net hopto.org no-ip.org sytes.net zapto.org'
-).split(' ')
-
-/** Clouds: whatever is below these, at any depth, may be anybody's. */
-const sharedClouds = (
-  'amazonaws.com amazonaws.com.cn on.aws windows.net storage.googleapis.com googleusercontent.com ' +
-  'digitaloceanspaces.com backblazeb2.com r2.cloudflarestorage.com myqcloud.com aliyuncs.com'
-).split(' ')
-
-const isBelow = (host: string, suffix: string): boolean => host.endsWith(`.${suffix}`)
-
-/** Whether the names below one are those of everybody, or have such names among them. */
-function isShared(under: string): boolean {
-  if (!under.includes('.') || registrySuffix.test(under)) return true
-  const isOver = (suffix: string) => under === suffix || isBelow(suffix, under)
-  return (
-    sharedSuffixes.some(isOver) ||
-    sharedClouds.some((suffix) => isOver(suffix) || isBelow(under, suffix))
-  )
-}
-
-/** Why a pattern with a star says more than whoever reads it believes; `undefined` if it does not. */
-function wildcardProblem(host: string): string | undefined {
-  if (!host.startsWith('*.')) return undefined
-  const under = host.slice(2).toLowerCase()
-  return isShared(under)
-    ? `is a star over names of everybody (${capped(under, 100)}): name the domain, such as *.example.com`
-    : undefined
-}
-
-/** A host as an operator writes it. A port only of this machine: everywhere else it is 443. */
-export const openHost = z
-  .string()
-  .max(253)
-  .transform((text) => text.trim().toLowerCase())
-  .superRefine((host, context) => {
-    const message = isHost(host)
-      ? wildcardProblem(host)
-      : 'must be a host without scheme, port and path: example.com, *.example.com, * for every public one, or localhost:3000 of this machine in development; one with other letters begins with xn--'
-    if (message !== undefined) context.addIssue({ code: 'custom', message })
-  })
-
-/** So many hosts an operator may open. */
-export const maxOpenHosts = 500
-/** Hosts that are open; `*` is every public one. */
-export const openHosts = z.array(openHost).max(maxOpenHosts)
-
-/** What becomes of a call that goes to another host: somebody is asked, or it is denied. */
-export const elsewhere = z.enum(['ask', 'deny'])
-
-/**
- * Which hosts those tools may reach that read whatever address they are given: those of plugins that ship with the
- * deployment and were granted every host (`http`, `price-monitor`).
- */
-export const networkRuleSchema = z.strictObject({
-  hosts: openHosts.default([]),
-  elsewhere: elsewhere.default('ask'),
-})
-/** Where tools with a grant of every host may go without asking. */
-export type NetworkRule = z.infer<typeof networkRuleSchema>
-
-/** Those that are there by name, or a name above theirs: that every host is open names none. */
-export const namedHosts = ({ hosts }: Pick<NetworkRule, 'hosts'>): readonly string[] =>
-  hosts.filter((host) => host !== '*')
-
-/**
- * Whether an address may be asked that a caller named, or a text that was fetched: it is at a public host, or at one of
- * this machine that an operator opened, to which nothing outside leads.
- *
- * @param led.hosts What the operator opened.
- * @param led.from Where a redirect came from.
- */
-export const isReachable = (
-  { host, hostname }: URL,
-  { hosts, from }: { readonly hosts: readonly string[]; readonly from?: URL | undefined },
-): boolean => isPublicHost(hostname) || (hosts.includes(host) && !isOutside(from))
-
-/** Why such an address is refused, the same whether something answers there or not. */
-export const unreachableText = (url: URL): string =>
-  isOfThisMachine(url.host)
-    ? 'an address of this machine that no operator opened (isola http allow <host>:<port>) is not allowed.'
-    : 'a host that is not public is not allowed.'
 
 /**
  * Whether an address is open to them.
@@ -123,27 +20,4 @@ export function isOpen(
   if (hosts.includes(host) || (method === 'GET' && own.includes(host))) return true
   if (isOfThisMachine(host)) return false
   return hosts.some((one) => one === '*' || (one.startsWith('*.') && host.endsWith(one.slice(1))))
-}
-
-/**
- * Why a request to another host is refused. Without its path: that of a redirect is a stranger's. So is the host, which
- * may have signs of a shell in it, or a star: a command is named only with one that is a name and nothing else.
- */
-export function closedText({ method, url: text }: OutsideAddress): string {
-  const { host } = new URL(text)
-  const shown = capped(host, 253)
-  const closed = `${method} at ${shown}, a host that this deployment has not allowed`
-  return !host.includes('*') && openHost.safeParse(host).success
-    ? `${closed} (an operator allows it: isola http allow ${shown})`
-    : `${closed}; it cannot be allowed either, since it is no public name or has a port`
-}
-
-const maxAddressChars = 1_000
-
-/** What a person is shown of a call to another host, and a model reads that cannot ask anybody. */
-export function closedAddressText(to: OutsideAddress): string {
-  // As the parser writes it: nothing in it hides or moves, since all but ASCII is written in ASCII.
-  const { href } = new URL(to.url)
-  const what = href.length > maxAddressChars ? 'The address begins' : 'The whole address'
-  return `${closedText(to)}. ${what}: ${capped(href, maxAddressChars)}`
 }

@@ -29,12 +29,6 @@ export interface PlatformCount {
   readonly count: (amounts: PlatformAmounts) => void
 }
 
-/** Counts what an object makes the platform do. */
-export interface PlatformMeter extends PlatformCount {
-  /** What was counted since it was last asked, and is booked by who asks. */
-  readonly take: () => PlatformAmounts
-}
-
 /** What an answer cost the object that gave it, and what that had done before for nobody who asked. */
 export interface Billed {
   readonly own: PlatformAmounts

@@ -4,13 +4,6 @@ import type { Json, JsonObject } from './json.ts'
 export const providerKinds = ['memory', 'knowledge', 'context'] as const
 export type ProviderKind = (typeof providerKinds)[number]
 
-/** In words, for whoever allows it and whoever reads its error. */
-export const providerTexts: Readonly<Record<ProviderKind, string>> = {
-  memory: 'keeps what agents remember',
-  knowledge: 'keeps the documents that agents look things up in',
-  context: 'chooses what of a long conversation a model reads',
-}
-
 /** What a plugin answered: JSON that nobody checked. */
 export interface ProvidedAnswer {
   /** The plugin that answers. */

@@ -3,10 +3,9 @@ import { cronProblem } from './cron.ts'
 import type { JsonObject } from './json.ts'
 import { refuseHidden } from './visible-text.ts'
 import { runLimits } from './limit-requests.ts'
-import { digits, listLimit, wantedName } from './query-fields.ts'
 
 /** An IANA time zone that this machine knows. */
-const timeZone = z
+export const timeZone = z
   .string()
   .min(1)
   .max(64)
@@ -29,7 +28,7 @@ const cron = z
     const message = cronProblem(expression)
     if (message !== undefined) context.addIssue({ code: 'custom', message })
   })
-const maxYears = 10
+
 const at = z.iso
   .datetime({ offset: true, error: 'must be a moment with its offset: 2026-12-24T18:00:00+01:00' })
   .transform((text) => Date.parse(text))
@@ -98,7 +97,7 @@ const deliver = z.discriminatedUnion(
   'must be { "to": … } with none, principal, session or webhook: there are no channels yet',
 )
 
-const check = z.strictObject({
+export const check = z.strictObject({
   tool,
   input: input.optional(),
   has: z
@@ -108,7 +107,7 @@ const check = z.strictObject({
     .optional()
     .describe('Goes on if this field of the answer holds anything, instead of `shouldRun: true`.'),
 })
-const notAfterMinutes = z
+export const notAfterMinutes = z
   .int()
   .min(1)
   .max(366 * 1_440)
@@ -160,47 +159,4 @@ export const scheduleRequest = z.strictObject({
     .boolean()
     .optional()
     .describe('Nothing is made: what it would be, with its next slots.'),
-})
-export type ScheduleRequestBody = z.infer<typeof scheduleRequest>
-const { plugin: _, ...changeable } = scheduleRequest.shape
-
-/** `POST /api/schedules/:id`: what is named is changed, what is null is taken away. */
-export const scheduleChange = z.strictObject({
-  ...changeable,
-  check: check.nullish(),
-  notAfterMinutes: notAfterMinutes.nullish(),
-  limits: runLimits.nullish(),
-})
-export type ScheduleChangeBody = z.infer<typeof scheduleChange>
-/** What somebody writes for `when`. */
-export type AskedWhen = NonNullable<ScheduleRequestBody['when']>
-
-/** `GET /api/schedules`. */
-export const schedulesQuery = z.strictObject({
-  principal: wantedName.optional(),
-  limit: listLimit.optional(),
-  after: z.string().max(40).optional(),
-})
-
-/** `GET /api/schedules/:id/history`. */
-export const historyQuery = z.strictObject({
-  limit: listLimit.optional(),
-  before: digits(maxYears * 366 * 86_400_000 + 4_102_444_800_000).optional(),
-})
-
-/** `POST /api/schedules/:id/pause`. */
-export const pauseRequest = z.strictObject({
-  reason: z.string().min(1).max(500).superRefine(refuseHidden('text')).optional(),
-})
-
-/** `GET /api/notices`. */
-export const noticesQuery = z.strictObject({ limit: listLimit.optional() })
-
-/** `POST /api/settings`. */
-export const settingsRequest = z.strictObject({
-  timeZone: timeZone.optional(),
-  language: z
-    .string()
-    .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/, 'must be a language tag, such as de or pt-BR')
-    .optional(),
 })

@@ -9,7 +9,6 @@ import type { TaintLabel } from './message.ts'
 import type { Destination } from './destination.ts'
 import type { ModelReply, ModelRequest, ModelSelection, ToolDefinition } from './model.ts'
 import type { RunOptions } from './run-options.ts'
-import type { SearchHit } from './search.ts'
 import type { SharedFrom } from './shared-parts.ts'
 import type { TraceLink } from './trace.ts'
 
@@ -246,20 +245,6 @@ export interface Toolset {
   readonly finder?: string
   /** Why a call must not be made: the tool is not the one that its run knows. Absent: nothing is known of before. */
   readonly refuse?: (call: string, entry: ToolEntry) => ToolResult | undefined
-}
-
-/** The tools of a set that are not in it from the start: each is looked up when it is named. */
-export interface MoreTools {
-  /** Looks up the tools of these names. Rejects if nobody can be asked. */
-  readonly ready: (names: readonly string[]) => Promise<void>
-  /** One that was looked up. */
-  readonly entry: (name: string) => ToolEntry | undefined
-  /** Whether an owner that was looked up, by the name of any tool of its, has tools here. */
-  readonly owns: (id: string) => boolean
-  /** The best of all there are, those of the set included. Rejects if nobody can be asked. */
-  readonly search: (queries: readonly string[], limit: number) => Promise<readonly SearchHit[]>
-  /** What is somebody's own, in no search of everybody's. Rejects if nobody can be asked. */
-  readonly own?: ((principal: string) => Promise<readonly ToolEntry[]>) | undefined
 }
 
 /** The tool behind a name, and the input it gets. */

@@ -1,8 +1,8 @@
-const maxUriChars = 2_048
+export const maxUriChars = 2_048
 const maxVariables = 8
 
 /** A URI template, level 1 of RFC 6570: text and `{name}`. A variable stands for at least one character and no slash. */
-interface UriTemplate {
+export interface UriTemplate {
   readonly names: readonly string[]
   /** The text before, between and after the variables: one more than there are names. */
   readonly texts: readonly string[]
@@ -23,43 +23,4 @@ export function parseUriTemplate(template: string): UriTemplate | string {
   if (names.includes('uri')) return '{uri} is taken: that is the whole URI'
   if (texts.slice(1, -1).includes('')) return 'has two variables with nothing between them'
   return { names, texts }
-}
-
-/**
- * The variables of a URI that the template describes, decoded; `undefined` if it does not. Takes time in proportion to
- * the URI: no regular expression is made of the template.
- */
-export function matchUriTemplate(
-  template: UriTemplate,
-  uri: string,
-): Readonly<Record<string, string>> | undefined {
-  const [first = '', ...texts] = template.texts
-  if (uri.length > maxUriChars || !uri.startsWith(first)) return undefined
-  const values = valuesIn(uri.slice(first.length), template.names, texts)
-  return values && Object.fromEntries(values)
-}
-
-/** Of a text that begins with a variable: each goes on to the text behind it, the last one to the end. */
-function valuesIn(
-  text: string,
-  [name = '', ...names]: readonly string[],
-  [behind = '', ...texts]: readonly string[],
-): readonly (readonly [string, string])[] | undefined {
-  const end = names.length === 0 ? lastAt(text, behind) : text.indexOf(behind, 1)
-  const given = text.slice(0, Math.max(0, end))
-  const value = decoded(given)
-  if (given === '' || value === undefined || given.includes('/')) return undefined
-  const others = names.length === 0 ? [] : valuesIn(text.slice(end + behind.length), names, texts)
-  return others && [[name, value], ...others]
-}
-
-const lastAt = (text: string, end: string): number =>
-  text.endsWith(end) ? text.length - end.length : -1
-
-function decoded(value: string): string | undefined {
-  try {
-    return decodeURIComponent(value)
-  } catch {
-    return undefined
-  }
 }

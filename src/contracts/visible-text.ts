@@ -1,5 +1,4 @@
 import type * as z from 'zod'
-import { headOf } from './cut.ts'
 import { first } from './definition-rules.ts'
 
 /** Characters that a reader does not see, or that move what stands beside them: controls, bidi, tags, zero width, fillers, blanks but one. */
@@ -52,14 +51,8 @@ export function firstHidden(text: string, form: TextForm): number | undefined {
   return at < 0 ? undefined : at
 }
 
-/** Whether a text that a person is shown has something that this person would not see. */
-export const hasHidden = (text: string): boolean => firstHidden(text, 'text') !== undefined
-
-/** The same of what is one line, such as a name or a host. */
-export const hasHiddenInLine = (text: string): boolean => firstHidden(text, 'line') !== undefined
-
 /** What hides in a JSON value: with the path to it. */
-interface HiddenPart {
+export interface HiddenPart {
   readonly path: readonly (string | number)[]
   readonly problem: string
 }
@@ -96,14 +89,6 @@ export const refuseHidden =
     if (found) context.addIssue({ code: 'custom', path: [...found.path], message: found.problem })
   }
 
-/** `agent.uses_tools[2]`. */
-export const placeOf = ({ path }: Pick<HiddenPart, 'path'>): string =>
-  path
-    .map((step, index) =>
-      typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${headOf(step, 120)}`,
-    )
-    .join('')
-
 /** One line in which everything is seen: what hides is written as its code. Two texts never come out alike. */
 export const toVisible = (text: string): string => withCodes(text.replaceAll('\\', '\\\\'))
 
@@ -123,15 +108,3 @@ export const jsonWithCodes = (json: string): string =>
   )
 
 const codeOf = (char: string): string => `\\u{${char.codePointAt(0)!.toString(16)}}`
-
-/** At most so many characters; of what is longer the start, and how long it is. */
-export const capped = (text: string, maxChars: number): string =>
-  text.length <= maxChars ? text : `${headOf(text, maxChars)}… (${text.length} characters in all)`
-
-/** All texts of a JSON value, names of properties too. */
-export function textsIn(value: unknown): readonly string[] {
-  if (typeof value === 'string') return [value]
-  if (typeof value !== 'object' || value === null) return []
-  if (Array.isArray(value)) return value.flatMap(textsIn)
-  return Object.entries(value).flatMap(([name, part]) => [name, ...textsIn(part)])
-}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Floor } from '#contracts/floor.ts'
+import type { Floor } from '../../src/runtime/session/types/floor.ts'
 import { floorChangeOf } from '#runtime/session/types/holder-result.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { saidLabel } from '#contracts/label.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import keeper from 'isolated:test/fixtures/plugins/keeper'
-import { permitLines } from '#contracts/manifest/permit.ts'
+import { permitLines } from '../../src/runtime/catalog/types/permit.ts'
 import { call, callJson } from '../fakes/client.ts'
 import {
   addPlugin,

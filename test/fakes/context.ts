@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import {
   defaultContextSettings,
-  type Compaction,
   type ContextInput,
-  type TokenCounter,
-} from '#contracts/context.ts'
+} from '../../src/runtime/context/types/context.ts'
+import { type Compaction, type TokenCounter } from '#contracts/context.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'

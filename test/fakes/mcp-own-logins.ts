@@ -1,4 +1,4 @@
-import type { DeploymentDraft } from '../../src/contracts/event.ts'
+import type { DeploymentDraft } from '../../src/runtime/catalog/types/event.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
 import type { McpItem, McpServerRow } from '../../src/runtime/catalog/types/mcp.ts'
 import type { McpSelf } from '../../src/runtime/catalog/types/mcp-administration.ts'

@@ -1,4 +1,4 @@
-import type { Schedule, ScheduleSpec } from '../../src/contracts/schedule.ts'
+import type { Schedule, ScheduleSpec } from '../../src/runtime/session/types/schedule.ts'
 
 export const minuteMs = 60_000
 

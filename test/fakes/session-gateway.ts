@@ -1,5 +1,5 @@
 import type { Json } from '#contracts/json.ts'
-import type { MemoryEntry } from '#contracts/memory.ts'
+import type { MemoryEntry } from '../../src/runtime/session/types/memory.ts'
 import type { SessionApi, SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
 import type { SubmitAs } from '#runtime/session/types/submit-as.ts'

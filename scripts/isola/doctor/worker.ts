@@ -80,7 +80,9 @@ export function checkConfig(
 }
 
 export async function checkWorker(): Promise<Finding[]> {
-  const composition = ['compose/composition-base.ts', 'compose/composition.ts'].map(source).join('\n')
+  const composition = ['compose/composition-base.ts', 'compose/composition.ts']
+    .map(source)
+    .join('\n')
   const files = { composition, index: source('index.ts') }
   const findings = checkConfig(await readConfig(), files)
   try {

@@ -25,7 +25,7 @@ const texts = new Set([
 
 /** As in a manifest; the instructions are the text itself, which the command line reads from their file. */
 const base = agentManifest.unwrap()
-const section = base
+export const section = base
   .extend({
     integration_mode: base.shape.integration_mode.default('tool'),
     model: base.shape.model.default('default'),
@@ -65,21 +65,11 @@ const schedule = z
   })
   .superRefine(refuseHidden('line', texts))
 
-const about = {
+export const about = {
   name: z.string().min(1).max(80).superRefine(refuseHidden('line')),
   description: z.string().min(1).max(2_000).superRefine(refuseHidden('text')),
   natural_language_description: z.string().max(4_000).superRefine(refuseHidden('text')).optional(),
 }
-
-/** An agent that lives for one request. Unknown keys are refused. */
-export const onDemandDefinition = z.strictObject({
-  name: about.name.default('On demand'),
-  description: about.description.default('An agent on demand.'),
-  agent: section.refine(({ subscribes }) => !subscribes?.length, {
-    path: ['subscribes'],
-    error: 'is of agents that are kept (POST /api/agents): one on demand does its task and is gone',
-  }),
-})
 
 /** `agent.yaml`, or the same as JSON: an agent that needs no plugin. Unknown keys are refused; an error names the path. */
 export const agentDefinition = z.strictObject({

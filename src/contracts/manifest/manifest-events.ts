@@ -53,7 +53,7 @@ export function refuseDeaf(
 }
 
 /** What may be asked of a subscription, in a manifest's spelling. */
-const subscriptionManifest = z.lazy(() =>
+export const subscriptionManifest = z.lazy(() =>
   z
     .strictObject({
       event: z.string().regex(eventPattern, eventPatternProblem),
@@ -71,7 +71,6 @@ const subscriptionManifest = z.lazy(() =>
     })
     .superRefine(refuseDeaf),
 )
-export type SubscriptionManifest = z.infer<typeof subscriptionManifest>
 
 /** At most 16 subscriptions an agent. */
 export const subscriptionManifests = z.array(subscriptionManifest).max(16).optional()

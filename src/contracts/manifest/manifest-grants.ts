@@ -5,9 +5,6 @@ const secretName = z
   .string()
   .regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be capital letters, digits and underscores: GITHUB_TOKEN')
 
-/** Of a plugin that arrives, whatever it does with each: every reply is searched for all of them. */
-export const maxSecrets = 16
-
 /** What `at` has to look like, by the place. */
 const slots = {
   header: [/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header: X-Api-Key'],

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { agentManifest, jsonSchema } from './agent-manifest.ts'
 import { cronProblem } from '../cron.ts'
 import { checkAgentHandoff, checkToolHandoff, handoffSchema } from './handoff.ts'
-import { IsolaError } from '../errors.ts'
 import { grantsSchema } from './manifest-grants.ts'
 import { eventManifests } from './manifest-events.ts'
 import { offerProblems, promptManifests, resourceManifests } from './manifest-offers.ts'
@@ -62,7 +61,7 @@ const toolManifest = z.lazy(() =>
 )
 
 /** Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents else. */
-const hookPoints = [
+export const hookPoints = [
   'sessionStart',
   'sessionEnd',
   'sessionReset',
@@ -73,8 +72,6 @@ const hookPoints = [
   'subAgentStop',
   'beforeDispatch',
 ] as const
-/** A point at which plugins are asked or told. */
-export type HookPoint = (typeof hookPoints)[number]
 
 const hookManifest = z.lazy(() =>
   z.strictObject({
@@ -91,7 +88,7 @@ const hookManifest = z.lazy(() =>
  * `plugin.yaml` as a plugin's author writes it. Unknown keys are rejected; an error names the path.
  * Keys keep the file's spelling.
  */
-const manifestSchema = z.lazy(() =>
+export const manifestSchema = z.lazy(() =>
   z
     .strictObject({
       id: ownerId,
@@ -201,14 +198,9 @@ const manifestSchema = z.lazy(() =>
 
 /** A manifest that was checked, with its defaults filled in. */
 export type Manifest = z.infer<typeof manifestSchema>
-/** The `agent` section of a manifest. */
-export type AgentManifest = NonNullable<Manifest['agent']>
-/** A tool that a manifest contributes. */
-export type ToolManifest = Manifest['contributes']['tools'][number]
+
 /** What a manifest asks for, and in the same shape what an operator allowed. */
 export type RequestedGrants = Manifest['grants']
-/** A point at which a plugin listens, and to which tools or agents. */
-export type HookManifest = Manifest['contributes']['hooks'][number]
 
 /** Where a plugin came from decides how far it is trusted, never what it claims. */
 export type TrustTier = 'builtin' | 'trusted' | 'community'
@@ -243,16 +235,4 @@ export interface BundledPlugin {
   readonly register?: Plugin
   /** Instead of `register`: code that does not run in the Worker's own process. */
   readonly isolated?: IsolatedCode
-}
-
-/** Checks a manifest; throws `plugin_manifest_invalid` naming each path and what to do. */
-export function parseManifest(value: unknown, source = 'plugin.yaml'): Manifest {
-  const parsed = manifestSchema.safeParse(value)
-  if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map(
-    (issue) => `${issue.path.join('.') || '(top level)'}: ${issue.message}`,
-  )
-  throw new IsolaError('plugin_manifest_invalid', `${source}: ${problems.join('; ')}`, {
-    ...(parsed.error.issues[0] && { param: parsed.error.issues[0].path.join('.') }),
-  })
 }

@@ -1,4 +1,4 @@
-import { stateOf, type KeyStore } from '#contracts/keys.ts'
+import { stateOf, type KeyStore } from './types/keys.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { DayAmount } from '#runtime/session/types/principal.ts'
 import type { Clock } from '#contracts/sources.ts'

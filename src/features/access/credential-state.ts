@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import type { CredentialState } from '#runtime/session/types/held-work.ts'
-import { stateOf, type KeyStore } from '#contracts/keys.ts'
+import { stateOf, type KeyStore } from './types/keys.ts'
 import type { GrantStore } from './types/oauth.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { inForce } from './successors.ts'

@@ -8,15 +8,14 @@ import {
 } from '#contracts/event.ts'
 import {
   stateOf,
-  type Administrator,
   type KeyAdministration,
   type KeyEnd,
   type KeyStore,
   type KeyView,
   type NewKey,
-  type Rights,
   type RightsChange,
-} from '#contracts/keys.ts'
+} from './types/keys.ts'
+import { type Administrator, type Rights } from '#contracts/keys.ts'
 import type { Sources } from '#contracts/sources.ts'
 
 const hintChars = 8

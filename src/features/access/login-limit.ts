@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { DeploymentEvent, DeploymentLog } from '#contracts/event.ts'
-import { stateOf, type KeyView } from '#contracts/keys.ts'
+import { stateOf, type KeyView } from './types/keys.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { Client } from '#contracts/operations.ts'
 import { plusPlatform } from '#contracts/platform-sum.ts'

@@ -1,5 +1,6 @@
 import { defined } from '#contracts/defined.ts'
-import type { KeyView, Rights } from '#contracts/keys.ts'
+import type { KeyView } from './types/keys.ts'
+import type { Rights } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
 
 /** Whoever has the operator's key. */

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
-import { roles, stateOf, type IssuedKey, type KeyView, type Rights } from '#contracts/keys.ts'
+import { roles, type Rights } from '#contracts/keys.ts'
+import { stateOf, type IssuedKey, type KeyView } from './types/keys.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
 import { noBody } from '#platform/routes/answer.ts'
 import { defaultListLimit } from '#platform/routes/queries.ts'

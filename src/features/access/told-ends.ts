@@ -1,6 +1,6 @@
 import { errorMessage } from '#contracts/errors.ts'
 import type { DeploymentEvent } from '#contracts/event.ts'
-import type { KeyStore } from '#contracts/keys.ts'
+import type { KeyStore } from './types/keys.ts'
 import type { GrantStore } from './types/oauth.ts'
 import type { PrincipalObjects } from './principal-ledger.ts'
 

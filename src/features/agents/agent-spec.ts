@@ -1,12 +1,13 @@
-import { toLimits } from '#contracts/manifest/agent-limits.ts'
+import { toLimits } from '#runtime/catalog/types/agent-limits.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { returnName } from '#contracts/floor.ts'
 import { narrower, type Limits } from '#contracts/lease.ts'
-import type { AgentManifest, Manifest } from '#contracts/manifest/manifest.ts'
+import type { AgentManifest } from '#runtime/catalog/types/manifest.ts'
+import type { Manifest } from '#contracts/manifest/manifest.ts'
 import type { ModelParameters } from '#contracts/model.ts'
-import type { PromptStore, RenderedPrompt } from '#contracts/prompt.ts'
+import type { PromptStore, RenderedPrompt } from '#features/memory/types/prompt.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 
 /** The agent section of a manifest, with the files that it names. */

@@ -1,7 +1,8 @@
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { Offers } from '#contracts/manifest/offer.ts'
-import type { MoreTools, ToolEntry } from '#contracts/tool.ts'
-import { ownerOf } from '#contracts/tool-name.ts'
+import type { MoreTools } from '#runtime/catalog/types/tool.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
+import { ownerOf } from '#runtime/catalog/types/tool-name.ts'
 import {
   createStoredAgents,
   type StoredAgents,

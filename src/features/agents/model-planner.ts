@@ -2,7 +2,8 @@ import { defined } from '#contracts/defined.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
 import { floorChangeOf, wordsOf } from '#runtime/session/types/holder-result.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { afterFirstCall, type ModelReply } from '#contracts/model.ts'
+import { afterFirstCall } from '#runtime/session/types/model.ts'
+import { type ModelReply } from '#contracts/model.ts'
 import type {
   ActionResult,
   Planner,

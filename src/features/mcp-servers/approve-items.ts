@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 // What an operator's words in an approval come to.
-import { remoteToolDestroys } from '#contracts/destructive.ts'
+import { remoteToolDestroys } from './types/destructive.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { McpItem } from '#runtime/catalog/types/mcp.ts'
 import { compare } from './compare.ts'

@@ -1,4 +1,5 @@
-import type { DeploymentDraft, DeploymentLog } from '#contracts/event.ts'
+import type { DeploymentDraft } from '#runtime/catalog/types/event.ts'
+import type { DeploymentLog } from '#contracts/event.ts'
 import type { McpPin, McpServerStore } from '#runtime/catalog/types/mcp.ts'
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'

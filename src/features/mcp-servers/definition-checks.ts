@@ -1,13 +1,14 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { schemaFault } from '#contracts/json-schema.ts'
+import { schemaFault } from './types/json-schema.ts'
 import {
   definitionCaps,
   hasLongName,
   isHarmfulUri,
   schemaProblem,
-} from '#contracts/definition-rules.ts'
-import { hasHidden, textsIn } from '#contracts/visible-text.ts'
+} from '#features/plugins/types/definition-rules.ts'
+import { hasHidden } from '#features/skills/types/visible-text.ts'
+import { textsIn } from './types/visible-text.ts'
 import { headerProblem, isObject } from './header-checks.ts'
 
 /** What a server may say of itself. More is refused: that one thing only, the rest goes on. */

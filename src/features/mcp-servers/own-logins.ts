@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import type { DeploymentDraft } from '#contracts/event.ts'
+import type { DeploymentDraft } from '#runtime/catalog/types/event.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { McpServerApi, McpServerRow } from '#runtime/catalog/types/mcp.ts'
 import type { McpOwnLogins, McpSelf } from '#runtime/catalog/types/mcp-administration.ts'

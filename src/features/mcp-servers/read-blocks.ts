@@ -1,6 +1,7 @@
-import type { ContentBlock } from '#contracts/content.ts'
+import type { ContentBlock } from '#features/plugins/types/content.ts'
 import { headOf } from '#contracts/cut.ts'
-import { fieldsOf, isFields } from '#contracts/foreign-json.ts'
+import { fieldsOf } from './types/foreign-json.ts'
+import { isFields } from '#contracts/foreign-json.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

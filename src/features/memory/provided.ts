@@ -1,9 +1,13 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { KnowledgeAnswer, KnowledgeGateway, KnowledgeRequest } from '#contracts/knowledge.ts'
+import type {
+  KnowledgeAnswer,
+  KnowledgeGateway,
+  KnowledgeRequest,
+} from '#features/record/types/knowledge.ts'
 import { labelFrom, labelSchema, type Label } from '#contracts/label.ts'
+import { placeOf } from '#features/plugins/types/long-term.ts'
 import {
-  placeOf,
   type MemoryAnswer,
   type MemoryGateway,
   type MemoryRequest,

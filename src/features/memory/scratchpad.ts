@@ -1,6 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { MemoryClient, MemoryEntry, StreamBounds, StreamOf } from '#contracts/memory.ts'
+import type { MemoryClient, StreamBounds, StreamOf } from '#features/plugins/types/memory.ts'
+import type { MemoryEntry } from '#runtime/session/types/memory.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
 

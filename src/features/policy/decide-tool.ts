@@ -6,8 +6,10 @@ import {
   type RuledCall,
 } from '#runtime/kernel/types/label-rules.ts'
 import type { Approver } from '#contracts/approval-words.ts'
-import { addressOf, type Destination } from '#contracts/destination.ts'
-import { isOpen, namedHosts } from '#contracts/network-rule.ts'
+import { addressOf } from './types/destination.ts'
+import { type Destination } from '#contracts/destination.ts'
+import { isOpen } from '#contracts/network-rule.ts'
+import { namedHosts } from './types/network-rule.ts'
 import {
   isMatch,
   isMatchOfAny,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { usageKeys, type MetricsReport, type ModelReport } from '#contracts/operations.ts'
+import { usageKeys, type MetricsReport, type ModelReport } from './types/operations.ts'
 import { platformUnits } from '#contracts/platform.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { dayMs, maxWindowMs } from '#platform/routes/queries.ts'

@@ -1,7 +1,11 @@
 import type { AgentSchedules, ScheduledAgent } from '#runtime/session/types/agent-schedules.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
 import { sameWhen, toScheduleSpec, toWhen } from './types/schedule-spec.ts'
-import type { ScheduleChanger, ScheduleSpec, ScheduleView } from '#contracts/schedule.ts'
+import type {
+  ScheduleChanger,
+  ScheduleSpec,
+  ScheduleView,
+} from '#runtime/session/types/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { specOfManifest } from './types/subscription-spec.ts'
 import { byOperator, idFrom, ifThere } from './own-schedules.ts'

@@ -1,4 +1,5 @@
-import { allOf, type Emitted, type EventBus } from '#contracts/event-bus.ts'
+import { allOf } from './types/event-bus.ts'
+import { type Emitted, type EventBus } from '#runtime/session/types/event-bus.ts'
 import { labelFrom } from '#contracts/label.ts'
 import {
   ofEverybody,

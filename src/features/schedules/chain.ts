@@ -1,6 +1,7 @@
-import type { Emitted, EventChain } from '#contracts/event-bus.ts'
+import type { Emitted } from '#runtime/session/types/event-bus.ts'
+import type { EventChain } from '#contracts/event-bus.ts'
 import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
-import type { Schedule, Wanted, When } from '#contracts/schedule.ts'
+import type { Schedule, Wanted, When } from '#runtime/session/types/schedule.ts'
 
 export const isWanted = (when: When): when is Wanted => 'event' in when
 

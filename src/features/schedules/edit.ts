@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { Schedule, ScheduleSpec } from '#contracts/schedule.ts'
+import type { Schedule, ScheduleSpec } from '#runtime/session/types/schedule.ts'
 import { nextSlot } from './slots.ts'
 import { changeEvent } from './told.ts'
 import {

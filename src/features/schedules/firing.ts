@@ -12,7 +12,7 @@ import type {
   ScheduledWork,
   ScheduleSpec,
   Slot,
-} from '#contracts/schedule.ts'
+} from '#runtime/session/types/schedule.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { Ask, SubmitAs } from '#runtime/session/types/submit-as.ts'

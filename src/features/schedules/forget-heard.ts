@@ -1,6 +1,6 @@
-import type { ForgottenText } from '#contracts/forgotten-text.ts'
+import type { ForgottenText } from '#runtime/session/types/forgotten-text.ts'
 import type { ForgottenSlot, HeardOfPerson } from '#runtime/session/types/schedule-object.ts'
-import type { Schedule, Slot } from '#contracts/schedule.ts'
+import type { Schedule, Slot } from '#runtime/session/types/schedule.ts'
 import type { ScheduleRows } from './rows.ts'
 import type { Verbs } from './verbs.ts'
 

@@ -1,4 +1,4 @@
-import type { Notice } from '#contracts/schedule.ts'
+import type { Notice } from '#runtime/session/types/schedule.ts'
 import { bodies, type Tables } from './slot-rows.ts'
 
 /** What a principal was told, and its settings. */

@@ -3,7 +3,7 @@ import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog
 import { cronOfManifest, toScheduleSpec, workOfPlugin } from './types/schedule-spec.ts'
 import { keeperOf } from './types/schedule-keeper.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
-import type { Schedule, ScheduleSpec } from '#contracts/schedule.ts'
+import type { Schedule, ScheduleSpec } from '#runtime/session/types/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { byOperator as by, idFrom, ifThere } from './own-schedules.ts'
 

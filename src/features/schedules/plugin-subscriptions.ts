@@ -1,4 +1,4 @@
-import type { SubscriptionManifest } from '#contracts/manifest/manifest-events.ts'
+import type { SubscriptionManifest } from '#runtime/session/types/manifest-events.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import { keeperOf } from './types/schedule-keeper.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'

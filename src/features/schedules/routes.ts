@@ -4,10 +4,10 @@ import {
   noticesQuery,
   pauseRequest,
   scheduleChange,
-  scheduleRequest,
   schedulesQuery,
   settingsRequest,
-} from '#contracts/schedule-requests.ts'
+} from './types/schedule-requests.ts'
+import { scheduleRequest } from '#contracts/schedule-requests.ts'
 import { flag, text } from '#platform/routes/shapes.ts'
 import type { Principal } from '#contracts/operations.ts'
 import { keeperOf } from './types/schedule-keeper.ts'

@@ -1,4 +1,4 @@
-import type { Schedule, ScheduleOwner, ToldEvent } from '#contracts/schedule.ts'
+import type { Schedule, ScheduleOwner, ToldEvent } from '#runtime/session/types/schedule.ts'
 import { tablesMark } from '#contracts/object-tables.ts'
 import { bodies, createSlotRows, type SlotRows, type SqlValues } from './slot-rows.ts'
 import { createHeardRows, type HeardRows } from './heard-rows.ts'

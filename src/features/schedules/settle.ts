@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { DaySpent, Schedule, Slot, SlotState } from '#contracts/schedule.ts'
+import type { DaySpent, Schedule, Slot, SlotState } from '#runtime/session/types/schedule.ts'
 import { nextSlot } from './slots.ts'
 
 /** A slot that nobody fired within so long after it was due is late: what is done about it says `catchUp`. */

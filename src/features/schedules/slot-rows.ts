@@ -1,4 +1,4 @@
-import type { ScheduleSpec, Slot, SlotState } from '#contracts/schedule.ts'
+import type { ScheduleSpec, Slot, SlotState } from '#runtime/session/types/schedule.ts'
 
 export type SqlValues = readonly (string | number | null)[]
 type Rows = readonly Readonly<Record<string, unknown>>[]

@@ -1,5 +1,5 @@
 import { toCron } from '#contracts/cron.ts'
-import type { Schedule, When } from '#contracts/schedule.ts'
+import type { Schedule, When } from '#runtime/session/types/schedule.ts'
 
 /**
  * The first slot after a moment; `undefined` if there is none. Of a cron expression: a time that the day of a change of

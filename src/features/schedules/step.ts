@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { keeperOf } from './types/schedule-keeper.ts'
-import type { DeliverTo, Schedule, Slot, SlotDelivery } from '#contracts/schedule.ts'
+import type { DeliverTo, Schedule, Slot, SlotDelivery } from '#runtime/session/types/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { expired } from './chain.ts'
 import { deliveryDelayMs, lookDelayMs, maxAttempts, maxTries, retryDelayMs } from './delays.ts'

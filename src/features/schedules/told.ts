@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
-import type { Emitted } from '#contracts/event-bus.ts'
+import type { Emitted } from '#runtime/session/types/event-bus.ts'
 import { OutboundError } from '#contracts/outbound.ts'
 import type {
   DeliverTo,
@@ -10,7 +10,7 @@ import type {
   Slot,
   SlotDelivery,
   ToldSchedule,
-} from '#contracts/schedule.ts'
+} from '#runtime/session/types/schedule.ts'
 import type { DraftEvent, Untold } from './rows.ts'
 import type { Verdict } from './settle.ts'
 

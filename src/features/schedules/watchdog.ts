@@ -1,6 +1,7 @@
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
 import { keeperOf } from './types/schedule-keeper.ts'
-import type { ScheduleKeeper, Schedule } from '#contracts/schedule.ts'
+import type { ScheduleKeeper } from '#contracts/schedule.ts'
+import type { Schedule } from '#runtime/session/types/schedule.ts'
 import type { Clock } from '#contracts/sources.ts'
 
 export interface WatchdogDeps {

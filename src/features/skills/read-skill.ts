@@ -6,7 +6,11 @@ import type {
   SkillKind,
   SkillText,
 } from '#runtime/catalog/types/skill.ts'
-import { cutFrontMatter, readFrontMatter, type ParseYaml } from '#contracts/front-matter.ts'
+import {
+  cutFrontMatter,
+  readFrontMatter,
+  type ParseYaml,
+} from '#features/plugins/types/front-matter.ts'
 import { checkFields, isMapping, textOf } from './skill-fields.ts'
 
 /** A file larger than this is not read. */

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import type { SearchedSkill } from '#runtime/catalog/types/skill-catalog.ts'
 import type { SkillSource } from '#runtime/catalog/types/skill.ts'
-import { cutFrontMatter } from '#contracts/front-matter.ts'
+import { cutFrontMatter } from '#features/plugins/types/front-matter.ts'
 
 /** The file that is a skill; the others are beside it. */
 export const entryFile = 'SKILL.md'

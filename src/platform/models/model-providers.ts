@@ -1,15 +1,9 @@
-import type { ModelConfig } from '#contracts/config.ts'
+import type { ModelConfig } from './types/config.ts'
 import type { TokenCounter } from '#contracts/context.ts'
 import { defined } from '#contracts/defined.ts'
 import { errorCode } from '#contracts/errors.ts'
-import type {
-  ContextModel,
-  ModelListing,
-  ModelProvider,
-  ModelRequest,
-  ModelStatus,
-  ScoreModel,
-} from '#contracts/model.ts'
+import type { ContextModel, ModelProvider, ModelRequest } from '#contracts/model.ts'
+import type { ModelListing, ModelStatus, ScoreModel } from './types/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { byPriority } from './selection/candidate-order.ts'
 import { createTokenEstimator, outputCap } from './estimate.ts'

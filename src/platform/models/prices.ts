@@ -1,4 +1,5 @@
-import type { KnownPrice, ModelPrice, ModelWindow } from '#contracts/model.ts'
+import type { KnownPrice, ModelWindow } from './types/model.ts'
+import type { ModelPrice } from '#contracts/model.ts'
 import { vendorNames } from './vendor-names.ts'
 
 /**

@@ -1,5 +1,6 @@
-import type { ModelConfig, ModelServer } from '#contracts/config.ts'
-import type { ModelCapabilities, TokenPrice } from '#contracts/model.ts'
+import type { ModelConfig, ModelServer } from './types/config.ts'
+import type { ModelCapabilities } from './types/model.ts'
+import type { TokenPrice } from '#contracts/model.ts'
 import type { Outbound } from '#contracts/outbound.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { Clock } from '#contracts/sources.ts'

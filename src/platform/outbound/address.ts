@@ -1,5 +1,6 @@
 import { OutboundError } from '#contracts/outbound.ts'
-import { isOfThisMachine, isOutside, isPublicHost } from '#contracts/public-host.ts'
+import { isOfThisMachine } from '#contracts/public-host.ts'
+import { isOutside, isPublicHost } from './types/public-host.ts'
 
 /** What an address is judged by. */
 export interface AddressRules {

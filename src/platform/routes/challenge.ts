@@ -1,4 +1,4 @@
-import { baselineScope } from '#contracts/scopes.ts'
+import { baselineScope } from './types/scopes.ts'
 import type { HttpContext, RequestDeps } from './types.ts'
 
 /** Where a client gets the token it needs (RFC 6750, RFC 9728), at the addresses where tokens are taken. */

@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Submission } from '#runtime/session/types/submission.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { parseTraceHeaders } from '#contracts/trace.ts'
+import { parseTraceHeaders } from './types/trace.ts'
 import type { HttpContext } from './types.ts'
 
 const sessionId = /^ses_[0-9A-Za-z]{22}$/

@@ -2,7 +2,8 @@ import { errorCode, IsolaError } from '#contracts/errors.ts'
 import { mayNameModel, type Rights } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
-import type { ModelListing, ModelProvider, ModelStatus } from '#contracts/model.ts'
+import type { ModelListing, ModelStatus } from '#platform/models/types/model.ts'
+import type { ModelProvider } from '#contracts/model.ts'
 
 /** The one agent the kernel itself creates. */
 export const orchestrator = 'orchestrator'

@@ -1,6 +1,7 @@
 import type { Context, Handler, Hono } from 'hono'
 import type { OAuthService } from '#features/access/types/oauth.ts'
-import type { Authenticate, Principal, Readiness } from '#contracts/operations.ts'
+import type { Authenticate } from './types/operations.ts'
+import type { Principal, Readiness } from '#contracts/operations.ts'
 import type { RequestLimits } from '#features/access/types/request-limits.ts'
 import type { Scope } from '#contracts/scopes.ts'
 import type { Sources } from '#contracts/sources.ts'

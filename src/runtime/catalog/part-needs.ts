@@ -4,7 +4,7 @@ import {
   type StoredPart,
   type PluginSource,
 } from './types/generation.ts'
-import { ownerOf } from '#contracts/tool-name.ts'
+import { ownerOf } from './types/tool-name.ts'
 
 /** Where parts and what they are wired from are found. */
 export interface NeedsDeps {

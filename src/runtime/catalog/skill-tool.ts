@@ -1,7 +1,8 @@
 import { ownLabel } from '#contracts/label.ts'
 import { labelOfSkill, toRequired, type AgentSkills, type IsThere } from './types/skill.ts'
-import type { MoreTools, Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
-import { ownerOf } from '#contracts/tool-name.ts'
+import type { MoreTools } from './types/tool.ts'
+import type { Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import { ownerOf } from './types/tool-name.ts'
 
 /** The tool that reads a skill. */
 export const loadSkillName = 'isola__load_skill'

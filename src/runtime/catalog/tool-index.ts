@@ -1,7 +1,7 @@
 import type { PluginSnapshot } from './types/generation.ts'
 import { codeModeOff, type PluginProblem } from '#contracts/operations.ts'
 import type { ListedTool } from '#runtime/session/types/runtime.ts'
-import { ownerOf } from '#contracts/tool-name.ts'
+import { ownerOf } from './types/tool-name.ts'
 import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
 import type { StoredParts } from './stored-parts.ts'
 import { toSnapshot, withNeeds, type NeedsDeps, type WithNeeds } from './part-needs.ts'

@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import type { BuiltContext } from '#contracts/context.ts'
+import type { BuiltContext } from '#runtime/kernel/types/context.ts'
 import { headOf } from '#contracts/cut.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'

@@ -1,5 +1,6 @@
 import { defined } from '#contracts/defined.ts'
-import type { ContextInput, TokenCounter } from '#contracts/context.ts'
+import type { ContextInput } from './types/context.ts'
+import type { TokenCounter } from '#contracts/context.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
 import { keepAll } from './archive.ts'

@@ -1,13 +1,9 @@
 import { defined } from '#contracts/defined.ts'
-import {
-  unpinOrder,
-  type ContextInput,
-  type TokenCounter,
-  type Unpinned,
-} from '#contracts/context.ts'
+import { unpinOrder, type TokenCounter, type Unpinned } from '#contracts/context.ts'
+import { type ContextInput } from './types/context.ts'
 import type { Message } from '#contracts/message.ts'
 import { anyHandle, fairHeads, minCleared, planned, type Answer } from './clear.ts'
-import { bothEnds } from '#contracts/cut.ts'
+import { bothEnds } from './types/cut.ts'
 import { leftOvers, type Pin, type Pins } from './pins.ts'
 import type { Sizes } from './sizes.ts'
 import type { Step } from './steps.ts'

@@ -1,8 +1,10 @@
-import type { ContextInput, SummaryReply, TokenCounter } from '#contracts/context.ts'
+import type { ContextInput, SummaryReply } from './types/context.ts'
+import type { TokenCounter } from '#contracts/context.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import { render } from './archive.ts'
-import { bothEnds, headOf } from '#contracts/cut.ts'
+import { bothEnds } from './types/cut.ts'
+import { headOf } from '#contracts/cut.ts'
 
 /** A model's summary, or why there is none. */
 export type Prose =

@@ -1,4 +1,5 @@
-import { inputReserveFactor, type ContextInput } from '#contracts/context.ts'
+import { inputReserveFactor } from '#platform/models/types/context.ts'
+import { type ContextInput } from './types/context.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { ModelPrice } from '#contracts/model.ts'
 

@@ -1,4 +1,5 @@
-import { callOf, type EventDraft } from '#contracts/event.ts'
+import { callOf } from './types/event.ts'
+import { type EventDraft } from '#contracts/event.ts'
 import { addUsage } from '#contracts/lease.ts'
 import type { ActionResult, PlanStep, ToolExecutor, ToolStep } from './types/plan.ts'
 import { failure, spentUsage, type TurnScope } from './call.ts'

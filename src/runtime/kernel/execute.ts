@@ -1,5 +1,5 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
-import { ofCall } from '#contracts/event.ts'
+import { ofCall } from './types/event.ts'
 import { joinLabels, labelFrom } from '#contracts/label.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import { answersIn } from './types/pause.ts'

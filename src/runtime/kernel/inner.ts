@@ -1,5 +1,5 @@
 import { startedEvent } from './call-events.ts'
-import { ofCall } from '#contracts/event.ts'
+import { ofCall } from './types/event.ts'
 import { joinLabels, labelOfResult, ownLabel, type Label } from '#contracts/label.ts'
 import { addUsage, narrower, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { InnerCalls, ToolResult } from '#contracts/tool.ts'

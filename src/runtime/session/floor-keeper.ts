@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { toFloorView, type Floor, type FloorEnding, type FloorView } from '#contracts/floor.ts'
+import { toFloorView, type Floor, type FloorEnding, type FloorView } from './types/floor.ts'
 import { toRepeated } from './entry/submission.ts'
 import type { SessionAccess } from './session-access.ts'
 import type { Submissions } from './submissions.ts'

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { ForgottenText } from '#contracts/forgotten-text.ts'
+import type { ForgottenText } from './types/forgotten-text.ts'
 import { createWithoutWords } from './log/without-words.ts'
 import { refuseAtWork } from './storage/refusals.ts'
 import type { SessionAccess } from './session-access.ts'

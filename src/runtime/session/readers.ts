@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import { withoutOpaque } from '#contracts/message-parts.ts'
+import { withoutOpaque } from './types/message-parts.ts'
 import type { RunMemo, RunView } from './types/run-view.ts'
 import type { ItemsPage, ItemsQuery } from './types/said-item.ts'
 import type { SessionApi } from './types/session-api.ts'

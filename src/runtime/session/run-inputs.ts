@@ -1,4 +1,4 @@
-import type { Decider } from '#contracts/approval.ts'
+import type { Decider } from '#runtime/kernel/types/approval.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Decision } from '#runtime/kernel/types/pause.ts'
 import type { Delivery, RunSpending } from './types/lineage.ts'

@@ -1,5 +1,5 @@
 import type { DeploymentLog } from '#contracts/event.ts'
-import type { ReadImage } from '#contracts/read-image.ts'
+import type { ReadImage } from '#platform/outbound/types/read-image.ts'
 import type { RequestLimits } from '#features/access/types/request-limits.ts'
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'

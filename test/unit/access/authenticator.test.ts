@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
-import type { KeyView } from '../../../src/contracts/keys.ts'
+import type { KeyView } from '../../../src/features/access/types/keys.ts'
 import {
   createAuthenticator,
   type AuthenticatorOptions,

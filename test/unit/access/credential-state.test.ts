@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { KeyView } from '#contracts/keys.ts'
+import type { KeyView } from '../../../src/features/access/types/keys.ts'
 import type { OAuthGrant } from '#features/access/types/oauth.ts'
 import { createCredentialState } from '../../../src/features/access/credential-state.ts'
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { DeploymentEvent, DeploymentEventType } from '../../../src/contracts/event.ts'
-import type { NewKey, Rights } from '../../../src/contracts/keys.ts'
+import type { NewKey } from '../../../src/features/access/types/keys.ts'
+import type { Rights } from '../../../src/contracts/keys.ts'
 import { createAuditReader } from '../../../src/features/record/store/audit-reader.ts'
 import type { Database } from '../../../src/platform/d1/database.ts'
 import { createDeploymentLog } from '../../../src/platform/d1/deployment-log.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { DeploymentEvent } from '../../../src/contracts/event.ts'
-import type { KeyView } from '../../../src/contracts/keys.ts'
+import type { KeyView } from '../../../src/features/access/types/keys.ts'
 import type {
   FailedLogin,
   FailedLoginVerdict,

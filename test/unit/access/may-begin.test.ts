@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { KeyView, Rights } from '../../../src/contracts/keys.ts'
+import type { KeyView } from '../../../src/features/access/types/keys.ts'
+import type { Rights } from '../../../src/contracts/keys.ts'
 import type { OAuthGrant } from '../../../src/features/access/types/oauth.ts'
 import { createMayBegin } from '../../../src/features/access/may-begin.ts'
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { defaultAgentLimits, orchestratorLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { orchestratorLimits } from '../../../src/features/agents/types/default-limits.ts'
 import { unlimited, type Limits } from '#contracts/lease.ts'
-import { parseManifest } from '#contracts/manifest/manifest.ts'
+import { parseManifest } from '../../../src/runtime/catalog/types/manifest.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import {
   registerInstructions,

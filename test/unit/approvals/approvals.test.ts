@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ApprovalRule } from '../../../src/contracts/approval.ts'
+import type { ApprovalRule } from '../../../src/runtime/session/types/approval.ts'
 import type { SessionEvent } from '../../../src/contracts/event.ts'
 import { saidLabel } from '../../../src/contracts/label.ts'
 import { createApprovalInbox } from '../../../src/features/approvals/store/approval-inbox.ts'

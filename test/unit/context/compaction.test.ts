@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { contextSettingsSchema, type Compaction, type ContextInput } from '#contracts/context.ts'
+import { contextSettingsSchema, type Compaction } from '#contracts/context.ts'
+import { type ContextInput } from '../../../src/runtime/context/types/context.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'

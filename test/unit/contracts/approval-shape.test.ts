@@ -5,7 +5,7 @@ import {
   type ApprovalRule,
   type AskedCall,
   type AskedFor,
-} from '../../../src/contracts/approval.ts'
+} from '../../../src/runtime/session/types/approval.ts'
 import {
   canonical,
   covers,

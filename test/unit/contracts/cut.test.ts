@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { bothEnds, headOf, tailOf } from '#contracts/cut.ts'
+import { bothEnds } from '../../../src/runtime/context/types/cut.ts'
+import { headOf, tailOf } from '#contracts/cut.ts'
 import { labelFrom } from '#contracts/label.ts'
-import { capped } from '#contracts/visible-text.ts'
+import { capped } from '../../../src/runtime/kernel/types/visible-text.ts'
 
 const smiles = '😀'.repeat(300)
 const odd = `x${smiles}`

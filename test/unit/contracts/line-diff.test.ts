@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { agentDefinition } from '#contracts/manifest/agent-definition-schema.ts'
 import { definitionDiff } from '#features/agents/types/agent-diff.ts'
 import { exposureDiff, exposureSchema } from '#runtime/catalog/types/exposure.ts'
-import { diffCounts, diffLines, textLines, valueLines } from '#contracts/line-diff.ts'
+import { diffCounts, diffLines } from '#contracts/line-diff.ts'
+import { textLines, valueLines } from '../../../src/features/skills/types/line-diff.ts'
 import {
   defaultToolPolicy,
   policyDiff,

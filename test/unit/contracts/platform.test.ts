@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { addUsage, zeroUsage } from '../../../src/contracts/lease.ts'
-import { cpuEstimate, platformCostNanoUsd } from '../../../src/contracts/platform-prices.ts'
+import {
+  cpuEstimate,
+  platformCostNanoUsd,
+} from '../../../src/runtime/session/types/platform-prices.ts'
 import {
   minusPlatform,
   platformUsage,

@@ -2,7 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { OnDemandAgent } from '#contracts/stored-agent.ts'
-import { runOptionFields, toInherited, toRunOptions } from '#contracts/run-options.ts'
+import {
+  runOptionFields,
+  toInherited,
+  toRunOptions,
+} from '../../../src/runtime/session/types/run-options.ts'
 
 const source = readFileSync(
   join(import.meta.dirname, '../../../src/contracts/run-options.ts'),

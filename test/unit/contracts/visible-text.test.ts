@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest'
+import { hasHidden } from '../../../src/features/skills/types/visible-text.ts'
+import { hasHiddenInLine, placeOf } from '../../../src/features/plugins/types/visible-text.ts'
 import {
-  hasHidden,
-  hasHiddenInLine,
   hiddenPart,
   hiddenProblem,
   jsonWithCodes,
   linesWithCodes,
-  placeOf,
   toVisible,
 } from '../../../src/contracts/visible-text.ts'
 import { cpuMs } from '../../fakes/cpu-ms.ts'

@@ -2,13 +2,9 @@ import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
 import type { Consent } from '../../../src/features/access/types/oauth.ts'
 import { roles, type Role } from '../../../src/contracts/keys.ts'
-import {
-  roleWithin,
-  scopes,
-  scopesFor,
-  scopesOfRole,
-  type Scope,
-} from '../../../src/contracts/scopes.ts'
+import { roleWithin, scopesOfRole } from '../../../src/features/access/types/scopes.ts'
+import { scopes, type Scope } from '../../../src/contracts/scopes.ts'
+import { scopesFor } from '../../../src/platform/routes/types/scopes.ts'
 import { guarded } from '../../../src/platform/routes/guard.ts'
 import type { Access } from '../../../src/platform/routes/route.ts'
 import type { HttpEnv } from '../../../src/platform/routes/types.ts'

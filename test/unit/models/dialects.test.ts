@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ModelConfig, ModelServer as Server } from '#contracts/config.ts'
+import type {
+  ModelConfig,
+  ModelServer as Server,
+} from '../../../src/platform/models/types/config.ts'
 import type { ModelCallOptions, ModelParameters } from '#contracts/model.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { parseManifest } from '../../../src/contracts/manifest/manifest.ts'
-import { toLimits } from '../../../src/contracts/manifest/agent-limits.ts'
+import { parseManifest } from '../../../src/runtime/catalog/types/manifest.ts'
+import { toLimits } from '../../../src/runtime/catalog/types/agent-limits.ts'
 import { toParameters } from '../../../src/features/agents/agent-spec.ts'
 import { createWorld, runOn } from './upstreams.ts'
 

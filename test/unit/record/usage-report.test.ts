@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EventType, SessionEvent } from '../../../src/contracts/event.ts'
 import type { JsonObject } from '../../../src/contracts/json.ts'
-import type { UsageKey } from '../../../src/contracts/operations.ts'
+import type { UsageKey } from '../../../src/features/record/types/operations.ts'
 import type { PlatformAmounts } from '../../../src/contracts/platform.ts'
 import { createAuditSink } from '../../../src/features/record/store/audit-log.ts'
 import { createDeploymentCount } from '../../../src/features/record/store/deployment-count.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Schedule } from '#contracts/schedule.ts'
+import type { Schedule } from '../../../src/runtime/session/types/schedule.ts'
 import { createPluginSubscriptions } from '../../../src/features/schedules/plugin-subscriptions.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Schedule } from '../../../src/contracts/schedule.ts'
+import type { Schedule } from '../../../src/runtime/session/types/schedule.ts'
 import {
   afterSlot,
   leaveOfDay,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { zeroUsage } from '../../../src/contracts/lease.ts'
-import type { Slot } from '../../../src/contracts/schedule.ts'
+import type { Slot } from '../../../src/runtime/session/types/schedule.ts'
 import type { Submitted } from '../../../src/runtime/session/types/submit-as.ts'
 import { createKeeper, type KeeperDeps } from '../../../src/features/schedules/keeper.ts'
 import { createScheduleRows, type ScheduleStorage } from '../../../src/features/schedules/rows.ts'

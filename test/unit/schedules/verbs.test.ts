@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { Schedule, ScheduleSpec, ScheduleView } from '../../../src/contracts/schedule.ts'
+import type {
+  Schedule,
+  ScheduleSpec,
+  ScheduleView,
+} from '../../../src/runtime/session/types/schedule.ts'
 import { createKeeper, type KeeperDeps } from '../../../src/features/schedules/keeper.ts'
 import { createEditVerbs } from '../../../src/features/schedules/edit.ts'
 import { checkAddress } from '../../../src/platform/outbound/address.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Emitted } from '#contracts/event-bus.ts'
+import type { Emitted } from '../../../src/runtime/session/types/event-bus.ts'
 import type { Tell } from '../../../src/runtime/session/storage/tell-rows.ts'
 import { createTodo } from '../../../src/runtime/session/storage/todo.ts'
 import { createCourier } from '../../../src/runtime/session/waiting/courier.ts'

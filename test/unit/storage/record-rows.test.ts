@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { EventType, SessionEvent } from '../../../src/contracts/event.ts'
-import type { AuditCursor, AuditQuery, AuditReader } from '../../../src/contracts/operations.ts'
+import type {
+  AuditCursor,
+  AuditQuery,
+  AuditReader,
+} from '../../../src/features/record/types/operations.ts'
 import { createAuditSink } from '../../../src/features/record/store/audit-log.ts'
 import { createAuditReader } from '../../../src/features/record/store/audit-reader.ts'
 import { createMetricsReport } from '../../../src/features/record/store/metrics-report.ts'

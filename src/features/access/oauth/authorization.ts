@@ -6,8 +6,10 @@ import {
   type ConsentForm,
   type OAuthService,
 } from '../types/oauth.ts'
-import type { Authenticate, Client, Principal } from '#contracts/operations.ts'
-import { baselineScope, isScope } from '#contracts/scopes.ts'
+import type { Authenticate } from '#platform/routes/types/operations.ts'
+import type { Client, Principal } from '#contracts/operations.ts'
+import { baselineScope } from '#platform/routes/types/scopes.ts'
+import { isScope } from '../types/scopes.ts'
 import { beginConsent } from './consent.ts'
 import type { Identity } from './identity.ts'
 import {

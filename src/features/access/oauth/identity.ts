@@ -1,4 +1,4 @@
-import { stateOf, type KeyStore } from '#contracts/keys.ts'
+import { stateOf, type KeyStore } from '../types/keys.ts'
 import type { GrantStore, OAuthGrant } from '../types/oauth.ts'
 import type { Principal } from '#contracts/operations.ts'
 import type { Sources } from '#contracts/sources.ts'

@@ -1,4 +1,4 @@
-import { baselineScope } from '#contracts/scopes.ts'
+import { baselineScope } from '#platform/routes/types/scopes.ts'
 
 /** What anybody may read, a page in a browser too; nobody keeps it, since an address may move. */
 const headers = {

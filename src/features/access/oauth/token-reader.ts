@@ -1,5 +1,5 @@
 import type { OAuthService } from '../types/oauth.ts'
-import { isScope, roleWithin, scopesOfRole } from '#contracts/scopes.ts'
+import { isScope, roleWithin, scopesOfRole } from '../types/scopes.ts'
 import type { Identity } from './identity.ts'
 import { metadataPath, type Library } from './library.ts'
 import { resourceOf, type OriginOf } from './origins.ts'

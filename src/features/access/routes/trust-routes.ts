@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { principalName } from '#contracts/query-fields.ts'
+import { principalName } from '../types/query-fields.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { TrustAdministration, TrustedKey } from '#runtime/catalog/types/trust.ts'
 import { changeBy } from '#runtime/session/requests/change-by.ts'

@@ -1,5 +1,6 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import type { KeyStore, KeyView, NewKey, Rights, Role } from '#contracts/keys.ts'
+import type { KeyStore, KeyView, NewKey } from '../types/keys.ts'
+import type { Rights, Role } from '#contracts/keys.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
 import { reached } from '#platform/d1/outage.ts'

@@ -1,6 +1,6 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { GrantStore, OAuthGrant } from '../types/oauth.ts'
-import { isScope } from '#contracts/scopes.ts'
+import { isScope } from '../types/scopes.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
 import { reached } from '#platform/d1/outage.ts'

@@ -3,13 +3,9 @@ import type { AgentDefinition } from '#contracts/manifest/agent-definition.ts'
 import { toScheduled, type AgentSchedules } from '#runtime/session/types/agent-schedules.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
-import type { ScheduleAsker } from '#contracts/schedule.ts'
-import type {
-  AgentAdministration,
-  AppliedAgent,
-  BeforeAgent,
-  StoredAgent,
-} from '#contracts/stored-agent.ts'
+import type { ScheduleAsker } from '#runtime/session/types/schedule.ts'
+import type { AgentAdministration, AppliedAgent, BeforeAgent } from '../types/stored-agent.ts'
+import type { StoredAgent } from '#runtime/session/types/stored-agent.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import { askerOf as scheduleAsker, changer } from '#runtime/session/requests/own.ts'

@@ -1,5 +1,6 @@
 import type { AgentDefinition } from '#contracts/manifest/agent-definition.ts'
-import { diffLines, valueLines, type LineDiff } from '#contracts/line-diff.ts'
+import { diffLines, type LineDiff } from '#contracts/line-diff.ts'
+import { valueLines } from '#features/skills/types/line-diff.ts'
 
 /** What is different between two definitions, a line each with where it stands. Order counts, of fields too. */
 export const definitionDiff = (before: AgentDefinition, after: AgentDefinition): LineDiff =>

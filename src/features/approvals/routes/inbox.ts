@@ -1,4 +1,4 @@
-import type { ApprovalEntry, ApprovalInbox } from '#contracts/approval.ts'
+import type { ApprovalEntry, ApprovalInbox } from '#runtime/session/types/approval.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Principal } from '#contracts/operations.ts'
 import type { Decision } from '#runtime/kernel/types/pause.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { flag, text } from '#platform/routes/shapes.ts'
 import type { ApprovalRules } from '#runtime/session/types/approval-rules.ts'
-import { approvalRuleSchema } from '#contracts/approval-schemas.ts'
+import { approvalRuleSchema } from '#runtime/session/types/approval-schemas.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { listLimit, wantedName } from '#contracts/query-fields.ts'
 import { noBody } from '#platform/routes/answer.ts'

@@ -1,4 +1,8 @@
-import type { ApprovalEntry, ApprovalInbox, ApprovalQuery } from '#contracts/approval.ts'
+import type {
+  ApprovalEntry,
+  ApprovalInbox,
+  ApprovalQuery,
+} from '#runtime/session/types/approval.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'

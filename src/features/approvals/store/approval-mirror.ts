@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import type { ApprovalEntry } from '#contracts/approval.ts'
+import type { ApprovalEntry } from '#runtime/session/types/approval.ts'
 import type { AuditOwner } from '#runtime/session/types/audit-sink.ts'
 import type { EventData, SessionEvent } from '#contracts/event.ts'
 import { joinLabels } from '#contracts/label.ts'

@@ -1,5 +1,5 @@
 import type { ApprovalRules } from '#runtime/session/types/approval-rules.ts'
-import { scopeOf, type ApprovalRule } from '#contracts/approval.ts'
+import { scopeOf, type ApprovalRule } from '#runtime/session/types/approval.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database } from '#platform/d1/database.ts'

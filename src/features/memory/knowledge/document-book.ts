@@ -1,4 +1,4 @@
-import type { DocumentInfo, NewPassage } from '#contracts/knowledge.ts'
+import type { DocumentInfo, NewPassage } from '#features/record/types/knowledge.ts'
 import type { NotePlace } from '#contracts/long-term.ts'
 import type { IndexedNote } from '../long-term/indexed-note.ts'
 import {

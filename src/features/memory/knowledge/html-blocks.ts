@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2'
 import { IsolaError } from '#contracts/errors.ts'
-import { maxParts } from '#contracts/knowledge.ts'
+import { maxParts } from '../types/knowledge.ts'
 import {
   createHeadings,
   repeatedHeader,

@@ -6,7 +6,7 @@ import type {
   KnowledgeAnswer,
   KnowledgeRequest,
   KnowledgeStore,
-} from '#contracts/knowledge.ts'
+} from '#features/record/types/knowledge.ts'
 import { isIn, oneChangeAtATime, statsOf, type NoteStoreDeps } from '../long-term/note-book.ts'
 import type { NoteStorage } from '../long-term/note-rows.ts'
 import { createDocumentBook, type PassageBody } from './document-book.ts'

@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import type { NewPassage } from '#contracts/knowledge.ts'
+import type { NewPassage } from '#features/record/types/knowledge.ts'
 import type { Block } from './blocks.ts'
 
 /** Where a passage is full, what no passage is longer than, and what it says again of the one before. Characters. */

@@ -1,11 +1,11 @@
 import { IsolaError } from '#contracts/errors.ts'
+import { maxDocumentsOfPlace } from '../types/knowledge.ts'
 import {
-  maxDocumentsOfPlace,
   type DocumentInfo,
   type KnowledgeAnswer,
   type KnowledgeRequest,
   type NewPassage,
-} from '#contracts/knowledge.ts'
+} from '#features/record/types/knowledge.ts'
 import type { NotePlace } from '#contracts/long-term.ts'
 import type { IndexedNote } from '../long-term/indexed-note.ts'
 import { isIn, toScope, type NoteStoreDeps } from '../long-term/note-book.ts'

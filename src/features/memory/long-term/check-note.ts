@@ -1,5 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { maxNoteChars, type NewNote } from '#contracts/long-term.ts'
+import { maxNoteChars } from '../types/long-term.ts'
+import { type NewNote } from '#contracts/long-term.ts'
 
 const most = {
   text: maxNoteChars,

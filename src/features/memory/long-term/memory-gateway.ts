@@ -1,6 +1,8 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import type { KnowledgeApi, KnowledgeGateway } from '#contracts/knowledge.ts'
-import type { MemoryApi, MemoryGateway, MemoryOwners } from '#contracts/long-term.ts'
+import type { KnowledgeApi } from '../types/knowledge.ts'
+import type { KnowledgeGateway } from '#features/record/types/knowledge.ts'
+import type { MemoryApi, MemoryOwners } from '../types/long-term.ts'
+import type { MemoryGateway } from '#contracts/long-term.ts'
 import { lengthPrefixed, principalParts } from '#contracts/naming.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
 

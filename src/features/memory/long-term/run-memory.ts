@@ -1,11 +1,12 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
-import { citationOf, type KnowledgeGateway } from '#contracts/knowledge.ts'
+import { citationOf } from '../types/knowledge.ts'
+import { type KnowledgeGateway } from '#features/record/types/knowledge.ts'
 import type { KnowledgeSettings } from '#contracts/manifest/knowledge-settings.ts'
 import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
+import { maxNoteChars } from '../types/long-term.ts'
+import { placeOf } from '#features/plugins/types/long-term.ts'
 import {
-  maxNoteChars,
-  placeOf,
   type FoundNote,
   type LongTermMemory,
   type MemoryGateway,

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { documentTypes, maxDocumentChars } from '#contracts/knowledge.ts'
+import { documentTypes } from '#runtime/kernel/types/knowledge.ts'
+import { maxDocumentChars } from '../types/knowledge.ts'
 import { memoryScopes } from '#contracts/long-term.ts'
 import { listLimit, wantedName } from '#contracts/query-fields.ts'
 

@@ -1,15 +1,14 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent, type DeploymentEventData, type DeploymentLog } from '#contracts/event.ts'
+import { citationOf, type ReadDocument } from '../types/knowledge.ts'
 import {
-  citationOf,
   type FoundPassage,
   type KnowledgeGateway,
   type KnowledgeStore,
-  type ReadDocument,
-} from '#contracts/knowledge.ts'
+} from '#features/record/types/knowledge.ts'
 import { labelFrom } from '#contracts/label.ts'
-import { placeOf } from '#contracts/long-term.ts'
+import { placeOf } from '#features/plugins/types/long-term.ts'
 import type { Principal } from '#contracts/operations.ts'
 import { document, passage } from '#runtime/kernel/types/provided-shapes.ts'
 import type { Sources } from '#contracts/sources.ts'

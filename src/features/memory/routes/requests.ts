@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { labelSchema } from '#contracts/label.ts'
-import { maxNoteChars, memoryScopes, noteKinds } from '#contracts/long-term.ts'
+import { maxNoteChars } from '../types/long-term.ts'
+import { memoryScopes, noteKinds } from '#contracts/long-term.ts'
 import { listLimit, wantedName } from '#contracts/query-fields.ts'
 
 const text = z.string().min(1).max(maxNoteChars)

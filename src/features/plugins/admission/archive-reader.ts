@@ -71,7 +71,7 @@ export function createSkillArchiveReader(deps: ArchiveReaderDeps): ReadSkillArch
   const inIsolate = createIsolateReader(deps)
   return async (archive, only) => {
     const answer = await inIsolate((isolate) => isolate.readSkills(archive, only), {
-      schema: (await import('#contracts/skill-reading.ts')).readSkillsAnswer,
+      schema: (await import('#runtime/catalog/types/skill-reading.ts')).readSkillsAnswer,
       maxChars: 6 * skillCaps.maxCollectionChars,
     })
     return answer.skills

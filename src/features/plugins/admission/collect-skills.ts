@@ -1,5 +1,5 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
-import { cutFrontMatter, readFrontMatter } from '#contracts/front-matter.ts'
+import { cutFrontMatter, readFrontMatter } from '../types/front-matter.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { skillCaps, type SentSkill } from '#runtime/catalog/types/skill-catalog.ts'
 import { readYaml } from './read-yaml.ts'

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { parseManifest } from '#contracts/manifest/manifest.ts'
+import { parseManifest } from '#runtime/catalog/types/manifest.ts'
 import { bundleCaps, type PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
 import { checkPath } from './archive-paths.ts'
 import { references } from './parse-bundle.ts'

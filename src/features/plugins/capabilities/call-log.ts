@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import type { EventData, EventDraft } from '#contracts/event.ts'
-import { levelOf } from '#contracts/log-level.ts'
+import { levelOf } from '../types/log-level.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { CallEnd } from './call-end.ts'
 

@@ -1,6 +1,6 @@
 import type { MemoryGateway } from '#contracts/long-term.ts'
 import type { MemorySettings } from '#contracts/manifest/memory-settings.ts'
-import type { MemoryClient, StreamOf } from '#contracts/memory.ts'
+import type { MemoryClient, StreamOf } from '../types/memory.ts'
 import type { Outbound } from '#contracts/outbound.ts'
 import type { ReadSecrets } from '#features/access/types/secrets.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'

@@ -1,9 +1,10 @@
 import type { RequestedGrants, TrustTier } from '#contracts/manifest/manifest.ts'
-import { closedText, type OutsideAddress } from '#contracts/network-rule.ts'
+import { closedText } from '#features/policy/types/network-rule.ts'
+import { type OutsideAddress } from '#contracts/network-rule.ts'
 import type { OutboundError, OutboundRules, Send } from '#contracts/outbound.ts'
 import { ToolError, type Capabilities } from '#contracts/plugin.ts'
-import { capped } from '#contracts/visible-text.ts'
-import type { Emit } from '#contracts/event.ts'
+import { capped } from '#runtime/kernel/types/visible-text.ts'
+import type { Emit } from '../types/event.ts'
 import type { CallSecrets } from '../secrets/call-secrets.ts'
 import { openSecretExchange } from '../secrets/secret-exchange.ts'
 

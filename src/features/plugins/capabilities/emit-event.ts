@@ -1,4 +1,4 @@
-import { maxPayloadChars } from '#contracts/event-bus.ts'
+import { maxPayloadChars } from '../types/event-bus.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { ToolError, type Capabilities } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'

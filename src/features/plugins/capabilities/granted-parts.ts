@@ -8,11 +8,11 @@ import {
   type PluginStorage,
   type PluginTools,
 } from '#contracts/plugin.ts'
-import type { StreamOf } from '#contracts/memory.ts'
+import type { StreamOf } from '../types/memory.ts'
 import type { OutsideAddress } from '#contracts/network-rule.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
-import { toTraceparent } from '#contracts/trace.ts'
+import { toTraceparent } from '#runtime/session/types/trace.ts'
 import type { ModelTerms } from './ask-model.ts'
 import type { CapabilityDeps } from './capability-deps.ts'
 import { createEgress } from './egress.ts'

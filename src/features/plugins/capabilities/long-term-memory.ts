@@ -3,11 +3,11 @@ import { errorCode, errorMessage } from '#contracts/errors.ts'
 import {
   memoryScopes,
   noteKinds,
-  placeOf,
   type FoundNote,
   type MemoryScope,
   type NoteKind,
 } from '#contracts/long-term.ts'
+import { placeOf } from '../types/long-term.ts'
 import { ToolError, type PluginMemory, type PluginNote } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { CapabilityDeps } from './capability-deps.ts'

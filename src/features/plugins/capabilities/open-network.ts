@@ -1,13 +1,10 @@
 import type { JsonObject } from '#contracts/json.ts'
-import type { ToolManifest } from '#contracts/manifest/manifest.ts'
+import type { ToolManifest } from '../types/manifest.ts'
 import { isElsewhere } from '#runtime/kernel/types/label-rules.ts'
 import { joinLabels, type Label } from '#contracts/label.ts'
-import {
-  isOpen,
-  namedHosts,
-  type NetworkRule,
-  type OutsideAddress,
-} from '#contracts/network-rule.ts'
+import { isOpen, type OutsideAddress } from '#contracts/network-rule.ts'
+import { namedHosts } from '#features/policy/types/network-rule.ts'
+import { type NetworkRule } from '#runtime/catalog/types/network-rule.ts'
 import { policyOf, type PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { CheckUrl } from '#contracts/outbound.ts'
 import type { IsOpen } from './egress.ts'

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#contracts/json.ts'
 import type { NamedPlace } from '#contracts/destination.ts'
 import { joinLabels, labelFrom, type Label, type Sink } from '#contracts/label.ts'
-import type { ToolManifest } from '#contracts/manifest/manifest.ts'
+import type { ToolManifest } from '../types/manifest.ts'
 import type { OutsideAddress } from '#contracts/network-rule.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { bringsKey } from './brings-key.ts'

@@ -1,8 +1,8 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import { parseManifest } from '#runtime/catalog/types/manifest.ts'
 import {
-  parseManifest,
   type BundledPlugin,
   type IsolatedCode,
   type Manifest,

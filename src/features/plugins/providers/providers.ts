@@ -1,14 +1,11 @@
 import { headOf } from '#contracts/cut.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import { deploymentEvent, type DeploymentLogs, type EventDraft } from '#contracts/event.ts'
+import { deploymentEvent, type EventDraft } from '#contracts/event.ts'
+import { type DeploymentLogs } from '#platform/d1/types/event.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
-import {
-  providerKinds,
-  providerTexts,
-  type AskProvider,
-  type ProviderKind,
-} from '#contracts/provider.ts'
+import { providerKinds, type AskProvider, type ProviderKind } from '#contracts/provider.ts'
+import { providerTexts } from '#runtime/catalog/types/provider.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { openCapabilities } from '../capabilities/capabilities.ts'
 import type { CapabilityDeps } from '../capabilities/capability-deps.ts'

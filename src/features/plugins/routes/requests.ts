@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { JsonObject } from '#contracts/json.ts'
-import type { Permit } from '#contracts/manifest/permit.ts'
+import type { Permit } from '#runtime/catalog/types/permit.ts'
 import { refuseHidden } from '#contracts/visible-text.ts'
 
 const flag = z.boolean().optional()

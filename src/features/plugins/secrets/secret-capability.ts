@@ -1,12 +1,8 @@
 import { headOf } from '#contracts/cut.ts'
 import type { PluginSecrets } from '#contracts/plugin.ts'
-import { slotText, type SecretGrant } from '#contracts/manifest/secret-slot.ts'
-import {
-  requestSchemes,
-  textSchemes,
-  type RequestScheme,
-  type TextScheme,
-} from '#contracts/manifest/signature-scheme.ts'
+import { slotText, type SecretGrant } from '#runtime/catalog/types/secret-slot.ts'
+import { requestSchemes, textSchemes } from '#contracts/manifest/signature-scheme.ts'
+import { type RequestScheme, type TextScheme } from '../types/signature-scheme.ts'
 import { failed, valueOf, type CallSecrets } from './call-secrets.ts'
 import { toPlaceholder } from './placeholder.ts'
 import { signHmac, signRequest, verifyHmac, verifyRequest } from './signatures.ts'

@@ -5,7 +5,7 @@ import type {
   Signer,
   TextScheme,
   VerifyRequest,
-} from '#contracts/manifest/signature-scheme.ts'
+} from '../types/signature-scheme.ts'
 
 /** An older request may be one that somebody recorded; of a newer one the clock is wrong. */
 const toleranceMs = 5 * 60_000

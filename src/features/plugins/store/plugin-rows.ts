@@ -1,5 +1,5 @@
 import type { JsonObject } from '#contracts/json.ts'
-import type { Permit } from '#contracts/manifest/permit.ts'
+import type { Permit } from '#runtime/catalog/types/permit.ts'
 import type {
   KeptPluginVersion,
   NewPluginVersion,

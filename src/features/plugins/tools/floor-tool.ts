@@ -1,7 +1,7 @@
-import { toNanoUsd } from '#contracts/manifest/agent-limits.ts'
+import { toNanoUsd } from '#runtime/catalog/types/agent-limits.ts'
 import type { FloorChange } from '#contracts/floor.ts'
 import type { Json } from '#contracts/json.ts'
-import type { ToolManifest } from '#contracts/manifest/manifest.ts'
+import type { ToolManifest } from '../types/manifest.ts'
 import type { ToolContext, ToolEntry } from '#contracts/tool.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { Manifest, ToolManifest } from '#contracts/manifest/manifest.ts'
+import type { Manifest } from '#contracts/manifest/manifest.ts'
+import type { ToolManifest } from '../types/manifest.ts'
 import { emitTool } from '#contracts/manifest/manifest-events.ts'
 import {
   getPromptTool,
@@ -8,7 +9,8 @@ import {
   type PromptManifest,
   type ResourceManifest,
 } from '#contracts/manifest/manifest-offers.ts'
-import { matchUriTemplate, parseUriTemplate } from '#contracts/uri-template.ts'
+import { matchUriTemplate } from '../types/uri-template.ts'
+import { parseUriTemplate } from '#contracts/uri-template.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { toPromptOutput, toResourceOutput } from './offer-output.ts'
 import { InputError } from '../sandbox/output-error.ts'

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { toolDestroys } from '#contracts/destructive.ts'
+import { toolDestroys } from '../types/destructive.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { joinLabels, sink, type Label, type LabelSource } from '#contracts/label.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
@@ -14,7 +14,8 @@ import {
   type ToolPolicy,
   type TryPolicy,
 } from '#runtime/kernel/types/tool-policy.ts'
-import { capped, toVisible } from '#contracts/visible-text.ts'
+import { capped } from '#runtime/kernel/types/visible-text.ts'
+import { toVisible } from '#contracts/visible-text.ts'
 import { changeBy } from '#runtime/session/requests/change-by.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import type { setPolicyRequest, testPolicyRequest } from './requests.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { confidentiality, integrity, sink } from '#contracts/label.ts'
 import { exposureSchema } from '#runtime/catalog/types/exposure.ts'
-import { elsewhere, maxOpenHosts, openHosts } from '#contracts/network-rule.ts'
+import { elsewhere, maxOpenHosts, openHosts } from '#runtime/kernel/types/network-rule.ts'
 import { toolPolicySchema } from '#runtime/kernel/types/tool-policy.ts'
 import { refuseHidden } from '#contracts/visible-text.ts'
 

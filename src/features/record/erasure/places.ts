@@ -1,6 +1,6 @@
 import { errorCode } from '#contracts/errors.ts'
 import type { ErasedPerson, ErasurePlace } from '../types/erasure.ts'
-import type { KnowledgeGateway } from '#contracts/knowledge.ts'
+import type { KnowledgeGateway } from '../types/knowledge.ts'
 import type { MemoryGateway } from '#contracts/long-term.ts'
 import { unwrap, type Reply } from '#contracts/reply.ts'
 import type { HeardOfPerson, ScheduleGateway } from '#runtime/session/types/schedule-object.ts'

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import type * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
-import type { AuditCursor, AuditQuery, AuditReader } from '#contracts/operations.ts'
+import type { AuditCursor, AuditQuery, AuditReader } from '../types/operations.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { dayMs, defaultListLimit, maxWindowMs } from '#platform/routes/queries.ts'
 import type { auditQuery } from './requests.ts'

@@ -1,4 +1,4 @@
-import type { Metrics } from '#contracts/operations.ts'
+import type { Metrics } from '../types/operations.ts'
 
 type Labels = Readonly<Record<string, string>>
 type Sample = readonly [labels: Labels, value: number]

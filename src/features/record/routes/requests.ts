@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { usageKeys } from '#contracts/operations.ts'
-import { digits, listLimit, moment, wantedName } from '#contracts/query-fields.ts'
+import { usageKeys } from '../types/operations.ts'
+import { digits, listLimit, wantedName } from '#contracts/query-fields.ts'
+import { moment } from '../types/query-fields.ts'
 
 const recordPlace = z
   .string()

@@ -1,6 +1,6 @@
-import type { AuditRecord } from '#contracts/event.ts'
+import type { AuditRecord } from '../types/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { AuditPage, AuditQuery, AuditReader } from '#contracts/operations.ts'
+import type { AuditPage, AuditQuery, AuditReader } from '../types/operations.ts'
 import { eventSources, type Values } from './audit-sources.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'

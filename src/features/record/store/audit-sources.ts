@@ -1,4 +1,4 @@
-import type { AuditQuery } from '#contracts/operations.ts'
+import type { AuditQuery } from '../types/operations.ts'
 import { column, columnNames, columns, rowsWithin, runEvents } from '#platform/d1/record-sql.ts'
 
 export type Values = (string | number)[]

@@ -1,9 +1,4 @@
-import type {
-  AgentMetrics,
-  MetricsReport,
-  ModelReport,
-  ToolMetrics,
-} from '#contracts/operations.ts'
+import type { AgentMetrics, MetricsReport, ModelReport, ToolMetrics } from '../types/operations.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
 import { count, maxMs, recentRecords, recentSums } from './report-sql.ts'

@@ -1,4 +1,4 @@
-import type { ModelRecord, ModelReport } from '#contracts/operations.ts'
+import type { ModelRecord, ModelReport } from '../types/operations.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
 import { costNanoUsd, count, maxMs, recentRecords, withMs } from './report-sql.ts'

@@ -1,12 +1,12 @@
 import { defined } from '#contracts/defined.ts'
-import { platformCostNanoUsd } from '#contracts/platform-prices.ts'
+import { platformCostNanoUsd } from '#runtime/session/types/platform-prices.ts'
 import type {
   PlatformSum,
   UsageKey,
   UsageQuery,
   UsageReport,
   UsageRow,
-} from '#contracts/operations.ts'
+} from '../types/operations.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { platformSums, toPlatform } from '#platform/d1/platform-sql.ts'
 import { reached } from '#platform/d1/outage.ts'

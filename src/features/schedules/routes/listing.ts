@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
-import type { Schedule, ScheduleView, Slot } from '#contracts/schedule.ts'
+import type { Schedule, ScheduleView, Slot } from '#runtime/session/types/schedule.ts'
 import type { ScheduleListing, SlotListing } from './replies.ts'
 
 const usdOf = (nanoUsd: number): number => nanoUsd / 1e9

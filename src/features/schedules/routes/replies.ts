@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { atMs, count, object, text, usd, warnings } from '#platform/routes/shapes.ts'
-import { slotStates } from '#contracts/schedule.ts'
+import { slotStates } from '#runtime/session/types/schedule.ts'
 
 const when = z.union([
   z.object({ cron: text, timeZone: text }),

@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import type { Schedule, Slot } from '#contracts/schedule.ts'
+import type { Schedule, Slot } from '#runtime/session/types/schedule.ts'
 import { toListing, toSlotListing } from './listing.ts'
 import type { FiringListing, SubscriptionListing } from './replies.ts'
 

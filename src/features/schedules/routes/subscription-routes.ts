@@ -1,14 +1,14 @@
 import * as z from 'zod'
-import { pauseRequest, schedulesQuery } from '#contracts/schedule-requests.ts'
+import { pauseRequest, schedulesQuery } from '../types/schedule-requests.ts'
 import {
   firingsQuery,
   subscriptionRequest,
   type SubscriptionRequestBody,
-} from '#contracts/subscription-requests.ts'
+} from '../types/subscription-requests.ts'
 import { flag, text } from '#platform/routes/shapes.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { keeperOf } from '../types/schedule-keeper.ts'
-import type { Schedule } from '#contracts/schedule.ts'
+import type { Schedule } from '#runtime/session/types/schedule.ts'
 import { toSubscriptionSpec } from '../types/subscription-spec.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
 import { noBody } from '#platform/routes/answer.ts'

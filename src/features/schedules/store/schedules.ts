@@ -1,12 +1,13 @@
 import { deploymentEvent } from '#contracts/event.ts'
-import { allOf, type Emitted } from '#contracts/event-bus.ts'
+import { allOf } from '../types/event-bus.ts'
+import { type Emitted } from '#runtime/session/types/event-bus.ts'
 import {
   ofEverybody,
   type ListedSubscription,
   type ManifestSchedule,
   type ScheduleIndex,
 } from '#runtime/session/types/schedule-object.ts'
-import type { Schedule, ToldSchedule } from '#contracts/schedule.ts'
+import type { Schedule, ToldSchedule } from '#runtime/session/types/schedule.ts'
 import { billedBy, type Database, type Statement } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
 import { reached } from '#platform/d1/outage.ts'

@@ -1,8 +1,8 @@
 import { defined } from '#contracts/defined.ts'
-import type { AskedWhen, ScheduleChangeBody } from '#contracts/schedule-requests.ts'
+import type { AskedWhen, ScheduleChangeBody } from './schedule-requests.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { ScheduledWork, ScheduleSpec, When } from '#contracts/schedule.ts'
+import type { ScheduledWork, ScheduleSpec, When } from '#runtime/session/types/schedule.ts'
 
 /** What a schedule is when nobody says otherwise. */
 export const scheduleDefaults = {

@@ -1,13 +1,11 @@
 import { defined } from '#contracts/defined.ts'
-import type { SubscriptionRequestBody } from '#contracts/subscription-requests.ts'
+import type { SubscriptionRequestBody } from './subscription-requests.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Limits } from '#contracts/lease.ts'
-import {
-  subscriptionManifests,
-  type SubscriptionManifest,
-} from '#contracts/manifest/manifest-events.ts'
+import { subscriptionManifests } from '#contracts/manifest/manifest-events.ts'
+import { type SubscriptionManifest } from '#runtime/session/types/manifest-events.ts'
 import { scheduleDefaults } from './schedule-spec.ts'
-import type { ScheduleSpec } from '#contracts/schedule.ts'
+import type { ScheduleSpec } from '#runtime/session/types/schedule.ts'
 
 /** What a subscription is when nobody says otherwise. */
 const defaults = { ttlMinutes: 60, maxDepth: 4, runsADay: 100 } as const

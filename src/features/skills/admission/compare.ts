@@ -1,4 +1,5 @@
-import { diffLines, textLines, valueLines, type LineDiff } from '#contracts/line-diff.ts'
+import { diffLines, type LineDiff } from '#contracts/line-diff.ts'
+import { textLines, valueLines } from '../types/line-diff.ts'
 import {
   toSkillBundleText,
   type SkillBundle,

@@ -7,7 +7,9 @@ import {
   type SentSkill,
 } from '#runtime/catalog/types/skill-catalog.ts'
 import { maxPersonaTokens, type SkillDiagnostic } from '#runtime/catalog/types/skill.ts'
-import { firstHidden, hasHidden, hasHiddenInLine, toVisible } from '#contracts/visible-text.ts'
+import { firstHidden, toVisible } from '#contracts/visible-text.ts'
+import { hasHidden } from '../types/visible-text.ts'
+import { hasHiddenInLine } from '#features/plugins/types/visible-text.ts'
 import { readSkill } from '../read-skill.ts'
 import { textOf } from '../skill-fields.ts'
 import { entryFile } from '../skill-text.ts'

@@ -1,7 +1,7 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { draftFields, type DraftText } from '#runtime/catalog/types/skill-draft.ts'
-import { hasHiddenInLine } from '#contracts/visible-text.ts'
+import { hasHiddenInLine } from '#features/plugins/types/visible-text.ts'
 import { readBundle, type ReadBundleDeps } from '../admission/read-bundle.ts'
 import { entryFile } from '../skill-text.ts'
 

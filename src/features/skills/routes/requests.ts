@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { skillBundleSchema } from '#contracts/skill-reading.ts'
-import { hasHiddenInLine } from '#contracts/visible-text.ts'
+import { skillBundleSchema } from '#runtime/catalog/types/skill-reading.ts'
+import { hasHiddenInLine } from '#features/plugins/types/visible-text.ts'
 
 const flag = z.boolean().optional()
 const inQuery = z.stringbool().optional()

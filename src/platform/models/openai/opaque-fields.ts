@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { toWellFormedJson } from '#contracts/well-formed.ts'
+import { toWellFormedJson } from '../types/well-formed.ts'
 import { maxOpaqueChars } from './reply-limits.ts'
 
 /** What a service of thinking models sends with its calls, for its own eyes: reasoning, signatures, encrypted parts. */

@@ -1,10 +1,6 @@
 import { unlimited } from '#contracts/lease.ts'
-import type {
-  ModelCandidate,
-  ModelCapabilities,
-  ModelNeeds,
-  ModelRequest,
-} from '#contracts/model.ts'
+import type { ModelCandidate, ModelCapabilities, ModelNeeds } from '../types/model.ts'
+import type { ModelRequest } from '#contracts/model.ts'
 import { outputCap } from '../estimate.ts'
 
 /** What a request needs, read from the request itself (I6). */

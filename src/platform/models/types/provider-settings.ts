@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
-import type { DeclaredModel, ModelServer } from '#contracts/config.ts'
+import type { DeclaredModel, ModelServer } from './config.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TokenPrice } from '#contracts/model.ts'
 

@@ -1,4 +1,4 @@
-import type { DeclaredModel } from '#contracts/config.ts'
+import type { DeclaredModel } from '../types/config.ts'
 
 /**
  * What is known of Workers AI models: the first is the default. From Cloudflare's page of the model

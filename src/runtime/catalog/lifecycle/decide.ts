@@ -1,5 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { withData, type DeploymentDraft } from '#contracts/event.ts'
+import { withData } from '#contracts/event.ts'
+import { type DeploymentDraft } from '../types/event.ts'
 import { type Generation, type PartKind, type Pins } from '../types/generation.ts'
 import type {
   DecidingPart,

@@ -1,4 +1,4 @@
-import { parseManifest } from '#contracts/manifest/manifest.ts'
+import { parseManifest } from '../types/manifest.ts'
 import type { PluginRow } from '../types/plugin-catalog.ts'
 
 /** What the operator should know before a plugin goes: which of those that are on want it, or call its tools. */

@@ -1,5 +1,5 @@
 import { noGeneration, type Generation } from '../types/generation.ts'
-import type { HookPoint } from '#contracts/manifest/manifest.ts'
+import type { HookPoint } from '../types/manifest.ts'
 import type { DecidingPart, PartKinds, PartOutcome } from '../types/part-kind.ts'
 import type { ChangeBy, ChangeResult, PluginChange } from '../types/plugin-catalog.ts'
 import type { AskedFacts, PluginStore } from '../types/plugin-store.ts'

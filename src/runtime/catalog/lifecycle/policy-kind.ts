@@ -1,10 +1,10 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { policyOf, type Generation } from '../types/generation.ts'
-import { maxOpenHosts } from '#contracts/network-rule.ts'
+import { maxOpenHosts } from '#runtime/kernel/types/network-rule.ts'
 import type { PartKindEntry, PartOutcome } from '../types/part-kind.ts'
 import type { NetworkChange } from '../types/plugin-catalog.ts'
-import { isReachableHost } from '#contracts/public-host.ts'
-import { ownerOf } from '#contracts/tool-name.ts'
+import { isReachableHost } from '../types/public-host.ts'
+import { ownerOf } from '../types/tool-name.ts'
 import { policyDiff, type ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 
 /** Which tools may be called. Going back to an earlier generation keeps the policy, unless the operator asks for that one. */

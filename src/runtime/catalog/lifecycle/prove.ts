@@ -11,7 +11,7 @@ import type {
   PluginFacts,
   TryOut,
 } from '../types/part-kind.ts'
-import { isSamePermit } from '#contracts/manifest/permit.ts'
+import { isSamePermit } from '../types/permit.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
 
 /** How code is started once. */

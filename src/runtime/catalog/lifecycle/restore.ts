@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { pinsOf, type Generation, type PinOfKind, type PluginPin } from '../types/generation.ts'
 import type { RestoredPart, RestoringPart } from '../types/part-kind.ts'
-import { widened } from '#contracts/manifest/permit.ts'
+import { widened } from '../types/permit.ts'
 import type { PluginRow } from '../types/plugin-catalog.ts'
 import type { PluginStore } from '../types/plugin-store.ts'
 import { installed } from './allow.ts'

@@ -1,6 +1,7 @@
 import { defined } from '#contracts/defined.ts'
-import { parseManifest, type Manifest } from '#contracts/manifest/manifest.ts'
-import { permitLines, toPermit, widened, type Permit } from '#contracts/manifest/permit.ts'
+import { parseManifest } from '../types/manifest.ts'
+import { type Manifest } from '#contracts/manifest/manifest.ts'
+import { permitLines, toPermit, widened, type Permit } from '../types/permit.ts'
 import type {
   KeptPluginVersion,
   PluginListing,
@@ -8,7 +9,7 @@ import type {
   PluginVersion,
   PluginView,
 } from '../types/plugin-catalog.ts'
-import { textsOf } from '#contracts/manifest/plugin-texts.ts'
+import { textsOf } from '../types/plugin-texts.ts'
 import type { PluginStore } from '../types/plugin-store.ts'
 import type { NamesKept } from './look-alikes.ts'
 

@@ -2,7 +2,7 @@ import { defaultExposure, type Exposure } from './exposure.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
 import type { McpPin } from './mcp.ts'
-import type { Permit } from '#contracts/manifest/permit.ts'
+import type { Permit } from './permit.ts'
 import { defaultToolPolicy, type ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 
 /** An enabled plugin that was installed, as a generation has it. */

@@ -1,4 +1,4 @@
-import type { DeploymentDraft } from '#contracts/event.ts'
+import type { DeploymentDraft } from './event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { McpChange, McpDifference, McpPin, McpServerRow, McpStanding } from './mcp.ts'
 import type { McpCameBack, McpLogin } from './mcp-sign-in.ts'

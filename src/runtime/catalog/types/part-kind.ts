@@ -1,4 +1,4 @@
-import type { DeploymentDraft } from '#contracts/event.ts'
+import type { DeploymentDraft } from './event.ts'
 import type {
   Generation,
   Part,

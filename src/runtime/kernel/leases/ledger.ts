@@ -1,5 +1,7 @@
-import { besides, minus, plus, unlimited, zeroAmount } from '#contracts/lease.ts'
-import type { Amount, Lease, LeaseRefusal, Limits } from '#contracts/lease.ts'
+import { besides, minus } from '../types/lease.ts'
+import { plus, unlimited, zeroAmount } from '#contracts/lease.ts'
+import type { Amount, LeaseRefusal, Limits } from '#contracts/lease.ts'
+import type { Lease } from '../types/lease.ts'
 import type { Ledger } from '../types/ledger.ts'
 
 const dimensions = [

@@ -2,7 +2,7 @@ import { defined } from '#contracts/defined.ts'
 import type { AgentResult, AgentSpec, FinalState } from '#contracts/agent.ts'
 import type { TurnRecord } from './journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { contextLabel } from '#contracts/label.ts'
+import { contextLabel } from './label.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import { toTurnSaid } from './turn-said.ts'
 

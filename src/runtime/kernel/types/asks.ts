@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { contentBlockSchema } from '#contracts/content.ts'
+import { contentBlockSchema } from './content.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import { ToolError } from '#contracts/plugin.ts'
 import type {

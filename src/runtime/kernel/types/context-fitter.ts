@@ -1,4 +1,5 @@
-import type { BuiltContext, Compaction } from '#contracts/context.ts'
+import type { BuiltContext } from './context.ts'
+import type { Compaction } from '#contracts/context.ts'
 import type { RunInput } from './kernel.ts'
 import type { Usage } from '#contracts/lease.ts'
 import type { PlannerState } from './plan.ts'

@@ -1,4 +1,5 @@
-import type { Amount, Lease, LeaseRefusal, Limits } from '#contracts/lease.ts'
+import type { Amount, LeaseRefusal, Limits } from '#contracts/lease.ts'
+import type { Lease } from './lease.ts'
 
 type Reservation =
   | { readonly ok: true; readonly lease: Lease }

@@ -1,4 +1,4 @@
-import type { ApprovalScope, Decider } from '#contracts/approval.ts'
+import type { ApprovalScope, Decider } from './approval.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Answers, PauseRequest, ToolResult } from '#contracts/tool.ts'

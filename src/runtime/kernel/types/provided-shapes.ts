@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { documentTypes } from '#contracts/knowledge.ts'
+import { documentTypes } from './knowledge.ts'
 import { labelSchema } from '#contracts/label.ts'
 import { memoryScopes, noteKinds } from '#contracts/long-term.ts'
 

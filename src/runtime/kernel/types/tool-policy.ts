@@ -4,7 +4,7 @@ import type { Destination } from '#contracts/destination.ts'
 import { sink, type Label, type Sink } from '#contracts/label.ts'
 import { defaultLabelRules, labelRuleLine, labelRuleSchema } from './label-rules.ts'
 import { diffLines, type LineDiff } from '#contracts/line-diff.ts'
-import { networkRuleSchema } from '#contracts/network-rule.ts'
+import { networkRuleSchema } from './network-rule.ts'
 
 const pattern = z
   .string()

@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import { toInherited } from '#contracts/run-options.ts'
+import { toInherited } from '../types/run-options.ts'
 import { sessionProtocol, type Submission, type SubmitRequest } from '../types/submission.ts'
 import type { Ask, AskedByCall, AskedFrom, Asker } from '../types/submit-as.ts'
 

@@ -1,4 +1,4 @@
-import type { Floor, FloorEnding } from '#contracts/floor.ts'
+import type { Floor, FloorEnding } from '../types/floor.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { RunOptions } from '#contracts/run-options.ts'

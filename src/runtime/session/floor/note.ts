@@ -1,4 +1,4 @@
-import type { Floor, FloorEnding } from '#contracts/floor.ts'
+import type { Floor, FloorEnding } from '../types/floor.ts'
 import type { Label } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
 

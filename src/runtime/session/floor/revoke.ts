@@ -1,4 +1,4 @@
-import type { Floor } from '#contracts/floor.ts'
+import type { Floor } from '../types/floor.ts'
 import { isHeld } from './message-router.ts'
 import type { Children } from '../storage/children.ts'
 import { everyRun } from '../storage/run-order.ts'

@@ -1,5 +1,6 @@
 import type { AgentResult } from '#contracts/agent.ts'
-import type { Floor, FloorEnding, FloorTerms } from '#contracts/floor.ts'
+import type { Floor, FloorEnding } from '../types/floor.ts'
+import type { FloorTerms } from '#contracts/floor.ts'
 import { floorChangeOf, wordsOf } from '../types/holder-result.ts'
 import type { EventDraft, SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'

@@ -1,4 +1,4 @@
-import type { ForgottenText } from '#contracts/forgotten-text.ts'
+import type { ForgottenText } from '../types/forgotten-text.ts'
 
 /** Replaces a forgotten text. */
 const gone = '[forgotten]'

@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Principal } from '#contracts/operations.ts'
-import type { AgentAdministrator } from '#contracts/stored-agent.ts'
+import type { AgentAdministrator } from '../types/stored-agent.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import { askerOf as scheduleAsker } from './own.ts'
 import { checkModel, type Targets } from '#platform/routes/targets.ts'

@@ -1,5 +1,6 @@
 import { ruleIdOf } from '../types/approval-shape.ts'
-import type { ApprovalInbox, Decider } from '#contracts/approval.ts'
+import type { ApprovalInbox } from '../types/approval.ts'
+import type { Decider } from '#runtime/kernel/types/approval.ts'
 import { asksForYes } from '#runtime/kernel/types/asks.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent, type DeploymentEventData, type DeploymentLog } from '#contracts/event.ts'

@@ -8,7 +8,8 @@ import type {
   ScheduleVerb,
   ScheduleVerbs,
 } from '../types/schedule-object.ts'
-import type { ScheduleAsker, ScheduleChanger, ScheduleKeeper } from '#contracts/schedule.ts'
+import type { ScheduleAsker, ScheduleChanger } from '../types/schedule.ts'
+import type { ScheduleKeeper } from '#contracts/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { readIdempotencyKey } from '#platform/routes/headers.ts'
 import { seesEverybody } from '#platform/routes/queries.ts'

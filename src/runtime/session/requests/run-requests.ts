@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Json } from '#contracts/json.ts'
 import { clientTools } from '#surfaces/sessions/client-tools.ts'
 import { runLimits } from '#contracts/limit-requests.ts'
-import { personaName } from '#contracts/query-fields.ts'
+import { personaName } from '../types/query-fields.ts'
 
 const toolPattern = z
   .string()

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import type { SessionCursor } from '#contracts/operations.ts'
-import { sessionLimits, runLimits } from '#contracts/limit-requests.ts'
-import { digits, listLimit, personaName, wantedName } from '#contracts/query-fields.ts'
+import { sessionLimits } from '../types/limit-requests.ts'
+import { runLimits } from '#contracts/limit-requests.ts'
+import { digits, listLimit, wantedName } from '#contracts/query-fields.ts'
+import { personaName } from '../types/query-fields.ts'
 
 const sessionId = z.string().regex(/^ses_[0-9A-Za-z]{22}$/, 'must be the id of a session')
 const runId = z.string().regex(/^run_[0-9A-Za-z]{22}$/, 'must be the id of a run')

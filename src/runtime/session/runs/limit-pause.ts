@@ -1,8 +1,8 @@
 import type { Ending } from '#runtime/kernel/types/agent-result.ts'
 import type { EventData } from '#contracts/event.ts'
 import { heldBy, type CallRecord, type TurnRecord } from '#runtime/kernel/types/journal.ts'
+import { callAfter } from '#runtime/kernel/types/lease.ts'
 import {
-  callAfter,
   narrower,
   unlimited,
   type LeaseRefusal,

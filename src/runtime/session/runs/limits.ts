@@ -1,5 +1,6 @@
 import { errorCode } from '#contracts/errors.ts'
-import { besides, narrower, unlimited, type Limits, type Usage } from '#contracts/lease.ts'
+import { besides } from '#runtime/kernel/types/lease.ts'
+import { narrower, unlimited, type Limits, type Usage } from '#contracts/lease.ts'
 import { onlyLimited } from '../types/only-limited.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { DayAmount } from '../types/principal.ts'

@@ -1,5 +1,6 @@
 import { plusPlatform } from '#contracts/platform-sum.ts'
-import type { PlatformAmounts, PlatformMeter } from '#contracts/platform.ts'
+import type { PlatformAmounts } from '#contracts/platform.ts'
+import type { PlatformMeter } from '../types/platform.ts'
 
 /** Counts in memory what an object makes the platform do, where it does it. */
 export interface Meter extends PlatformMeter {

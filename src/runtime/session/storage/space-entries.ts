@@ -1,4 +1,4 @@
-import type { MemoryEntry } from '#contracts/memory.ts'
+import type { MemoryEntry } from '../types/memory.ts'
 import type { StorageAnswer, StorageRequest } from '../types/space.ts'
 import { joinLabels, labelSchema, type Label } from '#contracts/label.ts'
 

@@ -1,5 +1,5 @@
 import type { AgentResult } from '#contracts/agent.ts'
-import type { Floor } from '#contracts/floor.ts'
+import type { Floor } from '../types/floor.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Usage } from '#contracts/lease.ts'
 import { toChildrenText, type BegunChild } from './children.ts'

@@ -1,4 +1,4 @@
-import type { Decider } from '#contracts/approval.ts'
+import type { Decider } from '#runtime/kernel/types/approval.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Limits, Usage } from '#contracts/lease.ts'

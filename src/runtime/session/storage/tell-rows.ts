@@ -1,4 +1,4 @@
-import type { Emitted, SubscriptionOwner } from '#contracts/event-bus.ts'
+import type { Emitted, SubscriptionOwner } from '../types/event-bus.ts'
 
 /** That whoever keeps subscriptions is to be told of an event. */
 export interface Tell {

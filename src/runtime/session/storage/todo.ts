@@ -1,4 +1,4 @@
-import type { ApprovalRule } from '#contracts/approval.ts'
+import type { ApprovalRule } from '../types/approval.ts'
 import type { Delivery } from '../types/lineage.ts'
 import { tablesMark } from '#contracts/object-tables.ts'
 import { createTellRows, type TellRows } from './tell-rows.ts'

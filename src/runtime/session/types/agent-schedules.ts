@@ -1,8 +1,8 @@
 import { defined } from '#contracts/defined.ts'
-import type { ScheduleRequestBody } from '#contracts/schedule-requests.ts'
-import type { SubscriptionManifest } from '#contracts/manifest/manifest-events.ts'
-import type { ScheduleAsker, ScheduleChanger } from '#contracts/schedule.ts'
-import type { StoredAgent } from '#contracts/stored-agent.ts'
+import type { ScheduleRequestBody } from './schedule-requests.ts'
+import type { SubscriptionManifest } from './manifest-events.ts'
+import type { ScheduleAsker, ScheduleChanger } from './schedule.ts'
+import type { StoredAgent } from './stored-agent.ts'
 
 /** An agent that is no plugin's, as far as its schedules go. */
 export interface ScheduledAgent {

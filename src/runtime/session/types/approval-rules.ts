@@ -1,4 +1,4 @@
-import type { ApprovalRule } from '#contracts/approval.ts'
+import type { ApprovalRule } from './approval.ts'
 import type { Administrator } from '#contracts/keys.ts'
 
 /** The rules that hold for a tool of a principal. May throw `request_unavailable`. */

@@ -1,6 +1,6 @@
 import type { PlatformAmounts } from '#contracts/platform.ts'
 import type { RunState } from '#contracts/agent.ts'
-import type { Emitted } from '#contracts/event-bus.ts'
+import type { Emitted } from './event-bus.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 
 /** Whose log it is. A name that is deleted and used again starts a new log: `sinceMs` tells them apart. */

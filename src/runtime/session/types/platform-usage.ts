@@ -1,5 +1,6 @@
-import { minus, type Usage } from '#contracts/lease.ts'
-import { platformCostNanoUsd } from '#contracts/platform-prices.ts'
+import { minus } from '#runtime/kernel/types/lease.ts'
+import { type Usage } from '#contracts/lease.ts'
+import { platformCostNanoUsd } from './platform-prices.ts'
 import { plusPlatform } from '#contracts/platform-sum.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 

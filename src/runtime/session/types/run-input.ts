@@ -1,4 +1,4 @@
-import type { Decider } from '#contracts/approval.ts'
+import type { Decider } from '#runtime/kernel/types/approval.ts'
 import type { RunPlace } from './follow-run.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Decision } from '#runtime/kernel/types/pause.ts'

@@ -1,6 +1,6 @@
-import type { ForgottenText } from '#contracts/forgotten-text.ts'
+import type { ForgottenText } from './forgotten-text.ts'
 import type { ScheduledAgent } from './agent-schedules.ts'
-import type { Emitted, SubscriptionOwner } from '#contracts/event-bus.ts'
+import type { Emitted, SubscriptionOwner } from './event-bus.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type {
@@ -8,13 +8,13 @@ import type {
   PrincipalSettings,
   Schedule,
   ScheduleChanger,
-  ScheduleKeeper,
   ScheduleSpec,
   ScheduleView,
   Slot,
   SlotState,
   ToldSchedule,
-} from '#contracts/schedule.ts'
+} from './schedule.ts'
+import type { ScheduleKeeper } from '#contracts/schedule.ts'
 
 export type ForgottenSlot = Pick<Slot, 'schedule' | 'slotMs'>
 

@@ -1,4 +1,4 @@
-import type { FloorView } from '#contracts/floor.ts'
+import type { FloorView } from './floor.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Usage } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'

@@ -1,6 +1,6 @@
 import type { Json } from '#contracts/json.ts'
 import type { Label } from '#contracts/label.ts'
-import type { MemoryEntry } from '#contracts/memory.ts'
+import type { MemoryEntry } from './memory.ts'
 
 /** The storage verbs, run in the object of whoever keeps it. */
 export type StorageRequest =

@@ -1,4 +1,4 @@
-import type { Floor } from '#contracts/floor.ts'
+import type { Floor } from '../types/floor.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { RunOutcome } from '../types/run-view.ts'
 import type { SessionRuntime } from '../types/runtime.ts'

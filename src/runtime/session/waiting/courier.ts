@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
-import type { ApprovalRule } from '#contracts/approval.ts'
-import type { EventBus } from '#contracts/event-bus.ts'
+import type { ApprovalRule } from '../types/approval.ts'
+import type { EventBus } from '../types/event-bus.ts'
 import type { SessionGateway } from '../types/session-api.ts'
 import type { Tell } from '../storage/tell-rows.ts'
 import type { Errand, Todo } from '../storage/todo.ts'

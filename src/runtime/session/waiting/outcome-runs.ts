@@ -1,5 +1,5 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import { afterFirstCall } from '#contracts/model.ts'
+import { afterFirstCall } from '../types/model.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
 import type { Delivery } from '../types/lineage.ts'
 import type { SubmitRequest } from '../types/submission.ts'

@@ -1,6 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
-import { scopeOf, type ApprovalRule, type Decider } from '#contracts/approval.ts'
+import { scopeOf, type ApprovalRule } from '../types/approval.ts'
+import { type Decider } from '#runtime/kernel/types/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { joinLabels } from '#contracts/label.ts'

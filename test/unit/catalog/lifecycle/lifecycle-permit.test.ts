@@ -1,12 +1,12 @@
 import { describe, expect, it, test } from 'vitest'
-import { parseManifest } from '../../../../src/contracts/manifest/manifest.ts'
+import { parseManifest } from '../../../../src/runtime/catalog/types/manifest.ts'
 import {
   isSamePermit,
   permitLines,
   toPermit,
   widened,
   type Permit,
-} from '../../../../src/contracts/manifest/permit.ts'
+} from '../../../../src/runtime/catalog/types/permit.ts'
 
 const manifest = (more: object = {}) =>
   parseManifest({ id: 'demo', name: 'Demo', version: '1.0.0', description: 'Shows.', ...more })

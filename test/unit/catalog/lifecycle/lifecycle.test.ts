@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../../src/contracts/errors.ts'
 import { exposureSchema } from '../../../../src/runtime/catalog/types/exposure.ts'
 import { pinOf, pinsOf, type Generation } from '../../../../src/runtime/catalog/types/generation.ts'
-import { parseManifest } from '../../../../src/contracts/manifest/manifest.ts'
-import { toPermit } from '../../../../src/contracts/manifest/permit.ts'
+import { parseManifest } from '../../../../src/runtime/catalog/types/manifest.ts'
+import { toPermit } from '../../../../src/runtime/catalog/types/permit.ts'
 import { toBundleText } from '../../../../src/runtime/catalog/types/plugin-bundle.ts'
 import type {
   ChangeBy,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
-import { networkRuleSchema } from '../../../../src/contracts/network-rule.ts'
+import { networkRuleSchema } from '../../../../src/runtime/kernel/types/network-rule.ts'
 import { createMayFollow } from '../../../../src/features/plugins/capabilities/open-network.ts'
 
 const follows = (label: Label | undefined, host: string, hosts: readonly string[] = ['*']) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Floor, FloorEnding } from '#contracts/floor.ts'
+import type { Floor, FloorEnding } from '../../../../src/runtime/session/types/floor.ts'
 import type { CallRecord } from '#runtime/kernel/types/journal.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { ToolResult } from '#contracts/tool.ts'

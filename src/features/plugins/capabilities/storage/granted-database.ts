@@ -1,7 +1,8 @@
 import { headOf } from '#contracts/cut.ts'
 import type { JsonValue, PluginDatabase } from '#contracts/plugin.ts'
 import { ToolError } from '#contracts/plugin.ts'
-import type { RequestedGrants, ToolManifest } from '#contracts/manifest/manifest.ts'
+import type { RequestedGrants } from '#contracts/manifest/manifest.ts'
+import type { ToolManifest } from '../../types/manifest.ts'
 import { jsonSizeBytes, toJson } from '../../sandbox/json-border.ts'
 import { parseStatement } from './sql-statement.ts'
 

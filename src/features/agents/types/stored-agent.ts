@@ -1,0 +1,163 @@
+import type {
+  StoredAgent,
+  AgentHead,
+  AgentVersion,
+  AgentAdministrator,
+} from '#runtime/session/types/stored-agent.ts'
+import type { Role } from '#contracts/role.ts'
+import type { AgentPermission, OnDemandDefinition } from './agent-definition.ts'
+import type { DeploymentEvent } from '#contracts/event.ts'
+import type { AgentDefinition } from '#contracts/manifest/agent-definition.ts'
+import type { RunnableAgent } from '#contracts/stored-agent.ts'
+
+/** An agent as it is listed: without its text. */
+export interface ListedAgent extends Omit<StoredAgent, 'inForce' | 'behind'> {
+  /** Absent while its first version waits. */
+  readonly head?: AgentHead
+  /** Whether its owner still has a key that holds. */
+  readonly isOwnerHeld: boolean
+  readonly ownerModels?: readonly string[]
+}
+
+/** The same as it is for somebody, by one look at the tables. */
+export interface SeenAgent extends StoredAgent {
+  /** The role of whoever asks; absent where the table knows none. */
+  readonly askerRole?: Role
+  /** Whether its owner still has a key that holds. */
+  readonly isOwnerHeld: boolean
+  /** The models that its owner may name; absent: all. What a key may not name, no agent of it has. */
+  readonly ownerModels?: readonly string[]
+}
+
+export interface AgentSeer {
+  readonly principal: string
+  readonly nowMs: number
+}
+
+/** Who looks at a list, and for what. */
+interface AgentLooker extends AgentSeer {
+  readonly may: Exclude<AgentPermission, 'edit'>
+  /** The role that counts; absent: that of the table, or else `elseRole`. */
+  readonly role?: Role | undefined
+  readonly elseRole?: Role | undefined
+}
+
+/**
+ * The tables of agents. Each change lands with its event, both or neither; what is not as it is said to be then changes
+ * nothing and answers false. Every verb may throw `request_unavailable`.
+ */
+export interface AgentStore {
+  readonly find: (id: string, by: AgentSeer) => Promise<SeenAgent | undefined>
+  /** Those that may be seen, or run, in the order of their ids. Reads no text. */
+  readonly list: (by: AgentLooker, limit: number) => Promise<readonly ListedAgent[]>
+  /** How many an owner has, how many there are, and how many other ids are that owner's, those of deleted ones included. */
+  readonly count: (
+    owner: string,
+    but: string,
+  ) => Promise<{ readonly own: number; readonly all: number; readonly ids: number }>
+  /** Newest first. */
+  readonly versions: (id: string) => Promise<readonly AgentVersion[]>
+  readonly version: (id: string, version: number) => Promise<AgentVersion | undefined>
+  /** A new agent with its first version. False if the id is somebody's: also one that was deleted and was another's. */
+  readonly add: (agent: NewAgent, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
+  /** The version after the newest, which runs from now on if it has been approved. Only so many of the last are kept, with the one in force. */
+  readonly addVersion: (
+    id: string,
+    version: AgentVersion,
+    event: DeploymentEvent,
+  ) => Promise<boolean>
+  /** What was waiting is in force. */
+  readonly approve: (id: string, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
+  /** A version that was in force is so again. */
+  readonly rollBack: (id: string, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
+  readonly setState: (
+    id: string,
+    state: StoredAgent['state'],
+    event: DeploymentEvent,
+  ) => Promise<boolean>
+  /** Takes it away with its versions; its id stays its owner's. */
+  readonly remove: (id: string, event: DeploymentEvent) => Promise<boolean>
+}
+
+type NewAgent = Pick<StoredAgent, 'id' | 'owner' | 'createdAtMs'>
+
+/** Who wants to do something with an agent. */
+interface AgentAsker {
+  readonly principal: string
+  readonly role: Role | undefined
+}
+
+/** What somebody may do with an agent, by its version in force: its owner and operators everything, auditors look. */
+export function permissionsOn(
+  { owner, inForce }: Pick<StoredAgent, 'owner' | 'inForce'>,
+  { principal, role }: AgentAsker,
+): ReadonlySet<AgentPermission> {
+  if (role === undefined) return new Set()
+  if (principal === owner || role === 'operator') return new Set(['see', 'run', 'edit'])
+  const { roles = {}, principals = {} } = inForce?.definition.acl ?? {}
+  const byName = Object.hasOwn(principals, principal) ? (principals[principal] ?? []) : []
+  const given = [...(roles[role] ?? []), ...byName]
+  const isSeen = given.length > 0 || role === 'auditor'
+  // An auditor talks to nobody.
+  const may = role === 'auditor' ? [] : given
+  return new Set([...may, ...(isSeen ? (['see'] as const) : [])])
+}
+
+/** A definition as it was taken, or would be. */
+export interface AppliedAgent {
+  readonly agent: StoredAgent
+  readonly version: AgentVersion
+  /** False: the newest version has the same text, and nothing was done. */
+  readonly isNew: boolean
+}
+
+/** Asked with the agent as it would be, before anything is written: what this throws is refused as a whole. */
+export type BeforeAgent = (agent: StoredAgent) => Promise<void>
+
+/**
+ * What people do with agents. Throws `request_invalid`, `request_forbidden`, `request_conflict`, `request_unavailable`
+ * or `request_not_found`, the same for one that is not there and for one that whoever asks may not see.
+ */
+export interface AgentAdministration {
+  /** Makes the agent or its next version. It runs at once unless it needs what an operator has not allowed. */
+  readonly apply: (
+    definition: AgentDefinition,
+    by: AgentAdministrator,
+    how?: { readonly isDryRun?: boolean; readonly from?: string; readonly first?: BeforeAgent },
+  ) => Promise<AppliedAgent>
+  /**
+   * Makes a definition ready to run for one request. What it names that destroys or goes out is refused, but to operators,
+   * who name each of it.
+   */
+  readonly onDemand: (
+    definition: OnDemandDefinition,
+    by: AgentAdministrator,
+  ) => Promise<RunnableAgent>
+  readonly list: (by: AgentAdministrator) => Promise<readonly ListedAgent[]>
+  readonly show: (id: string, by: AgentAdministrator) => Promise<StoredAgent>
+  /** Newest first; none for whoever may neither edit it nor audit. */
+  readonly versions: (id: string, by: AgentAdministrator) => Promise<readonly AgentVersion[]>
+  readonly approve: (
+    id: string,
+    version: Pick<AgentVersion, 'version' | 'hash'>,
+    by: AgentAdministrator,
+    first?: BeforeAgent,
+  ) => Promise<StoredAgent>
+  readonly rollBack: (
+    id: string,
+    version: number,
+    by: AgentAdministrator,
+    first?: BeforeAgent,
+  ) => Promise<StoredAgent>
+  readonly setState: (
+    id: string,
+    state: StoredAgent['state'],
+    by: AgentAdministrator,
+  ) => Promise<StoredAgent>
+  /** `first`: what has to be gone before it, so that who is refused half-way asks again. */
+  readonly remove: (
+    id: string,
+    by: AgentAdministrator,
+    first: (agent: StoredAgent) => Promise<void>,
+  ) => Promise<void>
+}

@@ -1,0 +1,12 @@
+import * as z from 'zod'
+import { contentBlockSchema } from '#runtime/kernel/types/content.ts'
+import type { Json } from '#contracts/json.ts'
+
+/** One part of a rich output. */
+export type ContentBlock = z.infer<typeof contentBlockSchema>
+
+/** Blocks for a person, and what a program reads. At most 1 MiB together. */
+export interface RichOutput {
+  readonly content: readonly ContentBlock[]
+  readonly structured?: Json
+}

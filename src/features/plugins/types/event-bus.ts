@@ -1,0 +1,2 @@
+/** At most so large is a payload, as JSON. */
+export const maxPayloadChars = 8_192

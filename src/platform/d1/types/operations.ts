@@ -1,0 +1,2 @@
+/** Whether the database answers now. */
+export type DatabaseState = 'ok' | 'unreachable'

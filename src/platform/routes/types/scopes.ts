@@ -1,0 +1,20 @@
+import type { Scope } from '#contracts/scopes.ts'
+import type { Role } from '#contracts/keys.ts'
+import { scopes } from '#contracts/scopes.ts'
+
+/** What a client gets that asks for nothing by name. */
+export const baselineScope: Scope = 'agents'
+
+const scopeOfRole: Readonly<Record<Role, Scope>> = {
+  user: 'agents',
+  auditor: 'audit:read',
+  author: 'plugins:install',
+  operator: 'operator',
+}
+
+/** The scopes of which a token needs one where these roles may come in, the least first. */
+export function scopesFor(allowed: readonly Role[]): readonly Scope[] {
+  // Whoever may talk to agents does so by the scope for that alone, whatever else its role may.
+  const roles = allowed.includes('user') ? allowed.filter((role) => role !== 'author') : allowed
+  return scopes.filter((scope) => roles.some((role) => scopeOfRole[role] === scope))
+}

@@ -1,0 +1,251 @@
+import type { RequestedGrants, Manifest } from '#contracts/manifest/manifest.ts'
+import type { HookManifest, AgentManifest } from './manifest.ts'
+import type { ProviderKind } from '#contracts/provider.ts'
+import type { SharedPart } from '#contracts/shared-parts.ts'
+import { readResourceTool, getPromptTool } from '#contracts/manifest/manifest-offers.ts'
+import { emitTool } from '#contracts/manifest/manifest-events.ts'
+import { defined } from '#contracts/defined.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
+import { toVisible } from '#contracts/visible-text.ts'
+import { slotText } from './secret-slot.ts'
+import { providerTexts } from './provider.ts'
+import { toLimits } from './agent-limits.ts'
+
+/**
+ * All that one version of a plugin asks for, as the operator is shown it, as it is stored, and as it is enforced. The
+ * names inside are those of `plugin.yaml`.
+ */
+export interface Permit {
+  readonly grants: RequestedGrants
+  /** Tools that its own code may call. */
+  readonly usesTools: readonly string[]
+  readonly hooks: readonly HookManifest[]
+  /** What it does in the place of what is built in. */
+  readonly providers?: readonly ProviderKind[]
+  /** Tools that its agent may call, and what a call of the agent may spend. */
+  readonly agent?: {
+    readonly model: string
+    readonly usesTools: readonly string[]
+    readonly limits: Readonly<Record<string, number>>
+    /** Tools that it may not call all the same: one fewer is more than before. */
+    readonly disallowed?: readonly string[]
+    /** What it has of its caller's session in place of its own. */
+    readonly shares?: readonly SharedPart[]
+    readonly emitsSkills?: true
+    readonly writesCode?: true
+    /** What of long-term memory and documents it has without asking for it. */
+    readonly memory?: readonly string[]
+    /** Events that begin a run of it. */
+    readonly subscribes?: readonly string[]
+  }
+  readonly schedule?: string
+  /** Its events that everybody may subscribe to. */
+  readonly publishes?: readonly string[]
+  /** Its tools of which somebody must allow each call: one fewer is more than before. */
+  readonly approvals?: readonly string[]
+  /** Those that nobody is asked about: beside the others, one more is more than before. */
+  readonly free?: readonly string[]
+  /** Its tools that say they destroy: the same. */
+  readonly destructive?: readonly string[]
+  /** What its tools say that they do outward (`pay: spend`): the same. */
+  readonly sinks?: readonly string[]
+}
+
+/** What a manifest asks for. */
+export function toPermit({ grants, uses_tools, contributes, agent, schedule }: Manifest): Permit {
+  const { tools } = contributes
+  const approvals = namesOf(tools.filter((tool) => tool.requires_approval))
+  const free = [
+    ...namesOf(tools.filter((tool) => !tool.requires_approval)),
+    ...(contributes.resources.length > 0 ? [readResourceTool] : []),
+    ...(contributes.prompts.length > 0 ? [getPromptTool] : []),
+    ...(contributes.events.length > 0 ? [emitTool] : []),
+  ]
+  const destructive = namesOf(tools.filter(({ annotations }) => annotations.destructiveHint))
+  const sinks = tools.flatMap(({ name, sink = [] }) => sink.map((one) => `${name}: ${one}`))
+  const publishes = contributes.events.flatMap((one) => (one.public ? [one.name] : []))
+  const { disallowed_tools: disallowed = [], shares = [] } = agent ?? {}
+  return {
+    grants,
+    usesTools: uses_tools,
+    hooks: contributes.hooks,
+    ...(contributes.providers.length > 0 && { providers: contributes.providers }),
+    ...(agent && {
+      agent: {
+        model: agent.model,
+        usesTools: agent.uses_tools,
+        limits: limitsOf(agent.limits),
+        ...(disallowed.length > 0 && { disallowed }),
+        ...(shares.length > 0 && { shares }),
+        ...(agent.allow_skill_emission && { emitsSkills: true }),
+        ...(agent.code_mode && { writesCode: true }),
+        ...((agent.memory ?? agent.knowledge) && { memory: memoryOf(agent) }),
+        ...(agent.subscribes && { subscribes: agent.subscribes.map(({ event }) => event) }),
+      },
+    }),
+    ...defined({ schedule }),
+    ...(publishes.length > 0 && { publishes }),
+    ...(approvals.length > 0 && { approvals }),
+    ...(free.length > 0 && { free }),
+    ...(destructive.length > 0 && { destructive }),
+    ...(sinks.length > 0 && { sinks }),
+  }
+}
+
+const memoryOf = ({
+  memory,
+  knowledge,
+}: Pick<AgentManifest, 'memory' | 'knowledge'>): readonly string[] => [
+  ...(!memory || memory.hydrate === 'none'
+    ? []
+    : memory.scope.map((one) => `is reminded of what is remembered (${one})`)),
+  ...(!memory || memory.write === 'none' ? [] : ['keeps what is said to it beyond the session']),
+  ...(knowledge && knowledge.hydrate > 0
+    ? knowledge.scope.map((one) => `is shown passages of documents (${one})`)
+    : []),
+]
+
+const namesOf = (tools: Manifest['contributes']['tools']): readonly string[] =>
+  tools.map(({ name }) => name)
+
+/** Whether two permits allow the same, in whatever order it is written. */
+export const isSamePermit = (a: Permit, b: Permit): boolean =>
+  toCanonicalJson(a) === toCanonicalJson(b)
+
+/** One thing that is asked for. Of an amount a larger one asks for more. */
+export interface PermitLine {
+  readonly text: string
+  readonly amount?: number
+}
+
+/**
+ * A permit in lines that a person can read, one for each thing that can be had. None: it asks for nothing. What hides in
+ * it is written as its code, so that no line is two, or another.
+ */
+export const permitLines = (permit: Permit): readonly PermitLine[] =>
+  linesOf(permit).map((line) => ({ ...line, text: toVisible(line.text) }))
+
+function linesOf({
+  grants,
+  usesTools,
+  hooks,
+  providers,
+  agent,
+  schedule,
+  publishes = [],
+}: Permit): readonly PermitLine[] {
+  const { network, secrets, storage, model, request, workspace, memory, database, isolate } = grants
+  const one = (text: string, amount?: number) => ({
+    text,
+    ...defined({ amount }),
+  })
+  return [
+    ...network.flatMap(({ host, methods }) =>
+      methods.map((method) => one(`network: ${method} ${host}`)),
+    ),
+    ...secrets.map((secret) => {
+      const to = secret.host === undefined ? '' : ` to ${secret.host}`
+      return one(`secret: ${secret.name} (${slotText(secret)}${to})`)
+    }),
+    ...(storage ? [one(`storage of each ${storage.scope}, bytes`, toBytes(storage.quota))] : []),
+    ...modelLines(model),
+    ...(request ?? []).map((kind) => one(`request: ${requestTexts[kind]}`)),
+    ...(workspace ? [one('workspace: files of the session')] : []),
+    ...(memory ? [one('memory: notes of the session')] : []),
+    ...(database ? [one(`database: ${database.access} ${database.binding}`)] : []),
+    ...(isolate ? [one('isolate: runs code that a model wrote')] : []),
+    ...usesTools.map((name) => one(`tools: its code calls ${name}`)),
+    ...hooks.map(({ on, match }) => one(`hook: ${on} of ${match}`)),
+    ...(providers ?? []).map((kind) => one(`provider: ${providerTexts[kind]} (${kind})`)),
+    ...(agent ? [one(`agent: runs on ${agent.model}`)] : []),
+    ...(agent?.usesTools ?? []).map((name) => one(`agent: calls ${name}`)),
+    ...(agent?.shares ?? []).map((part) => one(`agent: shares ${part} with its caller`)),
+    ...(agent?.emitsSkills ? [one('agent: writes drafts of skills')] : []),
+    ...(agent?.writesCode ? [one('agent: writes code that calls its tools')] : []),
+    ...(agent?.memory ?? []).map((what) => one(`agent: ${what}`)),
+    ...Object.entries(agent?.limits ?? {}).map(([name, amount]) => one(`agent: ${name}`, amount)),
+    ...(agent?.subscribes ?? []).map((event) => one(`agent: is run by the event ${event}`)),
+    ...(schedule === undefined ? [] : [one(`schedule: ${schedule}`)]),
+    ...publishes.map((event) => one(`event: everybody may subscribe to ${event}`)),
+  ]
+}
+
+const requestTexts = {
+  elicit: 'asks the person who uses it',
+  sample: 'asks the model of the client',
+  roots: 'asks the client which places it works in',
+} as const
+
+function modelLines(model: RequestedGrants['model']): readonly PermitLine[] {
+  if (!model) return []
+  const { max_tokens: tokens, max_cost_usd: cost, models = ['any model'] } = model
+  return [
+    { text: 'model: tokens of each call', amount: tokens },
+    // Without a limit of its own it may cost what the tokens cost.
+    { text: 'model: US dollars of each call', amount: cost ?? Number.MAX_SAFE_INTEGER },
+    ...models.map((name) => ({ text: `model: ${name}` })),
+  ]
+}
+
+/** Tools that nobody is asked about any more, or that came beside those of which somebody is. */
+function freed(next: Permit, before: Permit | undefined): readonly string[] {
+  if (!before?.approvals) return []
+  const dropped = gone(before.approvals, next.approvals)
+  const came = gone(next.free, before.free)
+  return [...new Set([...dropped, ...came])]
+}
+
+/** What an agent may spend, what its manifest leaves out included. */
+function limitsOf(limits: AgentManifest['limits']): Readonly<Record<string, number>> {
+  const { maxToolCalls, maxDepth, maxConcurrency, maxChildren } = toLimits(limits)
+  return {
+    max_turns: limits.max_turns,
+    max_tokens_per_invocation: limits.max_tokens_per_invocation,
+    time_budget_ms: limits.time_budget_ms,
+    max_cost_usd: limits.max_cost_usd ?? Number.MAX_SAFE_INTEGER,
+    max_tool_calls: maxToolCalls,
+    max_depth: maxDepth,
+    max_concurrency: maxConcurrency,
+    max_children: maxChildren,
+    // Only where it is limited: what was allowed before there was such a limit says nothing of it.
+    ...defined({ max_platform_usd: limits.max_platform_usd }),
+  }
+}
+
+const platformLine = 'agent: max_platform_usd'
+
+/** What a permit has that another does not cover: the lines that somebody has to allow. */
+export function widened(next: Permit, before: Permit | undefined): readonly PermitLine[] {
+  const had = new Map(before ? permitLines(before).map((line) => [line.text, line]) : [])
+  const more = permitLines(next).filter(({ text, amount }) => {
+    const old = had.get(text)
+    if (!old) return !before?.agent || text !== platformLine
+    return (amount ?? 0) > (old.amount ?? 0)
+  })
+  const free = freed(next, before).map((name) => ({
+    text: `tool: ${name} without anybody's approval`,
+  }))
+  const harmless = gone(before?.destructive, next.destructive).map((name) => ({
+    text: `tool: ${name} does not say any more that it destroys`,
+  }))
+  const unsaid = gone(before?.sinks, next.sinks).map((said) => ({
+    text: `tool: does not say any more what it does outward (${said})`,
+  }))
+  const reached = gone(before?.agent?.disallowed, next.agent?.disallowed).map((name) => ({
+    text: toVisible(`agent: ${name} is not disallowed any more`),
+  }))
+  const isFree = next.agent && !permitLines(next).some(({ text }) => text === platformLine)
+  const unlimited =
+    isFree && had.has(platformLine)
+      ? [{ text: 'agent: what it costs the platform is not limited any more' }]
+      : []
+  return [...more, ...free, ...harmless, ...unsaid, ...reached, ...unlimited]
+}
+
+/** What the first list has and the second has not. */
+const gone = (had: readonly string[] = [], has: readonly string[] = []): readonly string[] =>
+  had.filter((name) => !has.includes(name))
+
+/** A quota such as `64kb` or `1mb` in bytes. */
+export const toBytes = (quota: string): number =>
+  Number.parseInt(quota, 10) * (quota.endsWith('mb') ? 1024 * 1024 : 1024)

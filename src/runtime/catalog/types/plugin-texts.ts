@@ -1,0 +1,134 @@
+import type { Manifest } from '#contracts/manifest/manifest.ts'
+import type { Json } from '#contracts/json.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
+
+/** A text of a plugin that models read before they call anything of it, and where it stands. */
+interface PluginText {
+  readonly place: string
+  readonly text: string
+}
+
+/** What a plugin tells models of itself. */
+export interface PluginTexts {
+  readonly texts: readonly PluginText[]
+  /** Whether an operator has read exactly that; until then it is a stranger's wherever a model reads it. */
+  readonly isTold: boolean
+}
+
+/** All that models are told of a plugin by its author: descriptions, titles, and every value and name in its schemas. */
+export function textsOf(manifest: Manifest): readonly PluginText[] {
+  const { description, natural_language_description: routing, contributes, agent } = manifest
+  return [
+    { place: 'description', text: description },
+    ...(routing === undefined ? [] : [{ place: 'natural_language_description', text: routing }]),
+    ...contributes.tools.flatMap((tool) => [
+      { place: tool.name, text: tool.description },
+      ...inSchema(tool.input_schema as Json, `${tool.name} input`),
+      ...inSchema((tool.output_schema ?? {}) as Json, `${tool.name} output`),
+    ]),
+    ...inValue(contributes.resources as unknown as Json, 'resources', offerFields),
+    ...inValue(contributes.prompts as unknown as Json, 'prompts', offerFields),
+    // In the description of the tool that emits them.
+    ...contributes.events.flatMap(({ name, description: about, schema }) => [
+      { place: 'events', text: name },
+      ...(about === undefined ? [] : [{ place: `events.${name}`, text: about }]),
+      ...inSchema(schema as Json, `events.${name} payload`),
+    ]),
+    ...(agent?.output_schema ? inSchema(agent.output_schema as Json, 'agent output') : []),
+  ]
+}
+
+/** Whether models are told the same by both: then an operator who has read one has read the other. */
+export const isToldSame = (one: Manifest, other: Manifest): boolean =>
+  toCanonicalJson(textsOf(one) as unknown as Json) ===
+  toCanonicalJson(textsOf(other) as unknown as Json)
+
+/** Fields of resources and prompts: their names are ours, their values the author's. */
+const offerFields: ReadonlySet<string> = new Set(
+  'name title description uri uriTemplate mimeType arguments required suggestions'.split(' '),
+)
+
+/** Keywords of JSON Schema whose value is a schema, or a list of schemas. */
+const schemaWords = new Set(
+  'items prefixItems additionalItems contains additionalProperties unevaluatedItems unevaluatedProperties propertyNames not if then else allOf anyOf oneOf contentSchema'.split(
+    ' ',
+  ),
+)
+
+/** Keywords whose value has schemas under names of the author's. */
+const namedSchemas = new Set(
+  'properties patternProperties dependentSchemas $defs definitions'.split(' '),
+)
+
+/** Keywords that are no text of the author's; their values may be. */
+const otherWords = new Set(
+  (
+    '$schema $id $ref $anchor $dynamicRef $dynamicAnchor $comment $vocabulary type format title description default ' +
+    'examples enum const required pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum ' +
+    'multipleOf minItems maxItems uniqueItems minContains maxContains minProperties maxProperties dependentRequired ' +
+    'readOnly writeOnly deprecated contentEncoding contentMediaType'
+  ).split(' '),
+)
+
+const types = new Set('string number integer boolean object array null'.split(' '))
+
+const formats = new Set(
+  (
+    'date-time date time duration email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri ' +
+    'iri-reference uuid uri-template json-pointer relative-json-pointer regex'
+  ).split(' '),
+)
+
+const dialect = /^https?:\/\/json-schema\.org\/draft(-0[4-7]|\/2019-09|\/2020-12)\/schema#?$/
+
+const isObject = (value: Json | undefined): value is { readonly [name: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A value of the specification, which is no text of the author's. Any other value of these keywords is. */
+function isOfSpecification(word: string, value: Json): boolean {
+  if (word === 'type') return [value].flat().every((one) => types.has(String(one)))
+  if (typeof value !== 'string') return false
+  return (word === 'format' && formats.has(value)) || (word === '$schema' && dialect.test(value))
+}
+
+/** All that an author wrote into a schema. Keywords count as such only where a schema stands, not in a default. */
+function inSchema(schema: Json, place: string): readonly PluginText[] {
+  if (Array.isArray(schema)) return schema.flatMap((one, at) => inSchema(one, `${place}[${at}]`))
+  if (!isObject(schema)) return inValue(schema, place)
+  return Object.entries(schema).flatMap(([word, part]) => {
+    const at = `${place}.${word}`
+    if (schemaWords.has(word)) return inSchema(part, at)
+    if (namedSchemas.has(word) && isObject(part))
+      return Object.entries(part).flatMap(([name, one]) => [
+        { place: at, text: name },
+        ...inSchema(one, `${at}.${name}`),
+      ])
+    if (isOfSpecification(word, part)) return []
+    if (word === 'required' && Array.isArray(part))
+      return inValue(
+        part.filter((name) => !isPropertyOf(schema, name)),
+        at,
+      )
+    return otherWords.has(word) ? inValue(part, at) : [{ place, text: word }, ...inValue(part, at)]
+  })
+}
+
+/** A property has its name in the list already. */
+const isPropertyOf = ({ properties }: { readonly [name: string]: Json }, name: Json): boolean =>
+  typeof name === 'string' && isObject(properties) && Object.hasOwn(properties, name)
+
+/** All texts of a value, with the names in it but for those that are `known`. */
+function inValue(
+  value: Json,
+  place: string,
+  known: ReadonlySet<string> = new Set(),
+): readonly PluginText[] {
+  if (typeof value === 'string') return [{ place, text: value }]
+  if (Array.isArray(value))
+    return value.flatMap((one, at) => inValue(one, `${place}[${at}]`, known))
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([name, part]) => [
+    ...(known.has(name) ? [] : [{ place, text: name }]),
+    ...inValue(part, `${place}.${name}`, known),
+  ])
+}

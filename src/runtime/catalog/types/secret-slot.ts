@@ -1,0 +1,22 @@
+import type { RequestedGrants } from '#contracts/manifest/manifest.ts'
+
+/** A secret that a plugin asks for, or was granted, and the one place for it. */
+export type SecretGrant = RequestedGrants['secrets'][number]
+
+/** Of a grant `in: header` that does not say which: those of older manifests. */
+export const usualHeader = 'authorization'
+
+/** The place of a grant as people read it: the same words for the same place, however it is written. */
+export function slotText({ in: kind, at, scheme = 'hex' }: SecretGrant): string {
+  switch (kind) {
+    case 'header':
+      return `header ${(at ?? usualHeader).toLowerCase()}`
+    case 'path':
+    case 'query':
+      return at === undefined ? kind : `${kind} ${at}`
+    case 'hmac':
+      return `hmac ${scheme}`
+    case 'basic':
+      return kind
+  }
+}

@@ -1,0 +1,77 @@
+import type { ContextSettings, Compaction } from '#contracts/context.ts'
+import type { Message } from '#contracts/message.ts'
+import type { Label } from '#contracts/label.ts'
+import type { ToolDefinition, ContextModel } from '#contracts/model.ts'
+import type { Limits } from '#contracts/lease.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type { ProvidedAnswer } from '#contracts/provider.ts'
+import type { BuiltContext } from '#runtime/kernel/types/context.ts'
+
+export const defaultContextSettings: ContextSettings = { start: 0.8, target: 0.5 }
+
+/** What a model is asked for a summary. */
+export interface SummaryRequest {
+  readonly messages: readonly Message[]
+  readonly maxOutputTokens: number
+}
+
+export interface SummaryReply {
+  readonly text: string
+  /** What the call cost, as it was booked. */
+  readonly tokens: number
+  readonly costNanoUsd: number
+  /** Of what was added to the request besides; nothing was if absent. */
+  readonly label?: Label | undefined
+}
+
+/** The messages of one model call before they are sent, and who helps to make them fewer. */
+export interface ContextInput {
+  /**
+   * All that was ever said: the agent's instructions, the transcript, this run's turns. It only grows at its end;
+   * where it did not (a branch), records of the other branch do not fit and are left alone.
+   */
+  readonly messages: readonly Message[]
+  /** Place of the message that the run works on; the last one of the user if absent. */
+  readonly taskAt?: number
+  readonly tools: readonly ToolDefinition[]
+  readonly model: ContextModel
+  /** What is left of the run's lease. */
+  readonly left: Pick<Limits, 'maxTokens' | 'maxCostNanoUsd'>
+  readonly settings: ContextSettings
+  /** What was decided for these messages before, oldest first: the newest that fits is applied. */
+  readonly records: readonly Compaction[]
+  /** The newest record is of this very step: it is applied, and nothing is decided again. */
+  readonly isDecided?: boolean
+  /** Compact whatever the size is: the model refused it as too long, or somebody asked. */
+  readonly force?: 'context_error' | 'requested'
+  /** Somebody outside decided on this call or answered it. */
+  readonly isDecision?: (answer: Message) => boolean
+  /** Of a run that failed: it is not among the last turns, and is quoted after everything else. */
+  readonly isLeftOver?: (message: Message) => boolean
+  /**
+   * Keeps a text of at most 250,000 characters. Answers the handle under which the output tool opens it, the same for
+   * the same text.
+   * Undefined if there was no room for it. Absent: nobody could open it later, so what leaves is gone.
+   */
+  readonly keep?: (text: string) => Promise<string | undefined>
+  /**
+   * Out of the run's own lease. A failure with a code `lease_…` or `model_…` means that the summary is made by rule;
+   * any other one ends the step. Absent: by rule.
+   */
+  readonly summarize?: (request: SummaryRequest) => Promise<SummaryReply>
+  /** Asks the plugin that provides the context. Nothing if none does; absent: there are none here. */
+  readonly choose?: (asked: JsonObject) => Promise<ProvidedAnswer | undefined>
+  readonly signal: AbortSignal
+}
+
+/**
+ * Fits what was said into what a model takes. Stateless: the same input gives the same messages.
+ *
+ * Throws `request_too_large` if a message alone is larger than the model takes (the limit is in the text),
+ * `model_not_capable` if instructions and tools are, the reason of the signal, and what `keep` throws.
+ */
+export interface ContextBuilder {
+  /** False if `build` would hand the messages back as they are: costs no more than counting them. */
+  readonly isNeeded: (input: ContextInput) => boolean
+  readonly build: (input: ContextInput) => Promise<BuiltContext>
+}

@@ -1,0 +1,13 @@
+import type { Role } from '#contracts/role.ts'
+import type * as z from 'zod'
+import type { approvalScope } from '#contracts/approval-schemas.ts'
+
+/** Somebody who decides. What a token was not given the scope for has been refused before. */
+export interface Decider {
+  readonly principal: string
+  readonly role: Role
+  /** Where it was said: in the session, or over the inbox. */
+  readonly via: 'session' | 'inbox'
+}
+
+export type ApprovalScope = z.infer<typeof approvalScope>

@@ -1,0 +1,23 @@
+import type { Amount, Usage } from '#contracts/lease.ts'
+import { combined, unlimited } from '#contracts/lease.ts'
+import { defaultMaxOutputTokens } from '#platform/models/types/lease.ts'
+
+export const minus = (a: Amount, b: Amount): Amount => combined(a, b, -1)
+
+/** A reserved part of what may be spent. `id` names it towards the ledger that gave it. */
+export interface Lease {
+  readonly id: string
+  readonly amount: Amount
+}
+
+/** What is left of a limit; one that is none stays none. */
+export const besides = (limit: number, spent: number): number =>
+  limit >= unlimited ? unlimited : Math.max(0, limit - spent)
+
+type ModelBill = Pick<Usage, 'inputTokens' | 'outputTokens' | 'costNanoUsd'>
+
+/** What one more model call is taken to need: the next input is a little longer, its answer may be longer by far. */
+export const callAfter = (last?: ModelBill, maxOutputTokens = defaultMaxOutputTokens) => ({
+  tokens: last ? Math.ceil((last.inputTokens + last.outputTokens) * 1.25) + maxOutputTokens : 0,
+  costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,
+})

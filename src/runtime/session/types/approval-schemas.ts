@@ -1,0 +1,48 @@
+import * as z from 'zod'
+import { labelSchema } from '#contracts/label.ts'
+import { decidedBySchema, askerSchema } from '#contracts/approval-schemas.ts'
+import { approvalState } from './approval-words.ts'
+import { approverSchema } from '#contracts/approval-words.ts'
+
+/** What a free field of the arguments may be. */
+export const jsonType = z.enum(['string', 'number', 'boolean', 'null', 'array', 'object'])
+
+/**
+ * Leave for calls that come later: of one principal's agent, to one version of a tool, with arguments of one shape, by
+ * whoever has read nothing worse than what had been read then.
+ */
+export const approvalRuleSchema = z.object({
+  id: z.string(),
+  principal: z.string(),
+  agent: z.string(),
+  tool: z.string(),
+  definitionHash: z.string(),
+  /** Only in this session and below it; it ends with it. */
+  session: z.string().optional(),
+  free: z.record(z.string(), jsonType),
+  /** sha-256 of what is fixed, of the types of what is not, and of what the call was asked about for and does. */
+  shape: z.string(),
+  label: labelSchema,
+  decidedBy: decidedBySchema,
+  createdAtMs: z.number(),
+  expiresAtMs: z.number(),
+})
+
+/** An entry of the inbox. The session has the truth of it, and the arguments. */
+export const approvalEntrySchema = z.object({
+  id: z.string(),
+  state: approvalState,
+  ...askerSchema.shape,
+  call: z.string(),
+  tool: z.string(),
+  approver: approverSchema,
+  argsHash: z.string(),
+  /** Alike for calls of one tool whose arguments have the same fields and types, behind the same label. */
+  shape: z.string(),
+  label: labelSchema,
+  reason: z.string(),
+  rule: z.string(),
+  atMs: z.number(),
+  decidedBy: decidedBySchema.optional(),
+  decidedAtMs: z.number().optional(),
+})

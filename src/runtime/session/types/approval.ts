@@ -1,0 +1,86 @@
+import type { ApprovalScope, Decider } from '#runtime/kernel/types/approval.ts'
+import type { Approver } from '#contracts/approval-words.ts'
+import type * as z from 'zod'
+import type { jsonType, approvalRuleSchema, approvalEntrySchema } from './approval-schemas.ts'
+import type { ApprovalRequest } from '#contracts/approval.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type { Label } from '#contracts/label.ts'
+
+/** The reach of a rule, of one session or of all. */
+export const scopeOf = ({ session }: Pick<ApprovalRule, 'session'>): ApprovalScope =>
+  session === undefined ? 'rule' : 'session'
+
+/** Whether this one's yes counts. `owner` is whose session it is. */
+export function mayApprove(
+  approver: Approver,
+  { principal, role }: Pick<Decider, 'principal' | 'role'>,
+  owner: string,
+): boolean {
+  if (role === 'operator') return true
+  return approver === 'owner' ? principal === owner : role === approver
+}
+
+/** Who could, in words for somebody who may not. */
+export const approverText = (approver: Approver): string =>
+  approver === 'owner'
+    ? 'whoever the session is of, or an operator'
+    : approver === 'operator'
+      ? 'an operator'
+      : `somebody with the role ${approver}, or an operator`
+
+/** Fields of the arguments that may be anything of this type; all others are as they were approved. */
+export type FreeFields = Readonly<Record<string, JsonType>>
+
+type JsonType = z.infer<typeof jsonType>
+
+export type ApprovalRule = Readonly<z.infer<typeof approvalRuleSchema>>
+
+/** Why somebody is asked about a call, what it does outward, and where. */
+export type AskedFor = Pick<ApprovalRequest, 'reason' | 'sinks' | 'place' | 'isDestructive'>
+
+/** A call that somebody would be asked about. */
+export interface AskedCall {
+  readonly principal: string
+  readonly agent: string
+  readonly tool: string
+  readonly definitionHash?: string | undefined
+  readonly rootSession: string
+  readonly input: JsonObject
+  readonly label?: Label | undefined
+}
+
+export type ApprovalEntry = Readonly<z.infer<typeof approvalEntrySchema>>
+
+/** Which entries are asked for; what is left out does not narrow. */
+export interface ApprovalQuery {
+  readonly state?: ApprovalEntry['state']
+  readonly approver?: Approver
+  readonly agent?: string
+  readonly principal?: string
+  readonly tool?: string
+  readonly session?: string
+  readonly shape?: string
+  readonly limit: number
+  readonly after?: { readonly atMs: number; readonly id: string }
+}
+
+/** Calls of all sessions that wait or waited for a yes, as the record has them. May throw `request_unavailable`. */
+export interface ApprovalInbox {
+  /** Newest first. `next` is present if there may be more. */
+  readonly list: (query: ApprovalQuery) => Promise<{
+    readonly entries: readonly ApprovalEntry[]
+    readonly next?: { readonly atMs: number; readonly id: string }
+  }>
+  readonly find: (id: string) => Promise<ApprovalEntry | undefined>
+  /**
+   * Takes a call that was decided out of those that wait, until the record says it as well. Never rejects: the record
+   * comes in any case.
+   */
+  readonly mark: (decided: {
+    readonly session: string
+    readonly run: string
+    readonly call: string
+    readonly state: 'approved' | 'denied'
+    readonly decidedBy: Decider
+  }) => Promise<void>
+}

@@ -1,0 +1,28 @@
+import * as z from 'zod'
+import { contentBlockSchema } from '#runtime/kernel/types/content.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { ContentBlock } from '#features/plugins/types/content.ts'
+
+/**
+ * A rich answer of a tool, whatever its origin: plain JSON with these keys and no others. A model reads it as the JSON
+ * it is; an MCP client gets the blocks.
+ */
+export const richOutputSchema = z.strictObject({
+  content: z.array(contentBlockSchema).min(1),
+  structured: z.json().optional(),
+})
+
+/** The blocks of a rich answer; any other answer is one block of text. */
+export function toContentBlocks(output: Json): readonly ContentBlock[] {
+  const rich = richOutputSchema.safeParse(output)
+  if (rich.success) return rich.data.content
+  return [{ type: 'text', text: typeof output === 'string' ? output : JSON.stringify(output) }]
+}
+
+/** What is structured in an answer: of a rich one what it says, of another one the object it is. */
+export function toStructured(output: Json): Json | undefined {
+  const rich = richOutputSchema.safeParse(output)
+  if (rich.success) return rich.data.structured as Json | undefined
+  const isObject = typeof output === 'object' && output !== null && !Array.isArray(output)
+  return isObject ? (output as JsonObject) : undefined
+}
