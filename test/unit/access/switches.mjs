@@ -76,7 +76,7 @@ export default [
   {
     name: 'links-not-words',
     what: 'T11: what is let through as a link is one',
-    test: 'policy/live-policy.test.ts',
+    test: '../policy/live-policy.test.ts',
     file: 'src/features/policy/live-policy.ts',
     find: 'one.isLink && unseen_links.includes(place)',
     replace: 'unseen_links.includes(place)',
@@ -84,7 +84,7 @@ export default [
   {
     name: 'unseen-address',
     what: 'T11: an address that was filled in is in no text that a model reads',
-    test: 'policy/live-policy.test.ts',
+    test: '../policy/live-policy.test.ts',
     file: 'src/features/policy/live-policy.ts',
     find: 'deps.unseen?.(input) ? unseenAddressText : closedAddressText(to)',
     replace: 'closedAddressText(to)',
@@ -92,7 +92,7 @@ export default [
   {
     name: 'answers-known-again',
     what: 'T11: what a client says we said has the label that it had',
-    test: 'told-answers.test.ts',
+    test: '../policy/told-answers.test.ts',
     only: 'has its label again',
     file: 'src/features/policy/answers/told-answers.ts',
     find: 'if (found.length === 0) return message',
@@ -101,7 +101,7 @@ export default [
   {
     name: 'answers-unknown-worst',
     what: 'T11: where nobody knows what was said it is the worst',
-    test: 'told-answers.test.ts',
+    test: '../policy/told-answers.test.ts',
     only: 'the worst where nobody can be asked',
     file: 'src/features/policy/answers/told-answers.ts',
     find: "return messages.map((one) => (one.role === 'assistant' ? { ...one, label } : one))",

@@ -3,7 +3,7 @@ export default [
   {
     name: 'audit-lands-once',
     what: 'M5, F15: a batch that arrives twice lands once',
-    test: 'audit-log.test.ts',
+    test: '../record/audit-log.test.ts',
     file: 'src/features/record/store/record-rows.ts',
     find: 'WHERE known < ?5',
     replace: '',
@@ -11,7 +11,7 @@ export default [
   {
     name: 'events-from-the-beginning',
     what: 'invariant 8: of a log only its beginning is deleted, so that the rest stays provable',
-    test: 'retention.test.ts',
+    test: '../record/retention.test.ts',
     file: 'src/features/record/store/retention.ts',
     find: 'AND id < coalesce((SELECT min(id) FROM oldest WHERE to_ms >= ?1), ${newestId})',
     replace: 'AND to_ms < ?1 AND id < ${newestId}',
@@ -19,7 +19,7 @@ export default [
   {
     name: 'drafts-as-shown',
     what: 'P10: a draft is promoted with the text that was shown, and with no other',
-    test: 'skill-drafts.test.ts',
+    test: '../skills/skill-drafts.test.ts',
     file: 'src/features/skills/store/skill-drafts.ts',
     find: "WHERE id = ?1 AND state = 'open' AND hash = ?2 RETURNING id",
     replace: "WHERE id = ?1 AND state = 'open' AND ?2 <> '' RETURNING id",
@@ -27,7 +27,7 @@ export default [
   {
     name: 'schedule-index-version',
     what: 'F11: what is told late changes nothing of the list of all schedules',
-    test: 'schedules.test.ts',
+    test: '../schedules/schedules.test.ts',
     file: 'src/features/schedules/store/schedules.ts',
     find: '(?4, ?5, ?6, ?7, ?8) WHERE version < ?5',
     replace: '(?4, ?5, ?6, ?7, ?8)',

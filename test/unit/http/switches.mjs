@@ -19,7 +19,7 @@ export default [
   {
     name: 'mcp-own-key-only',
     what: 'T1: an access token signs nobody in at a remote server',
-    test: 'mcp-login.test.ts',
+    test: '../mcp-servers/mcp-login.test.ts',
     file: 'src/features/mcp-servers/routes/own-login-routes.ts',
     find: '  if (token)\n',
     replace: '  if (false)\n',
@@ -35,7 +35,7 @@ export default [
   {
     name: 'mcp-skill-is-ours',
     what: 'N10: under the name of a skill that we offer no plugin and no server has a resource',
-    test: 'mcp/skills.test.ts',
+    test: '../mcp/skills.test.ts',
     file: 'src/surfaces/mcp/offered-resources.ts',
     find: '|| isOfSkill({ skills }, uri)',
     replace: '',

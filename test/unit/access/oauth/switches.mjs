@@ -3,7 +3,7 @@ export default [
   {
     name: 'oauth-same-principal',
     what: 'T1: a grant is of the principal it was made for',
-    test: 'identity.test.ts',
+    test: '../identity.test.ts',
     file: 'src/features/access/oauth/identity.ts',
     find: 'grant.principal === found?.id',
     replace: 'true',

@@ -3,7 +3,7 @@ export default [
   {
     name: 'sealed-under-its-name',
     what: 'I28: one sealed secret cannot stand for another',
-    test: 'sealing.test.ts',
+    test: '../sealing.test.ts',
     file: 'src/features/access/secrets/sealing.ts',
     find: "lengthPrefixed(['isola-secret', format, name])",
     replace: "lengthPrefixed(['isola-secret', format])",

@@ -124,7 +124,7 @@ it('T26: nothing of the Worker itself parses a zip or YAML', () => {
       .filter((path) => /\.tsx?$/.test(path))
       .filter((path) => readFileSync(join(src, path), 'utf8').includes(`/${name}'`))
       .map((path) => path.replaceAll('\\', '/'))
-  const install = 'plugins/admission'
+  const install = 'features/plugins/admission'
   expect(importers('read-archive.ts')).toEqual([`${install}/inside/archive-entry.ts`])
   expect(importers('unzip.ts').toSorted()).toEqual([
     `${install}/read-archive.ts`,
