@@ -20,7 +20,7 @@ function declarations() {
   const files = readdirSync(folder, { recursive: true })
     .filter((file) => /(^|[-/\\])routes\.ts$/.test(file))
     .map((file) => file.split(sep).join('/'))
-    .sort()
+    .sort((one, other) => (one < other ? -1 : 1))
   return files.flatMap((file) => {
     const text = readFileSync(join(folder, file), 'utf8')
     const routes = [...text.matchAll(declaration)].map(([, method, path, roles]) => {

@@ -6,8 +6,11 @@ import { gzipSync } from 'node:zlib'
 import { root, runNode, tools } from './toolchain.mjs'
 import { partsOf } from './upload-parts.mjs'
 
-/** KiB of the upload, compressed by this Node. What is bigger fails, and what is smaller: then this is lowered. */
-const uploadGzipKib = 615
+/**
+ * KiB of the upload, compressed by this Node. What is bigger fails, and what is smaller: then this is lowered.
+ * 634 since routes declare their replies and summaries where they are handled (docs/decisions/0113).
+ */
+const uploadGzipKib = 634
 /** How far from it the upload may be. */
 const tolerance = 0.01
 

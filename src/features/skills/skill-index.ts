@@ -28,7 +28,7 @@ export function createSkillIndex(buildIndex: BuildSearchIndex) {
     const { index, least } = built
     return index
       .search(queries, skills.length)
-      .filter(({ fit = 0 }) => fit >= least)
+      .filter(({ fit }) => fit >= least)
       .flatMap(({ id }) => skills.find(({ name }) => name === id) ?? [])
   }
 }

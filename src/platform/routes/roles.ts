@@ -11,4 +11,4 @@ export const talkers = ['operator', 'author', 'user'] as const
 /** Callers who read sessions: talkers their own, operators and auditors those of every principal. */
 export const sessionReaders = [...talkers, 'auditor'] as const
 /** Every role: a caller with any key. */
-export const keyHolders = sessionReaders
+export const keyHolders = [...talkers, 'auditor'] as const

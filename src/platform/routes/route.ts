@@ -162,7 +162,11 @@ export type RouteTable<Deps = never> = Readonly<
 
 type RouteIn<Module> = Module extends { readonly default: readonly (infer One)[] } ? One : never
 
-/** What a client may ask, by the names of routes, of a union of files. */
+/**
+ * The shapes of all routes of a union of files, by their names.
+ *
+ * @public Named by src/routes.gen.ts.
+ */
 export type ShapesOf<Module> = {
   [
     One in RouteIn<Module> as One extends Route<infer Name, RouteShape, never> ? Name : never
@@ -173,7 +177,11 @@ type TakerOf<One> = One extends { readonly handle: (deps: infer Deps, request: n
   ? (deps: Deps) => void
   : never
 
-/** What all routes of a union of files need. */
+/**
+ * The dependencies of all routes of a union of files.
+ *
+ * @public Named by src/routes.gen.ts.
+ */
 export type DepsOf<Module> =
   TakerOf<RouteIn<Module>> extends (deps: infer Deps) => void ? Deps : never
 
