@@ -29,7 +29,7 @@ interface ModuleNode {
 }
 
 /** The Worker, and the way from it to the plugins it is made of, which a file may put others in the place of. */
-const composed = ['/src/index.ts', '/src/composition.ts', '/src/bundled.gen.ts']
+const composed = ['/src/index.ts', '/src/compose/composition.ts', '/src/bundled.gen.ts']
 
 /** What `vi.resetModules` does, of these modules: the others keep nothing. */
 function evaluateAnew(paths: readonly string[]): void {
