@@ -36,7 +36,8 @@ beforeAll(async () => {
 it('E9: a run writes what it must until its session rests, and nothing besides', () => {
   const { agent, ...others } = measured.counts
   expect(others).toEqual({
-    first: [5, 2, 9, 9],
+    // The version of a new object's tables is looked at once, which reads no row.
+    first: [5, 2, 10, 9],
     plain: [2, 2, 3, 4],
     tool: [3, 2, 5, 4],
     tools10: [12, 2, 14, 4],

@@ -84,18 +84,29 @@ export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: Cach
   /** Waits for a set that was asked for at such a time. */
   const waitFor = async (isEnough: (atMs: number) => boolean, waitMs: number): Promise<T> => {
     refuseIfAway()
-    const untilMs = clock.nowMs() + (failedAtMs === undefined ? waitMs : shortWaitMs)
+    const mostMs = failedAtMs === undefined ? waitMs : shortWaitMs
+    const untilMs = clock.nowMs() + mostMs
+    // Counted beside the clock, which may stand still or be set back.
+    let polledMs = 0
+    let joinedMs = 0
     for (let pollMs = 1; ; pollMs = Math.min(2 * pollMs, maxPollMs)) {
-      const leftMs = untilMs - clock.nowMs()
+      const leftMs = Math.min(untilMs - clock.nowMs(), mostMs - polledMs)
       if (leftMs <= 0) {
         failedAtMs = clock.nowMs()
         throw unavailable()
       }
+      // The object that began this read may be gone, and its answer with it.
+      if (joinedMs >= takeOverMs) [flight, joinedMs] = [undefined, 0]
       const before = flight
       const current = begin()
       if (pollMs === 1 && current !== before)
         await within(clock, Math.min(leftMs, takeOverMs), current.done)
-      else await clock.sleep(Math.min(leftMs, pollMs))
+      else {
+        const ms = Math.min(leftMs, pollMs)
+        await clock.sleep(ms)
+        polledMs += ms
+        joinedMs += ms
+      }
       if (cached && isEnough(cached.atMs)) return cached.value
       if (!flight && failedAtMs !== undefined) throw unavailable()
     }
