@@ -60,7 +60,9 @@ export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: Cach
     const [atMs, forgottenThen] = [clock.nowMs(), forgotten]
     const take = (value: T): void => {
       failedAtMs = undefined
-      if (forgottenThen === forgotten && (!cached || cached.atMs <= atMs)) cached = { value, atMs }
+      // A cached set of the future is from before the clock was set back.
+      const isNewer = !cached || cached.atMs <= atMs || since(cached.atMs) === Infinity
+      if (forgottenThen === forgotten && isNewer) cached = { value, atMs }
     }
     const fail = (): void => {
       failedAtMs = clock.nowMs()
@@ -136,7 +138,7 @@ export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: Cach
     /** As it is when this is called, or later. At most four reads a second, however many callers ask. */
     async latest(): Promise<T> {
       const askedAtMs = clock.nowMs()
-      const isNew = (atMs = -Infinity): boolean => atMs >= askedAtMs
+      const isNew = (atMs = -Infinity): boolean => atMs >= askedAtMs && since(atMs) < Infinity
       const pauseMs = minPauseMs - since(latestAtMs)
       if (!isNew(flight?.atMs) && pauseMs > 0) {
         await clock.sleep(pauseMs)
