@@ -51,7 +51,7 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
   return {
     /** The number of the attempt that is open, 0 if none is. */
     request: () => open?.request ?? 0,
-    /** What is known of the open attempt by now; one that did not reach the provider after all is not sent. */
+    /** Adds facts about the open attempt. An attempt that never reached the provider is marked as not sent. */
     note: (known: Known) => Object.assign(open ?? {}, known),
     text(chars: number) {
       if (!open) return
@@ -71,7 +71,7 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
       return undefined
     },
 
-    /** Closes the attempt with what it may have cost; one that is on record already stays as it is. */
+    /** Closes the open attempt with the most that it may have cost. Does nothing if no attempt is open. */
     fail(error: unknown) {
       if (!open) return
       const { lease, startedAtMs, isSent, hasBegun, partialChars, ...attempt } = open
@@ -83,7 +83,10 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
       failed(attempt, { code, isSent, isBilled, ...partial, durationMs: sinceMs(startedAtMs) })
     },
 
-    /** One that a crash may have cut after it was sent: both it and its repetition may be billed. */
+    /**
+     * Records an attempt that a crash may have cut after the request was sent: the provider may bill the attempt and
+     * its repetition.
+     */
     lost(request: number, aim: Aim) {
       ledger.charge(aim.estimate)
       failed({ request, aim }, { code: 'lost', isSent: true, isBilled: true, durationMs: 0 })

@@ -19,11 +19,11 @@ export interface GenerateOptions extends AttemptsOptions {
 }
 
 /**
- * The leased way to a model: lowers the output cap to what is left, reserves estimated input × 1.25 + that cap, calls,
- * settles what the provider counted. A request that got lost is booked in full and its retry reserved anew, since both may be billed; so is a
- * request to another model that takes over.
- * What is left of the cost is the request's ceiling, so that no model without a price is asked under a limit.
- * Throws `lease_…` when the first reservation is refused.
+ * The leased way to a model: lowers the output cap to the rest of the lease, reserves estimated input × 1.25 + that
+ * cap, calls, and settles the tokens that the provider counted. A request that got lost is booked in full and its retry
+ * reserved anew, since both may be billed; so is a request to another model that takes over. The rest of the cost limit
+ * is the request's ceiling, so that under a limit no model without a price is called. Throws `lease_…` when the first
+ * reservation is refused.
  */
 export function createGenerate(options: GenerateOptions) {
   const { models, ledger, emit, signal, mayUse = () => true } = options

@@ -4,8 +4,8 @@ import { errorCode, type LeaseErrorCode } from '#contracts/errors.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 
 /**
- * What a run is to whoever called for it: a tool's result, like any other (N1). An agent that did not complete keeps
- * what it has done: the caller reads it with the reason.
+ * The result of a run as its caller reads it: a tool result like any other (N1). An agent that did not complete keeps
+ * its partial result: the caller reads it with the reason.
  */
 export function toToolResult(result: AgentResult): ToolResult {
   const { success, usage, state, error } = result

@@ -9,7 +9,7 @@ import { toTurnSaid } from './turn-said.ts'
 /** How a run ended, and what it says. */
 export interface Ending {
   readonly state: FinalState
-  /** What was said if absent. */
+  /** If absent, the text of the turns is the result. */
   readonly result?: string
   readonly output?: JsonObject
   readonly code?: string

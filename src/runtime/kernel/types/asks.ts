@@ -20,7 +20,7 @@ const optional = z.boolean().optional()
 const block = z.lazy(() =>
   z.union([z.string().transform((text) => ({ type: 'text' as const, text })), contentBlockSchema]),
 )
-/** What a call may ask whoever is outside, in the words of MCP. */
+/** The questions that a call may put to the client, in the words of MCP. */
 export const askSchema = z.lazy(() =>
   z.discriminatedUnion('kind', [
     z.strictObject({
@@ -96,7 +96,7 @@ function problemOf(ask: AskRequest, answer: Json, validator: SchemaValidator): s
   return verdict.ok ? undefined : `${verdict.path === '' ? 'it' : verdict.path} ${verdict.message}`
 }
 
-/** Only what the schema knows: a client may say more than anybody asked for. */
+/** Keeps only the fields of the schema: a client may send more than the call asked for. */
 const answerOf = (ask: AskRequest, answer: Json): Json =>
   plainOf(answerSchemas[ask.kind].parse(answer))
 

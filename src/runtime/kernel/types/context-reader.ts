@@ -10,7 +10,7 @@ export interface ReadContext {
   readonly agent: { readonly spec: AgentSpec; readonly toolset: Toolset }
   /** Without the agent's instructions. */
   readonly messages: readonly Message[]
-  /** What was decided of them, oldest first: the last ones suffice. */
+  /** The compactions of these messages, oldest first. The last ones suffice. */
   readonly compactions: readonly Compaction[]
   /** It was said in a run that failed. */
   readonly isLeftOver?: (message: Message) => boolean
@@ -21,7 +21,7 @@ export interface ReadContext {
 /** Looks at what a model is sent, and asks none. */
 export interface ContextReader {
   readonly view: (of: ReadContext) => ContextView
-  /** What is sent of these messages; the agent's instructions are no part of it. */
+  /** The messages that a model is sent in place of these, without the agent's instructions. */
   readonly shown: (of: Pick<ReadContext, 'messages' | 'compactions'>) => readonly Message[]
   /** Whether anything would leave if it were compacted now. */
   readonly isWorthwhile: (of: ReadContext) => Promise<boolean>

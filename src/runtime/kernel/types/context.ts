@@ -1,7 +1,7 @@
 import type { Message } from '#contracts/message.ts'
 import type { Compaction } from '#contracts/context.ts'
 
-/** What is sent, and what was decided for it now. */
+/** The messages that a model is sent, and the compaction made for this call. */
 export interface BuiltContext {
   readonly messages: readonly Message[]
   /** Estimated input tokens of the call, tools included. */

@@ -47,7 +47,7 @@ export interface TurnRecord {
   readonly turn: number
   /** What came in while the run worked and this turn was the first to see. */
   readonly received?: readonly Message[]
-  /** What was decided of the context before its model call, oldest first. */
+  /** The compactions made before its model call, oldest first. */
   readonly compactions?: readonly Compaction[]
   /** Of all that its model was sent, and so of what it said and called. */
   readonly label?: Label | undefined

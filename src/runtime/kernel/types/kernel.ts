@@ -33,7 +33,7 @@ export interface RunInput {
   readonly messages: readonly Message[]
   /** Of all of them; the worst if absent. */
   readonly label?: Label
-  /** What was decided of these messages in earlier runs, oldest first: the last ones suffice. */
+  /** The compactions of these messages in earlier runs, oldest first. The last ones suffice. */
   readonly compactions?: readonly Compaction[]
   /** It was said in a run that failed. */
   readonly isLeftOver?: (message: Message) => boolean
@@ -52,17 +52,17 @@ export interface RunPorts {
   readonly added?: AddedTexts
   /** What came of a waiting call, if anything yet. */
   readonly answerTo?: (call: string) => PauseAnswer | undefined
-  /** What a turn's n-th model request, from 1, carries with it; those that a crash may have cut count too. */
+  /** The headers of a turn's n-th model request, from 1. Requests that a crash may have cut count too. */
   readonly headersOf?: (turn: number, request: number) => Readonly<Record<string, string>>
-  /** Asked before each model call: false if nobody reads the text as it arrives. */
+  /** Checked before each model call: false if no client reads the text as it arrives. */
   readonly isWatched?: () => boolean
   /** Called after each write, with what has become part of the log. */
   readonly onWritten: (turn: TurnRecord) => void
   /** Called when the first model request of the segment is on its way, or will not be. */
   readonly onSent: () => void
-  /** What the platform costs for the run itself; absent where nobody counts that. */
+  /** What the platform costs for the run itself. Absent where the deployment does not count that. */
   readonly platform?: PlatformLease
-  /** Somebody can be asked to raise a limit: what one holds back waits for that. */
+  /** A principal can raise the limits: a call that a limit refuses waits for that. */
   readonly mayRaise?: boolean
   /** Says of a limit that ends the run what was reached and, where it `mayRaise`, what it waits for. */
   readonly atLimit?: (reached: Ending, turns: readonly TurnRecord[]) => LimitAnswer
@@ -86,7 +86,7 @@ export interface PlatformLease {
   readonly beyond: () => number
 }
 
-/** What a limit means for a run: the pause in which somebody may raise it, or its end with these words. */
+/** What a limit means for a run: a pause in which a principal may raise it, or the end with this message. */
 interface LimitAnswer {
   readonly message: string
   readonly pause?: Pause

@@ -13,8 +13,8 @@ import {
 const sourceForm = /^(?:client:)?(\*|[A-Za-z0-9_-]{1,64}\*?)( [a-z0-9.:[\]-]{1,253})?$/
 
 /**
- * What becomes of a call with such a sink in such a context. `ask` and `deny` hold for contexts as bad as this or
- * worse, `allow` for those as bad or better; what is left out holds for all.
+ * One rule: the verdict on a call with this sink in a context with this label. `ask` and `deny` apply to contexts as
+ * bad as the label or worse, `allow` to contexts as good or better. An absent field matches everything.
  */
 export const labelRuleSchema = z.strictObject({
   label: z
@@ -41,8 +41,9 @@ export const labelRuleSchema = z.strictObject({
     .regex(/^(\*|[A-Za-z0-9_-]{1,64}\*?)$/, 'must be a tool name, or the start of one with *')
     .default('*'),
   /**
-   * Only of calls that go elsewhere than what was read came from. Private data is at home in the one place that all of it
-   * is from. Without any, a place that was read is none, nor is a host that the operator named.
+   * Only for calls that go to another place than the sources of the context. Private data may go back to its source if
+   * all of it came from that one source. Without private data, neither a place that was read nor a host that the
+   * operator named counts as another place.
    */
   to: z.literal('elsewhere').optional(),
   verdict: z.enum(['allow', 'ask', 'deny']),
@@ -51,8 +52,8 @@ export const labelRuleSchema = z.strictObject({
 export type LabelRule = z.infer<typeof labelRuleSchema>
 
 /**
- * What ships: somebody is asked where a stranger's text could steer an effect, have private data sent out, or have a
- * host asked that nobody named. What the user alone steers is the user's.
+ * The rules of a fresh deployment. A call waits for approval where a stranger's text could steer an effect, have
+ * private data sent out, or reach a host that no person named. A call that only the user's text steers is allowed.
  */
 export const defaultLabelRules: readonly LabelRule[] = [
   {
@@ -73,7 +74,7 @@ export const defaultLabelRules: readonly LabelRule[] = [
 /** A call as a rule meets it. */
 export interface RuledCall {
   readonly tool?: string
-  /** What is called so in labels comes from where the call goes; absent if that is not one place. */
+  /** The source name, in labels, of the place that the call goes to; absent if that is not one place. */
   readonly home?: string | undefined
   /** An operator named where it goes: by its host, by a grant, or by registering it. */
   readonly isNamed?: boolean
@@ -93,11 +94,11 @@ export const worse = <Verdict extends Pick<LabelVerdict, 'verdict'>>(a: Verdict,
   badness[b.verdict] > badness[a.verdict] ? b : a
 
 /**
- * May a call that does this outward be made by whoever has read what this label is of? By labels alone: what the call
- * says is never compared with what was read. Of several sinks the worst verdict counts; without a rule that fits it is
- * `allow`.
+ * The verdict on a call with these sinks in a context with this label. Only labels count: the arguments are never
+ * compared with the texts that were read. Of several sinks the worst verdict counts. Without a rule that fits, the
+ * verdict is `allow`.
  *
- * @param call Where it goes counts for rules with `to`; it goes elsewhere if nobody says.
+ * @param call Where the call goes, for rules with `to`. Without it the call counts as going elsewhere.
  */
 export function verdictOf(
   label: Label,
@@ -186,7 +187,7 @@ const effects: Readonly<Record<Sink, string>> = {
 
 const maxNamed = 5
 
-/** What somebody is told who decides: which label, from where, and what the call can do. */
+/** The text that an approver reads: which label decided, its sources, and what the call can do. */
 export function labelText({ sources, ...label }: Label, { sink: does }: LabelVerdict): string {
   const from = (isSuch: (one: LabelSource) => boolean) => {
     const names = [...new Set(sources.filter(isSuch).map((one) => one.from))]

@@ -10,7 +10,7 @@ export interface Lease {
   readonly amount: Amount
 }
 
-/** What is left of a limit; one that is none stays none. */
+/** The rest of a limit. An unlimited amount stays unlimited. */
 export const besides = (limit: number, spent: number): number =>
   limit >= unlimited ? unlimited : Math.max(0, limit - spent)
 

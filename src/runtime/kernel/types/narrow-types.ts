@@ -26,7 +26,7 @@ export const fieldsSchema = z
   .refine((fields) => Object.keys(fields).length > 0, 'must name at least one field')
   .refine((fields) => Object.keys(fields).length <= maxFields, `must name at most ${maxFields}`)
 
-/** What is asked of a material, by name. */
+/** The questions put to a material, by field name. */
 export type Fields = z.infer<typeof fieldsSchema>
 type Field = Fields[string]
 
@@ -70,7 +70,7 @@ export function fits(value: Json, field: Field, material = ''): boolean {
   return typeof value === 'string' && formats[field.format ?? 'any'](value, material)
 }
 
-/** Whether whoever wrote the material can say nothing with such an answer but the value itself. */
+/** Whether an answer of this type carries a value only, and no words of the material's author. */
 export const isNarrow = (field: Field): boolean =>
   'enum' in field || field.type !== 'string' || !['uri', undefined].includes(field.format)
 
@@ -104,8 +104,8 @@ export const takeAnswers = (answer: JsonObject, fields: Fields, material = ''): 
   )
 
 /**
- * The label of narrow answers: whoever wrote the material chose the values, and no words. Who may read it stays as it
- * was.
+ * The label of narrow answers. The author of the material chose the values but wrote no words, so integrity rises to
+ * `tool`; confidentiality stays.
  */
 export function labelOfAnswers(material: Label): Label {
   const { options } = integrity
@@ -115,8 +115,8 @@ export function labelOfAnswers(material: Label): Label {
 }
 
 /**
- * The label of a link that stands in a material, to follow it: whoever wrote that chose where it leads, and whoever is lied
- * to about it chooses one of those that are there. So it says no more than what was said.
+ * The label of a link in a material, for following it. The material's author chose its target, and a misled reader can
+ * only choose among the links that the material has. So the link reveals no more than `said`.
  */
 export function labelOfLink(material: Label): Label {
   const widened = <Labelled extends Pick<Label, 'confidentiality'>>(one: Labelled): Labelled =>

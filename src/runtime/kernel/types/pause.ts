@@ -44,7 +44,7 @@ export type PauseAnswer = {
   | { readonly kind: 'outcome'; readonly result: ToolResult }
 )
 
-/** What was answered to what a call had asked; undefined for any other answer. */
+/** The answers to a call's questions; undefined for any other answer. */
 export const answersIn = (answer: PauseAnswer | undefined): Answers | undefined =>
   answer?.kind === 'outcome' ? undefined : answer?.answers
 
@@ -63,7 +63,7 @@ export function settles({ kind, asks }: Waiting, answer: PauseAnswer): boolean {
 const isFor = (given: Answers[string] | undefined, asked: JsonObject): boolean =>
   given !== undefined && JSON.stringify(given.asked) === JSON.stringify(asked)
 
-/** What someone outside says about one waiting call. */
+/** A principal's decision about one waiting call. */
 export type Decision =
   | {
       readonly decision: 'approve'

@@ -48,7 +48,7 @@ type RunCaller = Pick<
 
 /** The texts that hooks add to the instructions of a run's model calls. */
 export interface AddedTexts {
-  /** Those that the run was begun with: nothing else is added to a run that is taken up again. */
+  /** The texts that the run began with. A resumed run gets no others. */
   readonly kept?: readonly AddedText[] | undefined
   /** Told what is added to a model call. */
   readonly note: (texts: readonly AddedText[]) => void
@@ -63,7 +63,7 @@ export interface PlannerState {
   readonly tools: readonly ToolDefinition[]
   /** Counts from 1 within the run. */
   readonly turn: number
-  /** What is left of the run's lease. */
+  /** The rest of the run's lease. */
   readonly left: Limits
   readonly signal: AbortSignal
   /** The only way to a model: each call is reserved before and settled after. Throws `lease_…` or `model_…`. */

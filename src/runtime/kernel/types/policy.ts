@@ -24,7 +24,7 @@ export interface CallSubject {
   readonly isDestructive?: boolean
   /** Where it goes; anywhere if absent. */
   readonly goesTo?: Destination | undefined
-  /** Of all that whoever makes the call had read; the worst if absent. */
+  /** The label of everything that the caller has read. Absent means least trusted. */
   readonly label?: Label | undefined
   /** What it does outward; everything if absent. */
   readonly sinks?: readonly Sink[] | undefined
@@ -46,7 +46,7 @@ export interface Policy {
   readonly decide: (subject: HookSubject) => PolicyVerdict | Promise<PolicyVerdict>
 }
 
-/** The names of those of these tools that the policy denies whoever works there, whatever they are called with. */
+/** The names of the given tools that the policy denies to this agent and principal, whatever the arguments. */
 export type DeniedTools = (
   tools: readonly ToolEntry[],
   by: Pick<CallSubject, 'agent' | 'principal'>,
@@ -66,7 +66,9 @@ export type HookVerdict =
 export type HookSubject = CallSubject &
   Pick<ToolContext, 'shared' | 'trace' | 'traceLink' | 'depth' | 'ancestry' | 'signal' | 'emit'>
 
-/** Words in the input of a call that whoever makes it has not seen: they were read for it, and filled in. */
+/**
+ * Words in the input of a call that its caller has not seen: a narrow reader read them, and the runtime filled them in.
+ */
 export interface UnseenWords {
   /** Each parameter that has some, with their label; `isLink`: it is a link that stands in what was read, and no more. */
   readonly parts: readonly {
@@ -76,7 +78,7 @@ export interface UnseenWords {
   }[]
   /** Of all of them. */
   readonly label: Label
-  /** Of all that whoever makes the call had read, without them. */
+  /** The label of everything else that the caller has read. */
   readonly own: Label
 }
 
@@ -99,7 +101,7 @@ export type SubAgentStopped = (
   context: ToolContext,
 ) => Promise<void>
 
-/** A call about which somebody may have to be asked. `asks`: the tool or the run wants it, whatever the policy says. */
+/** A call that may need an approval. `asks`: the tool or the run wants an approval, whatever the policy says. */
 export type ApprovalSubject = CallSubject & {
   readonly asks?: 'tool' | 'run' | undefined
   readonly definitionHash?: string | undefined
@@ -109,14 +111,14 @@ export type ApprovalSubject = CallSubject & {
 }
 
 /**
- * What somebody should see who has to approve a call, and whoever cannot ask anybody reads (`about`); with `isCovered` somebody has already, by
- * a rule.
+ * What an approver sees of a call; a caller that cannot ask for an approval reads `about`. `isCovered`: a rule that a
+ * principal approved before covers the call.
  */
 export type ApprovalNeed = Pick<PauseRequest, 'about' | 'approval'> & { readonly isCovered?: true }
 
 /** Says which calls somebody must approve, those that the tool or the run wants approved among them. */
 export interface Approvals {
-  /** `false`: nobody has to. */
+  /** `false`: no approval is needed. */
   readonly isNeeded: (
     subject: ApprovalSubject,
   ) => ApprovalNeed | false | Promise<ApprovalNeed | false>

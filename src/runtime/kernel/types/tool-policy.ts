@@ -42,7 +42,7 @@ const places = z
 
 const labelRules = z.array(labelRuleSchema).max(100)
 
-/** Whose yes a call needs, where somebody is asked about it. */
+/** Who must approve a call that needs an approval. */
 const approverRule = z.strictObject({
   tools: pattern.default('*'),
   /** Only of calls that do one of these outward. */
@@ -74,9 +74,12 @@ export const toolPolicySchema = z.strictObject({
   destructive: z.enum(['allow', 'ask', 'deny']).default('ask'),
   /** Left out, it is what ships switched on: a conversation's own notes. */
   allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__clear']),
-  /** What may be done outside by whoever has read what. A `deny` that fits decides, else the first rule that fits; without one it is allowed. */
+  /**
+   * Rules for sinks by the label of the context. A `deny` that fits decides, else the first rule that fits; without one
+   * the call is allowed.
+   */
   labels: labelRules.default([...defaultLabelRules]),
-  /** Whose yes counts; without a line that fits it is that of whoever the session is of. */
+  /** Whose approval counts. Without a rule that fits, the owner of the session approves. */
   approvers: approverRules,
   /** Agents (or `*`) that see handles instead of what strangers can have written, and ask a reader for values in it. */
   narrow_reading: z.array(names).max(200).optional(),
@@ -162,7 +165,7 @@ export interface ToolDecision {
     | 'destructive'
     | 'label'
   readonly rule: string
-  /** Where a label decided: what somebody is told who is asked. */
+  /** If a label decided: the text for the approver. */
   readonly about?: string
 }
 
@@ -244,6 +247,6 @@ export function policyLines(policy: ToolPolicy): readonly string[] {
 const approverLine = ({ tools, sink: of, approver }: z.infer<typeof approverRule>): string =>
   `${approver} approves ${tools}${of === undefined ? '' : ` where it does ${[of].flat().join(', ')}`}`
 
-/** What is different in a new policy. Order counts: the first rule that fits decides. */
+/** The lines that a new policy changes. Order counts: the first rule that fits decides. */
 export const policyDiff = (before: ToolPolicy, after: ToolPolicy): LineDiff =>
   diffLines(policyLines(before), policyLines(after), 0)

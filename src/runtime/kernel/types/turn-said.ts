@@ -5,7 +5,7 @@ import { labelOfResult, ownLabel } from '#contracts/label.ts'
 import type { Message, ToolCall } from '#contracts/message.ts'
 import type { ToolStep } from './plan.ts'
 
-/** What was said in one turn, as its row has it: each reader of it takes from here what it shows. */
+/** The texts of one turn, as its row has them. Each reader takes the parts that it shows. */
 export interface TurnSaid {
   /** What the agent said; empty if it only made calls. */
   readonly text: string
