@@ -14,7 +14,7 @@ export const maxListed = 24
 const blank = '\n\n'
 const between = blank.length
 
-/** What was said, as somebody reads it who opens an archive: whole, in order, each with its place. */
+/** Renders messages as the reader of an archive sees them: whole, in order, each with its place. */
 export const render = (messages: readonly Message[], from: number): string =>
   messages.map((message, index) => `#${from + index} ${inner(lineOf(message))}`).join(blank)
 
@@ -46,7 +46,7 @@ function lineOf(message: Message): string {
 const bounded = (url: string): string =>
   url.startsWith('data:') ? `${url.slice(0, 40)}… (${url.length} characters)` : url
 
-/** What is to be one archive: some that are there, and what is new. */
+/** An archive to write: existing archives that it joins, and new messages. */
 interface Planned {
   readonly from: number
   readonly to: number
@@ -121,7 +121,7 @@ export function mostArchives(
   return most
 }
 
-/** What is new in stretches that fit into one piece each: a message that is searched for is not cut in two. */
+/** Divides new messages into stretches that fit into one piece each. A search must not meet a message cut in two. */
 function cutWhole(messages: readonly Message[], from: number, to: number): readonly Planned[] {
   const parts: Planned[] = []
   for (let at = from; at < to; at += 1) {

@@ -12,7 +12,7 @@ import type { Pin } from './pins.ts'
 import type { Step } from './steps.ts'
 import type { Entry } from './view.ts'
 
-/** What was chosen by whoever provides this, or why its choice does not count. */
+/** The layout that a context provider chose, or why its choice does not count. */
 export type Chosen =
   | { readonly from: string; readonly layout: Layout; readonly prose?: Prose }
   | { readonly from?: string; readonly refused: string }
@@ -25,8 +25,9 @@ interface ChosenDeps extends LayoutDeps {
 const shownChars = 2_000
 
 /**
- * Asks whoever provides the context what stays, leaves, or gets a handle. What is pinned stays, steps leave whole, and it
- * fits: a choice that forgets one of these does not count, nor one that frees nothing. Nothing where nobody provides it.
+ * Asks the context provider which steps stay, leave or get a handle. Pinned steps stay, steps leave whole, and the
+ * result fits: a choice that breaks one of these rules or frees nothing does not count. Undefined without a context
+ * provider.
  */
 export async function chosenLayout(deps: ChosenDeps): Promise<Chosen | undefined> {
   const { input, sizes, tokens } = deps
@@ -37,7 +38,7 @@ export async function chosenLayout(deps: ChosenDeps): Promise<Chosen | undefined
     const given = await input.choose({
       tokens,
       targetTokens: sizes.target,
-      // Nobody knows it where the model does not say.
+      // Left out where the model declares no window.
       ...(Number.isFinite(sizes.window) && { roomTokens: sizes.window }),
       steps: steps.map((step) => toShown(step, deps)),
     })
@@ -68,7 +69,7 @@ const isAny = (from: number, to: number, of: ReadonlySet<number>): boolean => {
   return false
 }
 
-/** What was said last stays too: nothing stands behind it. */
+/** The last step stays too: no later message repeats it. */
 const pinOf = (step: Step, { pins, steps }: LayoutDeps): Pin | undefined =>
   pins.of.get(step) ?? (step === steps.at(-1) ? 'always' : undefined)
 

@@ -12,7 +12,7 @@ export type Answer = Extract<Message, { role: 'tool' }>
 /** Below this an answer is hardly longer than what would stand in its place. */
 export const minCleared = 150
 const stubHeadChars = 160
-/** As long as a handle may be: what is planned with it is not passed when the real one is there. */
+/** As long as a handle may be, so that a plan made with it still fits once the real handle is in place. */
 export const anyHandle = 'ses_'.padEnd(96, '0')
 
 /** How an answer that is not shown looks: as the output store has it for one that was too long from the start. */
@@ -35,7 +35,7 @@ function stubOf(
   }
 }
 
-/** What is kept is what the tool answered: a text as it is, anything else as JSON. */
+/** The tool's answer as the store keeps it: a text as it is, anything else as JSON. */
 const textOf = (message: Answer): string =>
   handleOf(message) === undefined ? wordsOf(message) : String(fieldOf(message, 'head') ?? '')
 
@@ -44,9 +44,12 @@ const fieldOf = ({ output }: Answer, name: string): Json | undefined =>
     ? (output as JsonObject)[name]
     : undefined
 
-/** All that such an answer says: one that says more is a tool's own, which may have handles too. */
+/** All fields of a stub. An answer with other fields is the tool's own and may hold handles of its own. */
 const stubFields: ReadonlySet<string> = new Set(['handle', 'more', 'chars', 'head', 'note'])
-/** Session, run and call. A tool may answer anything: what is no handle of ours opens nothing, and is named nowhere. */
+/**
+ * The shape of our handles: session, run and call. A tool may answer any text, so a handle of another shape is not
+ * opened or named.
+ */
 const ourHandle = /^ses_\w+\.\w+\.[\w-]+$/
 
 /** It was too long from the start: only its beginning is in the transcript, the rest behind this handle. */
@@ -71,7 +74,8 @@ export const planned = (message: Answer, readTool: string, headChars = stubHeadC
 })
 
 /**
- * Keeps an answer and puts a handle in its place; where nobody could open one, only its beginning stays.
+ * Keeps an answer and puts a handle in its place; where no reader could open a handle, only the beginning of the answer
+ * stays.
  *
  * @returns Undefined if there was no room to keep it.
  */

@@ -25,7 +25,7 @@ export interface ContextBuilderParts {
 const restTurns = 10
 /** Estimates are within about ten percent: a context above this share of the room may be refused. */
 const safeShare = 0.95
-/** So little is not summarized, whoever asks: in tokens. */
+/** A shorter transcript is never summarized, even on request: in tokens. */
 const leastSaid = 1_000
 /** What frees less than this is not done: it would be done again at the next step. */
 const leastGain = 0.05
@@ -200,8 +200,8 @@ async function withSummary(open: Open): Promise<BuiltContext | undefined> {
   const isNothing = layout.tokens >= tokens * (1 - leastGain)
   if (isNothing && (layout.tokens >= tokens || tokens <= sizes.window)) return undefined
   if (layout.tokens > sizes.window) return undefined
-  // A lease that is too small for what has to stay says so itself: nothing is gained by a shorter context, and what was
-  // said last is not given up for money that somebody may be asked for.
+  // If the lease is too small for the pinned messages, its refusal reports that: a shorter context would not help. The
+  // last messages are not given up to save money, since a principal may raise the limit.
   const isLastGone = pins.fresh > 1 && layout.stayed.last <= steps.length - pins.fresh
   const isTooLittle = layout.tokens > sizes.budget || isLastGone || layout.unpinned.some(isWords)
   if (open.reason === 'budget' && isTooLittle) return undefined
@@ -246,7 +246,7 @@ async function asLaidOut(
   })
 }
 
-/** A result has a handle; what somebody said has none of its own. */
+/** Whether words of a person or of the agent were given up. A result has a handle; words have none. */
 const isWords = (unpinned: Unpinned): boolean =>
   unpinned !== 'last_turn_results' && unpinned !== 'newest_results'
 

@@ -45,7 +45,7 @@ const mostSummary = 4_000
 const leastGoal = 64
 const leastGoalChars = 40
 
-/** The last steps that are sent whole, as far as they fit; those of a failed run are not among them. */
+/** The number of last steps that are sent whole, as far as they fit. Steps of a failed run do not count. */
 export function lastSteps(deps: LayoutDeps): number {
   const { steps, pins, sizes, goneTo } = deps
   const left = leftOvers(deps.input.messages, deps.input.isLeftOver)
@@ -73,7 +73,7 @@ const costOf = (step: Step, deps: LayoutDeps): number => {
   return sum
 }
 
-/** Decides what stays. What is pinned beyond the target is given up in the order of `unpinOrder`. */
+/** Decides what stays. Pins beyond the target are given up in the order of `unpinOrder`. */
 export function layOut(deps: LayoutDeps): Layout {
   const { input, steps, pins, sizes } = deps
   const draft = openDraft(deps)

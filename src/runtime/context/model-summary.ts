@@ -88,7 +88,7 @@ function fitted(
   return [...begin, ...short.slice(from)].join('\n\n')
 }
 
-/** Counts no further than it has to: what is gone may be far more than any model takes. */
+/** Stops counting at the limit: the material may be far larger than any model's window. */
 function areWithin(parts: readonly string[], maxTokens: number, count: TokenCounter): boolean {
   let tokens = 0
   return parts.every((part) => (tokens += count.ofText(part) + 2) <= maxTokens)

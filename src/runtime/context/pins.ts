@@ -45,7 +45,7 @@ export function pinsOf(
   return { of: pins, fresh, goal }
 }
 
-/** System messages stay wherever they are; one that says the same again says nothing more. */
+/** A system message stays wherever it is. A repetition of an earlier rule does not. */
 function isRule(messages: readonly Message[], rules: Set<string>): boolean {
   const [first] = messages
   if (first?.role !== 'system' || rules.has(first.text)) return false
@@ -55,7 +55,7 @@ function isRule(messages: readonly Message[], rules: Set<string>): boolean {
 
 const decisionWords = ['approved', 'denied', 'approval', 'decision']
 
-/** Where nobody can say whether a person decided: an answer with a field that says so. */
+/** Used where no journal says whether a person decided: finds an answer with a field named for a decision. */
 function looksDecided(message: Message): boolean {
   if (message.role !== 'tool') return false
   const { output } = message

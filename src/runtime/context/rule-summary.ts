@@ -10,9 +10,9 @@ import { sayerOf, summaryHeading } from './sayer.ts'
 
 /** What a summary is made of. */
 export interface Gone {
-  /** What is not sent any more, in its order. */
+  /** The messages that are no longer sent, in order. */
   readonly messages: readonly Message[]
-  /** The answers to calls on which somebody decided, among them. */
+  /** Those among them that answer calls which a principal decided. */
   readonly decisions: ReadonlySet<Message>
   /** Of runs that failed, among them. */
   readonly leftOvers: ReadonlySet<Message>
@@ -37,8 +37,8 @@ export interface RuleSummary {
 }
 
 /**
- * What was said before, by rule: the user's sentences, what was decided, what was announced, the identifiers and the
- * calls, as much of each as there is room for, and where all of it can be read. Prose of a model may come first.
+ * A summary by rule: the user's sentences, decisions, announcements, identifiers and calls, as much of each as fits,
+ * and where to read all of it. A model's prose may come first.
  */
 export function ruleSummary(
   gone: Gone,
@@ -55,7 +55,7 @@ export function ruleSummary(
   const sections = sectionsOf(gone)
   let left = maxTokens - ofText(head) - ofText(where) - 8
   const chosen = sections.map(() => new Set<string>())
-  /** First each its share, then what is left to whoever has more to say, in their order. */
+  /** Each section first gets its share; then the sections divide the rest, in their order. */
   for (const round of ['share', 'rest'] as const) {
     const whole = left
     sections.forEach(({ title, lines, share }, index) => {
@@ -216,7 +216,7 @@ function callsOf(messages: readonly Message[]): Calls {
 const flat = (text: string, maxChars: number): string =>
   bothEnds(text.replace(/\s+/g, ' ').trim(), maxChars)
 
-/** Of the last thing said more than of what came before: what was to be done next stands at its end. */
+/** Quotes more of the newest announcements than of older ones. Their end is kept: it says what comes next. */
 function announced(message: Message, index: number): string | undefined {
   if (message.role !== 'assistant' || message.text.trim() === '') return undefined
   const text = message.text.replace(/\s+/g, ' ').trim()

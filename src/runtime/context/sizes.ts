@@ -34,8 +34,8 @@ export function toSizes(
   const window = contextTokens === undefined ? Infinity : contextTokens - maxOutputTokens
   const budget = affordable(left, model)
   const refused = force === 'context_error' ? size : Infinity
-  // Whoever asks for it wants less than there is, however far the window is: that share of what was said. What they
-  // would spend is for the summary: no call follows that had to be paid as well.
+  // A requested compaction takes a share of the transcript, however large the window is. The lease does not limit it:
+  // no model call follows that would need the money.
   const isAsked = force === 'requested'
   const takes = Math.min(window, isAsked ? Infinity : budget)
   const orAll = (tokens: number) => (Number.isFinite(tokens) ? tokens : size)

@@ -1,6 +1,6 @@
 import type { Message } from '#contracts/message.ts'
 
-/** Messages that stay or leave together: one that was said, or calls with all that came back. */
+/** Messages that stay or leave together: one text, or calls with all their answers. */
 export interface Step {
   readonly from: number
   /** Behind the last one. */
@@ -49,7 +49,7 @@ export function toSteps(messages: readonly Message[]): readonly Step[] {
     isOpen: waiting.size > 0 || hasPending,
   }))
 
-  /** What was said between a call and its late answer goes where they go. */
+  /** Messages between a call and its late answer go with the call. */
   function joinInto(all: Draft[], owner: Draft, to: number): void {
     for (let last = all.at(-1); last && last !== owner; last = all.at(-1)) {
       all.pop()

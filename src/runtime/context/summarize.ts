@@ -20,7 +20,7 @@ export interface SummaryDeps {
   readonly sizes: Sizes
   readonly count: TokenCounter
   readonly readTool: string
-  /** What is sent without it. */
+  /** The messages as they would be sent without the summary. */
   readonly view: readonly Entry[]
   readonly previous: Compaction | undefined
   readonly decisions: ReadonlySet<Message>
@@ -49,7 +49,7 @@ export interface Summarized {
 
 /** What a request and a message add to their text. */
 const formatTokens = 8
-/** What of a summary a model may fill; the rest is by rule, whoever wrote the prose. */
+/** The share of a summary that a model's prose may fill; the rest is by rule. */
 const proseShare = 0.6
 const mostProse = 2_000
 /** The most that a model is shown for it, in tokens. */
@@ -124,7 +124,7 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
   }
 }
 
-/** Puts what the layout makes shorter behind handles; what was before stays as it was. */
+/** Puts a handle in place of each result that the layout shortens. Results replaced before stay as they are. */
 async function behindHandles(
   { input: { messages, keep }, layout, view, readTool }: SummaryDeps,
   isKept: ReadonlySet<number>,

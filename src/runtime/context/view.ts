@@ -11,7 +11,7 @@ export interface Entry {
   readonly isReplaced: boolean
 }
 
-/** What is sent: the record's parts, then everything that came later. */
+/** The messages to send: the parts of the record, then every later message. */
 export type ToView = (messages: readonly Message[], record?: Compaction) => readonly Entry[]
 
 /** Makes each part of a record once, so that a message of it is the same one at every step, and is counted once. */

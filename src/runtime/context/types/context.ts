@@ -35,23 +35,23 @@ export interface ContextInput {
   readonly taskAt?: number
   readonly tools: readonly ToolDefinition[]
   readonly model: ContextModel
-  /** What is left of the run's lease. */
+  /** The rest of the run's lease. */
   readonly left: Pick<Limits, 'maxTokens' | 'maxCostNanoUsd'>
   readonly settings: ContextSettings
-  /** What was decided for these messages before, oldest first: the newest that fits is applied. */
+  /** The earlier compactions of these messages, oldest first. The newest that fits is applied. */
   readonly records: readonly Compaction[]
   /** The newest record is of this very step: it is applied, and nothing is decided again. */
   readonly isDecided?: boolean
-  /** Compact whatever the size is: the model refused it as too long, or somebody asked. */
+  /** Compact whatever the size: the model refused the request as too long, or a principal asked for a compaction. */
   readonly force?: 'context_error' | 'requested'
-  /** Somebody outside decided on this call or answered it. */
+  /** Whether a principal decided on this call or answered it. */
   readonly isDecision?: (answer: Message) => boolean
   /** Of a run that failed: it is not among the last turns, and is quoted after everything else. */
   readonly isLeftOver?: (message: Message) => boolean
   /**
    * Keeps a text of at most 250,000 characters. Answers the handle under which the output tool opens it, the same for
-   * the same text.
-   * Undefined if there was no room for it. Absent: nobody could open it later, so what leaves is gone.
+   * the same text. Undefined if there was no room for it. Absent: no reader could open it later, so messages that leave
+   * are lost.
    */
   readonly keep?: (text: string) => Promise<string | undefined>
   /**
