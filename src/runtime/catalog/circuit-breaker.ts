@@ -1,7 +1,7 @@
 import type { CallReport, CallVerdict } from './types/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 
-/** So many in a row, within so long, and a plugin is switched off: for whoever had them, or for everybody. */
+/** So many faults in a row, within so long, switch a plugin off: for the principal that had them, or for all. */
 const maxFaults = 5
 const windowMs = 10 * 60_000
 /** For everybody it takes so many who had some, or as many as the deployment has. */

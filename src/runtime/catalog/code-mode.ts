@@ -2,7 +2,10 @@ import type { JsonObject } from '#contracts/json.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 
-/** So many names are taken out of one code: what is called in a loop over more was found by its name before. */
+/**
+ * At most so many tool names are read out of one code. Code that calls more tools in a loop has found them by name
+ * before.
+ */
 const maxNames = 50
 
 const description =

@@ -61,7 +61,7 @@ interface AgentToolsetOptions extends Omit<
 
 const readTools = { narrow: readValuesName, whole: readOutputName }
 
-/** What is installed, and what an agent's set of tools is made of, for the composition. */
+/** The installed extensions, and the parts of an agent's toolset, for the composition. */
 export function composeCatalog({ bundles, store, skills, trust, config, ...parts }: CatalogParts) {
   const more = [createOutputTool(parts.sessions)]
   const outputs = createOutputStore(parts.sessions)
@@ -155,7 +155,7 @@ async function aroundIn(
   },
 ): Promise<PluginSnapshot> {
   const all = partsOf(next).map((part) => toStoredPart(part, kinds))
-  /** Those in force that are not another now. */
+  /** The parts in force, without parts that these replace. */
   const others = (parts: readonly StoredPart[] = []) =>
     parts.filter(({ kind, id }) => !all.some((one) => one.kind === kind && one.id === id))
   const isAlways = ({ kind, pin }: StoredPart) => entryOf(kinds, kind).wire(pin) === 'always'

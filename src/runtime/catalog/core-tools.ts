@@ -29,11 +29,11 @@ const maxMatched = 8
 
 export interface CoreToolsDeps {
   readonly buildIndex: BuildSearchIndex
-  /** What is found and called besides. */
+  /** Tools outside the set that can be found and called. */
   readonly beyond?: MoreTools | undefined
   /** Found with the tools, and loaded by their name; without them nothing is said of skills. */
   readonly skills?: AgentSkills | undefined
-  /** What of these whoever looks may not call: a model is not shown it. */
+  /** The tools that the policy denies to the agent: a model is not shown them. */
   readonly deniedOf?: DeniedTools | undefined
   /** Calls what was found, in code: then it is found as a signature. */
   readonly code?: ToolEntry | undefined
@@ -95,7 +95,7 @@ function createFind(
   const { buildIndex, beyond, skills, deniedOf, code, isThere } = deps
   const entries = new Map(reach.map((entry) => [entry.tool.name, entry]))
   let index: SearchIndex | undefined
-  /** Of what is here: where nothing else is, or nobody can be asked about it. */
+  /** Searches the set alone: used where there is no catalog, or none can be reached. */
   const searchHere = (queries: readonly string[], limit: number): readonly SearchHit[] => {
     // Built at the first search: most sessions need none.
     index ??= buildIndex([...entries.values()].map(({ tool }) => toToolDocument(tool)))

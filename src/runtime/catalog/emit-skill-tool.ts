@@ -24,7 +24,10 @@ const inputSchema = {
   additionalProperties: false,
 } as const
 
-/** What an agent has learnt, kept for an operator to look at (docs/skills.md). It does nothing outward: nobody finds or loads a draft. */
+/**
+ * Stores a way of working as a draft for an operator to review (docs/skills.md). The tool has no effect outside: no
+ * search or agent finds or loads a draft.
+ */
 export const createEmitSkillTool = (emitSkill: EmitSkill): ToolEntry => ({
   tool: {
     name: emitSkillName,

@@ -23,7 +23,7 @@ const noObject = 'is no JSON object: send arguments by their names, as in {"name
 const inexact =
   'is a whole number beyond 9007199254740991, which may have been rounded when it was read: send it as text, in quotes, if the tool takes that'
 
-/** What is no object arrives as `{ "": raw }` (`ToolCall`). */
+/** Input that is no object arrives as `{ "": raw }` (`ToolCall`). */
 function isNoObject(input: unknown): boolean {
   const [only, ...others] = Object.keys(input as JsonObject)
   return only === '' && others.length === 0

@@ -52,7 +52,7 @@ export function withResultsAside(
     const { directCall } = context.options
     // The user is to hear it as it is, and the model reads it later, if at all.
     const isSpoken = directCall?.floor !== undefined || (result.ok && result.floor !== undefined)
-    // Whoever makes one call has no model that could read anything.
+    // A direct call has no model that could read a text.
     if (label.integrity !== 'stranger' || isPaused(result) || (directCall && !isSpoken))
       return result
     // What its code was told by other tools counts anyway.

@@ -100,7 +100,7 @@ export function createOutputTool(sessions: OutputSpaces): ToolEntry {
   }
 }
 
-/** What is kept behind a handle, and its label; or why there is nothing. */
+/** The output behind a handle and its label, or why it cannot be read. */
 export async function loadOutput(
   sessions: OutputSpaces,
   key: string,

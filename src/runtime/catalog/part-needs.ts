@@ -21,7 +21,7 @@ export interface WithNeeds {
   readonly needed: readonly string[]
 }
 
-/** So many are added at most: what is wired for one call stays small, whatever names whatever. */
+/** The most parts that are added, so that the wiring of one call stays small however many parts name each other. */
 const maxParts = 500
 
 /** These parts, and all that they cannot be wired without: what they depend on, and whose tools they may call. */
@@ -65,7 +65,7 @@ const isNamed = ({ bodies }: StoredPart): boolean => bodies.length > 0
 
 const isSame = (a: StoredPart, b: StoredPart): boolean => a.kind === b.kind && a.id === b.id
 
-/** Ids of the owners that a manifest names, and nobody has checked yet. */
+/** Ids of the owners that a manifest names. No check has been made that they exist. */
 export function needsOf(manifest: unknown): readonly string[] {
   const {
     depends_on: needed,

@@ -23,8 +23,8 @@ const tables = [
 ]
 
 /**
- * The generation in force in the object's own tables, in parts: what is asked for by name is one indexed read, and a
- * change writes what it changes. It answers while D1 is away, unless a change was cut and nobody knows how it ended.
+ * The generation in force in the object's own tables, one row a part: a read by name is one indexed read, and a change
+ * writes only changed rows. These tables answer while D1 is away, unless a crash cut a change whose outcome is unknown.
  */
 export function createStoredParts({ sql, kv }: DurableObjectStorage, kinds: () => PartKinds) {
   for (const table of tables) sql.exec(table)

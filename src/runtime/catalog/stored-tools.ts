@@ -82,7 +82,7 @@ export function createStoredTools(sql: SqlStorage) {
       const told = problems.length > 0 ? JSON.stringify(problems) : null
       sql.exec('UPDATE parts SET indexed = ?, problems = ? WHERE id = ?', isLost ? 0 : 1, told, id)
     },
-    /** What a search knows of each, in the order of their owners; those that are not searched are left out. */
+    /** The search document of each tool, in the order of their owners. Tools without one are left out. */
     searched: (): readonly ReadDocument[] =>
       sql
         .exec<{ readonly words: string }>(

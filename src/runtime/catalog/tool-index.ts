@@ -30,8 +30,8 @@ export interface ToolIndexDeps {
 const chunk = 40
 
 /**
- * Which tools there are, of all that is in force: found out once for each part, when somebody looks for the first time
- * since it came, and kept in the object's tables. The search index over them is in memory, one for all sessions.
+ * The tools of all parts in force. The first search after a part arrived reads its tools and stores them in the
+ * object's tables. The search index over them is in memory, one for all sessions.
  */
 export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexDeps) {
   const find = async (ids: readonly string[]) => kept.named(ids)

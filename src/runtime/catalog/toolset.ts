@@ -19,7 +19,7 @@ export interface ToolsetOptions {
   /** Which tools the model sees from the start. All by default. */
   readonly isPinned?: (entry: ToolEntry) => boolean
   readonly buildIndex: BuildSearchIndex
-  /** With core tools: what is found and called besides, each looked up when it is named. */
+  /** With core tools: the tools outside the set, each looked up when it is named. */
   readonly beyond?: MoreTools | undefined
   /** With core tools: the skills that are found with them; `isola__load_skill` comes with these. */
   readonly skills?: AgentSkills | undefined
@@ -100,7 +100,7 @@ export function createToolset(
         return isAway ? 'away' : undefined
       },
     }),
-    // What was found may be called by its own name too.
+    // A tool that was found may be called by its own name too.
     resolve(name, input) {
       if (standsFor(name, input) !== undefined) return resolveInner(find, input)
       const entry = find(name)

@@ -31,11 +31,14 @@ export function createUnseenWords(sessions: OutputSpaces) {
   const takers = new WeakMap<JsonObject, { readonly but: string | undefined }>()
   const filled = new WeakMap<JsonObject, UnseenWords>()
   return {
-    /** What was put into this very input. */
+    /** The words that were put into this very input. */
     in: (input: JsonObject): UnseenWords | undefined => filled.get(input),
     /** Has this very input filled: for calls whose result can be kept aside, since it may say the words again. In the parameter `but` there may be none. */
     accept: (input: JsonObject, but?: string): void => void takers.set(input, { but }),
-    /** Of all words that calls of this tree were to have: other code may say them in a later call. The worst where nobody knows. */
+    /**
+     * The label of all words that calls of this session tree were filled with: other code may repeat them in a later
+     * call. Least trusted if the label cannot be read.
+     */
     told: async ({ rootSession: key }: Caller): Promise<Label | undefined> => {
       const kept = sessions.at(key).storage({ verb: 'get', space, key })
       const { value, label } = await kept.catch(() => ({ value: true, label: undefined }))

@@ -14,7 +14,7 @@ export interface AddOptions {
   readonly takeOver: boolean
   /** Also one that asks for more is there at once, off until that is granted. */
   readonly now: boolean
-  /** All that the version numbers of this id ever meant; those of others are not suggested. */
+  /** The contents that the version numbers of this id ever named. A suggested number avoids all of them. */
   readonly numbers: readonly Pick<NewPluginVersion, 'version' | 'hash' | 'signer'>[]
   /** Whose id it is; nobody's if empty. */
   readonly owner: string | undefined
@@ -25,9 +25,9 @@ export interface AddOptions {
 const rank = { community: 0, trusted: 1, builtin: 2 } as const
 
 /**
- * A version arrives. It never enables anything: only a plugin that is enabled goes on with a version that asks for no
- * more than what was allowed, if an operator brings it. One that asks for more, or is trusted less, waits beside the one
- * that is in use (Y23).
+ * Adds a version. Adding enables nothing. An enabled plugin changes to the new version only if an operator adds it and
+ * its manifest requests no more than was granted. A version that requests more, or has a lower trust tier, waits beside
+ * the version in use (Y23).
  */
 export function add(
   plugin: KeptPluginVersion,
@@ -103,7 +103,7 @@ export const withWaiting = (row: PluginRow, hash: string): PluginRow => ({
 })
 const maxWaiting = 100
 
-/** Those that came after the version which is in use from now on. */
+/** The waiting versions that arrived after this one, which is in use from now on. */
 export function stillWaiting(
   { waiting = [] }: PluginRow,
   hash: string,
@@ -124,7 +124,7 @@ function isTold({ manifest }: NewPluginVersion, before: PluginRow | undefined): 
 
 const takenOver = 'It has what the plugin before it kept under this id.'
 
-/** What is kept of a plugin that was removed is kept for whoever brought it. */
+/** The stored values of a removed plugin belong to the principal that brought it. */
 function kept(id: string): IsolaError {
   const message = `id: "${id}" was somebody else's, and what it kept is still there. Choose another id in plugin.yaml; or an operator takes that away (isola plugin remove ${id} --purge), or adds this one with it (--take-over, takeOver: true).`
   return new IsolaError('request_conflict', message, { param: 'id' })
@@ -135,7 +135,7 @@ function notYours(id: string): IsolaError {
   return new IsolaError('request_forbidden', message, { param: 'id' })
 }
 
-/** What was looked at under a version number is what that number means, also after a removal. */
+/** A version number names one content for ever, also after a removal: an operator reviewed that content. */
 function refuseOtherContent(
   { id, version, hash }: NewPluginVersion,
   numbers: AddOptions['numbers'],

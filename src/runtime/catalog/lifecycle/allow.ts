@@ -123,7 +123,7 @@ export function remove(situation: Situation): Outcome {
   }
 }
 
-/** What it kept is gone: whoever comes under its id next finds nothing of it. */
+/** Its stored values are deleted: the next plugin under this id finds none of them. */
 export function free(id: string, { row }: Situation): Outcome {
   if (!row) throw notThere()
   const isGone = row.state === 'removed'

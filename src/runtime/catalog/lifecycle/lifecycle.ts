@@ -14,7 +14,7 @@ import { findEarlier } from './restore.ts'
 import { toView } from './view.ts'
 import { createChangeWriter, type Writing } from './write-change.ts'
 
-/** What is kept of plugins, and how code is tried out. */
+/** The stores of plugins, and the port that tries out code. */
 export interface LifecycleDeps
   extends Omit<KindsDeps, 'proven'>, Pick<ProveDeps, 'around' | 'tryOut'> {
   readonly store: PluginStore
@@ -65,14 +65,14 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
     { begin, wrote, ...writing }: Pick<ChangePorts, 'begin' | 'wrote'> & Writing,
   ) => {
     if (outcome.isRehearsal) return { generation: writing.before, after: { versions: [] } }
-    // What is in force stays as it is: nobody has to wait, nor read it again if this fails.
+    // The change leaves the pins as they are: no reader has to wait, nor read them again if the write fails.
     if (!outcome.pins) return write(outcome, writing)
     begin?.()
     const done = await write(outcome, writing)
     wrote?.(done.generation)
     return done
   }
-  /** What is in force before a change: what the object keeps of it, or all of it out of D1. */
+  /** The pins in force before a change: the object's own copy, or all of them from D1. */
   const situationOf = async ({ before, inForce }: ChangePorts) =>
     before ? { before, inForce } : { before: await current(), inForce: undefined }
 
@@ -99,7 +99,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
         await refuse(change, by, error).catch(() => {})
         throw error
       })
-      // Whoever asked does not wait for that.
+      // The caller does not wait for this copy.
       if (outcome.bundle) void deps.bundles.copy(outcome.bundle.hash, outcome.bundle.text)
       return {
         generation: generation.number,
@@ -128,7 +128,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
   }
 }
 
-/** A name that is easily taken for another's is pointed out; nobody is refused for that. */
+/** Notes a name that is easily taken for another plugin's. No change is refused for it. */
 const notesOn = async (change: PluginChange, names: NamesKept): Promise<readonly string[]> =>
   change.do === 'add' ? (await names.all()).like(change.plugin.id) : []
 
@@ -142,7 +142,7 @@ const askedBy = (change: PluginChange, { principal }: ChangeBy, nowMs: number): 
 const brings = (change: PluginChange): boolean =>
   change.do === 'add' || (change.do === 'skill' && change.skill.do === 'add')
 
-/** Where a hook may say no: one that is gone says yes. */
+/** Hooks that can refuse. An absent hook allows, so losing such a hook widens rights. */
 const decidingPoints: ReadonlySet<string> = new Set<HookPoint>([
   'beforeDispatch',
   'beforeModelCall',

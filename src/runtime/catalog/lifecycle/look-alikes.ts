@@ -40,12 +40,12 @@ export const lookAlikes = (
   what?: 'skill',
 ): readonly string[] => createKnownNames(known, what).like(id)
 
-/** Names that are read once, and kept up by whoever is the only one to change them. */
+/** Names that are read once. Their only writer keeps them current. */
 export interface NamesKept {
   readonly all: () => Promise<KnownNames>
   /** These rows were written. */
   readonly wrote: (rows: readonly Pick<PluginRow, 'id' | 'state'>[]) => void
-  /** Nobody knows whether something was written: they are read again. */
+  /** A write may have failed half-way: read the names again. */
   readonly forget: () => void
 }
 
@@ -67,7 +67,7 @@ export function keepNames(read: () => Promise<readonly string[]>): NamesKept {
         },
       )),
     wrote(rows) {
-      // What is being read just now may be from before.
+      // A read that is under way may have begun before this write.
       if (!known) forget()
       for (const { id, state } of rows) {
         if (state === 'removed') known?.delete(id)
@@ -129,7 +129,10 @@ function withoutFillers(id: string): string {
   return name
 }
 
-/** What is left of an id to somebody who reads fast: no hyphens, no doubled letters, no plural, one form a letter. */
+/**
+ * Reduces an id to what a hurried reader takes in: no hyphens, no doubled letters, no plural, one form for similar
+ * letters.
+ */
 function skeleton(id: string): string {
   return id
     .replaceAll('-', '')

@@ -43,7 +43,10 @@ export interface PluginKindDeps {
   readonly proven: Proof
 }
 
-/** Plugins that were installed. Those of the deployment, of which only on and off is kept, are changed with the same words. */
+/**
+ * The kind of installed plugins. Changes of a plugin of the deployment, which can only be switched on and off, have the
+ * same names.
+ */
 export const pluginKind = (deps: PluginKindDeps): PartKindEntry<'plugin'> => ({
   kind: 'plugin',
   claims: (change) => (startsOne.has(change.do) ? (idOf(change) ?? '') : undefined),
@@ -161,7 +164,7 @@ interface Arriving extends Pick<PluginKindDeps, 'proven'> {
   readonly situation: Situation
 }
 
-/** As if the operator had added it: one that asks for more goes on waiting until that is granted. */
+/** Adds the version as if the operator had sent it. A version that requests more waits until that is granted. */
 async function accept(
   { signers }: PluginKindDeps,
   { id }: { readonly id: string },
@@ -234,7 +237,7 @@ async function cannotStart(
   error: unknown,
 ): Promise<never> {
   const code = errorCode(error)
-  // One that runs goes on as it is: only what was asked for now does not start.
+  // An enabled plugin keeps its version: only the version that was asked for failed to start.
   if (code?.startsWith('plugin_') && situation.row?.state !== 'enabled') {
     const row = present(situation)
     const problem = { code, message: errorMessage(error) }

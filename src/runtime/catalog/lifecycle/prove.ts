@@ -16,7 +16,7 @@ import { toCanonicalJson } from '#contracts/json.ts'
 
 /** How code is started once. */
 export interface ProveDeps {
-  /** The pins that a plugin is wired with, and their sources: those of the next generation, else those in force. */
+  /** The pins that a plugin is wired with, and their sources: from the next generation, else from the one in force. */
   readonly around: (
     next: Generation,
     ids: readonly string[],

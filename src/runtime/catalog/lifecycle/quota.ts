@@ -9,7 +9,7 @@ const operatorTimes = 50
 /** The moment since which what was brought counts for the hour. */
 export const sinceFor = (nowMs: number): number => nowMs - hourMs
 
-/** What is about to be brought, and by whom. */
+/** The bundle that a principal is about to add. */
 export interface Bringing {
   /** Of the bundle as UTF-8; 0 if it is kept already. */
   readonly sizeBytes: number

@@ -82,7 +82,7 @@ export async function generationOf(
   throw new IsolaError('request_not_found', 'There is no such generation.')
 }
 
-/** The plugins of an earlier generation: what was enabled then, and nothing else. */
+/** Restores the plugins of an earlier generation: exactly the plugins that were enabled then. */
 export async function restorePlugins(
   store: PluginStore,
   { target }: RestoringPart,
@@ -137,7 +137,10 @@ export async function restoreSwitches(
 const switchesOf = (of: Generation): ReadonlyMap<string, PinOfKind['bundled']['state']> =>
   new Map(pinsOf(of, 'bundled').map(({ id, state }) => [id, state]))
 
-/** What was taken back since, and is allowed again by going back: the operator is told, so that nobody gets it unseen. */
+/**
+ * Rights that were revoked since and that going back grants again: the operator is told, so that no plugin regains them
+ * unseen.
+ */
 const regained = (pairs: readonly (readonly [PluginRow, PluginPin])[]): readonly string[] =>
   pairs.flatMap(([row, pin]) => {
     const lines = widened(pin.permit, row.permit).map(({ text }) => text)

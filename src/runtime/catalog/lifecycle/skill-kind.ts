@@ -138,7 +138,10 @@ async function add(
   return { ...arrives, skills: [arrived], notes: [] }
 }
 
-/** Exactly the version that was looked at. One that asks for more, or is trusted less, is off until it is enabled. */
+/**
+ * Takes exactly the version that the operator reviewed. A version that requires more, or has a lower trust tier, is off
+ * until it is enabled.
+ */
 async function update(
   deps: SkillKindDeps,
   { name, hash }: Extract<SkillChange, { readonly do: 'update' }>,
@@ -194,7 +197,9 @@ async function enable(
   return { skills: [{ ...bare(row), state: 'enabled' }], pins, told, notes: [] }
 }
 
-/** What was enabled then, in the version of then; what was removed since stays gone. */
+/**
+ * Restores the skills that were enabled then, in their version of then. A skill that was removed since stays removed.
+ */
 async function restoreSkills(
   deps: SkillKindDeps,
   { target }: RestoringPart,

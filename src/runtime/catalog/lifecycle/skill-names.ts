@@ -14,8 +14,8 @@ export interface NamesThere {
 }
 
 /**
- * Refuses a name that a model or a person would take for another skill's: what is loaded by its name is followed
- * (docs/security.md T24, typosquats).
+ * Refuses a name that a model or a person would take for another skill's: an agent follows the skill that it loads by
+ * name (docs/security.md T24, typosquats).
  *
  * @throws `plugin_name_collision`
  */

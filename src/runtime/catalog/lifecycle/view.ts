@@ -47,7 +47,7 @@ export function toView(row: PluginRow, versions: readonly PluginVersion[]): Plug
   }
 }
 
-/** What is installed, for the operator: one, or a page of the list. */
+/** The installed plugins as the operator sees them: one, or a page of the list. */
 export function createPluginViews(store: PluginStore, price?: IsolatePrice) {
   const viewsOf = async (
     rows: readonly PluginRow[],

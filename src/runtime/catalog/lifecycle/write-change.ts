@@ -19,7 +19,7 @@ export interface Writing {
 }
 
 interface Wrote {
-  /** What is in force from now on, as far as it was known before. */
+  /** The pins in force from now on, as far as the pins before were known. */
   readonly generation: Generation
   readonly after: PluginAfter
 }
@@ -32,7 +32,7 @@ export function createChangeWriter({
   readonly store: PluginStore
   readonly clock: Clock
 }) {
-  /** Whoever asked, and now. */
+  /** The caller and the time of an event. */
   const placeOf = ({ principal, trace }: ChangeBy): DeploymentEventPlace => {
     return { principal, trace, atMs: clock.nowMs() }
   }
@@ -75,7 +75,7 @@ function ownerOf({ data }: DeploymentDraft): unknown {
   return 'server' in data ? data.server : undefined
 }
 
-/** What was asked for, on the record. */
+/** The requested change, as the record has it. */
 function askedOf(change: PluginChange) {
   switch (change.do) {
     case 'mcp': {

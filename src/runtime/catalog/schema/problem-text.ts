@@ -20,7 +20,7 @@ const typeNames: Readonly<Record<string, string>> = {
 
 const maxChars = 500
 
-/** What is wrong, where it is and in words a model can act on. */
+/** The fault, where it is, and in words that a model can act on. */
 export function problemOf(finding: Finding, schema: Record<string, unknown>): Problem {
   const path = finding.path.reduce(joined, '')
   const missing = finding.missing === undefined ? path : joined(path, finding.missing)

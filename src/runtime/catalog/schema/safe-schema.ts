@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
 
-/** Why a schema cannot be used. The text is for whoever wrote the schema. */
+/** Why a schema cannot be used. The text is for the author of the schema. */
 export class SchemaProblem extends Error {}
 
 type SchemaNode = Record<string, unknown>

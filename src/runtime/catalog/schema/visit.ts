@@ -33,7 +33,7 @@ export interface Visit<T extends Json = Json> {
 /** What one validation has in hand. */
 export interface Run extends Pick<SafeSchema, 'targets' | 'asksUnevaluated'> {
   readonly work: Work
-  /** What is wrong with the value by a schema. */
+  /** The first fault of the value by a schema. */
   readonly findingOf: (schema: unknown, visit: Omit<Visit, 'schema'>) => Finding | undefined
 }
 
@@ -49,7 +49,7 @@ export function findingAt(
   return { path: path.toReversed(), keyword, ...more }
 }
 
-/** What is wrong with what lies in the value, under this name. */
+/** The first fault of a value inside this one, under this name. */
 export function findingIn(
   { place, run }: Visit,
   schema: unknown,
@@ -60,8 +60,9 @@ export function findingIn(
 }
 
 /**
- * What is wrong with the value itself by a schema that stands in another: a branch, a reference. What it looks at counts
- * for the other once it fits; it sees nothing of what the other has looked at (2020-12, 11).
+ * The first fault of the value itself by a nested schema: a branch, a reference. Properties that the nested schema
+ * evaluates count as evaluated for the outer one once the value fits; the nested schema sees none that the outer one
+ * has evaluated (2020-12, 11).
  */
 export function findingBeside(visit: Visit, schema: unknown): Finding | undefined {
   const { seen, run } = visit

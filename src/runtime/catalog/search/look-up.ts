@@ -69,7 +69,7 @@ function rarityOf({ term, of }: QueryTerm, { postingsOf, rarityOf: plain }: Corp
   return isThere ? Math.min(plain(of), plain(term)) : plain(term)
 }
 
-/** Those that were found, with what an occurrence counts. */
+/** The terms that were found, with the weight of one occurrence. */
 export const weighed = (
   terms: readonly { readonly term: string; readonly weight: number }[],
   found: FoundTerms,

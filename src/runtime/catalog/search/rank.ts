@@ -65,7 +65,7 @@ function addOwners({ scores, touched }: Work, { owners, settings, size }: Corpus
     if (score > one) [first[owner], second[owner]] = [score, one]
     else if (score > (second[owner] ?? 0)) second[owner] = score
   }
-  // One that is alone counts twice: that its owner has no second tool says nothing against it.
+  // The only tool of an owner counts twice, since a missing second tool is no point against it.
   const fitOf = (document: number): number => {
     const owner = owners.of(document)
     return (first[owner] ?? 0) + ((owners.isOnly(document) ? first : second)[owner] ?? 0)

@@ -22,7 +22,7 @@ export function addScores(
 export const highest = (scores: Float64Array, documents: readonly number[]): number =>
   documents.reduce((most, index) => Math.max(most, scores[index] ?? 0), 0) || 1
 
-/** Those with the highest positive scores, best first; equal ones in order. No full sort: most never matter. */
+/** The documents with the highest positive scores, best first; equal ones in order. No full sort: most never matter. */
 export function best(
   scores: Float64Array,
   documents: readonly number[],

@@ -28,7 +28,7 @@ export interface RankSettings {
   readonly completed: number
 }
 
-/** What is shipped. */
+/** The ranking of a fresh deployment. */
 export const shippedRanking: RankSettings = {
   fields: [
     ['name', 3, 1],

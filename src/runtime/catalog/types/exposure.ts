@@ -6,7 +6,7 @@ const id = z
   .string()
   .max(64)
   .regex(/^[a-z0-9][a-z0-9_-]*$/i, 'must be the id of a plugin or server')
-/** No bare `*`: what is installed later would be in it, though nobody named it. */
+/** No bare `*`: it would expose tools that are installed later and that no operator named. */
 const tools = z
   .string()
   .max(100)
@@ -15,7 +15,7 @@ const tools = z
     /^[A-Za-z0-9][A-Za-z0-9_-]{0,96}__(\*|[A-Za-z0-9_-]{1,97})$/,
     'must be a tool (kv__get) or all of one plugin (kv__*)',
   )
-/** As it is in URIs: one that others could not name is offered to nobody. */
+/** As URIs need it: a name that a client cannot write in a URI is not offered. */
 const skills = z
   .string()
   .regex(
@@ -40,7 +40,7 @@ export const exposureSchema = z.strictObject({
   skills: z.array(skills).max(100).default([]),
   /** The same, and besides under `/.well-known/agent-skills` for anybody: no key is asked for. */
   public_skills: z.array(skills).max(100).default([]),
-  /** Those of `tools` that are offered without their owner's name: `get` for `kv__get`. */
+  /** The tools among `tools` that are offered without their owner's name: `get` for `kv__get`. */
   bare_names: z.array(tools).max(500).default([]),
 })
 
@@ -71,7 +71,7 @@ export function exposureLines(exposure: Exposure): readonly string[] {
   ]
 }
 
-/** What is different in a new choice. */
+/** The lines that a new choice changes. */
 export const exposureDiff = (before: Exposure, after: Exposure): LineDiff =>
   diffLines(exposureLines(before), exposureLines(after), 0)
 

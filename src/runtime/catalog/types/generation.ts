@@ -15,7 +15,7 @@ export interface PluginPin {
   /** Counts up with each change of the permit: what runs under an older one is ended. */
   readonly grantEpoch: number
   readonly config: JsonObject
-  /** Its code runs its agent; found out when it was enabled. Absent: it has no agent, or nobody has asked. */
+  /** Its code runs its agent; found out when it was enabled. Absent: it has no agent, or no check was made. */
   readonly runsOwnAgent?: boolean
   /** An operator has read what it tells models of itself (`textsOf`), in this version. */
   readonly isTold?: true
@@ -108,7 +108,7 @@ export interface Part {
   readonly pin: PinOfKind[PartKind]
 }
 
-/** A part with what whoever wires it has to know, without knowing its kind. */
+/** A part with the facts that wiring needs, whatever its kind. */
 export interface StoredPart extends Part {
   /** Counts up with each change of what it may do: what runs under an older one is ended. */
   readonly epoch: number
@@ -118,7 +118,7 @@ export interface StoredPart extends Part {
   readonly needs?: readonly string[]
 }
 
-/** A part as somebody knows it who works with it. */
+/** A part as its user knows it: id and epoch show whether it has changed. */
 export type HeldPart = Pick<StoredPart, 'kind' | 'id' | 'epoch'>
 
 /** All pins, each with its kind. */
@@ -137,7 +137,9 @@ export function toPins(parts: readonly Part[]): Pins {
   return Object.fromEntries(lists) as Pins // each is in the list of its kind
 }
 
-/** What is different between two sets of pins, whatever the kind: what has gone, and what came or is another now. */
+/**
+ * The difference between two sets of pins, whatever the kind: the pins that went, and the pins that came or changed.
+ */
 export function partsDiff(before: Pins, after: Pins) {
   const keyOf = ({ kind, id }: Pick<Part, 'kind' | 'id'>) => `${kind} ${id}`
   const had = new Map(partsOf({ pins: before }).map((part) => [keyOf(part), part]))

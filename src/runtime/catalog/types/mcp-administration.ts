@@ -11,19 +11,19 @@ export interface McpOutcome {
   readonly servers: readonly McpServerRow[]
   /** Absent if what is enabled stays as it is. */
   readonly mcp?: readonly McpPin[]
-  /** What the record says of it. */
+  /** The event for the record. */
   readonly told: DeploymentDraft
   readonly notes: readonly string[]
 }
 
-/** Decides changes of servers, inside the one writer of what is enabled. Throws what is refused. */
+/** Decides changes of servers, within the Catalog's single writer. Throws what is refused. */
 export interface McpDecisions {
   readonly decide: (change: McpChange, now: Generation, by: ChangeBy) => Promise<McpOutcome>
-  /** The servers of an earlier generation: what was removed since, or added anew, stays as it is. */
+  /** The servers of an earlier generation. A server that was removed or added anew since stays as it is. */
   readonly restore: (then: Generation) => Promise<
     Pick<McpOutcome, 'servers' | 'notes'> & {
       readonly mcp: readonly McpPin[]
-      /** What is allowed again that was not just now; in the notes too. */
+      /** Rights that the restore grants and that were not granted just before; in the notes too. */
       readonly regained: readonly string[]
     }
   >
@@ -32,22 +32,22 @@ export interface McpDecisions {
 /** A server as the operator sees it. */
 export interface McpServerView extends McpServerRow, McpStanding {
   readonly differences: readonly McpDifference[]
-  /** Tools, as they were seen last, of which somebody is asked before each call. */
+  /** Tools, as last seen, of which each call needs an approval. */
   readonly asking: readonly string[]
-  /** Tools that say nothing of it, and were approved as harmless. */
+  /** Tools without such a hint that were approved as harmless. */
   readonly harmless: readonly string[]
-  /** What was approved as reaching no stranger. */
+  /** Tools that were approved as closed: no stranger writes where they read. */
   readonly closed: readonly string[]
 }
 
-/** Who asks about its own sign-in. */
+/** A principal that manages its own sign-in. */
 export interface McpSelf extends Administrator {
   readonly role: Role
 }
 
 /**
- * What a principal does about its own sign-in at a server where each signs in. Throws `request_…`: of a server that is
- * not on only operators hear.
+ * A principal's own sign-in, at a server where each principal signs in. Throws `request_…`; only operators learn of a
+ * server that is off.
  */
 export interface McpOwnLogins {
   readonly show: (id: string, by: McpSelf) => Promise<McpOwnLogin>
@@ -55,7 +55,7 @@ export interface McpOwnLogins {
   readonly begin: (id: string, by: McpSelf, origin: string) => Promise<McpLogin>
   /** @param code What the browser showed. Throws `request_invalid` for any that is not of a sign-in of this principal. */
   readonly finish: (id: string, by: McpSelf, code: string) => Promise<void>
-  /** What is kept of it is gone, and calls under way end. Repeated, it does nothing. */
+  /** Deletes its tokens and ends calls under way. Repeated, it does nothing. */
   readonly end: (id: string, by: McpSelf) => Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** `open`: somebody has to open this page. */
+/** `open`: the principal has to open this page. */
 export type McpLogin =
   | { readonly state: 'signed_in' }
   | { readonly state: 'open'; readonly url: string }

@@ -31,7 +31,7 @@ export const mcpServerSchema = z.lazy(() =>
       .default({}),
     /** `oauth`: the deployment signs in; `principal`: each principal for itself. Otherwise the headers are all there is. */
     auth: z.enum(['headers', 'oauth', 'principal']).default('headers'),
-    /** Other hosts that its sign-in may use; those of the same site need no mention. */
+    /** Other hosts that its sign-in may use. Hosts of the same site need no mention. */
     authHosts: z.array(z.string().max(253)).max(8).default([]),
     /** Of a client that the operator registered at the authorization server by hand. */
     clientId: z.string().min(1).max(2_048).exactOptional(),
@@ -93,12 +93,12 @@ export interface McpListing {
   }[]
   /** What an operator should see: look-alikes and odd names. */
   readonly notes: readonly string[]
-  /** Of all items together: what was looked at is what is approved. */
+  /** Of all items together: an approval names the listing that the operator reviewed. */
   readonly hash: string
   readonly atMs: number
 }
 
-/** What was approved of a server, kept as a bundle under its own hash. */
+/** The approved items of a server, stored as a bundle under its own hash. */
 export interface McpApproval {
   readonly server: string
   readonly items: readonly McpItem[]
@@ -120,7 +120,7 @@ const approvalSchema = z.lazy(() =>
   }),
 )
 
-/** What was approved, as its bundle has it; nothing of one that cannot be read. */
+/** The approved items of a bundle; empty if the bundle cannot be read. */
 export function parseApproval(manifest: unknown): McpApproval['items'] {
   const parsed = approvalSchema.safeParse(manifest)
   return parsed.success ? parsed.data.items : []
@@ -152,7 +152,7 @@ export interface McpPin {
   readonly hash: string
   readonly confirmed: readonly string[]
   readonly epoch: number
-  /** Of the row: one that was removed and added again is another server. */
+  /** Of the row: a server that was removed and added again is another server. */
   readonly addedAtMs: number
 }
 
@@ -171,7 +171,7 @@ export type McpChange =
       readonly confirmed: readonly string[]
       /** Of the row that was looked at: of another one this is refused. */
       readonly epoch: number
-      /** What is different from what was approved before, in lines. */
+      /** The lines that differ from the approval before. */
       readonly lines: readonly string[]
     }
   | { readonly do: 'enable' | 'disable' | 'remove'; readonly id: string }
@@ -213,7 +213,7 @@ export interface McpProgress {
 /** What a server asks for in the middle of a call. */
 export type McpAsked = Extract<AskRequest, { readonly kind: 'elicit' | 'sample' }>
 
-/** `later`: somebody has to answer first; the call ends, and runs again then. */
+/** `later`: a person or a client has to answer first. The call ends, and runs again after the answer. */
 export type McpAnswered =
   | { readonly state: 'answered'; readonly answer: Json }
   | { readonly state: 'refused'; readonly why: string }
@@ -228,7 +228,7 @@ export interface McpCaller {
 /** How a server is reached, without asking it anything. */
 export interface McpStanding {
   readonly listing?: McpListing
-  /** `signed_out`: somebody has to sign in first. */
+  /** `signed_out`: the principal has to sign in first. */
   readonly login: 'none' | 'signed_out' | 'signed_in'
   /** The sign-in that was begun last was denied at the authorization server. */
   readonly isDenied?: true
@@ -279,6 +279,6 @@ export interface McpDifference {
   readonly key: string
   readonly tool?: string
   readonly state: 'new' | 'changed' | 'same' | 'gone'
-  /** What is different, in lines that begin with `+`, `-` or a blank. */
+  /** The lines that differ; each begins with `+`, `-` or a blank. */
   readonly lines: readonly string[]
 }

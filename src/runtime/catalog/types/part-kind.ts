@@ -34,16 +34,16 @@ export interface PartOutcome {
   readonly notes: readonly string[]
 }
 
-/** The parts in force, for whoever wires some of them. */
+/** The parts in force, for code that wires some of them. */
 export interface PartsInForce {
-  /** Those that every run has. */
+  /** The parts that every run has. */
   readonly always: () => readonly StoredPart[]
   readonly named: (ids: readonly string[]) => readonly StoredPart[]
 }
 
 /** What every change is decided from. */
 export interface DecidingPart {
-  /** What is in force of what the change is about, and every kind of which there is one at most; or all of it. */
+  /** The parts in force that the change is about, and every kind of which there is at most one; or all parts. */
   readonly generation: Generation
   /** Where the rest of it is; absent if the generation is all there is. */
   readonly inForce?: PartsInForce | undefined
@@ -69,15 +69,15 @@ export interface RestoringPart {
 }
 
 /**
- * All that is particular to one kind of installed thing. What is the same for all of them (numbering, storing, comparing,
- * the record, going back) knows no kind.
+ * The rules of one kind of extension. The code for all kinds (numbering, storing, comparing, the record, going back)
+ * knows no kind.
  */
 export interface PartKindEntry<K extends PartKind = PartKind> {
   readonly kind: K
   /** Nothing if the change is not of this kind. Throws what is refused. */
   readonly decide: (change: PluginChange, now: DecidingPart) => Promise<PartOutcome> | undefined
   readonly restore: (going: RestoringPart) => Promise<RestoredPart>
-  /** What is trusted less now that a key was removed; nothing if nothing is. */
+  /** Lowers the trust tier of parts after a key was removed; undefined if none changes. */
   readonly lower?: (now: Generation) => Promise<RestoredPart | undefined>
   /** Tries out what would be in force anew; the same with what was found out. Throws what does not start. */
   readonly prove?: (
@@ -100,8 +100,8 @@ export interface PartKindEntry<K extends PartKind = PartKind> {
   /** What runs under an older one is ended; 0 where nothing runs under it. */
   epoch(pin: PinOfKind[K]): number
   /**
-   * `always`: every run has it, so it is wired from the start; `by name`: when something of it is named; `never`: it has
-   * no tools, and whoever works with it looks it up.
+   * `always`: every run has it, so it is wired from the start. `by name`: it is wired when a tool or part of it is
+   * named. `never`: it has no tools, and its users look it up.
    */
   wire(pin: PinOfKind[K]): 'always' | 'by name' | 'never'
 }

@@ -39,11 +39,11 @@ export interface Permit {
     readonly subscribes?: readonly string[]
   }
   readonly schedule?: string
-  /** Its events that everybody may subscribe to. */
+  /** Its events that every principal may subscribe to. */
   readonly publishes?: readonly string[]
-  /** Its tools of which somebody must allow each call: one fewer is more than before. */
+  /** Its tools of which each call needs an approval: removing one widens the permit. */
   readonly approvals?: readonly string[]
-  /** Those that nobody is asked about: beside the others, one more is more than before. */
+  /** Its tools that need no approval: adding one widens the permit. */
   readonly free?: readonly string[]
   /** Its tools that say they destroy: the same. */
   readonly destructive?: readonly string[]
@@ -187,7 +187,7 @@ function modelLines(model: RequestedGrants['model']): readonly PermitLine[] {
   ]
 }
 
-/** Tools that nobody is asked about any more, or that came beside those of which somebody is. */
+/** Tools that lose their approval, or that came without one beside tools that need one. */
 function freed(next: Permit, before: Permit | undefined): readonly string[] {
   if (!before?.approvals) return []
   const dropped = gone(before.approvals, next.approvals)
@@ -207,14 +207,14 @@ function limitsOf(limits: AgentManifest['limits']): Readonly<Record<string, numb
     max_depth: maxDepth,
     max_concurrency: maxConcurrency,
     max_children: maxChildren,
-    // Only where it is limited: what was allowed before there was such a limit says nothing of it.
+    // Only where it is limited: a permit from before this limit existed does not limit it.
     ...defined({ max_platform_usd: limits.max_platform_usd }),
   }
 }
 
 const platformLine = 'agent: max_platform_usd'
 
-/** What a permit has that another does not cover: the lines that somebody has to allow. */
+/** The lines of a permit that another one does not cover: an operator has to grant them. */
 export function widened(next: Permit, before: Permit | undefined): readonly PermitLine[] {
   const had = new Map(before ? permitLines(before).map((line) => [line.text, line]) : [])
   const more = permitLines(next).filter(({ text, amount }) => {

@@ -42,7 +42,7 @@ export interface PluginView extends PluginTexts {
   readonly asks?: Permit
   /** The same in lines. */
   readonly lines: readonly PermitLine[]
-  /** Those of the lines that nobody has allowed for exactly this version. */
+  /** The lines that no operator has granted for exactly this version. */
   readonly missing: readonly PermitLine[]
   readonly grantEpoch: number
   readonly config: JsonObject
@@ -57,7 +57,7 @@ export interface PluginView extends PluginTexts {
     PluginView,
     'version' | 'hash' | 'tier' | 'asks' | 'lines' | 'missing' | 'texts' | 'isTold'
   >
-  /** What somebody who looks at it should see, such as a name that looks like another's. */
+  /** Notes for a reviewer, such as a name that looks like another's. */
   readonly notes: readonly string[]
 }
 
@@ -88,7 +88,9 @@ export interface KeptPluginVersion extends NewPluginVersion {
   readonly sizeBytes: number
 }
 
-/** What one principal may bring. A version counts for whoever brought it first, until it is collected. */
+/**
+ * How much one principal may bring. A version counts for the principal that brought it first, until it is collected.
+ */
 export interface PluginQuota {
   readonly maxVersions: number
   /** Of all bundles together. */
@@ -117,12 +119,12 @@ export type PluginChange =
       readonly allowDowngrade?: boolean
       /** The version number is known with another content, and is to mean this one from now on. */
       readonly replace?: boolean
-      /** With the id what somebody else's plugin kept under it; an operator says so. */
+      /** Takes over the stored values of another owner's plugin with the id. Only for an operator. */
       readonly takeOver?: boolean
       /** Also one that asks for more takes the place of the version that is in use; it is off until that is granted. */
       readonly now?: boolean
     }
-  /** One of its versions that somebody brought and that waits; by hash, since that is what was looked at. */
+  /** Accepts a waiting version of the plugin; by hash, since the operator reviewed that content. */
   | { readonly do: 'accept'; readonly id: string; readonly hash: string }
   /** Of the version that is there, or of one that waits, which is in use then; `texts`: what it tells models was read, too. */
   | {
@@ -239,14 +241,14 @@ export interface CatalogApi {
   readonly hold: (part: HeldPart, listener: PartListener) => Promise<void>
   /** One; nothing if it is not there. */
   readonly plugin: (id: string) => Promise<Reply<PluginView | undefined>>
-  /** So many behind an id, in the order of ids. */
+  /** The plugins that the runtime switched off by itself, or that could not be started, and why. */
   readonly page: (after: string, limit: number) => Promise<Reply<readonly PluginListing[]>>
-  /** Those that were switched off by nobody, or could not be started, and why. */
+  /** The plugins that no operator switched off, or that could not be started, and why. */
   readonly failed: () => Promise<Reply<readonly PluginProblem[]>>
   readonly generations: (limit: number) => Promise<Reply<readonly GenerationView[]>>
   readonly change: (change: PluginChange, by: ChangeBy) => Promise<Reply<ChangeResult>>
   readonly report: (report: CallReport) => Promise<CallVerdict | undefined>
-  /** Takes away some bundles that nobody can need any more, between two changes. How many: none is the end. */
+  /** Removes some bundles that are no longer needed, between two changes. Answers how many; 0 is the end. */
   readonly collect: () => Promise<Reply<number>>
 }
 
@@ -254,7 +256,7 @@ export interface CatalogApi {
 export interface PluginAdministration {
   readonly list: () => Promise<readonly PluginListing[]>
   readonly show: (id: string) => Promise<PluginView | undefined>
-  /** Those that were switched off by nobody, or could not be started, and why. */
+  /** The plugins that no operator switched off, or that could not be started, and why. */
   readonly failed: () => Promise<readonly PluginProblem[]>
   /** Newest first: fewer than the limit where they would name more than 10,000 plugins together. */
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>

@@ -57,7 +57,7 @@ export interface PluginStore {
   readonly versions: (
     ids: readonly string[],
   ) => Promise<readonly (PluginVersion & { readonly id: string })[]>
-  /** One whose bundle is kept. */
+  /** A version whose bundle is stored. */
   readonly version: (id: string, hash: string) => Promise<KeptPluginVersion | undefined>
   /** Manifests of these versions by plugin, each plugin once; absent what is not kept any more. */
   readonly manifests: (
@@ -87,8 +87,9 @@ export interface PluginStore {
   /**
    * The row, the bundle, the new generation and the event in one trip: all of them or none.
    *
-   * @param write.generation What is in force, and was before, of what the change may touch: the difference is written.
-   * @param write.view The plugin that is to be told of, as it is then.
+   * @param write.generation The parts that the change may touch, as they are in force now and before: the difference is
+   *   written.
+   * @param write.view The plugin to report, as it is after the write.
    */
   readonly commit: (write: {
     readonly rows: readonly PluginRow[]
@@ -113,7 +114,10 @@ export interface BundleStore {
   readonly checked: (hash: string, text: string) => { readonly hash: string; readonly text: string }
   /** Puts a copy of one that is saved near those who load it. Never throws. */
   readonly copy: (hash: string, text: string) => Promise<void>
-  /** Takes these away, and notes of versions that they are gone. One that was saved after `beforeMs` stays. */
+  /**
+   * Removes these bundles, and marks the bundles of their versions as removed. A bundle that was saved after `beforeMs`
+   * stays.
+   */
   readonly remove: (hashes: readonly string[], beforeMs: number) => Promise<void>
   readonly load: (hash: string) => Promise<string>
 }

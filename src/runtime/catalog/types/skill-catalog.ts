@@ -13,7 +13,7 @@ export interface SkillBundle {
   readonly files: Readonly<Record<string, string>>
 }
 
-/** What is hashed and kept: the same skill has the same text wherever it is made. */
+/** The text that is hashed and stored: the same skill has the same text wherever it is made. */
 export const toSkillBundleText = ({ fields, files }: SkillBundle): string =>
   toCanonicalJson({ fields, files })
 
@@ -50,7 +50,7 @@ export interface SkillVersion extends Omit<
 > {
   readonly hash: string
   readonly tier: Exclude<TrustTier, 'builtin'>
-  /** Where it came from: `upload`, `zip`, a URL, or the words of whoever sent it. */
+  /** Where it came from: `upload`, `zip`, a URL, or the sender's words. */
   readonly source: string
   /** The name of the key that signed it. */
   readonly signer?: string
@@ -108,7 +108,7 @@ export interface SkillStore {
   readonly find: (
     name: string,
   ) => Promise<(SkillRow & { readonly version?: SkillVersion }) | undefined>
-  /** What is there, by name: of this state only, if one is named. */
+  /** The installed skills, by name: of this state only, if one is named. */
   readonly list: (state?: 'enabled') => Promise<readonly InstalledSkill[]>
   /** Of a skill, whose bundles are kept, newest first. */
   readonly versions: (name: string) => Promise<readonly SkillVersion[]>
@@ -141,7 +141,7 @@ export interface RefusedSkill {
   readonly message: string
 }
 
-/** What was read of an upload. */
+/** The skills that an upload has, and the refused ones. */
 export interface ReadSkills {
   readonly skills: readonly ReadSkillUpload[]
   readonly refused: readonly RefusedSkill[]
@@ -150,7 +150,7 @@ export interface ReadSkills {
 /** Reads skills; no code of theirs is run. Throws `plugin_upload_invalid`, `plugin_signature_invalid`, `plugin_isolate_unavailable`, `plugin_source_unavailable`, or `request_invalid` for a URL. */
 export type ReadSkillUploads = (upload: SkillUpload) => Promise<ReadSkills>
 
-/** What another version of a skill changes, for whoever decides on it. */
+/** The changes that another version of a skill brings, for the principal that decides on it. */
 export interface SkillChanges {
   /** Of the version that it has. */
   readonly from: string
@@ -166,9 +166,9 @@ export interface SkillChanges {
   })[]
 }
 
-/** What is different, with what hides in it as codes. */
+/** The lines that differ, with hidden characters shown as codes. */
 interface CountedLines {
-  /** Lines that are new, and that are gone; those that moved are both. */
+  /** Lines that are new, and that are gone. A line that moved is both. */
   readonly added: number
   readonly removed: number
   readonly moved: number
@@ -208,13 +208,13 @@ export type SearchedSkill = Pick<
 /** What fits a query, whatever it lacks. */
 export type SkillCandidate = Pick<SkillSource, 'name' | 'description' | 'requires' | 'tier'>
 
-/** Those that fit, best first, of all that ship and all that are enabled. */
+/** The skills that fit, best first, of all that ship and all that are enabled. */
 export type SearchSkills = (
   queries: readonly string[],
   inForce: {
     /** Another one each time that something may have been enabled or not any more, and in each object that asks. */
     readonly revision: () => object
-    /** What is in force with the part of this name. */
+    /** The parts in force that the part of this name is wired with. */
     readonly around: (name: string) => Pick<Generation, 'pins'>
   },
 ) => Promise<readonly SkillCandidate[]>
@@ -222,6 +222,6 @@ export type SearchSkills = (
 /** The installed skills of a deployment, as a session reaches them. Every verb may throw `request_unavailable`. */
 export interface InstalledSkills {
   readonly search: (queries: readonly string[]) => Promise<readonly SkillCandidate[]>
-  /** One that is enabled, as it is now. */
+  /** An enabled skill, as it is now. */
   readonly load: (name: string) => Promise<SkillSource | undefined>
 }

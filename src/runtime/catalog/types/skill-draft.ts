@@ -32,7 +32,7 @@ export interface DraftText {
   readonly files: Readonly<Record<string, string>>
 }
 
-/** The front matter of a draft's SKILL.md, which nobody else has written. */
+/** The front matter of a draft's SKILL.md. The runtime builds it from the draft's fields, so no other text gets in. */
 export const draftFields = ({
   name,
   description,
@@ -49,11 +49,11 @@ export type SketchedText = DraftText & { readonly sketch: string }
 /** A draft in a list. Nothing finds it and nothing loads it. */
 export interface DraftSummary extends Omit<DraftText, 'files'> {
   readonly id: string
-  /** One that was promoted stays, for where its skill came from. */
+  /** A promoted draft stays, as the record of where its skill came from. */
   readonly state: 'open' | 'promoted'
   /** Whose run wrote the text that it has. */
   readonly principal: string
-  /** Of whoever wrote the text that it has. */
+  /** The label of the run that wrote the current text. */
   readonly label: Label
   /** How often it, or nearly the same, was written. */
   readonly count: number

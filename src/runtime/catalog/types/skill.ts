@@ -5,7 +5,7 @@ import type { TrustTier } from '#contracts/manifest/manifest.ts'
 /** Of a persona; so much room has the prompt once nothing is pinned any more, also with narrow reading. */
 export const maxPersonaTokens = 510
 
-/** What is wrong, or of no use, in a SKILL.md. */
+/** A fault in a SKILL.md, or a field without effect. */
 export interface SkillDiagnostic {
   /**
    * `error`: the skill is not loaded. `warning`: it is, though the specification wants it otherwise. `note`: it is
@@ -64,7 +64,7 @@ export interface Persona extends Pick<SkillSource, 'name' | 'hash'> {
   readonly label?: Label
 }
 
-/** Whether what a skill needs (`tool:sql__query`, `plugin:http`) is there for whoever wants to use it. May reject. */
+/** Whether the caller has what a skill needs (`tool:sql__query`, `plugin:http`). May reject. */
 export type IsThere = (requirement: string) => Promise<boolean>
 
 /** What a requirement names: a tool, or an owner of whose tools any will do. */
@@ -83,7 +83,7 @@ export interface FoundSkill {
   readonly label?: Label
 }
 
-/** One that was asked for by its name; a `message` says why there is nothing to read. */
+/** The skill that a caller asked for by name; a `message` says why there is nothing to read. */
 export type LoadedSkill =
   | {
       readonly ok: true
@@ -125,9 +125,9 @@ export interface SkillView extends Omit<
   readonly tokens: { readonly found: number; readonly loaded: number }
 }
 
-/** One with what its author wrote. */
+/** A skill with the words of its author. */
 interface ShownSkill extends SkillView, Pick<SkillSource, 'files' | 'frontMatter'> {
-  /** Those that are kept, newest first: an operator takes one of them by its hash. Absent of one that ships. */
+  /** The stored versions, newest first: an operator takes one of them by its hash. Absent of a skill that ships. */
   readonly versions?: readonly ListedSkillVersion[]
 }
 
@@ -146,7 +146,7 @@ export interface SkillLibrary {
   readonly find: (queries: readonly string[], isThere: IsThere) => Promise<readonly FoundSkill[]>
   /** All there are, by name. Rejects if skills cannot be read. */
   readonly list: (isThere: IsThere) => Promise<readonly SkillView[]>
-  /** One with what its author wrote. Rejects if skills cannot be read. */
+  /** A skill with the words of its author. Rejects if skills cannot be read. */
   readonly show: (name: string, isThere: IsThere) => Promise<ShownSkill | undefined>
   /**
    * @param options.file One of its files; its instructions if absent.
@@ -216,8 +216,8 @@ export interface SkillArtifact {
 /** Skills for other programs, to the byte as their authors wrote them. */
 export interface SkillShelf {
   /**
-   * Those of these names that can be handed out, by name, and why the others cannot, in a sentence each. What a skill
-   * requires here is not asked. Rejects if skills cannot be read.
+   * The skills of these names that can be handed out, by name, and a sentence for each other on why it cannot. Their
+   * requirements are not checked here. Rejects if skills cannot be read.
    */
   readonly outgoing: (names: readonly string[]) => Promise<{
     readonly skills: readonly OutgoingSkill[]
