@@ -60,7 +60,7 @@ function toRequest(kind: Question['kind'], asked: JsonObject): JsonObject {
   }
 }
 
-/** Questions that have no answer yet: those that the client can be asked, and those that it cannot. */
+/** The questions without an answer, divided by whether the client can be asked. */
 export function openQuestions(asks: readonly Question[], can: Askable, given: Answers) {
   const open = asks.filter(({ key }) => !Object.hasOwn(given, key))
   return {

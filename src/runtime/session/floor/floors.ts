@@ -86,7 +86,7 @@ const notedBy = ({ isNote, idempotencyKey }: RunRow['submission']): string | und
     ? idempotencyKey.slice(floorKey({ id: '' }).length)
     : undefined
 
-/** The options of a run: those of its submission, and those that a handoff adds. */
+/** The options of a run: the options of its submission, and options that a handoff adds. */
 export function optionsOf(row: RunRow, store: SessionStore): RunOptions {
   const asked = toRunOptions(row.submission)
   const { passedOn } = row

@@ -41,7 +41,7 @@ export const pause = z
   })
   .meta({ id: 'Pause' })
 
-/** A run as everybody is shown it. */
+/** A run as every reader sees it. */
 export const runView = z
   .object({
     id: text,

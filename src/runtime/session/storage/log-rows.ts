@@ -50,7 +50,7 @@ export function join<Run>(
   })
 }
 
-/** JSON of another shape would end whoever reads it: it counts as unreadable. */
+/** JSON of another shape would crash its reader, so it counts as unreadable. */
 const isTurn = (value: unknown) =>
   ['steps', 'calls', 'modelCalls', 'events'].every((name) => Array.isArray(fieldOf(value, name)))
 const isRun = (value: unknown) => Array.isArray(fieldOf(fieldOf(value, 'submission'), 'messages'))

@@ -11,7 +11,7 @@ import { createRunIndex, type RunIndex } from './run-index.ts'
 export interface Key {
   readonly run: number
   readonly turn: number
-  /** Of the session or the run; of a turn the children that it begins, as JSON. Absent: what is there stays. */
+  /** Of the session or the run; of a turn the children that it begins, as JSON. Absent: the stored value stays. */
   readonly id?: string
   readonly firstSeq?: number | undefined
   readonly lastSeq?: number | undefined
@@ -47,7 +47,7 @@ export interface LogTable<Run> {
 export const isFoundById = (id: string, order: number): boolean =>
   order === 1 || orderIn(id) === order
 
-/** What a turn has begun stays noted, whoever writes the turn again. */
+/** Keeps the stored `id`: a later write of the turn must not lose the children that it began. */
 const putRow = `INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
   id = coalesce(excluded.id, id), first_seq = excluded.first_seq, last_seq = excluded.last_seq,
   is_final = excluded.is_final, body = excluded.body`

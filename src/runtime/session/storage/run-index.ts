@@ -32,7 +32,7 @@ export interface RunIndex {
   ) => readonly { readonly key: number; readonly run: number }[]
   /** The highest place in the log that a late run has; 0 if there is none. */
   readonly lastLate: () => number
-  /** What is remembered of the table no longer holds. */
+  /** Forgets the cached knowledge of the table, after writes were rolled back. */
   readonly forget: () => void
 }
 

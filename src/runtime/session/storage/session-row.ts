@@ -85,7 +85,7 @@ function withMessages(
   return { additions: [...additions, { behind, messages }] }
 }
 
-/** What was said between two runs. @param to Without it everything from there on. */
+/** The messages between two runs. @param to Absent: everything from there on. */
 export const addedBetween = (
   { additions = [] }: Pick<SessionRow, 'additions'>,
   from: number,

@@ -109,7 +109,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     if (known !== undefined) return known
     const query = `SELECT coalesce(sum(${sizeInBytes}), 0) AS used FROM items WHERE space = ?`
     const sum = Number([...sql.exec(query, space)][0]?.['used'])
-    used.set(space, sum) // also where nothing is written then: whoever is refused may try again
+    used.set(space, sum) // cached even if the write is refused: the caller may retry
     return sum
   }
   function sizeOf(space: string, key: string): number {

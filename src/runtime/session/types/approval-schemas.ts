@@ -8,8 +8,8 @@ import { approverSchema } from '#contracts/approval-words.ts'
 export const jsonType = z.enum(['string', 'number', 'boolean', 'null', 'array', 'object'])
 
 /**
- * Leave for calls that come later: of one principal's agent, to one version of a tool, with arguments of one shape, by
- * whoever has read nothing worse than what had been read then.
+ * An approval of later calls: of one principal's agent, to one version of a tool, with arguments of one shape, in a
+ * context no worse than the one at the approval.
  */
 export const approvalRuleSchema = z.object({
   id: z.string(),

@@ -29,8 +29,8 @@ export function freeFields(input: JsonObject, names: readonly string[]): FreeFie
 }
 
 /**
- * Names the arguments with everything fixed but what is free: of that only the type counts. Whoever allows it was told
- * why they were asked, what the call does and where: a call that differs there has another shape.
+ * A hash of the arguments: every value is fixed, except that a free field counts by its type only. The approver saw the
+ * reason, the sinks and the place, so a call that differs in one of them has another shape.
  */
 export function shapeOf(
   input: JsonObject,
@@ -44,7 +44,7 @@ export function shapeOf(
   return sha256(canonical({ fixed: Object.fromEntries(fixed), free, asked }))
 }
 
-/** Alike for calls that somebody may decide about together. */
+/** The same for calls that one decision may cover together. */
 export const likenessOf = (
   { tool, definitionHash = '', input, label }: AskedCall,
   sha256: Sha256,
@@ -67,7 +67,7 @@ export function ruleIdOf(
   return `rul_${sha256(JSON.stringify([session, run, call, argsHash])).slice(0, 22)}`
 }
 
-/** Stands for sources that were too many to name: nobody knows them. */
+/** Stands for sources that were too many to name, so they cannot be compared. */
 const unnamed = '\u2026'
 
 /** Whether a context is no worse than another, in its sources too: joined with the worse one it changes nothing. */
@@ -83,7 +83,7 @@ export function isNoWorse(label: Label | undefined, than: Label): boolean {
 }
 
 interface Now {
-  /** Whose yes the policy wants by now, not what it wanted then. */
+  /** The approver by today's policy, not by the policy at the approval. */
   readonly approver: Approver
   readonly nowMs: number
 }

@@ -35,10 +35,10 @@ type JsonType = z.infer<typeof jsonType>
 
 export type ApprovalRule = Readonly<z.infer<typeof approvalRuleSchema>>
 
-/** Why somebody is asked about a call, what it does outward, and where. */
+/** Why a call needs an approval, what it does outward, and where. */
 export type AskedFor = Pick<ApprovalRequest, 'reason' | 'sinks' | 'place' | 'isDestructive'>
 
-/** A call that somebody would be asked about. */
+/** A call that would need an approval. */
 export interface AskedCall {
   readonly principal: string
   readonly agent: string
@@ -51,7 +51,7 @@ export interface AskedCall {
 
 export type ApprovalEntry = Readonly<z.infer<typeof approvalEntrySchema>>
 
-/** Which entries are asked for; what is left out does not narrow. */
+/** Filters for the list of entries. An absent filter matches all. */
 export interface ApprovalQuery {
   readonly state?: ApprovalEntry['state']
   readonly approver?: Approver

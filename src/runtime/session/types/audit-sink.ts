@@ -14,7 +14,7 @@ export interface AuditOwner {
 /** A session as the list of sessions shows it. */
 export interface SessionCard {
   readonly agent?: string
-  /** Named: somebody may come back to it. */
+  /** `named`: the client gave it an id and may come back to it. */
   readonly kind: 'named' | 'stateless' | 'child'
   /** When its last run came in or ended, epoch milliseconds. */
   readonly usedAtMs: number

@@ -19,7 +19,7 @@ export interface Emitted {
   readonly trace: string
   readonly payload: JsonObject
   readonly label: Label
-  /** Everybody may subscribe to it. */
+  /** Every principal may subscribe to it. */
   readonly isPublic?: true
   /** Absent where no event began the run that emitted it. */
   readonly chain?: EventChain

@@ -5,7 +5,7 @@ import type { Reply } from '#contracts/reply.ts'
 import type { ScheduleApi } from './schedule-object.ts'
 import type { StorageAnswer, StorageRequest } from './space.ts'
 
-/** The dimensions a principal's day is limited in. `unlimited` if it is not. Integers. */
+/** The limited dimensions of a principal's day, as integers. A dimension without a limit is `unlimited`. */
 export interface DayAmount {
   readonly tokens: number
   readonly costNanoUsd: number
@@ -17,16 +17,16 @@ export interface DayLeaseRequest {
   readonly session: string
   readonly run: string
   /**
-   * The most the run may spend, what it has settled before included. It gets this or what the day has left, if that
-   * is less; one that asks for a whole day gets an eighth of what is left, so that others may run beside it.
+   * The most that the run may spend, with the amount that it has settled before. The run gets this or the rest of the
+   * day, if that is less. A run that asks for a whole day gets an eighth of the rest, so that others may run beside it.
    */
   readonly asked: DayAmount
   /**
-   * Which step of the run this is about. A reservation is for the step that is worked on, a settlement of the one that
-   * was reached; what is of an earlier step than what is known changes nothing.
+   * The step of the run. A reservation names the step that begins, a settlement the step that was reached. A request
+   * for an earlier step than the last known one changes nothing.
    */
   readonly step?: number
-  /** What is known of the principal's limits; looked up if it is absent or old. */
+  /** The principal's limits as the caller knows them. Looked up if absent or old. */
   readonly limits?: OwnLimits
 }
 
@@ -46,18 +46,19 @@ export interface PrincipalLedger {
    */
   readonly reserve: (request: DayLeaseRequest & AskedByRun) => Promise<DayAmount>
   /**
-   * What a run has spent up to now, everything below it included; its reservation ends. The word of the
-   * latest step counts, in whatever order and however often it comes. Throws `request_unavailable`; what is not settled is asked for later (`SessionApi.spentBy`).
+   * Settles the spending of a run so far, with all runs below it, and ends its reservation. The latest step counts, in
+   * whatever order and however often requests arrive. Throws `request_unavailable`; an amount that could not be settled
+   * is fetched later (`SessionApi.spentBy`).
    */
   readonly settle: (
     request: Omit<DayLeaseRequest, 'asked'> & { readonly spent: DayAmount } & AskedByRun,
   ) => Promise<void>
-  /** Tells the operator's page that something is wrong, or (`isOver`) is well again. Never throws, waits for nobody. */
+  /** Shows a problem on the operator's page, or (`isOver`) its end. Never throws, never waits. */
   readonly report: (incident: Incident) => void
 }
 
 interface AskedByRun {
-  /** Takes what the question makes the platform do; the deployment if absent. Stays where it is: it crosses no RPC. */
+  /** Counts the platform's work for the request; the deployment pays if absent. Stays local: it crosses no RPC. */
   readonly counted?: PlatformCount['count']
 }
 
@@ -98,11 +99,11 @@ export interface FailedLogin {
 
 /** What follows from a failed login. */
 export interface FailedLoginVerdict {
-  /** There were too many: how long further ones from this address need not be looked at. */
+  /** Too many failures: for how long further attempts from this address need no check. */
   readonly retryAfterMs?: number
   /**
-   * What is to be put on the record now: of each address and key the first failure, the tenth, and so on, and the one
-   * that was too many. `count` is of the current window; without an address it is of all of them.
+   * The failure to record now: for each address and key the first, the tenth, and so on, and the one that exceeded the
+   * limit. `count` is of the current window. Without an address it covers all addresses.
    */
   readonly record?: { readonly count: number } & Partial<FailedLogin>
 }
@@ -154,7 +155,7 @@ export interface PrincipalApi extends ScheduleApi {
   readonly loginFailed: (failed: FailedLogin) => Promise<Reply<FailedLoginVerdict>>
   readonly hold: (request: HeldWorkRequest) => Promise<Reply<EndedCredential | null>>
   readonly release: (request: HeldWorkRequest) => Promise<Reply<null>>
-  /** A key or a sign-in of this principal may have ended: whoever works with it is told. */
+  /** A key or a sign-in of this principal may have ended: re-check the sessions that work with it. */
   readonly lookHeld: () => Promise<Reply<null>>
   /** The principal is erased: all of its rows go. Answers how many there were. */
   readonly empty: () => Promise<Reply<number>>
@@ -180,7 +181,7 @@ export interface PrincipalTiming {
    * one to two intervals after it was reserved; of a run that goes on less and less often, at least every hour.
    */
   readonly sweepEveryMs: number
-  /** How many days it keeps, today included: what was settled in them. More than the seven a run may be parked. */
+  /** How many days of settled usage are stored, today included. More than the seven that a run may be parked. */
   readonly keepUsageDays: number
   /** While a run that was asked for with a key is under way, the key is looked up this often, should nobody tell. */
   readonly checkHeldEveryMs: number

@@ -9,7 +9,7 @@ export interface RememberedRun {
   readonly agent: string
   readonly session: string
   readonly run: string
-  /** What was asked. */
+  /** The messages of the task. */
   readonly asked: readonly Message[]
 }
 

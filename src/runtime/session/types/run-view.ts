@@ -15,7 +15,7 @@ export interface ParkedView {
   readonly pauses: readonly PauseView[]
 }
 
-/** A waiting call as someone outside sees it. */
+/** A waiting call as clients see it. */
 export interface PauseView extends Omit<Pause, 'changes' | 'limits'> {
   /** Names exactly what this call asks now, where it has `asks`: an answer says which it was given to. */
   readonly asksHash?: string
@@ -31,7 +31,7 @@ export interface RunView {
   readonly agent: string
   readonly state: RunState
   readonly createdAtMs: number
-  /** Absent if somebody asked for it. */
+  /** Absent if a request began the run. */
   readonly begunBy?: BegunBy
   readonly result?: AgentResult
   /** What it waits for, while it is parked. */
