@@ -35,7 +35,7 @@ interface Acting {
   isWritten: boolean
   /** The events of the turn that its row has. */
   written: number
-  /** The calls, from the first, whose end was told. */
+  /** The number of calls, from the first, whose end was reported. */
   reported: number
 }
 

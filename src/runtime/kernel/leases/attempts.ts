@@ -9,19 +9,19 @@ import type { Clock } from '#contracts/sources.ts'
 import type { FailedAttempt, ModelRequestOf } from '../types/model-attempt.ts'
 import { billable, isRefusal } from './bill.ts'
 
-/** Where attempts are reserved, booked and told. */
+/** The ports for reserving, booking and reporting attempts. */
 export interface AttemptsOptions {
   readonly clock: Clock
   readonly ledger: Ledger
   readonly signal: AbortSignal
   readonly emit: (event: EventDraft) => void
-  /** What each attempt spent, with its summary if it was answered. */
+  /** Called with the usage of each attempt, and its summary if it was answered. */
   readonly onSpent: (usage: Usage, call?: ModelCallSummary) => void
-  /** What the record says of the n-th attempt besides. */
+  /** The fields that the record of the n-th attempt has besides. */
   readonly about: (request: number) => ModelRequestOf
 }
 
-/** The model that an attempt goes to, and what is reserved for it. */
+/** The model of an attempt, and the amount to reserve. */
 export interface Aim {
   readonly selection: ModelSelection
   readonly estimate: ModelEstimate
@@ -43,7 +43,7 @@ interface Attempt {
 type Asked = Pick<Attempt, 'request' | 'aim'>
 type Known = Partial<Pick<Attempt, 'isSent' | 'hasBegun'>>
 
-/** The attempts of one request, one at a time: each is reserved, then booked with what it spent and told, once. */
+/** The attempts of one request, one at a time. Each is reserved, then booked and reported once. */
 export function createAttempts(options: AttemptsOptions, nextRequest: () => number) {
   const { clock, ledger, emit, signal } = options
   let open: Attempt | undefined
@@ -92,7 +92,7 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
       failed({ request, aim }, { code: 'lost', isSent: true, isBilled: true, durationMs: 0 })
     },
 
-    /** Closes the attempt with what the provider counted. */
+    /** Closes the attempt with the usage that the provider counted. */
     book({ provider, model, finishReason, ...reply }: ModelReply) {
       if (!open) throw new Error('The provider sent a request again without leave.')
       const { lease, aim, request, startedAtMs, firstTextMs } = open
@@ -122,7 +122,7 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
     },
   }
 
-  /** What may have been billed stays booked, as unconfirmed, until a provider or an operator says otherwise. */
+  /** An attempt that may have been billed stays booked, as unconfirmed, until a provider or an operator settles it. */
   function failed({ request, aim }: Asked, { isSent, isBilled, ...told }: FailedAttempt) {
     const { tokens, costNanoUsd } = isBilled ? aim.estimate : zeroUsage
     const spent = { tokens, costNanoUsd, ...(isBilled && { unconfirmed: { tokens, costNanoUsd } }) }

@@ -14,7 +14,7 @@ export interface GenerateOptions extends AttemptsOptions {
   readonly lostCalls: number
   /** Requests of this turn that are on record already. */
   readonly requestsBefore?: number
-  /** Of the turn's n-th request. */
+  /** The headers of the turn's n-th request. */
   readonly headersOf: (request: number) => Readonly<Record<string, string>>
 }
 

@@ -12,7 +12,7 @@ export function toToolResult(result: AgentResult): ToolResult {
   const name = `${result.agent}__run` as const
   const { label = labelFrom(name) } = result
   if (!success) {
-    // What it lacked is its caller's to give: the code says which limit, the message how much is missing.
+    // The caller can give the missing amount: the code says which limit, the message how much.
     const code = (state === 'stopped' && leaseCodeOf(error)) || 'tool_failed'
     return { ok: false, error: { code, message: describeEnd(result) }, label, usage }
   }

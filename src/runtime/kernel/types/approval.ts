@@ -6,7 +6,7 @@ import type { approvalScope } from '#contracts/approval-schemas.ts'
 export interface Decider {
   readonly principal: string
   readonly role: Role
-  /** Where it was said: in the session, or over the inbox. */
+  /** Where the decision was made: in the session, or in the inbox. */
   readonly via: 'session' | 'inbox'
 }
 

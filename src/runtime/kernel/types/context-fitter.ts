@@ -17,7 +17,7 @@ export interface FittingTurn extends PlannerState {
   readonly force?: 'context_error' | undefined
 }
 
-/** What the loop asks before each model call. */
+/** The kernel calls this before each model call. */
 export interface ContextFitter {
   /**
    * `undefined` if all that was said is sent as it is. Throws what `ContextBuilder.build` throws, and

@@ -14,11 +14,11 @@ export interface ReadContext {
   readonly compactions: readonly Compaction[]
   /** It was said in a run that failed. */
   readonly isLeftOver?: (message: Message) => boolean
-  /** What plugins added to the last run. */
+  /** The texts that plugins added to the last run. */
   readonly added?: readonly AddedText[]
 }
 
-/** Looks at what a model is sent, and asks none. */
+/** Shows what a model would be sent, without calling it. */
 export interface ContextReader {
   readonly view: (of: ReadContext) => ContextView
   /** The messages that a model is sent in place of these, without the agent's instructions. */

@@ -1,4 +1,4 @@
-/** What some of the tokens of a model call are. A summary stands for what was said before it. */
+/** The kinds of content in a model call. A summary stands for the messages before it. */
 export const contextPartKinds = [
   'instructions',
   'added_by_plugins',
@@ -18,7 +18,7 @@ export interface ContextPartView {
   readonly count: number
 }
 
-/** What fills the window of a session's next model call, as far as that is known before anybody asks something. */
+/** The window of a session's next model call, as far as it is known before the next message. */
 export interface ContextView {
   readonly agent: string
   /** The model that would answer; absent if none would. */
@@ -36,6 +36,6 @@ export interface ContextView {
   readonly parts: readonly ContextPartView[]
   /** How many messages the transcript has, of every sender. A model is sent fewer once a summary replaces some. */
   readonly saidMessages: number
-  /** What the call costs: its input, and with as many tokens of output as it may have. Absent if no price is known. */
+  /** The cost of the call: its input, and with as much output as it may have. Absent if no price is known. */
   readonly costUsd?: { readonly input: number; readonly atMost: number }
 }

@@ -47,16 +47,16 @@ export interface RunPorts {
   /** The next place in the session's log. */
   readonly nextSeq: () => number
   readonly onDelta: (delta: MessageDelta) => void
-  /** What came in for this run since it began, from the given place on. */
+  /** The messages for this run since it began, from the given place on. */
   readonly received?: (from: number) => readonly Message[]
   readonly added?: AddedTexts
-  /** What came of a waiting call, if anything yet. */
+  /** The answer to a waiting call, if it is there. */
   readonly answerTo?: (call: string) => PauseAnswer | undefined
   /** The headers of a turn's n-th model request, from 1. Requests that a crash may have cut count too. */
   readonly headersOf?: (turn: number, request: number) => Readonly<Record<string, string>>
   /** Checked before each model call: false if no client reads the text as it arrives. */
   readonly isWatched?: () => boolean
-  /** Called after each write, with what has become part of the log. */
+  /** Called after each write, with the record that is now in the log. */
   readonly onWritten: (turn: TurnRecord) => void
   /** Called when the first model request of the segment is on its way, or will not be. */
   readonly onSent: () => void
@@ -64,9 +64,9 @@ export interface RunPorts {
   readonly platform?: PlatformLease
   /** A principal can raise the limits: a call that a limit refuses waits for that. */
   readonly mayRaise?: boolean
-  /** Says of a limit that ends the run what was reached and, where it `mayRaise`, what it waits for. */
+  /** Describes a limit that ends the run and, if `mayRaise`, the pause that waits for a raise. */
   readonly atLimit?: (reached: Ending, turns: readonly TurnRecord[]) => LimitAnswer
-  /** Looks at what was done before each further turn: what to tell of it, and whether it is to end here. */
+  /** Reviews the turns before each further one: events to add, and whether the run ends here. */
   readonly review?: (turns: readonly TurnRecord[]) => {
     readonly tell: readonly EventDraft[]
     readonly end?: Ending | undefined
@@ -77,11 +77,11 @@ export interface RunPorts {
 
 /** The platform's part of a run's lease: counted by the host, and known only when it has happened. Billionths of a US dollar. */
 export interface PlatformLease {
-  /** What a turn may cost, what is written at a run's end included: reserved before it begins. */
+  /** The most that a turn may cost, with the writes at a run's end: reserved before the turn begins. */
   readonly turnNanoUsd: () => number
   /**
-   * What the turns so far have cost beyond what was reserved for them; below zero if that was less. Asked once before
-   * each turn: `turnNanoUsd` is reserved then.
+   * The cost of the turns so far beyond their reservations; below zero if they cost less. Read once before each turn:
+   * `turnNanoUsd` is reserved then.
    */
   readonly beyond: () => number
 }
@@ -92,13 +92,15 @@ interface LimitAnswer {
   readonly pause?: Pause
 }
 
-/** The run waits for someone outside: its segment is over, its journal holds all there is. */
+/**
+ * The run waits for an answer from outside: its segment is over, and its journal has everything that resuming needs.
+ */
 export interface Parked {
   readonly state: 'parked'
   readonly pauses: readonly Pause[]
 }
 
-/** The loop, as those see it who host it. */
+/** The loop, as its hosts see it. */
 export interface Kernel {
   readonly run: (input: RunInput, ports: RunPorts) => Promise<AgentResult | Parked>
 }

@@ -22,8 +22,8 @@ export const labelRuleSchema = z.strictObject({
       integrity: integrity.optional(),
       confidentiality: confidentiality.optional(),
       /**
-       * `ask` and `deny`: something in the context is from there, or may be: of more sources than a label names nobody
-       * knows. `allow`: all that has a source is.
+       * `ask` and `deny`: some text in the context comes from there, or may, since the label has more sources than it
+       * can name. `allow`: every text with a source comes from there.
        */
       from: z
         .string()
@@ -41,9 +41,8 @@ export const labelRuleSchema = z.strictObject({
     .regex(/^(\*|[A-Za-z0-9_-]{1,64}\*?)$/, 'must be a tool name, or the start of one with *')
     .default('*'),
   /**
-   * Only for calls that go to another place than the sources of the context. Private data may go back to its source if
-   * all of it came from that one source. Without private data, neither a place that was read nor a host that the
-   * operator named counts as another place.
+   * Only for calls that go elsewhere. With private data in the context: anywhere but the one place that all of it came
+   * from. Without private data: anywhere but a place that was read, or a host that an operator named.
    */
   to: z.literal('elsewhere').optional(),
   verdict: z.enum(['allow', 'ask', 'deny']),
@@ -80,7 +79,7 @@ export interface RuledCall {
   readonly isNamed?: boolean
 }
 
-/** What the rules say of a call. `rule` is the one that decided, `sink` what it decided for. */
+/** The verdict of the rules on a call: the deciding `rule`, and the `sink` that it decided about. */
 interface LabelVerdict {
   readonly verdict: LabelRule['verdict']
   readonly rule?: LabelRule
@@ -145,7 +144,10 @@ function isFrom(label: Label, wanted: string, verdict: LabelRule['verdict']): bo
   return verdict === 'allow' ? areAll && sources.every(isThere) : !areAll || sources.some(isThere)
 }
 
-/** Whether the sources of a label are all there were: none was too many, and what is bad or private is from one of them. */
+/**
+ * Whether a label names all of its sources: there were not too many, and a named source accounts for each bad or
+ * private text.
+ */
 function namesAll({ sources, ...label }: Label): boolean {
   const has = (isSuch: (one: LabelSource) => boolean) => sources.some(isSuch)
   return (
@@ -155,7 +157,7 @@ function namesAll({ sources, ...label }: Label): boolean {
   )
 }
 
-/** Whether a call goes elsewhere than what was read came from (`to` of a rule). */
+/** Whether a call goes elsewhere than its context came from (`to` of a rule). */
 export function isElsewhere(
   { sources, confidentiality: whose }: Label,
   call: Pick<RuledCall, 'home' | 'isNamed'>,

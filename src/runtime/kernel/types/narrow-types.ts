@@ -7,7 +7,7 @@ const maxTextChars = 4_000
 const name = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,39}$/)
 const about = { description: z.string().max(500).exactOptional() }
 
-/** What may be asked of a material: JSON Schema, as much of it as says how narrow an answer is. */
+/** The allowed questions about a material: the part of JSON Schema that keeps answers narrow. */
 const fieldSchema = z.union([
   z.strictObject({ type: z.enum(['boolean', 'integer', 'number']), ...about }),
   z.strictObject({
@@ -30,7 +30,7 @@ export const fieldsSchema = z
 export type Fields = z.infer<typeof fieldsSchema>
 type Field = Fields[string]
 
-/** More digits are a telephone or an account number: an address of somebody, and no amount. */
+/** A number with more digits could be a telephone or account number of a person, not an amount. */
 const maxDigits = 9
 const date = /^\d{4}-\d{2}-\d{2}$/
 const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})$/
@@ -62,7 +62,7 @@ const link = /(?:https?:\/\/|www\.)[^\s"'<>()[\]{}\\|`^]{1,2000}/gi
 const linksIn = (text: string): ReadonlySet<string> =>
   new Set([...text.matchAll(link)].map(([found]) => found.replace(/(?<![.,;:!?])[.,;:!?]+$/, '')))
 
-/** Whether an answer is of the type that was asked for. A link is one that stands in the material. */
+/** Whether an answer has the requested type. A link counts only if it stands in the material. */
 export function fits(value: Json, field: Field, material = ''): boolean {
   if ('enum' in field) return typeof value === 'string' && field.enum.includes(value)
   if (field.type === 'boolean') return typeof value === 'boolean'
@@ -77,7 +77,7 @@ export const isNarrow = (field: Field): boolean =>
 /** Whether an answer is a link out of the material. */
 export const isLink = (field: Field): boolean => 'format' in field && field.format === 'uri'
 
-/** What a model is to answer: each field, or null where the material does not say. */
+/** The schema of the reader's answer: each field, or null where the material does not say. */
 export function answerSchema(fields: Fields): JsonSchema {
   const properties = Object.entries(fields).map(([key, field]) => {
     const { format, ...rest } = { format: undefined, ...field }

@@ -13,7 +13,7 @@ const hostForm = new RegExp(
 const isHost = (host: string): boolean =>
   hostForm.test(host) && (host.startsWith('*') || URL.canParse(`https://${host}`))
 
-/** Two labels under which a country's registry has everybody: co.uk, com.au, gouv.fr. */
+/** Two labels under which any person can register a name in a country: co.uk, com.au, gouv.fr. */
 const registrySuffix =
   /^(ac|asso|co|com|edu|go|gob|gouv|gov|gv|ltd|me|mil|ne|net|nhs|nom|or|org|plc|sch)\.[a-z]{2}$/
 
@@ -28,7 +28,7 @@ const sharedSuffixes = (
   'ddns.net duckdns.org dyndns.org dynu.net hopto.org no-ip.org sytes.net zapto.org'
 ).split(' ')
 
-/** Clouds: whatever is below these, at any depth, may be anybody's. */
+/** Clouds: a name below these, at any depth, may belong to any customer. */
 const sharedClouds = (
   'amazonaws.com amazonaws.com.cn on.aws windows.net storage.googleapis.com googleusercontent.com ' +
   'digitaloceanspaces.com backblazeb2.com r2.cloudflarestorage.com myqcloud.com aliyuncs.com'
@@ -36,7 +36,7 @@ const sharedClouds = (
 
 const isBelow = (host: string, suffix: string): boolean => host.endsWith(`.${suffix}`)
 
-/** Whether the names below one are those of everybody, or have such names among them. */
+/** Whether any person can register names below this one, directly or further down. */
 function isShared(under: string): boolean {
   if (!under.includes('.') || registrySuffix.test(under)) return true
   const isOver = (suffix: string) => under === suffix || isBelow(suffix, under)
@@ -67,7 +67,7 @@ export const openHost = z
     if (message !== undefined) context.addIssue({ code: 'custom', message })
   })
 
-/** So many hosts an operator may open. */
+/** The most hosts that an operator may open. */
 export const maxOpenHosts = 500
 
 /** Hosts that are open; `*` is every public one. */

@@ -3,7 +3,10 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Answers, PauseRequest, ToolResult } from '#contracts/tool.ts'
 
-/** A call that waits for someone outside. Nothing stays resident meanwhile; its time is not charged. */
+/**
+ * A call that waits for an answer from outside. The object may leave memory meanwhile, and the waiting time is not
+ * charged.
+ */
 export interface Pause extends PauseRequest {
   readonly call: string
   readonly tool: string
@@ -11,26 +14,29 @@ export interface Pause extends PauseRequest {
   readonly input: JsonObject
   /** sha-256 of them: an approval holds for these only. */
   readonly argsHash: string
-  /** Of the tool as it was then: an approval holds for this version only. */
+  /** The tool's version at the pause: an approval is valid for this version only. */
   readonly definitionHash: string
   /** Epoch milliseconds. */
   readonly sinceMs: number
-  /** Of kind `budget`: how often the limits of the run had been changed then. A later change may end it. */
+  /** Of kind `budget`: the number of limit changes before the pause. A later change may end the pause. */
   readonly changes?: number
-  /** Of kind `budget`: the limits in force then, those of session and day too. They hold for a run that ends because they stay. */
+  /**
+   * Of kind `budget`: the limits in force at the pause, those of session and day too. The run ends by these if no
+   * change comes.
+   */
   readonly limits?: Limits
 }
 
 /**
- * What came of a pause: leave to run the call with exactly these arguments, what it asked for so that it can run
- * again, or its outcome. Leave that was given before what was asked stays with the answers, and the other way round.
+ * The answer to a pause: an approval of exactly these arguments, answers to the call's questions, or the call's
+ * outcome. An earlier approval stays with later answers, and earlier answers with a later approval.
  */
 export type PauseAnswer = {
-  /** Who gave it, if not the session's own principal. */
+  /** The sender, if not the session's own principal. */
   readonly by?: string
-  /** Who decided about a call that waited for a yes; absent if no decision came in time. */
+  /** The approver of the call; absent if no decision came in time. */
   readonly decidedBy?: Decider
-  /** How far their yes goes, and the id of the rule that it made. */
+  /** The scope of the approval, and the id of the rule that it made. */
   readonly scope?: ApprovalScope
   readonly rule?: string
 } & (
@@ -77,8 +83,8 @@ export type Decision =
     }
   | { readonly decision: 'deny'; readonly message?: string }
   /**
-   * The answer to a question, or what the client's tool returned; where the pause has `asks`, an answer by key
-   * to what its `asksHash` names.
+   * The answer to a question, or the output of the client's tool. If the pause has `asks`, the answers by key to the
+   * questions that `asksHash` names.
    */
   | { readonly decision: 'result'; readonly output: Json; readonly asksHash?: string }
   | { readonly decision: 'error'; readonly message: string }
