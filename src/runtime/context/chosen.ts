@@ -53,7 +53,7 @@ export async function chosenLayout(deps: ChosenDeps): Promise<Chosen | undefined
     const { stub = [], summarize = [], summary } = read.data
     const layout = layoutOf({ ...deps, steps }, { stub, summarize })
     if (typeof layout === 'string') return { from, refused: layout }
-    // What it was told may be a stranger's; whether it keeps to that is believed of what is trusted.
+    // The provider has read strangers' texts. Its word that its summary is clean counts only if it is trusted.
     const label = isBelieved ? undefined : labelFrom(from)
     const spent = { tokens: 0, costNanoUsd: 0 }
     const prose = summary && { text: summary, spent, ...defined({ label }) }
@@ -116,7 +116,7 @@ function layoutOf(
     for (let at = from; at < to; at += 1)
       if (!cleared.has(at)) tokens += count.ofMessage(replaced.get(at) ?? input.messages[at]!)
   if (tokens >= before) return 'it frees nothing'
-  // Where the service refused the context, a choice that frees a little would be refused as well.
+  // After the service refused the context, it would refuse a choice that frees only a little as well.
   const most = input.force === 'context_error' ? sizes.target : Math.min(sizes.start, sizes.window)
   if (tokens > most) return `it leaves ${tokens} tokens, which is too much`
   const last = steps.findLastIndex(({ from }) => gone.has(from))
@@ -141,7 +141,7 @@ function layoutOf(
 
 const mostSummaryTokens = 4_000
 
-/** Why such a choice did not count stands with what was done in its place. */
+/** Adds to the compaction why the provider's choice did not count. */
 export function told(
   chosen: Chosen | undefined,
   built: BuiltContext | undefined,

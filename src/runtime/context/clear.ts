@@ -15,7 +15,10 @@ const stubHeadChars = 160
 /** As long as a handle may be, so that a plan made with it still fits once the real handle is in place. */
 export const anyHandle = 'ses_'.padEnd(96, '0')
 
-/** How an answer that is not shown looks: as the output store has it for one that was too long from the start. */
+/**
+ * The stub in place of an answer, in the form that the output store uses for an answer that was too long from the
+ * start.
+ */
 function stubOf(
   message: Answer,
   [handle, ...more]: readonly string[],
@@ -28,7 +31,7 @@ function stubOf(
   return {
     ...defined({ handle }),
     ...(more.length > 0 && { more }),
-    // What a tool itself calls `chars`, as a page of a kept text does, is not how long its answer is.
+    // A tool's own field `chars`, as of a page of a stored text, is not the length of its answer.
     chars: (handleOf(message) === undefined ? undefined : charsOf(message)) ?? text.length,
     head: headOf(text, headChars),
     note: `Cleared to make room. ${note}`,
@@ -67,7 +70,7 @@ function charsOf(message: Answer): number | undefined {
   return typeof chars === 'number' ? chars : undefined
 }
 
-/** The same answer with at most so much of its beginning; planned, before there is a handle. */
+/** A stand-in for planning: the stub before its handle exists. */
 export const planned = (message: Answer, readTool: string, headChars = stubHeadChars): Answer => ({
   ...message,
   output: stubOf(message, [handleOf(message) ?? anyHandle], headChars, readTool),
@@ -91,7 +94,7 @@ export async function clear(
   return handles && { ...message, output: stubOf(message, handles, headChars, readTool) }
 }
 
-/** How much of the beginnings of fresh answers fits into so many tokens: small ones whole, large ones alike. */
+/** How many characters of each fresh answer fit into so many tokens: small answers whole, large ones alike. */
 export function fairHeads(
   answers: readonly Answer[],
   maxTokens: number,

@@ -21,13 +21,13 @@ export interface ContextBuilderParts {
   readonly readTool: string
 }
 
-/** After a compaction so many turns go by before the next one, unless what came in would not fit any more. */
+/** The turns between two compactions, unless new messages would not fit any more. */
 const restTurns = 10
 /** Estimates are within about ten percent: a context above this share of the room may be refused. */
 const safeShare = 0.95
 /** A shorter transcript is never summarized, even on request: in tokens. */
 const leastSaid = 1_000
-/** What frees less than this is not done: it would be done again at the next step. */
+/** A compaction that frees a smaller share is not made: the next step would need another. */
 const leastGain = 0.05
 
 export function createContextBuilder(parts: ContextBuilderParts): ContextBuilder {
@@ -208,7 +208,7 @@ async function withSummary(open: Open): Promise<BuiltContext | undefined> {
   return asLaidOut(open, { layout })
 }
 
-/** What a layout leaves, and a summary of the rest. */
+/** Builds the context of a layout, with a summary of the rest. */
 async function asLaidOut(
   open: Open,
   { layout, prose, from }: Omit<Extract<Chosen, { layout: Layout }>, 'from'> & { from?: string },
@@ -257,7 +257,7 @@ type Made = Pick<Compaction, 'goneTo' | 'archives' | 'ids'> & {
   > & { readonly stayed: Omit<CompactionReport['stayed'], 'messages'> }
 }
 
-/** The record of what was done, unless it came to nothing. */
+/** The record of the compaction, unless it freed nothing. */
 function finish(open: Open, entries: readonly Entry[], made: Made): BuiltContext | undefined {
   const { input, sizes, count, reason, tokens } = open
   const after = sizeOf(entries, input, count)

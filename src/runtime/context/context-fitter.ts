@@ -16,7 +16,7 @@ import type { Sources } from '#contracts/sources.ts'
 export interface ContextFitterParts {
   readonly builder: ContextBuilder
   readonly models: Pick<ModelProvider, 'contextOf'>
-  /** Where what leaves is kept. */
+  /** Stores the messages that leave. */
   readonly outputs: Pick<OutputStore, 'keep'>
   readonly sha256: Sources['sha256']
   /** Asks the plugin that provides the context; absent where there are none. */
@@ -25,7 +25,7 @@ export interface ContextFitterParts {
   readonly aroundSummary?: (state: PlannerState) => PlannerState['generate']
 }
 
-/** Fits what was said in a run into the model that will answer it. */
+/** Fits the transcript of a run into the window of its model. */
 export function createContextFitter(parts: ContextFitterParts): ContextFitter {
   const { builder, models, outputs, sha256, askProvider, aroundSummary } = parts
   /** Stores a text under the hash of its content, so that a repetition after a crash writes the same row. */
@@ -95,7 +95,7 @@ export function createContextFitter(parts: ContextFitterParts): ContextFitter {
   }
 }
 
-/** Also where no summary came of it. */
+/** Adds the cost, also if no summary was made. */
 async function withWhatItCost(
   building: Promise<BuiltContext>,
   spent: FittingTurn['spent'],

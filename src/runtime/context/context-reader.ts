@@ -53,7 +53,7 @@ const withInstructions = (text: string, messages: readonly Message[]): readonly 
   ...messages,
 ]
 
-/** What the next call would be, before anything is said; `undefined` if no model would answer it. */
+/** The input of the next call, before the next message; `undefined` if no model would answer it. */
 function inputOf(
   { agent: { spec, toolset }, messages, compactions, isLeftOver }: ReadContext,
   models: ContextReaderParts['models'],

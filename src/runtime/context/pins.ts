@@ -5,7 +5,7 @@ import type { Step } from './steps.ts'
 /** Why a step stays. `always` is never given up. */
 export type Pin = 'always' | 'open' | 'decision' | 'goal'
 
-/** What of a transcript has to stay, by step; what came since the model last spoke is `fresh`. */
+/** The steps that have to stay. `fresh` is the first step since the model's last reply. */
 export interface Pins {
   readonly of: ReadonlyMap<Step, Pin>
   /** The first step that the model has not seen yet. */
@@ -63,7 +63,7 @@ function looksDecided(message: Message): boolean {
   return decisionWords.some((word) => Object.hasOwn(output, word))
 }
 
-/** The user said it again after it had come to nothing: a run failed, and was tried once more. */
+/** The left-over messages: messages of failed runs, and a user's message that the user sent again before any reply. */
 export function leftOvers(
   messages: readonly Message[],
   isLeftOver: (message: Message) => boolean = () => false,

@@ -8,13 +8,13 @@ import { readEarlier } from './earlier-summary.ts'
 import { wordsOf } from './identifiers.ts'
 import { sayerOf, summaryHeading } from './sayer.ts'
 
-/** What a summary is made of. */
+/** The material of a summary. */
 export interface Gone {
   /** The messages that are no longer sent, in order. */
   readonly messages: readonly Message[]
   /** Those among them that answer calls which a principal decided. */
   readonly decisions: ReadonlySet<Message>
-  /** Of runs that failed, among them. */
+  /** Those among them that belong to failed runs. */
   readonly leftOvers: ReadonlySet<Message>
   readonly ids: readonly NamedId[]
   readonly archives: readonly ContextArchive[]
@@ -158,7 +158,7 @@ function ownSections(gone: Gone): readonly Section[] {
     },
     {
       title: 'The user said:',
-      // What failed was said again, or came to nothing: it comes last.
+      // Messages of failed runs come last: the user repeated them, or gave them up.
       lines: firstLines(
         [...newest].sort((a, b) => Number(gone.leftOvers.has(a)) - Number(gone.leftOvers.has(b))),
         said,
@@ -200,7 +200,7 @@ function firstLines(
 
 type Calls = ReadonlyMap<Message, string>
 
-/** What each answer was asked with. */
+/** The call of each answer. */
 function callsOf(messages: readonly Message[]): Calls {
   const open = new Map<string, string>()
   const calls = new Map<Message, string>()
@@ -240,7 +240,7 @@ function longResult(message: Message): string | undefined {
   return message.role === 'tool' && handle ? `- ${message.name}: ${handle}` : undefined
 }
 
-/** With what came back, where that is short; work in the background has no other answer. */
+/** A call with its answer, if that is short. Background work has no other answer. */
 function called(message: Message, calls: Calls): string | undefined {
   const sayer = sayerOf(message)
   if (message.role === 'user' && !['user', 'summary'].includes(sayer))
