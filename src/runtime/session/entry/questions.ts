@@ -69,7 +69,7 @@ export function openQuestions(asks: readonly Question[], can: Askable, given: An
   }
 }
 
-/** The answers of each waiting call, by its own keys; `null` for what a client cannot be asked, and need not be. */
+/** The answers of each waiting call, by its own keys; `null` for an optional question that the client cannot answer. */
 export function answersByCall(
   asks: readonly Question[],
   given: Answers,

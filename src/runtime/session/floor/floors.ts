@@ -80,7 +80,7 @@ export function addressed(
   return { handedBack: { floor: now.id, message: noteOf(now) } }
 }
 
-/** The handoff whose end this run notes, for a run that does nothing else. */
+/** The handoff whose end this run notes, for a run with no other purpose. */
 const notedBy = ({ isNote, idempotencyKey }: RunRow['submission']): string | undefined =>
   isNote && idempotencyKey?.startsWith(floorKey({ id: '' }))
     ? idempotencyKey.slice(floorKey({ id: '' }).length)

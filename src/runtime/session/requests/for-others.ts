@@ -29,14 +29,14 @@ type Act = {
   }
 }[Acts]
 
-/** What acts in sessions need, of the owner or of an operator. */
+/** The ports of requests in sessions, of the owner or of an operator. */
 export interface ForOthersDeps {
   readonly sessions: SessionGateway
   readonly entry: Pick<SessionEntry, 'input'>
   readonly approvals: Pick<ApprovalInbox, 'mark'>
   readonly deploymentLog: DeploymentLog
   readonly sources: Sources
-  /** Gets what a caller never sees. */
+  /** Takes errors that a caller never sees. */
   readonly onFault?: OnFault
 }
 

@@ -179,7 +179,7 @@ const isOfBody = new Map<string, boolean>([
 
 /** The hash of the request that an idempotency key stands for. Stored rows have it, so it is the same in every version. */
 export function bodyHashOf(submission: Submission, sha256: (text: string) => string): string {
-  // The same words are the same request, whatever their label says the caller had read before.
+  // The same words are the same request, whatever label they have.
   const messages = submission.messages.map(({ label: _label, ...said }) => said)
   const body = Object.entries({ ...submission, messages }).filter(([name]) => isOfBody.get(name))
   return sha256(JSON.stringify(Object.fromEntries(body)))

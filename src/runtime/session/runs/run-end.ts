@@ -58,7 +58,7 @@ export type LastTurn = TurnRecord & { readonly final: AgentResult }
 
 export const isLastTurn = (turn: TurnRecord): turn is LastTurn => turn.final !== undefined
 
-/** Writes the last turn of a run, and everything that other objects have to be told of its end: all of it, or nothing. */
+/** Writes the last turn of a run, and the outbox entries about its end for other objects: all of it, or nothing. */
 export function writeEnd(row: RunRow, turn: LastTurn, parts: RunParts): void {
   const { runtime, store, todo, children } = parts
   // The run exports no trace if the trace's beginner does not sample it.

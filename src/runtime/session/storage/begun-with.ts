@@ -12,7 +12,9 @@ export interface RunPin {
   readonly hash: string
   /** The place of the run that keeps it. */
   readonly at: number
-  /** In the row of that run only; gone once another is the newest and no unfinished run needs it. */
+  /**
+   * Only in the row of the run that stores it. Removed once a newer pin exists and no unfinished run needs this one.
+   */
   readonly agent?: PinnedAgent
   /** Places of runs that store an older copy, since an unfinished run may still need it. */
   readonly older?: readonly number[]
@@ -22,7 +24,7 @@ export interface RunPin {
 export interface BegunWith {
   /** Absent until the run's first write. */
   readonly pin?: RunPin
-  /** What hooks added to its first model call; nothing if absent. */
+  /** The texts that hooks added to its first model call; absent if none. */
   readonly added?: readonly AddedText[]
   /** Memories for its agent. They come before the task. */
   readonly recalled?: Message

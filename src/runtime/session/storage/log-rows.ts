@@ -23,9 +23,9 @@ export function toParts(text: string): readonly string[] {
 }
 
 /**
- * Puts the parts of each row together again.
+ * Joins the parts of each row.
  *
- * @param onDamaged Told of the run of a row that cannot be read; the row is left out.
+ * @param onDamaged Called with the run of a row that cannot be read; the row is left out.
  */
 export function join<Run>(
   rows: readonly Row[],

@@ -25,7 +25,7 @@ export interface NewestRun<Run> {
   readonly turns: (order: number) => readonly TurnRecord[] | undefined
   /** The last turn alone, without parsing the others. */
   readonly lastTurn: (order: number) => readonly TurnRecord[] | undefined
-  /** One row of it. */
+  /** One row of the run. */
   readonly row: (order: number, turn: number) => JoinedRow<Run> | undefined
   /** The number of parts that a row is stored in, 0 if it is not stored; `undefined` if it is another run. */
   readonly parts: (order: number, turn: number) => number | undefined

@@ -37,7 +37,7 @@ export interface SessionStore {
   readonly isDamaged: (order: number) => boolean
   /** The number of a run's last turn, readable or not; 0 if it has none. */
   readonly lastTurn: (order: number) => number
-  /** Runs without a final turn, in accept order: of the last that were accepted, and of those that were parked. */
+  /** Runs without a final turn, in accept order: among the newest runs, and among the parked ones. */
   readonly unfinishedRuns: () => readonly RunRow[]
   /** Marks a parked run, so that `unfinishedRuns` finds it however many runs come after it. */
   readonly keepOpen: (order: number) => void
@@ -46,9 +46,12 @@ export interface SessionStore {
   /** @param begun All children of the turn, if it begins some that are not noted yet; without them they stay as they are. */
   readonly writeTurn: (order: number, turn: TurnRecord, begun?: readonly BegunChild[]) => void
   readonly final: (order: number) => AgentResult | undefined
-  /** What a run has spent, without its texts; `undefined` where that takes the run as a whole. */
+  /** The usage of a run, without its texts; `undefined` if only the whole run shows it. */
   readonly spentOf: (order: number) => RunSpent | undefined
-  /** Where the rows with an event after `seq` are, by their first event, to be read a few at a time; reads no older ones. */
+  /**
+   * The places of rows with an event after `seq`, ordered by their first event, to be read a few at a time. Does not
+   * read older rows.
+   */
   readonly placesAfter: (seq: number) => readonly LogPlace[]
   /** The rows at these places, as they are now and in this order. */
   readonly rowsAt: (places: readonly LogPlace[]) => readonly LogRow[]
@@ -73,7 +76,7 @@ export interface SessionStore {
   readonly onForget: (forget: () => void) => void
   /** Changes rows of the whole database, each change after the one before found something: all of it or nothing. */
   readonly rewrite: (changes: readonly ((value: unknown) => unknown)[]) => number
-  /** Of the whole database. */
+  /** The size of the whole database. */
   readonly sizeBytes: () => number
   /** From here on the session looks absent and takes nothing, in every later life of the object too. */
   readonly close: () => void
@@ -81,13 +84,13 @@ export interface SessionStore {
   readonly isClosed: () => boolean
   /** Removes some rows of a session that was closed. @returns Whether any were left. */
   readonly removeSome: () => boolean
-  /** Forgets everything, the tree's storage included, and takes nothing any more. */
+  /** Deletes everything, with the session tree's storage, and takes no more writes. */
   readonly drop: () => void
   /** Sum of `cursor.rowsWritten` since this object started. */
   readonly rowsWritten: () => number
 }
 
-/** @param onDamaged Told of a row that cannot be read, once. */
+/** @param onDamaged Called once with a row that cannot be read. */
 export function createSessionStore(
   storage: DurableObjectStorage,
   onDamaged: (order: number) => void = () => {},

@@ -10,14 +10,14 @@ import type { Submission } from '../types/submission.ts'
 import type { AttemptSettlement } from '../types/unconfirmed.ts'
 import type { BegunWith } from './begun-with.ts'
 
-/** What a client said between two runs. */
+/** Messages that a client added between two runs. */
 export interface Addition {
-  /** The place of the run behind which it stands. */
+  /** The place of the run before them. */
   readonly behind: number
   readonly messages: readonly Message[]
 }
 
-/** What identifies a session; its first row. */
+/** The first row of a session: its identity. */
 export interface SessionRow {
   readonly id: string
   /** Absent until the first run names it, if the conversation was created before. */
@@ -40,7 +40,7 @@ export interface SessionRow {
   readonly isLeaving?: true
   /** A handoff is in force, or was. */
   readonly hasFloor?: true
-  /** What all its runs together may spend. */
+  /** The limits of all its runs together. */
   readonly limits?: Partial<Limits>
   /** The persona at creation: a repeated request with the same key must name the same one. */
   readonly persona?: string
@@ -56,7 +56,7 @@ export interface InboxItem {
   /** Set if the message is the result of a background call of this run. */
   readonly call?: string
   readonly usage?: Usage
-  /** It begins a run, whose message it is; absent again if that run was refused. */
+  /** The message begins a run. Absent again if that run was refused. */
   readonly begins?: true
 }
 

@@ -24,7 +24,7 @@ export interface TellRows {
   readonly removeTell: (tell: Tell) => void
 }
 
-/** Rows of the table of what is still to be done. */
+/** Rows of the `todo` table. */
 interface Rows extends Pick<DurableObjectStorage, 'sql'> {
   readonly exists: () => boolean
   readonly put: (key: string, value: unknown) => void

@@ -4,7 +4,7 @@ import { decidedBySchema, askerSchema } from '#contracts/approval-schemas.ts'
 import { approvalState } from './approval-words.ts'
 import { approverSchema } from '#contracts/approval-words.ts'
 
-/** What a free field of the arguments may be. */
+/** The types that a free field of the arguments may have. */
 export const jsonType = z.enum(['string', 'number', 'boolean', 'null', 'array', 'object'])
 
 /**
@@ -20,7 +20,7 @@ export const approvalRuleSchema = z.object({
   /** Only in this session and below it; it ends with it. */
   session: z.string().optional(),
   free: z.record(z.string(), jsonType),
-  /** sha-256 of what is fixed, of the types of what is not, and of what the call was asked about for and does. */
+  /** sha-256 of the fixed values, of the types of the free fields, and of the reason, the sinks and the place. */
   shape: z.string(),
   label: labelSchema,
   decidedBy: decidedBySchema,
@@ -37,7 +37,7 @@ export const approvalEntrySchema = z.object({
   tool: z.string(),
   approver: approverSchema,
   argsHash: z.string(),
-  /** Alike for calls of one tool whose arguments have the same fields and types, behind the same label. */
+  /** The same for calls of one tool whose arguments have the same fields and types, in contexts with the same label. */
   shape: z.string(),
   label: labelSchema,
   reason: z.string(),

@@ -6,7 +6,7 @@ import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
 
 type Sha256 = (text: string) => string
 
-/** The same text for the same value, in whatever order its fields came. */
+/** A text that is the same for equal values, whatever the order of their fields. */
 export function canonical(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
@@ -22,7 +22,7 @@ const typeOf = (value: Json | undefined): FreeFields[string] => {
   return typeof value as 'string' | 'number' | 'boolean' | 'object'
 }
 
-/** The types of these fields; `undefined` if one of them is not there. */
+/** The types of these fields; `undefined` if a field is missing. */
 export function freeFields(input: JsonObject, names: readonly string[]): FreeFields | undefined {
   if (names.some((name) => !Object.hasOwn(input, name))) return undefined
   return Object.fromEntries(names.map((name) => [name, typeOf(input[name])]))
@@ -38,7 +38,7 @@ export function shapeOf(
   sha256: Sha256,
 ): string {
   const fixed = Object.entries(input).filter(([name]) => !Object.hasOwn(free, name))
-  // The reason may say it already.
+  // The reason may already be `destructive`.
   const destroys = isDestructive && reason !== 'destructive'
   const asked = { reason, sinks: sinks.toSorted(), place, ...(destroys && { destroys }) }
   return sha256(canonical({ fixed: Object.fromEntries(fixed), free, asked }))
@@ -58,7 +58,7 @@ export const likenessOf = (
     }),
   )
 
-/** Of the rule that the approval of a call makes: the same approval makes the same rule. */
+/** The id of the rule that an approval makes: the same approval makes the same rule. */
 export function ruleIdOf(
   of: Readonly<Record<'session' | 'run' | 'call' | 'argsHash', string>>,
   sha256: Sha256,
@@ -88,7 +88,10 @@ interface Now {
   readonly nowMs: number
 }
 
-/** Whether this rule is about the call, whatever its arguments are and has become of its tool. */
+/**
+ * Whether this rule covers the call's principal, agent and tool, without regard to its arguments and the tool's
+ * version.
+ */
 function isAbout(rule: ApprovalRule, call: AskedCall, { approver, nowMs }: Now): boolean {
   const { principal, agent, tool, session, expiresAtMs } = rule
   return (
@@ -116,6 +119,6 @@ export function covers(
   )
 }
 
-/** Whether this rule held for such calls until their tool became another: schema, hints or code. */
+/** Whether this rule covered such calls until the tool's schema, hints or code changed. */
 export const isOutdated = (rule: ApprovalRule, call: AskedCall, now: Now): boolean =>
   isAbout(rule, call, now) && rule.definitionHash !== call.definitionHash

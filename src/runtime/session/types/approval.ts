@@ -10,7 +10,7 @@ import type { Label } from '#contracts/label.ts'
 export const scopeOf = ({ session }: Pick<ApprovalRule, 'session'>): ApprovalScope =>
   session === undefined ? 'rule' : 'session'
 
-/** Whether this one's yes counts. `owner` is whose session it is. */
+/** Whether this decider may approve. `owner`: the owner of the session. */
 export function mayApprove(
   approver: Approver,
   { principal, role }: Pick<Decider, 'principal' | 'role'>,
@@ -20,7 +20,7 @@ export function mayApprove(
   return approver === 'owner' ? principal === owner : role === approver
 }
 
-/** Who could, in words for somebody who may not. */
+/** The possible approvers, in words for a principal that may not approve. */
 export const approverText = (approver: Approver): string =>
   approver === 'owner'
     ? 'whoever the session is of, or an operator'
@@ -73,8 +73,8 @@ export interface ApprovalInbox {
   }>
   readonly find: (id: string) => Promise<ApprovalEntry | undefined>
   /**
-   * Takes a call that was decided out of those that wait, until the record says it as well. Never rejects: the record
-   * comes in any case.
+   * Removes a decided call from the list of waiting calls before the record does. Never rejects: the record comes in
+   * any case.
    */
   readonly mark: (decided: {
     readonly session: string

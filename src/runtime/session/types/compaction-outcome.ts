@@ -2,7 +2,7 @@ import type { AgentResult } from '#contracts/agent.ts'
 import type { CompactionReport } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 
-/** What came of a run that only compacts. */
+/** The outcome of a run that only compacts. */
 export interface CompactionOutcome {
   readonly result: AgentResult
   readonly createdAtMs: number

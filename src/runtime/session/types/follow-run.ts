@@ -19,7 +19,7 @@ export interface Question {
   readonly asksHash: string
   readonly kind: Capability
   readonly isOptional: boolean
-  /** In the words of the protocol that has them, MCP's. */
+  /** The request in the form of MCP. */
   readonly request: JsonObject
 }
 

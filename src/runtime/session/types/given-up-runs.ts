@@ -1,4 +1,4 @@
-/** A run that was given up after too many interruptions, and what an operator decided about it. */
+/** A run that the session gave up after too many interruptions, and the operator's decision about it. */
 export interface GivenUpRun {
   readonly run: string
   readonly session: string

@@ -53,7 +53,7 @@ export function credentialsOf({
   return [key, grant].filter((id) => id !== undefined)
 }
 
-/** Why a run was cancelled, as its result and the record say it. */
+/** The reason of a cancelled run, as its result and the record have it. */
 export function whyEnded({ id, reason }: EndedCredential): string {
   const what = id.startsWith('grant_') ? 'sign-in' : 'key'
   return reason === 'expired'

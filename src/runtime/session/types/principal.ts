@@ -11,7 +11,7 @@ export interface DayAmount {
   readonly costNanoUsd: number
 }
 
-/** One run's part of its principal's day. `run` names it: asking twice reserves once. */
+/** One run's part of its principal's day. `run` names it: a repeated request reserves once. */
 export interface DayLeaseRequest {
   readonly principal: string
   readonly session: string
@@ -31,12 +31,12 @@ export interface DayLeaseRequest {
 }
 
 /**
- * The outermost lease: a principal's day (UTC), above session, run and call. A day never holds more than its
- * limit, settled and reserved together, but for an overrun that was booked; then it gives nothing more. A
- * reservation outlives no run, whatever crashes. It belongs to the day it was made in: a run that gave it back and
- * goes on on another day reserves there, and what it had settled stays where it was.
+ * The outermost lease: a principal's day (UTC), above session, run and call. Settled and reserved amounts of a day
+ * never exceed its limit together, except by a booked overrun; after that the day grants nothing more. No reservation
+ * outlives its run, even after a crash. A reservation belongs to its day: a run that goes on on another day reserves
+ * there, and the settled amount stays in the first day.
  *
- * For a principal whose day is not limited nothing is asked and nothing is counted: no RPC, no row.
+ * A principal without a limit of the day costs no RPC and no row.
  * @see docs/design.md section 6
  */
 export interface PrincipalLedger {
@@ -97,7 +97,7 @@ export interface FailedLogin {
   readonly key?: string
 }
 
-/** What follows from a failed login. */
+/** The consequences of a failed login. */
 export interface FailedLoginVerdict {
   /** Too many failures: for how long further attempts from this address need no check. */
   readonly retryAfterMs?: number
@@ -116,7 +116,7 @@ export interface DayUsage {
   readonly settled: DayAmount
   readonly reserved: DayAmount
   readonly openRuns: number
-  /** The most that the run that was asked about may come to, with what it holds itself. Absent if it holds nothing. */
+  /** The most that the run in the request may spend, its own reservation included. Absent if it has none. */
   readonly most?: DayAmount
 }
 
@@ -126,7 +126,7 @@ export interface RateRequest {
   readonly call: string
   readonly rules: readonly {
     readonly key: string
-    /** So many in a minute. */
+    /** The most calls in a minute. */
     readonly most: number
   }[]
 }
@@ -141,7 +141,7 @@ export interface PrincipalRates {
   readonly takeRate: (principal: string, request: RateRequest) => Promise<RateVerdict>
 }
 
-/** What a `Principal` object answers over RPC. */
+/** The RPC methods of a `Principal` object. */
 export interface PrincipalApi extends ScheduleApi {
   readonly takeRate: (request: RateRequest) => Promise<Reply<RateVerdict>>
   readonly reserve: (request: DayLeaseRequest, limits: DayAmount) => Promise<Reply<DayAmount>>
@@ -151,7 +151,7 @@ export interface PrincipalApi extends ScheduleApi {
   readonly usage: (limits: DayAmount, run?: string) => Promise<Reply<DayUsage>>
   readonly report: (incident: Incident) => Promise<Reply<null>>
   readonly incidents: (limit: number) => Promise<Reply<readonly IncidentRecord[]>>
-  /** Of the one object that counts failed logins; it is no principal's. */
+  /** Only on the one object that counts failed logins, which is no principal's. */
   readonly loginFailed: (failed: FailedLogin) => Promise<Reply<FailedLoginVerdict>>
   readonly hold: (request: HeldWorkRequest) => Promise<Reply<EndedCredential | null>>
   readonly release: (request: HeldWorkRequest) => Promise<Reply<null>>
@@ -159,13 +159,13 @@ export interface PrincipalApi extends ScheduleApi {
   readonly lookHeld: () => Promise<Reply<null>>
   /** The principal is erased: all of its rows go. Answers how many there were. */
   readonly empty: () => Promise<Reply<number>>
-  /** Of the operator's object: there are persons to be erased. */
+  /** Only on the operator's object: starts the erasure of persons. */
   readonly erase: () => Promise<Reply<null>>
-  /** What plugins keep for this principal, each in its own space. */
+  /** The plugins' storage for this principal, each in a space of its own. */
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
 }
 
-/** A principal's days and what is wrong, for the operator's page. Throws `request_unavailable`. */
+/** A principal's days, and the incidents of the deployment, for the operator's page. Throws `request_unavailable`. */
 export interface PrincipalReader {
   readonly usage: (principal: string, run?: string) => Promise<DayUsage>
   /** Newest first. */
@@ -183,11 +183,11 @@ export interface PrincipalTiming {
   readonly sweepEveryMs: number
   /** How many days of settled usage are stored, today included. More than the seven that a run may be parked. */
   readonly keepUsageDays: number
-  /** While a run that was asked for with a key is under way, the key is looked up this often, should nobody tell. */
+  /** How often the key of a run under way is looked up, in case a revocation was not reported. */
   readonly checkHeldEveryMs: number
 }
 
-/** A sweep once a minute; usage is kept for 40 days. */
+/** The timing of a fresh deployment. */
 export const defaultPrincipalTiming: PrincipalTiming = {
   sweepEveryMs: 60_000,
   keepUsageDays: 40,

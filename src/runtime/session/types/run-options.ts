@@ -58,7 +58,7 @@ const given = (entries: readonly (readonly [string, unknown])[]): RunOptions =>
 export const toRunOptions = (from: RunOptions): RunOptions =>
   given(names.map((name) => [name, from[name]]))
 
-/** By which way in a run came, for the record. */
+/** The run's origin, for the record. */
 export const toEntry = ({ origin }: RunOptions): Pick<RunOptions, 'origin'> =>
   given([['origin', origin]])
 
@@ -67,6 +67,6 @@ function inherited<Name extends keyof RunOptions>(name: Name, options: RunOption
   return inherit(options[name])
 }
 
-/** What a run that a tool begins below has of them. */
+/** The options that a run below inherits. */
 export const toInherited = (options: RunOptions): RunOptions =>
   given(names.map((name) => [name, inherited(name, options)]))

@@ -78,7 +78,7 @@ export interface AgentDirectory {
    * The resources and prompts of these plugins and servers, read without running code. May throw `request_unavailable`.
    */
   readonly offers: (owners: readonly string[]) => Promise<Offers>
-  /** What the orchestrator's model would see from the start under a policy. May throw `request_unavailable`. */
+  /** The start of the orchestrator's window under a policy. May throw `request_unavailable`. */
   readonly promptUnder: (policy: ToolPolicy) => Promise<OrchestratorPrompt>
 }
 

@@ -146,14 +146,14 @@ export interface ScheduleVerbs {
 }
 
 export type ScheduleVerb = keyof ScheduleVerbs
-/** One question to an owner's object. */
+/** One request to an owner's object. */
 export type ScheduleRequest = {
   readonly [Verb in ScheduleVerb]: { readonly verb: Verb; readonly ask: ScheduleVerbs[Verb]['ask'] }
 }[ScheduleVerb]
 /** The answer of the verb. */
 export type ScheduleAnswer = ScheduleVerbs[ScheduleVerb]['answer']
 
-/** What an object that keeps schedules answers over RPC. */
+/** The RPC method of an object that owns schedules. */
 export interface ScheduleApi {
   readonly schedules: (request: ScheduleRequest) => Promise<Reply<ScheduleAnswer>>
 }
@@ -199,17 +199,17 @@ export interface ScheduleGateway {
   ) => Promise<ScheduleVerbs[Verb]['answer']>
 }
 
-/** Stands in the list for whose events somebody hears. */
+/** In the list: the subscription wants events of all principals. */
 export const ofEverybody = '*'
 
-/** A subscription as the list has it: what it wants, and whose events: a principal's, or `ofEverybody`. */
+/** A subscription as the list has it: its event, and the principal whose events it wants, or `ofEverybody`. */
 export interface ListedSubscription {
   readonly owner: SubscriptionOwner
   readonly event: string
   readonly hears: string
 }
 
-/** What the manifest of an enabled plugin schedules. */
+/** A schedule in the manifest of an enabled plugin. */
 export interface ManifestSchedule {
   readonly plugin: string
   readonly name: string
@@ -220,7 +220,7 @@ export interface ManifestSchedule {
 export interface ScheduleIndex {
   /** Mirrors schedules. Each version is written once; an older version changes nothing. */
   readonly tell: (told: readonly ToldSchedule[]) => Promise<void>
-  /** The schedules whose owners should have done something before then, the latest first to be due. */
+  /** The schedules whose owner's object is overdue, the latest due first. */
   readonly late: (beforeMs: number, limit: number) => Promise<readonly Schedule[]>
   readonly find: (id: string) => Promise<Schedule | undefined>
   /** Subscriptions that may want one of these events, by the columns of the list. */
@@ -230,7 +230,7 @@ export interface ScheduleIndex {
   ) => Promise<readonly ListedSubscription[]>
   /** Subscriptions in the object of a plugin, or in the objects of all plugins. */
   readonly subscriptionsOf: (plugin?: string) => Promise<readonly Schedule[]>
-  /** In one read, however many plugins are enabled. */
+  /** All of them in one read, however many plugins are enabled. */
   readonly ofManifests: () => Promise<readonly ManifestSchedule[]>
   /** Manifests of enabled plugins whose agent subscribes to something, in one read. */
   readonly subscribingManifests: () => Promise<

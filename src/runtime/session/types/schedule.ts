@@ -6,7 +6,7 @@ import type { EventChain } from '#contracts/event-bus.ts'
 import type { Label } from '#contracts/label.ts'
 import type { DeploymentDraft } from '#runtime/catalog/types/event.ts'
 
-/** When a schedule is due. A slot is one moment of it, in epoch milliseconds: what follows is found from the slot. */
+/** When a schedule is due. A slot is one such moment in epoch milliseconds; the next slot is computed from it. */
 export type When =
   | { readonly cron: string; readonly timeZone: string }
   /** Every `everyMs` from `anchorMs` on, whatever time zones do. */
@@ -69,9 +69,9 @@ export interface ScheduleSpec {
   readonly overlap: 'skip' | 'queue'
   /** A firing is delayed by up to this, always by the same amount. */
   readonly jitterMs: number
-  /** Of one firing. */
+  /** The limits of one firing. */
   readonly limits?: Partial<Limits>
-  /** Of a day (UTC): how many firings begin, and what all of them may spend. */
+  /** The limits of a day (UTC): how many firings begin, and what all of them may spend. */
   readonly daily: {
     readonly runs: number
     readonly tokens?: number
@@ -106,7 +106,7 @@ export interface Schedule {
   /** The next slot to settle; absent when there is none. Only settling a slot moves it. */
   readonly nextMs?: number
   readonly paused?: { readonly atMs: number; readonly reason: string; readonly by: string }
-  /** In a row. */
+  /** Failed firings in a row. */
   readonly failures: number
   /** The spending of the current day. */
   readonly day: DaySpent

@@ -81,7 +81,7 @@ export interface SessionApi {
    */
   readonly forgetTexts: (
     principal: string,
-    /** `agent`: the erased maker's agent texts, in what the runs of the session began with. */
+    /** `agent`: the texts of the erased maker's agent in the pins of the session's runs. */
     texts: readonly ForgottenText[] | 'agent',
   ) => Promise<Reply<{ readonly changed: number }>>
   /** Marks a run as hidden in `recall`. The transcript keeps the run, since other runs may branch from it. */

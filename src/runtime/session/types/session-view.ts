@@ -5,14 +5,14 @@ import type { Message } from '#contracts/message.ts'
 import type { RunView } from './run-view.ts'
 import type { SharedFrom } from '#contracts/shared-parts.ts'
 
-/** What identifies a session. */
+/** A session's identity. */
 export interface SessionAbout {
   readonly id: string
   /** Empty until the first run names it. */
   readonly agent: string
   readonly principal: string
   readonly createdAtMs: number
-  /** Of a conversation, as its client set it. */
+  /** The metadata of a conversation, as its client set it. */
   readonly metadata?: JsonObject
   /** The session's persona, for a request that names none. */
   readonly persona?: string
@@ -36,7 +36,7 @@ export interface TreeQuery {
   readonly limit?: number
   /** Instead of runs, their children from this session on: `moreChildren` of another page, with its `before`. */
   readonly fromChild?: string
-  /** At most about so many characters, 1,000,000 if absent; but one run. */
+  /** At most about so many characters, 1,000,000 if absent; but at least one run. */
   readonly maxChars?: number
 }
 

@@ -18,7 +18,10 @@ export interface Submission extends RunOptions {
   /** Set on the first submission; later ones must name the same agent. */
   readonly agent: string
   readonly principal: string
-  /** Messages to append to the transcript; at least one, the last one not the agent's. Whatever they are for a run that only compacts. */
+  /**
+   * Messages to append to the transcript; at least one, the last one not the agent's. A run that only compacts ignores
+   * them.
+   */
   readonly messages: readonly Message[]
   readonly trace: string
   /** The trace context of the request; absent if the trace begins here. */
@@ -70,7 +73,7 @@ export interface ClientAnswers {
 export interface SubmitReceipt {
   readonly session: string
   readonly run: string
-  /** True if the run was there already under this idempotency key. */
+  /** True if the run already existed under this idempotency key. */
   readonly isJoined: boolean
   readonly state: RunState
   /** When it was accepted, epoch milliseconds: the same for every request that joins. */

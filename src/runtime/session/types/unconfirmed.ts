@@ -1,12 +1,15 @@
 import type { ModelAmount } from '#contracts/lease.ts'
 
-/** What a failed attempt holds that may have reached a provider, and what it came to. */
+/** The reservation of a failed attempt that may have reached a provider, and its real spending. */
 export interface AttemptSettlement {
   readonly held: ModelAmount
   readonly spent: ModelAmount
 }
 
-/** What became of an attempt: of a run's own by its place in the log, of one below it as its session has it. */
+/**
+ * The settlement of an attempt: of a run's own attempt by its place in the log, of a run below by the settlement of its
+ * session.
+ */
 export type ConfirmRequest = {
   readonly run: string
   /** Names the attempt in every run that it is booked with. */
@@ -16,7 +19,7 @@ export type ConfirmRequest = {
 } & (
   | {
       readonly seq: number
-      /** All that is held if absent. */
+      /** The whole reservation if absent. */
       readonly spent?: Partial<ModelAmount>
     }
   | { readonly settlement: AttemptSettlement }

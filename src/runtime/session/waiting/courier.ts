@@ -8,9 +8,9 @@ import type { Errand, Todo } from '../storage/todo.ts'
 export interface CourierOptions {
   readonly todo: Todo
   readonly sessions: SessionGateway
-  /** Tells the principal's day how much a run has spent by now. */
+  /** Settles a run's spending so far in the principal's day. */
   readonly settle: (run: string) => Promise<void>
-  /** Tells the principal's object that nothing of a run goes on. */
+  /** Reports to the principal's object that no work of a run goes on. */
   readonly release: (run: string) => Promise<void>
   readonly addRule: (rule: ApprovalRule) => Promise<void>
   readonly tell?: EventBus['tell'] | undefined

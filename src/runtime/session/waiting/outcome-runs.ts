@@ -48,7 +48,7 @@ export interface OutcomeRunParts {
   readonly runtime: Pick<SessionRuntime, 'mayBegin' | 'sha256'>
   /** The session of the run. */
   readonly sessionId: string
-  /** No run begins any more, and the deletion waits for the acknowledgement. */
+  /** The session is being deleted: no run begins, and the deletion waits for the acknowledgement. */
   readonly isDeleting: () => boolean
   readonly admit: (request: SubmitRequest) => Promise<{ readonly live: LiveRun | undefined }>
 }
