@@ -15,13 +15,13 @@ import { toToolDocument } from './tool-document.ts'
 export const corePrefix = 'isola__'
 /** The tool that finds tools. */
 export const findName = `${corePrefix}find`
-/** The tool that calls what was found, under its own name. */
+/** The tool that calls a found tool under that tool's own name. */
 export const callName = `${corePrefix}call`
 
 const maxDescriptionChars = 160
 const defaultFound = 8
 const maxFound = 20
-/** Of what is somebody's own, beside those. */
+/** The most private tools in a result, besides the shared ones. */
 const maxOwn = 3
 const maxQueries = 8
 /** Words of a query that the record has of one tool. */
@@ -35,7 +35,7 @@ export interface CoreToolsDeps {
   readonly skills?: AgentSkills | undefined
   /** The tools that the policy denies to the agent: a model is not shown them. */
   readonly deniedOf?: DeniedTools | undefined
-  /** Calls what was found, in code: then it is found as a signature. */
+  /** Runs code that calls the found tools: then `isola__find` answers signatures. */
   readonly code?: ToolEntry | undefined
 }
 
@@ -63,7 +63,7 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
     tool,
     isReadOnly,
     isIdempotent: isReadOnly,
-    // It says itself whose words they are that it tells of tools and skills.
+    // The result labels the words of tools and skills itself.
     sinks: [],
     yields: ownLabel,
     timeoutMs: 10_000,
@@ -72,7 +72,9 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
   }
 }
 
-/** The best of what is somebody's own, beside everybody's: what cannot be looked up keeps nobody from the rest. */
+/**
+ * The best of the principal's private tools, besides the shared ones. A failed look-up does not hide the shared tools.
+ */
 async function findOwn(
   queries: readonly string[],
   principal: string,
@@ -136,7 +138,7 @@ function createFind(
     },
     execute: async (input, context) => {
       const [queries, limit] = [parseQueries(input.queries), parseLimit(input.limit)]
-      // Skills are a help: that they cannot be read keeps nobody from the tools.
+      // If skills cannot be read, the tools are found all the same.
       const fitting = skills?.find(queries, isThere).catch(() => [])
       const { hits, ...how } = await searchAll(queries, limit)
       const own = await findOwn(queries, context.principal, deps)
@@ -180,7 +182,7 @@ interface Searched {
   readonly isPartial?: true
 }
 
-/** Why a tool was named, for the record: of the query only what the tool's own words have as well. */
+/** The reason for a hit, for the record: only those words of the query that the tool's own text has as well. */
 const toReason = ({ id: tool, score, matched }: SearchHit) => ({
   tool,
   ...(score > 0 && { score: Math.round(score * 100) / 100 }),

@@ -38,7 +38,7 @@ export const createEmitSkillTool = (emitSkill: EmitSkill): ToolEntry => ({
       const kept = await emitSkill(input, context).catch(() => unreachable)
       if (!kept.ok) {
         const { ok: _, ...why } = kept
-        // Why nothing was kept is on the record, too.
+        // The record has the reason for a refused draft, too.
         const message = headOf(why.message, 500)
         context.emit({ type: 'tool_log', data: { call: context.call, level: 'notice', message } })
         return { ok: false, error: { code: 'tool_failed', ...why } }

@@ -41,7 +41,7 @@ export function createInForce({
 
   const stands = ({ kind, id, epoch }: HeldPart): boolean =>
     kept.named([id]).some((part) => part.kind === kind && part.epoch === epoch)
-  /** Tells the listeners whose part is not in force any more, and waits until they have ended their calls. */
+  /** Notifies the listeners whose part is no longer in force, and waits until they have ended their calls. */
   const tellListeners = async (): Promise<void> => {
     const concerned = [...listeners].filter(({ part }) => !stands(part))
     await Promise.all(concerned.map(({ tell }) => tell()))
@@ -61,7 +61,7 @@ export function createInForce({
     // While D1 is away the next question asks again.
     isKnown = newest !== undefined
   }
-  /** The number of the generation in force, whose parts are then stored here. */
+  /** The number of the generation in force. Its parts are stored here once this resolves. */
   const known = async (): Promise<number> => {
     await writing
     if (!isKnown) await (loading ??= load().finally(() => (loading = undefined)))

@@ -5,16 +5,16 @@ import type { ToolContext, ToolEntry, ToolResult, Toolset } from '#contracts/too
 import { corePrefix } from './core-tools.ts'
 import type { createUnseenWords } from './unseen-words.ts'
 
-/** What it is given as `code` is run, and a stranger's words are no program. */
+/** Its input `code` is run, and a stranger's words must not become a program. */
 const codeName = 'code__run'
 
-/** Of a handle: in our words, and nothing that a stranger wrote. */
+/** The label of a handle: its text is ours, with no words of a stranger. */
 const handleLabel: Label = { integrity: 'tool', confidentiality: 'public', sources: [] }
 
 /**
- * A toolset whose results stay outside of the context where a stranger can have written them: the model gets a handle.
- * What cannot be kept comes back as it is, with its label. A call may be given words of them that the model has not
- * seen; what comes back may say these again, and is theirs.
+ * A toolset that keeps results out of the context if a stranger can have written them: the model gets a handle. A
+ * result that cannot be stored comes back as it is, with its label. A call may be filled with words of such results
+ * that the model has not seen. Its result may repeat these, so it has their label.
  */
 export function withResultsAside(
   toolset: Toolset,

@@ -6,14 +6,14 @@ import {
 } from './types/generation.ts'
 import { ownerOf } from './types/tool-name.ts'
 
-/** Where parts and what they are wired from are found. */
+/** The look-ups of parts and their sources. */
 export interface NeedsDeps {
   readonly find: (ids: readonly string[]) => Promise<readonly StoredPart[]>
   /** `undefined` if it cannot be read. */
   readonly sourceOf: (hash: string) => Promise<PluginSource | undefined>
 }
 
-/** Parts with what they are wired from. */
+/** Parts with the sources that they are wired from. */
 export interface WithNeeds {
   readonly parts: readonly StoredPart[]
   readonly sources: PluginSnapshot['sources']
@@ -24,7 +24,7 @@ export interface WithNeeds {
 /** The most parts that are added, so that the wiring of one call stays small however many parts name each other. */
 const maxParts = 500
 
-/** These parts, and all that they cannot be wired without: what they depend on, and whose tools they may call. */
+/** These parts and every part that wiring needs: their dependencies, and the owners of tools that they may call. */
 export async function withNeeds(
   {
     parts: begun,
@@ -78,7 +78,7 @@ export function needsOf(manifest: unknown): readonly string[] {
   )
 }
 
-/** What parts are wired as. */
+/** The snapshot that parts are wired from. */
 export const toSnapshot = (
   number: number,
   { parts, sources }: Pick<WithNeeds, 'parts' | 'sources'>,

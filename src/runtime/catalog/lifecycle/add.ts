@@ -6,19 +6,19 @@ import type { KeptPluginVersion, NewPluginVersion, PluginRow } from '../types/pl
 import { withRow, without, type Outcome, type Situation } from './changes.ts'
 import { builtinCollision } from './plugin-names.ts'
 
-/** What an operator allows of an upload that would be refused else. */
+/** An operator's exceptions for an upload that would otherwise be refused. */
 export interface AddOptions {
   readonly allowDowngrade: boolean
   /** Whether a version number may get another content than it had. */
   readonly replace: boolean
   readonly takeOver: boolean
-  /** Also one that asks for more is there at once, off until that is granted. */
+  /** The version replaces the one in use even if it requests more. The plugin is then off until that is granted. */
   readonly now: boolean
   /** The contents that the version numbers of this id ever named. A suggested number avoids all of them. */
   readonly numbers: readonly Pick<NewPluginVersion, 'version' | 'hash' | 'signer'>[]
-  /** Whose id it is; nobody's if empty. */
+  /** The owner of the id; empty if it has none. */
   readonly owner: string | undefined
-  /** Who signed the version that is there, or was there last. */
+  /** The signer of the present version, or of the last one. */
   readonly signer: string | undefined
 }
 
@@ -75,7 +75,7 @@ export function add(
   }
   const more = widened(toPermit(parseManifest(plugin.manifest)), before.permit)
   if (more.length === 0 && rank[tier] >= rank[before.tier]) {
-    // What it does not ask for any more it does not have any more.
+    // The permit shrinks to the requests of the new version.
     const permit = toPermit(parseManifest(plugin.manifest))
     const carried: PluginRow = { ...arrived, state: 'enabled', permit, permitHash: hash }
     return { ...base, rows: [carried], pins: withRow(generation, carried), notes }
@@ -113,7 +113,7 @@ export function stillWaiting(
   return left.length > 0 ? { waiting: left } : {}
 }
 
-/** Whether an operator has read what it tells models: with the version before. */
+/** Whether an operator has read its texts for models, with the version before. */
 function isTold({ manifest }: NewPluginVersion, before: PluginRow | undefined): boolean {
   return (
     before !== undefined &&

@@ -11,7 +11,7 @@ import type { DecidingPart, PartOutcome } from '../types/part-kind.ts'
 import type { PluginChange, PluginRow } from '../types/plugin-catalog.ts'
 import { skillOf } from '../types/skill-catalog.ts'
 
-/** What a change of a plugin comes to: always with its rows. */
+/** The outcome of a change of a plugin: always with its rows. */
 export interface Outcome extends PartOutcome {
   readonly rows: readonly PluginRow[]
 }

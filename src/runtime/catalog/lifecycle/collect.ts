@@ -7,7 +7,7 @@ export interface CollectorDeps {
   readonly bundles: Pick<BundleStore, 'remove'>
   readonly clock: Pick<Clock, 'nowMs'>
   readonly keepVersionsMs: number
-  /** Of one step: a change waits for it. */
+  /** The most bundles of one step: a change waits for the step. */
   readonly maxBundles?: number
 }
 

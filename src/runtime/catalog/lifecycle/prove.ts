@@ -25,13 +25,13 @@ export interface ProveDeps {
   readonly tryOut: TryOut
 }
 
-/** The same outcome with what was found out; throws `plugin_…` if something in it does not start. */
+/** Tries the outcome and returns it with the facts found out. Throws `plugin_…` if a plugin in it does not start. */
 export type Proof = <T extends PartOutcome>(
   outcome: T,
   now: Pick<DecidingPart, 'generation' | 'inForce'>,
 ) => Promise<T>
 
-/** What would be enabled is tried first: a plugin that cannot start does not go live. */
+/** Tries what would be enabled: a plugin that cannot start does not go live. */
 export const createProof =
   ({ around, tryOut }: ProveDeps): Proof =>
   async (outcome, { generation: before, inForce }) => {

@@ -10,11 +10,11 @@ import { skillOf } from '../types/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { idOf } from './changes.ts'
 
-/** What a change is written over, and in whose name. */
+/** The generation before a change, and the principal that makes it. */
 export interface Writing {
   readonly before: Generation
   readonly by: ChangeBy
-  /** The plugin that is told of, as it is then. */
+  /** The plugin to report after the write. */
   readonly view?: string | undefined
 }
 
@@ -24,7 +24,7 @@ interface Wrote {
   readonly after: PluginAfter
 }
 
-/** Writes what a change comes to, each in one go with its event: the next generation, or that it was refused. */
+/** Writes the outcome of a change together with its event: the next generation, or the refusal. */
 export function createChangeWriter({
   store,
   clock,

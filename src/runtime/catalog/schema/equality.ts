@@ -40,7 +40,10 @@ export function isSame(one: Json, other: Json, work: Work): boolean {
   )
 }
 
-/** Whether no item is there twice. Costs what the list is long, not what its pairs are many, but for long items. */
+/**
+ * Whether all items differ. The cost grows with the length of the list, not with the number of pairs, except for long
+ * items.
+ */
 export function isDistinct(items: readonly Json[], work: Work): boolean {
   const keys = new Set<string>()
   const long: Json[] = []
@@ -60,7 +63,7 @@ export function isDistinct(items: readonly Json[], work: Work): boolean {
 /** To make the key of one thing and to remember it. */
 const keyCost = 10
 
-/** The same text for the same JSON, whatever the order of its names. */
+/** A text that is the same for equal JSON, whatever the order of its names. */
 function keyOf(value: Json, work: Work): string {
   work.spend(keyCost)
   if (typeof value === 'string') {
@@ -73,7 +76,7 @@ function keyOf(value: Json, work: Work): string {
       value.map((item: Json) => keyOf(item, work)),
       work,
     )}]`
-  // No bare number: how those are hashed is known, and a table could be made to collide.
+  // No bare number as a key: an attacker knows how numbers are hashed, and could make a table collide.
   if (!isObject(value)) return `=${String(value)}`
   const names = Object.keys(value)
   spendSorting(names, work)

@@ -2,7 +2,7 @@ import type { Json } from '#contracts/json.ts'
 import type { SafeSchema } from './safe-schema.ts'
 import type { Work } from './work.ts'
 
-/** The first thing that is wrong: which keyword of the schema, what it says, and where in the value. */
+/** The first fault: the keyword of the schema, its setting, and the place in the value. */
 export interface Finding {
   readonly path: readonly string[]
   readonly keyword: string
@@ -11,7 +11,7 @@ export interface Finding {
   readonly missing?: string
 }
 
-/** Where in the value, from the innermost name outwards. */
+/** A place in the value, from the innermost name outwards. */
 interface Place {
   readonly name: string
   readonly above: Place | undefined
@@ -20,7 +20,7 @@ interface Place {
 /** Names and indices that something in the schema has looked at, for `unevaluated…`. */
 type Seen = Set<string>
 
-/** One schema against one value. */
+/** The evaluation of one value by one schema. */
 export interface Visit<T extends Json = Json> {
   readonly schema: Readonly<Record<string, unknown>>
   readonly value: T
@@ -30,7 +30,7 @@ export interface Visit<T extends Json = Json> {
   readonly run: Run
 }
 
-/** What one validation has in hand. */
+/** The state of one validation. */
 export interface Run extends Pick<SafeSchema, 'targets' | 'asksUnevaluated'> {
   readonly work: Work
   /** The first fault of the value by a schema. */
@@ -74,7 +74,7 @@ export function findingBeside(visit: Visit, schema: unknown): Finding | undefine
   return undefined
 }
 
-/** Where members that no keyword has looked at are gathered; nothing if the schema never asks. */
+/** The set of evaluated members; undefined if the schema never needs it. */
 export const unseen = ({ asksUnevaluated }: Run): Seen | undefined =>
   asksUnevaluated ? new Set() : undefined
 

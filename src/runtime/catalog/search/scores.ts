@@ -1,7 +1,7 @@
 import type { Corpus } from './corpus.ts'
 import type { Posting } from './postings.ts'
 
-/** A word's postings, with what an occurrence counts. */
+/** A word's postings, with the weight of one occurrence. */
 export interface WeighedTerm {
   readonly list: readonly Posting[]
   readonly weight: number

@@ -110,7 +110,7 @@ function wordsOfRun(run: string): readonly string[] {
   return [...parts, ...(parts.length > 1 ? [run] : [])].map((word) => word.toLowerCase())
 }
 
-/** What a query asks of a run: its pairs, and of single letters those that are words. */
+/** The terms of a query's run: its pairs, and single letters that are words. */
 function askedOfRun(run: string): readonly string[] {
   const isSyllables = isHangul.test(run)
   if (!isSyllables && !isUnspaced.test(run)) return wordsOfRun(run)

@@ -38,7 +38,7 @@ export interface PluginView extends PluginTexts {
   readonly version: string
   readonly hash: string
   readonly manifest: unknown
-  /** What this version asks for; absent if its manifest cannot be read. */
+  /** The permit that this version requests; absent if its manifest cannot be read. */
   readonly asks?: Permit
   /** The same in lines. */
   readonly lines: readonly PermitLine[]
@@ -50,9 +50,9 @@ export interface PluginView extends PluginTexts {
   readonly problem?: { readonly code: string; readonly message: string }
   /** Newest first. */
   readonly versions: readonly PluginVersion[]
-  /** Of those, newer ones that wait: an operator grants or accepts one of them by its hash. */
+  /** The newer versions that wait: an operator grants or accepts one by its hash. */
   readonly waiting: readonly PluginVersion[]
-  /** The newest that waits, as it would be shown if it were in use. Where one plugin is shown. */
+  /** The newest waiting version, shown as if it were in use. Only where a single plugin is shown. */
   readonly update?: Pick<
     PluginView,
     'version' | 'hash' | 'tier' | 'asks' | 'lines' | 'missing' | 'texts' | 'isTold'
@@ -61,7 +61,7 @@ export interface PluginView extends PluginTexts {
   readonly notes: readonly string[]
 }
 
-/** A plugin in a list of them, without what is long. */
+/** A plugin in a list, without long fields. */
 export interface PluginListing extends Omit<
   PluginView,
   'manifest' | 'asks' | 'versions' | 'waiting' | 'texts' | 'update'
@@ -82,9 +82,9 @@ export interface NewPluginVersion extends PluginVersion {
   readonly manifest: unknown
 }
 
-/** A version whose bundle is kept. */
+/** A version whose bundle is stored. */
 export interface KeptPluginVersion extends NewPluginVersion {
-  /** Of its bundle as UTF-8. */
+  /** The size of its bundle as UTF-8. */
   readonly sizeBytes: number
 }
 
@@ -93,12 +93,12 @@ export interface KeptPluginVersion extends NewPluginVersion {
  */
 export interface PluginQuota {
   readonly maxVersions: number
-  /** Of all bundles together. */
+  /** The size of all bundles together. */
   readonly maxBytes: number
   readonly maxAddsPerHour: number
 }
 
-/** What one principal has brought. */
+/** The versions and bytes that one principal has added. */
 export interface PluginUsage {
   readonly versions: number
   readonly bytes: number
@@ -108,25 +108,31 @@ export interface PluginUsage {
   readonly firstAddAtMs?: number
 }
 
-/** What an operator may change. Every one of them is an event, also one that was refused. */
+/** The operator's changes. Each one is an event, also if it was refused. */
 export type PluginChange =
   | {
       readonly do: 'add'
       readonly plugin: NewPluginVersion
       /** The text that its hash is of. It is stored once the change is decided. */
       readonly bundle: string
-      /** An older version than the one that is there. */
+      /** Allows an older version than the present one. */
       readonly allowDowngrade?: boolean
-      /** The version number is known with another content, and is to mean this one from now on. */
+      /** Allows a known version number to name another content from now on. */
       readonly replace?: boolean
       /** Takes over the stored values of another owner's plugin with the id. Only for an operator. */
       readonly takeOver?: boolean
-      /** Also one that asks for more takes the place of the version that is in use; it is off until that is granted. */
+      /**
+       * The version takes the place of the version in use even if it requests more. The plugin is then off until that
+       * is granted.
+       */
       readonly now?: boolean
     }
   /** Accepts a waiting version of the plugin; by hash, since the operator reviewed that content. */
   | { readonly do: 'accept'; readonly id: string; readonly hash: string }
-  /** Of the version that is there, or of one that waits, which is in use then; `texts`: what it tells models was read, too. */
+  /**
+   * Grants the permit of the present version, or of a waiting version, which is then in use. `texts`: its texts for
+   * models were read, too.
+   */
   | {
       readonly do: 'grant'
       readonly id: string
@@ -139,15 +145,15 @@ export type PluginChange =
       readonly do: 'enable'
       readonly id: string
       readonly config?: JsonObject
-      /** The version that was looked at; another one is refused. */
+      /** The version that the operator reviewed; another one is refused. */
       readonly hash?: string
     }
   | { readonly do: 'disable'; readonly id: string }
-  /** Without a generation: to the version before the one that is enabled. */
+  /** Goes back to the version that was enabled before. */
   | { readonly do: 'rollback'; readonly id: string }
-  /** The policy of then comes back only if that is asked for. */
+  /** Goes back to an earlier generation. Its policy comes back only with `withPolicy`. */
   | { readonly do: 'restore'; readonly generation: number; readonly withPolicy?: boolean }
-  /** A key was removed: what it had signed is trusted no more. */
+  /** A key was removed: everything that it had signed loses its trust tier. */
   | { readonly do: 'distrust' }
   | { readonly do: 'policy'; readonly policy: ToolPolicy }
   | ({ readonly do: 'network' } & NetworkChange)
@@ -155,25 +161,25 @@ export type PluginChange =
   | { readonly do: 'skill'; readonly skill: SkillChange }
   | { readonly do: 'expose'; readonly exposed: Exposure }
   | { readonly do: 'remove'; readonly id: string }
-  /** Nothing is kept any more of one that was removed: its id is anybody's. */
+  /** Deletes the stored data of a removed plugin, and frees its id. */
   | { readonly do: 'free'; readonly id: string }
 
-/** Hosts that the `http` tools may reach from now on, and those that they may not any more. */
+/** Hosts to open and to close for the `http` tools. */
 export interface NetworkChange {
   readonly allow: readonly string[]
   readonly deny: readonly string[]
   readonly elsewhere?: NetworkRule['elsewhere']
 }
 
-/** What a change came to. */
+/** The outcome of a change. */
 export interface ChangeResult {
   readonly generation: number
   readonly plugin?: PluginView
-  /** What the operator should know. */
+  /** Notes for the operator. */
   readonly notes: readonly string[]
 }
 
-/** Who asks for a change: an author installs, and nothing more. */
+/** The caller of a change: an author installs, and enables nothing. */
 export interface ChangeBy extends Administrator {
   readonly mayEnable: boolean
 }
@@ -197,7 +203,10 @@ export interface CallReport {
   readonly principal: string
 }
 
-/** It kept failing for one principal, who may have made it: it is off for that one alone. */
+/**
+ * A plugin that failed repeatedly for one principal: it is off for that principal alone, who may have provoked the
+ * faults.
+ */
 export interface CallVerdict {
   readonly why: string
   readonly offUntilMs: number
@@ -205,17 +214,17 @@ export interface CallVerdict {
 
 /** A call under way that uses a part, and hears from the Catalog when that ends. */
 export interface PartListener {
-  /** The part is not in force any more. Answers when the call has ended. */
+  /** Called when the part is no longer in force. Answers when the call has ended. */
   readonly gone: () => Promise<void>
   /** Answers when the call is over. */
   readonly over: () => Promise<void>
 }
 
-/** What the `Catalog` object answers: the one writer of what is installed and enabled. */
+/** The RPC methods of the `Catalog` object: the one writer of the installed and enabled set. */
 export interface CatalogApi {
   /**
-   * The parts that every run has, whatever it does; left out if the generation is still `known`. Waits for a change only
-   * while that is being written.
+   * The parts that every run has; left out if the generation is still `known`. Waits for a change only while that is
+   * being written.
    */
   readonly look: (
     known?: number,
@@ -231,7 +240,10 @@ export interface CatalogApi {
   ) => Promise<Reply<readonly SearchHit[]>>
   /** Skills that fit, best first, those that ship and those that were installed and enabled. */
   readonly skills: (queries: readonly string[]) => Promise<Reply<readonly SkillCandidate[]>>
-  /** The tools of what is loaded by name that fit one of these patterns (`kv__*`), in the order of their names. */
+  /**
+   * The tools of parts that are loaded by name, if they match one of these patterns (`kv__*`), in the order of their
+   * names.
+   */
   readonly tools: (wanted: readonly string[]) => Promise<Reply<readonly ListedTool[]>>
   /** The same, their names alone. */
   readonly toolNames: (wanted: readonly string[]) => Promise<Reply<readonly string[]>>
@@ -262,7 +274,7 @@ export interface PluginAdministration {
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>
   /** Which tools may be called now, and with which generation that came. */
   readonly policy: () => Promise<{ readonly generation: number; readonly policy: ToolPolicy }>
-  /** What MCP clients are offered, and with which generation that came: from a cache unless the latest is asked for. */
+  /** The exposure to MCP clients, and the generation that it is from: from a cache unless `latest` is asked for. */
   readonly exposed: (
     from?: 'latest',
   ) => Promise<{ readonly generation: number; readonly exposed: Exposure }>
@@ -273,7 +285,7 @@ export interface PluginAdministration {
   readonly change: (change: PluginChange, by: ChangeBy) => Promise<ChangeResult>
 }
 
-/** A row of what is installed. */
+/** A row of an installed plugin. */
 export interface PluginRow {
   readonly id: string
   readonly version: string
@@ -288,12 +300,12 @@ export interface PluginRow {
   readonly config: JsonObject
   readonly problem?: { readonly code: string; readonly message: string }
   /**
-   * The principal whose id it is, with all that is kept under it; empty if nothing is. Absent if it ships, or shipped,
-   * with the deployment.
+   * The owner of the id and of the data stored under it; empty if nothing is stored. Absent if the plugin ships, or
+   * shipped, with the deployment.
    */
   readonly owner?: string
   /** Hashes of newer versions that wait for an operator, newest first. */
   readonly waiting?: readonly string[]
-  /** The version of which an operator has read what it tells models of itself. */
+  /** The version whose texts for models an operator has read. */
   readonly toldHash?: string
 }

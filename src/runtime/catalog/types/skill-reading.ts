@@ -10,7 +10,7 @@ export const skillBundleSchema = z.strictObject({
   files: z.record(z.string(), z.string()),
 })
 
-/** What an isolate answers that has read an archive. */
+/** The answer of an isolate that has read an archive. */
 export const readSkillsAnswer = z.strictObject({
   skills: z.array(
     z.union([

@@ -17,8 +17,8 @@ type Exec = SqlStorage['exec']
 
 /**
  * Counts every use of an object's storage from here on: by the store, the spaces and `agents/lifecycle`. The rows that
- * a cursor reads are known at its end: with its array, or a moment later. A cursor that is never finished is not
- * counted.
+ * a cursor reads are known at its end: with its array, or a moment later. Rows that a cursor reads after that moment
+ * are not counted.
  */
 export function createMeter(storage: DurableObjectStorage): Meter {
   let counted: PlatformAmounts = {}

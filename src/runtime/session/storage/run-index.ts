@@ -25,7 +25,7 @@ export interface RunIndex {
   readonly remove: (kind: Kind, key: string | number) => void
   /** The keys of a kind that are texts. */
   readonly keys: (kind: 'begins') => readonly string[]
-  /** The keys of a kind that are numbers, in order, those above one. */
+  /** The numeric keys of a kind above `key`, in order. */
   readonly above: (
     kind: 'open' | 'late',
     key: number,
