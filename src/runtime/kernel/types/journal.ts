@@ -45,11 +45,11 @@ export const heldBy = (calls: readonly CallRecord[]): Usage =>
 export interface TurnRecord {
   /** Counts from 1 within the run. */
   readonly turn: number
-  /** What came in while the run worked and this turn was the first to see. */
+  /** Messages that arrived during the run and that this turn was the first to see. */
   readonly received?: readonly Message[]
   /** The compactions made before its model call, oldest first. */
   readonly compactions?: readonly Compaction[]
-  /** Of all that its model was sent, and so of what it said and called. */
+  /** The label of everything that its model was sent, and so of its text and calls. */
   readonly label?: Label | undefined
   /** The most each of its calls may spend, pinned when the first one ran. */
   readonly share?: Limits
@@ -58,7 +58,7 @@ export interface TurnRecord {
   readonly modelCalls: readonly ModelCallSummary[]
   /** Spent by this turn, its calls included. */
   readonly usage: Usage
-  /** What of it the platform was made to do for the run itself, without what is below it. */
+  /** The platform work of the run itself in this turn, without the runs below it. */
   readonly platform?: PlatformAmounts
   readonly events: readonly SessionEvent[]
   /** The turn waits as a whole: a limit was reached in it, or a loop is suspected. */

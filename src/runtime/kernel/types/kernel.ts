@@ -21,7 +21,7 @@ export interface RunInput {
   readonly principal: string
   readonly trace: string
   readonly traceLink?: TraceLink
-  /** The first run of its session, or one that does not go on from the end of it. */
+  /** `start`: the first run of its session. `reset`: a run that does not continue the session's end. */
   readonly opening?: 'start' | 'reset' | undefined
   readonly depth: number
   /** Agents above this one, root first. */
@@ -31,7 +31,7 @@ export interface RunInput {
   readonly toolset: Toolset
   /** The transcript up to and including this run's task; the agent's instructions come before it. */
   readonly messages: readonly Message[]
-  /** Of all of them; the worst if absent. */
+  /** The label of all of them; least trusted if absent. */
   readonly label?: Label
   /** The compactions of these messages in earlier runs, oldest first. The last ones suffice. */
   readonly compactions?: readonly Compaction[]
