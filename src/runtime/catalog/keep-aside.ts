@@ -32,7 +32,8 @@ export function withResultsAside(
         async execute(input, context) {
           const unseen = words.in(input)
           const result = await entry.tool.execute(input, context)
-          // Ours labels what it keeps; what other code was told in any call it may say in this one.
+          // A bundled tool labels its values itself. Other code may repeat, in this call, words that any earlier call
+          // gave it.
           const told = unseen?.label ?? (isOurs(entry) ? undefined : await words.told(context))
           const label = told && joinLabels([result.label ?? entry.yields, told])
           return keptAside(label ? { ...result, label } : result, entry, context)
@@ -55,7 +56,7 @@ export function withResultsAside(
     // A direct call has no model that could read a text.
     if (label.integrity !== 'stranger' || isPaused(result) || (directCall && !isSpoken))
       return result
-    // What its code was told by other tools counts anyway.
+    // Results that its code read from other tools count all the same.
     if (context.inner?.label?.().integrity === 'stranger') return result
     const content = contentOf(result)
     const { session, rootSession, run, call } = context
@@ -73,7 +74,7 @@ export function withResultsAside(
       const resolved = toolset.resolve(name, input)
       if (!resolved) return undefined
       const { entry, input: given } = resolved
-      // What writes the agent's own calls is no place for a stranger's words: these calls have them.
+      // Code that makes the agent's own calls gets no words of a stranger: the calls themselves get them.
       const writesCalls = entry.inner?.resolve === 'agent'
       if (!entry.tool.name.startsWith(corePrefix) && !writesCalls)
         words.accept(given, entry.tool.name === codeName ? 'code' : undefined)

@@ -35,8 +35,8 @@ const withParticle = /^.(?:[은는이가을를에의도로와과만]|에서|에�
 /**
  * The index terms of a text: `getIssueById` and `get_issue-by id` give the same four stems.
  *
- * A compound is kept whole beside its parts, so that `github` finds `GitHub`. Of a run without blanks the terms are its
- * letters and each two neighbours: no dictionary, so that what was indexed once and what is asked later always agree.
+ * A compound is kept whole beside its parts, so that `github` finds `GitHub`. A run without blanks has as terms its
+ * letters and each pair of neighbours. There is no dictionary, so that index and query always agree.
  */
 export function termsOf(text: string): string[] {
   return wordsOf(text).map(stemOf)

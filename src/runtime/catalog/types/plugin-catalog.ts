@@ -238,7 +238,7 @@ export interface CatalogApi {
     queries: readonly string[],
     limit: number,
   ) => Promise<Reply<readonly SearchHit[]>>
-  /** Skills that fit, best first, those that ship and those that were installed and enabled. */
+  /** Skills that fit, best first: skills that ship, and enabled installed skills. */
   readonly skills: (queries: readonly string[]) => Promise<Reply<readonly SkillCandidate[]>>
   /**
    * The tools of parts that are loaded by name, if they match one of these patterns (`kv__*`), in the order of their
