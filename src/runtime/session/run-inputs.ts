@@ -102,7 +102,7 @@ export function createRunInputs(
       const { parentRun: run, isBackground } = delivery
       // A session that is being deleted begins no run: it only notes the outcome.
       const { onOutcome: _begins, ...note } = delivery
-      // The unused part of the lease goes back to the session at once, and to the day by an errand.
+      // The unused part of the lease goes back to the session at once, and to the day by an outbox entry.
       store.together(() => {
         const taken = takeDelivery(access.isDeleting() ? note : delivery, current.parts)
         if (taken === 'late' || (taken === 'taken' && isBackground))

@@ -38,7 +38,7 @@ export interface CancelTombstone {
  */
 export interface Todo extends TellRows {
   readonly errands: () => readonly { readonly key: string; readonly errand: Errand }[]
-  /** The same errand twice is one. */
+  /** Adds an outbox entry. Adding the same entry again changes nothing. */
   readonly add: (errand: Errand) => void
   readonly remove: (key: string) => void
   readonly addTombstone: (tombstone: CancelTombstone) => void
@@ -70,7 +70,7 @@ export interface Todo extends TellRows {
   readonly drop: () => void
 }
 
-/** An errand that cannot be read stays where it is, and holds up no other. */
+/** An entry that cannot be read stays where it is, and holds up no other. */
 function parse(body: string): Errand | undefined {
   try {
     return JSON.parse(body) as Errand
@@ -110,7 +110,7 @@ export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>): Todo {
     const [row] = sql.exec('SELECT body FROM todo WHERE key = ?', key).toArray()
     return row && (JSON.parse(String(row['body'])) as unknown)
   }
-  // Below a word that no errand begins with.
+  // The prefix is a word that no outbox entry begins with.
   const tracePrefix = 'trouble trace '
   const triesPrefix = 'trouble tries '
   const settledKey = 'trouble settled'

@@ -37,7 +37,9 @@ export interface AfterRunParts extends SettleParts {
   readonly report: Report
 }
 
-/** The work that follows a segment of a run: the audit record, errands, incidents, and the timers of its pauses. */
+/**
+ * The work that follows a segment of a run: the audit record, outbox entries, incidents, and the timers of its pauses.
+ */
 export interface AfterRun {
   readonly afterRun: (row: RunRow, outcome: RunOutcome | undefined) => void
   /** Sends the outbox entries to other objects, and sets the recovery timer for the rest. */
@@ -56,7 +58,7 @@ export function createAfterRun(parts: AfterRunParts): AfterRun {
     if (courier.isDone()) return
     recovery.ensure()
     await courier.carry()
-    // The timer of the errands that are left has a row.
+    // The timer for the remaining outbox entries has a row.
     if (!courier.isDone()) await keepRows()
   }
   // The recovery job looks again at rows that cannot be read or stored just now.
