@@ -133,7 +133,7 @@ export function createCatalogGateway({
       const find = (more: readonly string[]) => named.find(more, number)
       return toSnapshot(number, await withNeeds({ parts, ids: wanted }, { find, sourceOf }))
     },
-    /** Whether a part is in force with this epoch, by a word of the Catalog that is at most a second old. */
+    /** Whether a part is in force with this epoch, by an answer of the Catalog that is at most a second old. */
     async stands({ kind, id, epoch }: HeldPart): Promise<boolean> {
       const { number, parts } = await cache.fresh()
       const isIt = (part: HeldPart) => part.kind === kind && part.id === id

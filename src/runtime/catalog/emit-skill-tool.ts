@@ -51,7 +51,7 @@ export const createEmitSkillTool = (emitSkill: EmitSkill): ToolEntry => ({
     },
   },
   isReadOnly: false,
-  // Its turn is written before it runs, so that what wrote it is known.
+  // The turn is written before the call runs, so that the record has the model that wrote the draft.
   isIdempotent: false,
   sinks: [],
   yields: ownLabel,

@@ -11,7 +11,7 @@ export interface InForceDeps {
   readonly kept: StoredParts
   readonly newestNumber: () => Promise<number>
   readonly current: () => Promise<Generation>
-  /** Ids of all that is installed. */
+  /** Ids of all installed extensions. */
   readonly installedIds: () => Promise<readonly string[]>
   /** Receives how many rows were written here. */
   readonly onWritten: (rows: number) => void
@@ -19,7 +19,7 @@ export interface InForceDeps {
 
 /** How long D1 may take to say which generation is the newest; after that it counts as away. */
 const maxAskMs = 1_000
-/** A listener subscribes again after so long, in case its connection broke without a word. */
+/** A listener subscribes again after this time, in case its connection broke silently. */
 const maxListenMs = 30_000
 /** How long a change waits for one listener to end its call. */
 const maxTellMs = 500
@@ -105,7 +105,7 @@ export function createInForce({
       } finally {
         resolve()
         if (writing === promise) writing = undefined
-        // It was cut: the set in force is read again, now or with the next question.
+        // The change was cut: the set in force is read again, now or at the next request.
         if (!isKnown) await known().catch(() => {})
       }
     },

@@ -45,7 +45,7 @@ export function createNarrowReader(sessions: OutputSpaces, model?: string): Tool
       inputSchema,
       execute: (input, context) => read(input, context, { sessions, model }),
     },
-    // It spends: a call that was cut is not made again.
+    // The tool spends, so a call that a crash cut is not repeated.
     isReadOnly: false,
     isIdempotent: false,
     sinks: [],

@@ -60,7 +60,10 @@ export async function withNeeds(
   return { parts, sources, needed: [...asked].filter((id) => !given.has(id)) }
 }
 
-/** Whether others may name it by its id. A choice of the operator, which is wired from nothing, may have the same. */
+/**
+ * Whether other parts may name this part by its id. An operator's choice, such as the policy, is wired from no body and
+ * may have the same id.
+ */
 const isNamed = ({ bodies }: StoredPart): boolean => bodies.length > 0
 
 const isSame = (a: StoredPart, b: StoredPart): boolean => a.kind === b.kind && a.id === b.id

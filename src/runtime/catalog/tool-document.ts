@@ -37,8 +37,8 @@ export function describeOwner(manifest: unknown): string {
 }
 
 /**
- * Names and descriptions of a schema's top-level properties, at most 4,000 characters. What every agent takes (a task,
- * where its outcome goes) says nothing of any, and would have each found by "message" or "file".
+ * Names and descriptions of a schema's top-level properties, at most 4,000 characters. The parameters of every agent (a
+ * task, a place for its outcome) are left out: by them each agent would be found for "message" or "file".
  */
 export function describeParameters({ properties }: JsonSchema): string {
   if (!isObject(properties) || 'onOutcome' in properties) return ''

@@ -53,7 +53,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
     )
     const set = await withNeeds({ parts: always, ids }, { find, sourceOf: sources })
     const wired = wire(toSnapshot(number, set))
-    // It changed meanwhile: the next look begins anew.
+    // The set in force changed meanwhile: the next search begins anew.
     if (kept.number() !== number) return
     const about = aboutOf(set)
     const tools = new Map(wired.directory.tools().map((tool) => [tool.name, tool]))

@@ -49,7 +49,7 @@ export function createUnseenWords(sessions: OutputSpaces) {
       const { value, label } = await kept.catch(() => ({ value: true, label: undefined }))
       return value === undefined ? undefined : joinLabels([label])
     },
-    /** Before all other hooks, so that these see what will be done. */
+    /** Runs before all other hooks, so that these see the filled input. */
     around: (hooks: ToolHooks): ToolHooks => ({
       ...hooks,
       async before(subject) {

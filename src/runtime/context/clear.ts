@@ -55,7 +55,7 @@ const stubFields: ReadonlySet<string> = new Set(['handle', 'more', 'chars', 'hea
  */
 const ourHandle = /^ses_\w+\.\w+\.[\w-]+$/
 
-/** It was too long from the start: only its beginning is in the transcript, the rest behind this handle. */
+/** The handle of an answer that was too long from the start: the transcript has only its beginning. */
 export function handleOf(message: Answer): string | undefined {
   const handle = fieldOf(message, 'handle')
   if (typeof handle !== 'string' || charsOf(message) === undefined) return undefined

@@ -18,7 +18,7 @@ export interface Layout {
   /** The most characters of the user's first message. */
   readonly goalChars?: number
   readonly unpinned: readonly Unpinned[]
-  /** All of it, tools included, with a summary as short as it may be. */
+  /** The tokens of the whole layout, with tools and the shortest summary. */
   readonly tokens: number
   /** The most tokens of the summary. */
   readonly summaryTokens: number
@@ -195,7 +195,7 @@ const giveUp: Readonly<Record<(typeof unpinOrder)[number], (draft: Draft) => voi
     if (share >= cost) return
     let chars = Math.floor((goal.text.length * share) / draft.count.ofMessage(goal))
     let text = shortGoal(goal.text, chars, anyHandle)
-    // Its ends may count for more than its middle, and it says where the rest is.
+    // The two ends may count for more tokens than the middle, and the text also names the handle of the rest.
     while (chars > leastGoalChars && draft.count.ofMessage({ ...goal, text }) > share) {
       chars = Math.max(leastGoalChars, Math.floor(chars * 0.9))
       text = shortGoal(goal.text, chars, anyHandle)

@@ -25,7 +25,7 @@ interface Section {
   readonly title: string
   readonly lines: readonly string[]
   readonly share: number
-  /** They were wanted newest first, and are read oldest first. */
+  /** The lines are chosen newest first and written oldest first. */
   readonly isNewestFirst: boolean
 }
 
@@ -114,7 +114,7 @@ const notesTitle = 'Notes so far:'
 /** No line is shorter, in tokens. */
 const leastLine = 4
 
-/** With what summaries among it said before, where they are messages themselves. */
+/** Adds the lines of earlier summaries among the messages. */
 function sectionsOf(gone: Gone): readonly Section[] {
   const own = ownSections(gone)
   const titles = [...own.map(({ title }) => title), notesTitle]

@@ -9,7 +9,7 @@ import { builtinCollision } from './plugin-names.ts'
 /** An operator's exceptions for an upload that would otherwise be refused. */
 export interface AddOptions {
   readonly allowDowngrade: boolean
-  /** Whether a version number may get another content than it had. */
+  /** Whether a version number may name another content from now on. */
   readonly replace: boolean
   readonly takeOver: boolean
   /** The version replaces the one in use even if it requests more. The plugin is then off until that is granted. */

@@ -69,7 +69,7 @@ function withWhatLeaves(
   }, outcome)
 }
 
-/** All of an earlier generation, each kind as it goes back. */
+/** Restores an earlier generation, kind by kind. */
 async function goBack(
   { store, kinds }: DecideDeps,
   { generation: number, withPolicy = false }: Extract<PluginChange, { readonly do: 'restore' }>,

@@ -231,7 +231,7 @@ function stays(outcome: Outcome, { row }: Situation, error: unknown): Outcome {
   return { ...rest, rows, notes: [...outcome.notes, why] }
 }
 
-/** It stays off, and the reason is in the list. */
+/** The plugin stays off, and the list shows the reason. */
 async function cannotStart(
   { store, clock }: PluginKindDeps,
   situation: Situation,

@@ -54,7 +54,7 @@ export const createProof =
     return { ...outcome, pins: { ...outcome.pins, plugin } }
   }
 
-/** Whether a pin would start as it did: another permit or configuration may not. */
+/** Whether a pin would start as before: another permit or configuration may not start. */
 const isSameToStart = (was: PluginPin | undefined, { hash, config, permit }: PluginPin): boolean =>
   was !== undefined &&
   (was.config === config || toCanonicalJson(was.config) === toCanonicalJson(config)) &&

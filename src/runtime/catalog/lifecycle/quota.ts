@@ -19,7 +19,7 @@ export interface Bringing {
 }
 
 /**
- * Refuses what would be more than its author may bring.
+ * Refuses a bundle beyond its author's quota.
  *
  * @throws `request_rate_limited` with when to try again, or `request_insufficient_quota`; each names the limit, its
  *   setting and the way on.

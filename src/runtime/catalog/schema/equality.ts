@@ -60,7 +60,7 @@ export function isDistinct(items: readonly Json[], work: Work): boolean {
   return true
 }
 
-/** To make the key of one thing and to remember it. */
+/** The cost of making the key of one value and storing it. */
 const keyCost = 10
 
 /** A text that is the same for equal JSON, whatever the order of its names. */
@@ -68,7 +68,7 @@ function keyOf(value: Json, work: Work): string {
   work.spend(keyCost)
   if (typeof value === 'string') {
     spendText(value, work)
-    // With its length before it nothing in it needs an escape, which takes long to write.
+    // The length comes first, so that no character of the text needs an escape: escapes are slow to write.
     return `${value.length}"${value}`
   }
   if (Array.isArray(value))

@@ -1,7 +1,7 @@
 import { format as formats } from '@cfworker/json-schema'
 import { findingAt, type Finding, type Visit } from './visit.ts'
 
-/** Each of a number against its setting. */
+/** The comparisons of a number with its setting. */
 const bounds: readonly (readonly [string, (value: number, setting: number) => boolean])[] = [
   ['minimum', (value, setting) => value < setting],
   ['maximum', (value, setting) => value > setting],

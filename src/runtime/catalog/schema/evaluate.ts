@@ -27,7 +27,7 @@ export function evaluate(
 function findingOf(schema: unknown, visit: Omit<Visit, 'schema'>): Finding | undefined {
   visit.run.work.spend(visitCost)
   if (schema === false) return findingAt(visit, 'false')
-  // Each setting has the type of its keyword: the copy was made so.
+  // The copy of the schema has checked the type of each setting.
   const { value, place, seen, run } = visit
   const node = { schema: schema as Visit['schema'], value, place, seen, run }
   return run.work.within(() => findingOfNode(node))
@@ -43,7 +43,7 @@ function findingOfNode(visit: Visit): Finding | undefined {
     combinationFinding(visit) ??
     conditionFinding(visit)
   if (found) return found
-  // Each beside the check that proves it: a copy of the visit would cost more than the rest of it.
+  // Casts, each beside the check that proves it: a copy of the visit would cost more than the evaluation.
   if (Array.isArray(value)) return listFinding(visit as Visit<readonly Json[]>)
   if (isObject(value)) return objectFinding(visit as Visit<JsonObject>)
   if (typeof value === 'number') return numberFinding(visit as Visit<number>)

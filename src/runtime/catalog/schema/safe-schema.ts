@@ -112,7 +112,7 @@ export function toSafeSchema(schema: JsonObject): SafeSchema {
       const copied = copyValue(keyword, part, depth)
       if (copied !== undefined) node[keyword] = copied
     }
-    // Without the expressions we cannot tell which names they would have allowed.
+    // The expressions are dropped, so it is unknown which names they would allow.
     if (isObject(source['patternProperties'])) {
       delete node['additionalProperties']
       delete node['unevaluatedProperties']

@@ -23,7 +23,7 @@ export interface Corpus {
 export interface Owners {
   /** The number of a document's owner. A document without an owner is its own. */
   readonly of: (document: number) => number
-  /** Its owner has no other. */
+  /** Whether this document is its owner's only one. */
   readonly isOnly: (document: number) => boolean
 }
 

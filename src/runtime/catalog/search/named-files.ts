@@ -47,13 +47,16 @@ const maxBefore = 120
 export interface NamedFiles {
   /** The text without their names. */
   readonly rest: string
-  /** Words for the files: `file`, and the kind of each. */
+  /** Words for the files: `file`, their kinds and their endings. */
   readonly words: readonly string[]
   /** Terms with their weights: writing or reading such a file. */
   readonly questions: readonly ReadonlyMap<string, number>[]
 }
 
-/** A name of a file tells little, its ending and the verb before it much: `save it to ~/notes/rome.md` wants a writer. */
+/**
+ * The name of a file says little; its ending and the verb before it say more: `save it to ~/notes/rome.md` wants a tool
+ * that writes.
+ */
 export function namedFiles(text: string): NamedFiles {
   const words = new Set<string>()
   const questions = new Map<string, ReadonlyMap<string, number>>()

@@ -36,7 +36,9 @@ export const exclusionCost = ({ terms }: ReadQuery, document: number, corpus: Co
     .reduce((sum, { term, weight }) => sum + weight * corpus.rarityOf(term), 0) *
   corpus.settings.exclusionCost
 
-/** Each document by the part that it fits best, since a task of several steps needs a tool for each. */
+/**
+ * Scores each document by the part of the query that it fits best, since a task of several steps needs a tool for each.
+ */
 function addParts({ query, found, scores, touched }: Work, corpus: Corpus): void {
   const share = corpus.settings.partShare
   if (query.parts.length === 0 || share === 0) return

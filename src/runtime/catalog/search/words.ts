@@ -122,7 +122,7 @@ function askedOfRun(run: string): readonly string[] {
   return [...pairsOf(letters), ...words]
 }
 
-/** Each with the vowel and tone signs on it. */
+/** The letters of a run, each with its vowel and tone signs. */
 const lettersOf = (run: string): readonly string[] =>
   /\p{M}/u.test(run) ? (run.match(/\P{M}\p{M}*|\p{M}+/gu) ?? []) : Array.from(run)
 

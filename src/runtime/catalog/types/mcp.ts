@@ -11,7 +11,7 @@ const serverIdForm = /^[a-z][a-z0-9-]{0,23}$/
 /** `${secret:NAME}` in a header's value stands for that secret, put in when the request leaves. */
 export const secretReference = /\$\{secret:([A-Z][A-Z0-9_]{0,63})\}/g
 
-/** Names of the secrets that stand in this text. */
+/** Names of the secrets in this text. */
 export const secretNamesIn = (text: string): readonly string[] =>
   [...text.matchAll(secretReference)].flatMap(([, name]) => name ?? [])
 
@@ -41,7 +41,7 @@ export const mcpServerSchema = z.lazy(() =>
       .exactOptional(),
     /** The authorization server of that client; the first that is used if absent. */
     issuer: z.string().min(1).max(2_048).exactOptional(),
-    /** Its tools are not the orchestrator's: only agents that name it have them. */
+    /** The orchestrator does not get its tools: only agents that name the server do. */
     exclusive: z.boolean().default(false),
     /**
      * The questions that the server may ask in the middle of a call: none, unless the operator allows them

@@ -71,7 +71,7 @@ export interface PluginListing extends Omit<
   /** How many. */
   readonly versions: number
   readonly waiting: number
-  /** Names of the secrets that it asks for. */
+  /** Names of the secrets that the plugin requests. */
   readonly secrets: readonly string[]
 }
 
@@ -199,7 +199,7 @@ export interface CallReport {
   readonly hash: string
   /** Absent if it went well. */
   readonly fault?: string
-  /** For whom it was called. */
+  /** The principal of the call. */
   readonly principal: string
 }
 

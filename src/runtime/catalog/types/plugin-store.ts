@@ -28,7 +28,7 @@ export interface ChangeFacts {
   readonly isServer: boolean
   /** An agent without a plugin has this id, archived or not. */
   readonly isAgent: boolean
-  /** All that the version numbers of this id ever meant, however long ago. */
+  /** Every content that a version number of this id has named, however long ago. */
   readonly numbers: readonly Pick<PluginVersion, 'version' | 'hash' | 'signer'>[]
   /** The version with the hash, if its bundle is stored. */
   readonly version?: KeptPluginVersion

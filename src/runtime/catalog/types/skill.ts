@@ -34,7 +34,7 @@ export interface SkillText {
   /** `allowed-tools`, as written. Nothing is allowed by it. */
   readonly allowedTools?: string
   readonly metadata: Readonly<Record<string, string>>
-  /** All of the front matter, also what means nothing here; absent if it is no YAML as it was written. */
+  /** The whole front matter, also fields without effect here; absent if it was not valid YAML. */
   readonly frontMatter?: JsonObject
   /** Markdown, without the blank lines around it. */
   readonly body: string
@@ -202,7 +202,7 @@ export interface OutgoingSkill {
   readonly files: readonly OutgoingFile[]
 }
 
-/** All of a skill as one file: its SKILL.md if that is all, else a zip. */
+/** A whole skill as one file: its SKILL.md if it has no other, else a zip. */
 export interface SkillArtifact {
   readonly type: 'skill-md' | 'archive'
   /** `code-review/SKILL.md` or `plugin-authoring.zip`. */

@@ -7,7 +7,7 @@ export interface MoreTools {
   readonly ready: (names: readonly string[]) => Promise<void>
   /** A tool that `ready` has looked up. */
   readonly entry: (name: string) => ToolEntry | undefined
-  /** Whether an owner that was looked up, by the name of any tool of its, has tools here. */
+  /** Whether an owner that `ready` has looked up, by any of its tools' names, has tools here. */
   readonly owns: (id: string) => boolean
   /** The best of all tools, with tools of the set. Rejects if the catalog is unavailable. */
   readonly search: (queries: readonly string[], limit: number) => Promise<readonly SearchHit[]>

@@ -27,8 +27,8 @@ export interface SummaryReply {
 /** The messages of one model call before they are sent, and who helps to make them fewer. */
 export interface ContextInput {
   /**
-   * All that was ever said: the agent's instructions, the transcript, this run's turns. It only grows at its end;
-   * where it did not (a branch), records of the other branch do not fit and are left alone.
+   * The whole conversation: the agent's instructions, the transcript, this run's turns. It only grows at its end. On
+   * another branch the records of this one do not fit, and are ignored.
    */
   readonly messages: readonly Message[]
   /** The place of the run's task; the user's last message if absent. */

@@ -5,7 +5,7 @@ import { substitutionOf, toError } from './bill.ts'
 
 export interface GenerateOptions extends AttemptsOptions {
   readonly models: ModelProvider
-  /** Says no to a model that must not take a request, nor take it over; all may if absent. */
+  /** Whether a model may take a request, or take it over from another; every model may if absent. */
   readonly mayUse?: (selection: ModelSelection) => boolean
   readonly onDelta: (text: string) => void
   readonly isWatched: () => boolean

@@ -12,7 +12,7 @@ export interface ReadContext {
   readonly messages: readonly Message[]
   /** The compactions of these messages, oldest first. The last ones suffice. */
   readonly compactions: readonly Compaction[]
-  /** It was said in a run that failed. */
+  /** Whether a message belongs to a failed run. */
   readonly isLeftOver?: (message: Message) => boolean
   /** The texts that plugins added to the last run. */
   readonly added?: readonly AddedText[]
@@ -23,6 +23,6 @@ export interface ContextReader {
   readonly view: (of: ReadContext) => ContextView
   /** The messages that a model is sent in place of these, without the agent's instructions. */
   readonly shown: (of: Pick<ReadContext, 'messages' | 'compactions'>) => readonly Message[]
-  /** Whether anything would leave if it were compacted now. */
+  /** Whether a compaction now would free anything. */
   readonly isWorthwhile: (of: ReadContext) => Promise<boolean>
 }

@@ -6,6 +6,6 @@ export interface BuiltContext {
   readonly messages: readonly Message[]
   /** Estimated input tokens of the call, tools included. */
   readonly tokens: number
-  /** To be on record before the call is made: later steps, a resumed run and a replay are given it. */
+  /** Has to be stored before the call is made: later steps, a resumed run and a replay apply it. */
   readonly compaction?: Compaction
 }

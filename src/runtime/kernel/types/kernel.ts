@@ -35,7 +35,7 @@ export interface RunInput {
   readonly label?: Label
   /** The compactions of these messages in earlier runs, oldest first. The last ones suffice. */
   readonly compactions?: readonly Compaction[]
-  /** It was said in a run that failed. */
+  /** Whether a message belongs to a failed run. */
   readonly isLeftOver?: (message: Message) => boolean
   readonly startedAtMs: number
   /** How often the open turn was interrupted before its model call was recorded. */

@@ -34,7 +34,7 @@ type Field = Fields[string]
 const maxDigits = 9
 const date = /^\d{4}-\d{2}-\d{2}$/
 const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})$/
-/** No sentence, no address, no host and no account number fits into it. */
+/** Too narrow for a sentence, an address, a host or an account number. */
 const id = /^(?=.*\d)(?!.*\d{10})[A-Za-z0-9_-]{1,12}$/
 
 const digitsOf = (value: number): string => String(value).replace(/\D/g, '').replace(/^0+/, '')

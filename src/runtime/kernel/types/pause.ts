@@ -56,7 +56,7 @@ export const answersIn = (answer: PauseAnswer | undefined): Answers | undefined 
 
 type Waiting = Pick<Pause, 'kind' | 'asks'>
 
-/** Whether an answer fits this pause: leave to run a call is no answer to anything that it asks, nor the reverse. */
+/** Whether an answer fits this pause: an approval answers no question of a call, and an answer approves no call. */
 export function settles({ kind, asks }: Waiting, answer: PauseAnswer): boolean {
   if (answer.kind === 'outcome') return true
   if (kind === 'approval' || kind === 'budget') return answer.kind === 'approved'
@@ -74,9 +74,12 @@ export type Decision =
   | {
       readonly decision: 'approve'
       readonly argsHash?: string
-      /** Also later calls of this shape: in this session, or in all of this principal. Absent: this call alone. */
+      /**
+       * Approves later calls of this shape as well: in this session, or in all sessions of this principal. Absent: this
+       * call alone.
+       */
       readonly also?: 'session' | 'always'
-      /** With `also`: fields of the arguments that may be other than they are here; all others stay fixed. */
+      /** With `also`: fields whose values may differ in later calls; all others stay fixed. */
       readonly free?: readonly string[]
       /** With `also`: for how long. */
       readonly days?: number

@@ -20,7 +20,7 @@ export interface CallSubject {
   readonly call: string
   readonly tool: string
   readonly input: JsonObject
-  /** It says that it destroys, or it writes into a database. */
+  /** The tool declares itself destructive, or writes into a database. */
   readonly isDestructive?: boolean
   /** Where the call goes; anywhere if absent. */
   readonly goesTo?: Destination | undefined
@@ -95,7 +95,7 @@ export interface ToolHooks {
 export type SubAgentStopped = (
   stopped: {
     readonly agent: string
-    /** Its session. */
+    /** The sub-agent's session. */
     readonly child: string
     readonly state: string
     readonly error?: { readonly code: string; readonly message: string }

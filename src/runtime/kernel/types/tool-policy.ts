@@ -151,9 +151,9 @@ export interface AskedTool {
   readonly tool: string
   readonly agent: string
   readonly principal: string
-  /** It says that it destroys, or it writes into a database. */
+  /** The tool declares itself destructive, or writes into a database. */
   readonly isDestructive?: boolean | undefined
-  /** It goes to a host that the deployment has not allowed. */
+  /** The call goes to a host that the deployment has not allowed. */
   readonly isElsewhere?: boolean | undefined
   /** The label of the context before the call; without it no label rule applies. */
   readonly label?: Label | undefined

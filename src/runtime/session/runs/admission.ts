@@ -104,7 +104,7 @@ function started(run: NewRun, agent: ReadyAgent, options: AdmissionOptions): Adm
   const { name, hash } = agent.spec.persona ?? {}
   const persona = name !== undefined && { persona: { name, ...defined({ hash }) } }
   const live = runs.start({ ...run, ...persona }, agent, audience)
-  // At once, not when the run has its turn: the agent that has the conversation may be at work.
+  // Takes effect at once, not when the run has its turn: the handoff agent may be at work.
   if (isReturn(run.submission.messages) && !run.submission.isNote)
     reclaimFloor({ reason: 'user' }, options)
   return { receipt: { session, run: live.id, isJoined: false }, live }

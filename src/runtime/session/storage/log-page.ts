@@ -5,9 +5,9 @@ const maxPageRuns = 32
 type Row = Record<string, SqlStorageValue>
 
 export interface LogPageQuery {
-  /** Only what stands behind this place. */
+  /** Only events after this place. */
   readonly after: number
-  /** Place of the one run that is asked for; all of them otherwise. */
+  /** The place of the requested run; absent: all runs. */
   readonly order?: number
 }
 

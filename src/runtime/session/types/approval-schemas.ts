@@ -17,7 +17,7 @@ export const approvalRuleSchema = z.object({
   agent: z.string(),
   tool: z.string(),
   definitionHash: z.string(),
-  /** Only in this session and below it; it ends with it. */
+  /** The rule covers this session and its children only, and ends with the session. */
   session: z.string().optional(),
   free: z.record(z.string(), jsonType),
   /** sha-256 of the fixed values, of the types of the free fields, and of the reason, the sinks and the place. */

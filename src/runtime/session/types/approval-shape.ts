@@ -105,7 +105,7 @@ function isAbout(rule: ApprovalRule, call: AskedCall, { approver, nowMs }: Now):
   )
 }
 
-/** Whether this rule lets the call run, for which the policy wants the yes of `approver`. */
+/** Whether this rule lets a call run that needs an approval of `approver`. */
 export function covers(
   rule: ApprovalRule,
   call: AskedCall & AskedFor,

@@ -8,6 +8,6 @@ export interface CompactionOutcome {
   readonly createdAtMs: number
   /** Absent if nothing could leave. */
   readonly report?: CompactionReport
-  /** For a client that keeps them itself: what stands for all that it sent. */
+  /** For a client that stores its own transcript: the messages that replace it. */
   readonly messages?: readonly Message[]
 }

@@ -19,6 +19,6 @@ export interface GivenUpRuns {
     readonly limit: number
   }) => Promise<readonly GivenUpRun[]>
   readonly find: (run: string) => Promise<GivenUpRun | undefined>
-  /** Only from `open`; otherwise it stays as it is. */
+  /** Changes the state only from `open`. */
   readonly resolve: (run: string, state: 'retried' | 'dropped') => Promise<void>
 }

@@ -122,7 +122,7 @@ export interface DayUsage {
 
 /** A call that counts for each of these. */
 export interface RateRequest {
-  /** Names it among all calls of its principal: asking twice counts once. */
+  /** Names the call among all calls of its principal: a repeated request counts once. */
   readonly call: string
   readonly rules: readonly {
     readonly key: string
@@ -131,7 +131,7 @@ export interface RateRequest {
   }[]
 }
 
-/** With a time there were too many, and this one did not count. */
+/** With `retryAfterMs` there were too many calls, and this one did not count. */
 export interface RateVerdict {
   readonly retryAfterMs?: number
 }
@@ -170,7 +170,7 @@ export interface PrincipalReader {
   readonly usage: (principal: string, run?: string) => Promise<DayUsage>
   /** Newest first. */
   readonly incidents: (limit: number) => Promise<readonly IncidentRecord[]>
-  /** Takes one off the list; if it goes on, it is reported anew. */
+  /** Removes an incident from the list; if it goes on, it is reported anew. */
   readonly clearIncident: (incident: Pick<Incident, 'kind' | 'session'>) => Promise<void>
 }
 

@@ -103,7 +103,9 @@ export interface SessionApi {
   readonly cancel: (principal: string, run: string, reason: string) => Promise<Reply<RunView>>
   /** Cancels a run that no client follows or waits for, except `reader`, which is gone. */
   readonly abandon: (principal: string, run: string, reader: string) => Promise<Reply<RunView>>
-  /** Gives a run that is not over another message; its next turn sees it. Refused with `request_conflict` once it is over. */
+  /**
+   * Adds a message to a run that is not over; its next turn reads it. Refused with `request_conflict` once it is over.
+   */
   readonly steer: (
     principal: string,
     run: string,

@@ -48,7 +48,7 @@ export interface SessionTree extends SessionAbout {
   readonly runs: readonly RunView[]
   /** The first of `runs`, if there are earlier ones: `before` of the next page. */
   readonly earlier?: string
-  /** All this session's runs with everything below them. */
+  /** The usage of all this session's runs, with everything below them. */
   readonly usage: Usage
   /** The handoff in force, or the last one. */
   readonly floor?: FloorView

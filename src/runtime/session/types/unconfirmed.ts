@@ -14,7 +14,7 @@ export type ConfirmRequest = {
   readonly run: string
   /** Names the attempt in every run that it is booked with. */
   readonly id: string
-  /** Only looks whether this can be done: nothing is written. */
+  /** True: checks whether this is possible, and writes nothing. */
   readonly isLook?: true
 } & (
   | {
@@ -28,7 +28,7 @@ export type ConfirmRequest = {
 /** The attempt as its run has it now, and the run above that it is booked with as well. */
 export interface ConfirmedAttempt {
   readonly settlement: AttemptSettlement
-  /** It was not settled before. */
+  /** True if it was not settled before. */
   readonly isNew: boolean
   readonly principal: string
   readonly agent: string

@@ -119,7 +119,7 @@ function toRequest(
     under: outcomeKey(id, call),
     // The first run has made its forced first call.
     ...(parameters && { parameters: afterFirstCall(parameters) }),
-    // No client is connected that could answer its tools.
+    // No connected client could run its tools.
     ...(pauses === 'park' && { pauses, ...(clientTools && { clientTools }) }),
     ...(pauses === 'park' && mayAsk && { mayAsk }),
     messages: [message],
