@@ -82,7 +82,10 @@ export async function generationOf(
   throw new IsolaError('request_not_found', 'There is no such generation.')
 }
 
-/** Restores the plugins of an earlier generation: exactly the plugins that were enabled then. */
+/**
+ * Restores the plugins that were enabled in an earlier generation, and disables all others. A plugin whose permit was
+ * revoked since stays off.
+ */
 export async function restorePlugins(
   store: PluginStore,
   { target }: RestoringPart,
@@ -138,7 +141,7 @@ const switchesOf = (of: Generation): ReadonlyMap<string, PinOfKind['bundled']['s
   new Map(pinsOf(of, 'bundled').map(({ id, state }) => [id, state]))
 
 /**
- * Rights that were revoked since and that going back grants again: the operator is told, so that no plugin regains them
+ * Rights that a plugin lacks now and that going back grants again: the operator is told, so that no plugin regains them
  * unseen.
  */
 const regained = (pairs: readonly (readonly [PluginRow, PluginPin])[]): readonly string[] =>

@@ -26,7 +26,7 @@ export interface Wanted {
    * those.
    */
   readonly of: 'own' | 'everybody'
-  /** For so long after the first event the chain may begin runs. */
+  /** How long after an event the subscription may begin a run. All later runs of the chain have the same end. */
   readonly ttlMs: number
   /** The most runs in a chain of events, this one included. */
   readonly maxDepth: number

@@ -146,8 +146,8 @@ export interface SessionApi {
   /** Whether work of a key or a sign-in is under way or waits here. */
   readonly worksWith: (credential: string) => Promise<boolean>
   /**
-   * Ends the handoff, with the messages up to now. `request_conflict` if there is none. @param by The operator who ends
-   * it; the session's user if absent.
+   * Ends the handoff, and cancels a run that is passing a message on in it. `request_conflict` if there is none. @param
+   * by The operator who ends it; the session's user if absent.
    */
   readonly reclaim: (principal: string, by?: string) => Promise<Reply<FloorView>>
   /** Delivers the outcome of a call that was started elsewhere. A repeated delivery has no effect. */
