@@ -26,7 +26,7 @@ export interface Wanted {
    * those.
    */
   readonly of: 'own' | 'everybody'
-  /** How long after an event the subscription may begin a run. All later runs of the chain have the same end. */
+  /** How long after an event the subscription may begin a run. No later run of the chain begins after that time. */
   readonly ttlMs: number
   /** The most runs in a chain of events, this one included. */
   readonly maxDepth: number
