@@ -17,7 +17,7 @@ export function createPartLookup(lookUp: (ids: readonly string[]) => Promise<Fou
   const cached = new Map<string, Found>()
   const partsOf = (id: string): readonly StoredPart[] => cached.get(id)?.parts ?? []
   return {
-    /** As they were in this generation or a later one. */
+    /** The parts of this generation or a later one. */
     async find(ids: readonly string[], since: number): Promise<readonly StoredPart[]> {
       const isKnown = (id: string) => (cached.get(id)?.number ?? -1) >= since
       // A copy: the cache may be cleared while the rest is looked up.

@@ -9,9 +9,9 @@ import { within } from './within.ts'
 export const boundMs = 1_000
 /** A set of this age is read again behind the answer: a session at work has a fresh one when a call begins. */
 const refreshAfterMs = boundMs / 2
-/** An older set is read before the answer: nothing has asked this isolate for so long. */
+/** A set older than this is read again before the answer: this isolate has had no request for so long. */
 const maxAgeMs = 60_000
-/** How long a caller waits for the Catalog at most. */
+/** The longest that a caller waits for the Catalog. */
 export const maxWaitMs = 5_000
 /** The same after a read that failed. */
 const shortWaitMs = 250
@@ -38,8 +38,8 @@ interface Flight {
 }
 
 /**
- * What the Catalog has in force, cached for all objects and requests of one isolate, with one read in flight. A caller that
- * joins a read polls the cache: a promise of another object may never settle, since that object may end first.
+ * The set in force, cached for all objects and requests of one isolate, with one read in flight. A caller that joins a
+ * read polls the cache: a promise of another object may never settle, since that object may end first.
  */
 export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: CachedSetDeps<T>) {
   /** `atMs` is when the Catalog was asked, not when it answered. */
@@ -68,7 +68,7 @@ export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: Cach
       failedAtMs = clock.nowMs()
     }
     const attempt = () => read(cached?.value)
-    // A second attempt: an object that was reset is there again at once.
+    // A second attempt: an object that was reset is back at once.
     const done = attempt()
       .catch(attempt)
       .then(take, fail)
@@ -135,7 +135,7 @@ export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: Cach
     },
     /** At most `boundMs` old. Throws if the Catalog does not answer within that time. */
     fresh: async (): Promise<T> => cachedWithin(boundMs) ?? waitFor(isWithin(boundMs), boundMs),
-    /** As it is when this is called, or later. At most four reads a second, however many callers ask. */
+    /** The set as of this call, or a later one. At most four reads a second, however many callers there are. */
     async latest(): Promise<T> {
       const askedAtMs = clock.nowMs()
       const isNew = (atMs = -Infinity): boolean => atMs >= askedAtMs && since(atMs) < Infinity
@@ -150,7 +150,10 @@ export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: Cach
       }
       return waitFor(isNew, maxWaitMs)
     },
-    /** After a change: neither the cached set counts as fresh, nor one that is on its way. The next read is made at once. */
+    /**
+     * Called after a change: neither the cached set nor a read under way counts as fresh. The next read is made at
+     * once.
+     */
     forget(): void {
       forgotten += 1
       flight = undefined

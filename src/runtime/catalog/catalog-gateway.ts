@@ -30,7 +30,7 @@ export interface CatalogGatewayOptions extends Pick<CachedSetDeps<unknown>, 'kee
   readonly namespace: { readonly getByName: (name: string) => unknown } | undefined
   readonly sha256: (text: string) => string
   readonly clock: Clock
-  /** Reads what a part is wired from, by its hash. Throws `plugin_code_unavailable`. */
+  /** Reads a body that a part is wired from, by hash. Throws `plugin_code_unavailable`. */
   readonly loadBody: (hash: string) => Promise<PluginSource>
   /** Counts what questions to the Catalog cost the platform: no run is booked with that, since many share an answer. */
   readonly deployment?: PlatformCount
@@ -39,14 +39,14 @@ export interface CatalogGatewayOptions extends Pick<CachedSetDeps<unknown>, 'kee
 /** Before anything was ever installed. */
 export const emptySnapshot: PluginSnapshot = { ...noGeneration, sources: {} }
 
-/** The parts that every run has, and what they are wired as. */
+/** The parts that every run has, with the sources for wiring them. */
 interface CommonSet {
   readonly number: number
   readonly parts: readonly StoredPart[]
   readonly snapshot: PluginSnapshot
 }
 
-/** Whether every body could be read. A missing one may be there again without a change. */
+/** Whether every body could be read. A missing body may come back without a change. */
 const isComplete = ({ parts, snapshot }: CommonSet): boolean =>
   parts.every(({ bodies }) => bodies.every((hash) => Object.hasOwn(snapshot.sources, hash)))
 
@@ -125,7 +125,7 @@ export function createCatalogGateway({
     snapshot,
     /** The same, never from the cache: for a name that is not in it, since that may have been enabled a moment ago. */
     latest,
-    /** The same as `snapshot` with the parts of these ids, and what they are wired with. */
+    /** The snapshot with the parts of these ids, and the parts that they are wired with. */
     async around(wanted: readonly string[]): Promise<PluginSnapshot> {
       if (!namespace) return emptySnapshot
       const { number, parts } = await cache.now()
@@ -133,7 +133,7 @@ export function createCatalogGateway({
       const find = (more: readonly string[]) => named.find(more, number)
       return toSnapshot(number, await withNeeds({ parts, ids: wanted }, { find, sourceOf }))
     },
-    /** Whether a part is in force with this epoch, by a word of the Catalog that is at most a second old. */
+    /** Whether a part is in force with this epoch, by an answer of the Catalog that is at most a second old. */
     async stands({ kind, id, epoch }: HeldPart): Promise<boolean> {
       const { number, parts } = await cache.fresh()
       const isIt = (part: HeldPart) => part.kind === kind && part.id === id
@@ -155,12 +155,12 @@ export function createCatalogGateway({
       askUnlessAway((api) => api.search(queries, limit)),
     /** Skills that match, best first. */
     skills: (queries: readonly string[]) => askUnlessAway((api) => api.skills(queries)),
-    /** The tools, of parts that are loaded by name, whose names match one of these patterns. */
+    /** The tools of parts that are loaded by name, if their names match one of these patterns. */
     tools: (wanted: readonly string[]) => askUnlessAway((api) => api.tools(wanted)),
     /** The same, their names alone. */
     toolNames: (wanted: readonly string[]) => askUnlessAway((api) => api.toolNames(wanted)),
     problems: async () => (namespace ? askUnlessAway((api) => api.problems()) : []),
-    /** One step of removing what no generation can need any more; 0 at the end. */
+    /** Removes a batch of bundles that no generation needs any more; 0 at the end. */
     collect: async () => (namespace ? ask((api) => api.collect(), maxChangeMs) : 0),
     /** Never rejects. */
     report: async (report: CallReport): Promise<CallVerdict | undefined> =>
@@ -176,11 +176,11 @@ interface AdministrationDeps {
   readonly ask: Ask
   readonly snapshot: () => Promise<PluginSnapshot>
   readonly latest: () => Promise<PluginSnapshot>
-  /** Drops what is cached from before a change. */
+  /** Drops the sets that were cached before a change. */
   readonly forget: () => void
 }
 
-/** What operators look at and change: asked of the object itself, but for what every MCP request needs. */
+/** The operator's reads and changes. They go to the object itself, except the reads that every MCP request makes. */
 const createAdministration = ({
   ask,
   snapshot,
@@ -215,7 +215,7 @@ type Ask = <T>(
   onLate?: () => void,
 ) => Promise<T>
 
-/** Page after page, until one is not full. */
+/** Reads page after page, until a page is not full. */
 async function allPages(
   pageAfter: (id: string) => Promise<readonly PluginListing[]>,
 ): Promise<readonly PluginListing[]> {

@@ -27,7 +27,7 @@ import type { ChangePorts, PluginLifecycle } from './lifecycle/lifecycle.ts'
 import type { NamesKept } from './lifecycle/look-alikes.ts'
 import { createToolIndex, type WiredParts } from './tool-index.ts'
 
-/** What the object needs of other rooms, and of the lifecycle, which decides changes and stores them. */
+/** The ports to other rooms, and the lifecycle, which decides changes and stores them. */
 export interface CatalogRuntime extends PluginLifecycle {
   readonly clock: Clock
   readonly newestNumber: () => Promise<number>
@@ -47,7 +47,7 @@ export interface CatalogRuntime extends PluginLifecycle {
   /** How many principals there are, the operator included. */
   readonly principals: () => Promise<number>
   readonly generations: PluginStore['generations']
-  /** Removes some of the versions that no generation can need any more. @returns How many. */
+  /** Removes some versions that no generation needs any more. @returns How many. */
   readonly collect: () => Promise<number>
 }
 
@@ -127,7 +127,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       )
     }
 
-    /** Between two changes, so that none of them counts on what goes. */
+    /** Runs between two changes, so that no change relies on a bundle that is being removed. */
     collect(): Promise<Reply<number>> {
       return this.#billed(() => this.#inTurn(() => this.#runtime.collect()))
     }
@@ -143,7 +143,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return undefined
     }
 
-    /** One change after the other. Answers when the calls have ended whose part is not in force any more. */
+    /** Makes one change at a time. Answers once the calls of parts that are no longer in force have ended. */
     async #changing<T>(change: PluginChange, work: (ports: ChangePorts) => Promise<T>): Promise<T> {
       try {
         return await this.#inTurn(async () => {
@@ -179,7 +179,7 @@ function createTurns() {
   }
 }
 
-/** Counts what the object makes the platform do. Each reply has what came since the last one; its reader books it. */
+/** Counts the platform work of the object. Each reply has the amounts since the last one, and its reader books them. */
 function createBill(kept: Pick<StoredParts, 'takeRead'>) {
   let counted: PlatformAmounts = {}
   const count = (amounts: PlatformAmounts): void => {

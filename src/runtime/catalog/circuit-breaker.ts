@@ -1,10 +1,10 @@
 import type { CallReport, CallVerdict } from './types/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 
-/** So many in a row, within so long, and a plugin is switched off: for whoever had them, or for everybody. */
+/** So many faults in a row, within so long, switch a plugin off: for the principal that had them, or for all. */
 const maxFaults = 5
 const windowMs = 10 * 60_000
-/** For everybody it takes so many who had some, or as many as the deployment has. */
+/** Switching a plugin off for all takes faults of so many principals, or of all principals if there are fewer. */
 const manyPrincipals = 3
 
 interface Count {
@@ -12,23 +12,26 @@ interface Count {
   readonly sinceMs: number
 }
 
-/** What follows from a report. */
+/** The consequences of a report. */
 interface Breaking {
-  /** Why the plugin is to be switched off for everybody. */
+  /** Why the plugin is switched off for all principals. */
   readonly all?: string
-  /** It is off for this principal alone. */
+  /** The plugin is off for this principal alone. */
   readonly own?: CallVerdict
 }
 
 /**
- * Counts calls that failed by the plugin's own doing (crashed, hung, answered garbage), one after the other; a call
- * that went well begins anew. What a tool says has failed is no fault.
+ * Counts faults of a plugin in a row (crashes, hangs, invalid answers). A call that succeeds resets the count. An error
+ * that a tool reports is no fault.
  *
- * Who calls a plugin can make it fail, by what is asked of it: so nobody's faults count for more than their share, and
- * no one principal switches it off for the others. Where a deployment has one only, that one's are enough.
+ * A caller can provoke faults by its requests. So the faults of one principal count only up to a share, and one
+ * principal cannot switch a plugin off for the others, unless the deployment has no other principal.
  */
 export function createCircuitBreaker({ nowMs }: Pick<Clock, 'nowMs'>) {
-  /** By hash, then by principal: since any call went well, and since one of the same principal did. */
+  /**
+   * Faults by hash, then by principal: since the last success of any principal, and since the last success of the same
+   * principal.
+   */
   const everybodys = new Map<string, Map<string, Count>>()
   const own = new Map<string, Map<string, Count>>()
   const noteIn = (counts: typeof own, hash: string, principal: string): Count => {

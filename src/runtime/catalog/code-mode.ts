@@ -2,7 +2,10 @@ import type { JsonObject } from '#contracts/json.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 
-/** So many names are taken out of one code: what is called in a loop over more was found by its name before. */
+/**
+ * At most so many tool names are read out of one code. Code that calls more tools in a loop has found them by name
+ * before.
+ */
 const maxNames = 50
 
 const description =
@@ -11,8 +14,8 @@ const example =
   'For example: const [a, b] = await Promise.all([tools.kv.get({ key: "a" }), tools.kv.get({ key: "b" })]); return a.value + b.value'
 
 /**
- * The tool that runs what a model wrote, as an agent in code mode has it: its bridge leads to all that the agent may call,
- * through the same gates, and one call is made without code under the called tool's own name.
+ * The tool that runs a model's code for an agent in code mode. The code's bridge reaches every tool that the agent may
+ * call, through the same gates. A single call is made without code, under the called tool's own name.
  * @see docs/decisions/0090-code-mode.md
  */
 export function toCodeTool({ tool, ...entry }: ToolEntry): ToolEntry {
@@ -34,7 +37,7 @@ export function toCodeTool({ tool, ...entry }: ToolEntry): ToolEntry {
       },
     },
     inner: { resolve: 'agent', children: 0 },
-    // As many calls as the agent has left, which is what they are.
+    // The calls of the code are calls of the agent, so its lease is the limit.
     ...(entry.spends && { spends: { ...entry.spends, maxToolCalls: unlimited } }),
     definitionHash: `${entry.definitionHash}:code mode`,
   }

@@ -53,15 +53,15 @@ interface AgentToolsetOptions extends Omit<
   ToolsetOptions,
   'buildIndex' | 'more' | 'shown' | 'skills' | 'deniedOf'
 > {
-  /** What strangers can have written stays behind a handle, and a reader without tools answers about it. */
+  /** Results that a stranger can have written stay behind a handle, and a reader without tools answers about them. */
   readonly narrowReading?: { readonly model: string | undefined } | undefined
-  /** It may keep drafts of skills. */
+  /** The agent may store drafts of skills. */
   readonly emitsSkills?: boolean | undefined
 }
 
 const readTools = { narrow: readValuesName, whole: readOutputName }
 
-/** What is installed, and what an agent's set of tools is made of, for the composition. */
+/** The installed extensions, and the parts of an agent's toolset, for the composition. */
 export function composeCatalog({ bundles, store, skills, trust, config, ...parts }: CatalogParts) {
   const more = [createOutputTool(parts.sessions)]
   const outputs = createOutputStore(parts.sessions)
@@ -69,19 +69,19 @@ export function composeCatalog({ bundles, store, skills, trust, config, ...parts
   const unseenWords = createUnseenWords(parts.sessions)
   const loadBody = async (hash: string) =>
     toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
-  // The object and the try-out look at what is there now: what they read once is not read again soon.
+  // For the object and the try-out, which read each body once for a current view.
   const sourceOf = (hash: string) => loadBody(hash).catch(() => undefined)
   return {
     installed: createCatalogGateway({ ...parts, loadBody }),
     initial: emptySnapshot,
     validator,
     outputs,
-    /** What the gates of a call take of it. */
+    /** The parts for the gates of a call. */
     ofGates: { validator: createInputValidator(validator), outputs },
     unseenWords,
     buildIndex: createSearchIndex,
     words: { termsOf, queryTerms, buildIndex: createSearchIndex },
-    /** What the object itself works with. */
+    /** The parts for the Catalog object. */
     objectParts: {
       ...createPluginViews(store, config),
       newestNumber: store.newestNumber,
@@ -90,7 +90,7 @@ export function composeCatalog({ bundles, store, skills, trust, config, ...parts
       sourceOf,
       buildIndex: createSearchIndex,
     },
-    /** How changes of what is enabled are decided. */
+    /** Makes the lifecycle that decides changes of the enabled set. */
     lifecycle: (
       rest: Pick<LifecycleDeps, 'bundledIds' | 'servers' | 'tryOut'> & {
         readonly skills: { readonly bundledNames: LifecycleDeps['bundledSkills'] }
@@ -111,8 +111,8 @@ export function composeCatalog({ bundles, store, skills, trust, config, ...parts
       return lifecycle
     },
     /**
-     * How an agent's set of tools is made: with the skills that it may find and what keeps those that it writes, and without
-     * the tools that it may not use.
+     * Makes an agent's toolset: with the skills that it may find and the store for its drafts, and without tools that
+     * it may not call.
      */
     toolsets: ({
       emitSkill,
@@ -155,7 +155,7 @@ async function aroundIn(
   },
 ): Promise<PluginSnapshot> {
   const all = partsOf(next).map((part) => toStoredPart(part, kinds))
-  /** Those in force that are not another now. */
+  /** The parts in force, without parts that these replace. */
   const others = (parts: readonly StoredPart[] = []) =>
     parts.filter(({ kind, id }) => !all.some((one) => one.kind === kind && one.id === id))
   const isAlways = ({ kind, pin }: StoredPart) => entryOf(kinds, kind).wire(pin) === 'always'

@@ -15,13 +15,13 @@ import { toToolDocument } from './tool-document.ts'
 export const corePrefix = 'isola__'
 /** The tool that finds tools. */
 export const findName = `${corePrefix}find`
-/** The tool that calls what was found, under its own name. */
+/** The tool that calls a found tool under that tool's own name. */
 export const callName = `${corePrefix}call`
 
 const maxDescriptionChars = 160
 const defaultFound = 8
 const maxFound = 20
-/** Of what is somebody's own, beside those. */
+/** The most private tools in a result, besides the shared ones. */
 const maxOwn = 3
 const maxQueries = 8
 /** Words of a query that the record has of one tool. */
@@ -29,13 +29,13 @@ const maxMatched = 8
 
 export interface CoreToolsDeps {
   readonly buildIndex: BuildSearchIndex
-  /** What is found and called besides. */
+  /** Tools outside the set that can be found and called. */
   readonly beyond?: MoreTools | undefined
   /** Found with the tools, and loaded by their name; without them nothing is said of skills. */
   readonly skills?: AgentSkills | undefined
-  /** What of these whoever looks may not call: a model is not shown it. */
+  /** The tools that the policy denies to the agent: a model is not shown them. */
   readonly deniedOf?: DeniedTools | undefined
-  /** Calls what was found, in code: then it is found as a signature. */
+  /** Runs code that calls the found tools: then `isola__find` answers signatures. */
   readonly code?: ToolEntry | undefined
 }
 
@@ -63,7 +63,7 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
     tool,
     isReadOnly,
     isIdempotent: isReadOnly,
-    // It says itself whose words they are that it tells of tools and skills.
+    // The result labels the words of tools and skills itself.
     sinks: [],
     yields: ownLabel,
     timeoutMs: 10_000,
@@ -72,7 +72,9 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
   }
 }
 
-/** The best of what is somebody's own, beside everybody's: what cannot be looked up keeps nobody from the rest. */
+/**
+ * The best of the principal's private tools, besides the shared ones. A failed look-up does not hide the shared tools.
+ */
 async function findOwn(
   queries: readonly string[],
   principal: string,
@@ -95,7 +97,7 @@ function createFind(
   const { buildIndex, beyond, skills, deniedOf, code, isThere } = deps
   const entries = new Map(reach.map((entry) => [entry.tool.name, entry]))
   let index: SearchIndex | undefined
-  /** Of what is here: where nothing else is, or nobody can be asked about it. */
+  /** Searches the set alone: used where there is no catalog, or none can be reached. */
   const searchHere = (queries: readonly string[], limit: number): readonly SearchHit[] => {
     // Built at the first search: most sessions need none.
     index ??= buildIndex([...entries.values()].map(({ tool }) => toToolDocument(tool)))
@@ -136,7 +138,7 @@ function createFind(
     },
     execute: async (input, context) => {
       const [queries, limit] = [parseQueries(input.queries), parseLimit(input.limit)]
-      // Skills are a help: that they cannot be read keeps nobody from the tools.
+      // If skills cannot be read, the tools are found all the same.
       const fitting = skills?.find(queries, isThere).catch(() => [])
       const { hits, ...how } = await searchAll(queries, limit)
       const own = await findOwn(queries, context.principal, deps)
@@ -180,7 +182,7 @@ interface Searched {
   readonly isPartial?: true
 }
 
-/** Why a tool was named, for the record: of the query only what the tool's own words have as well. */
+/** The reason for a hit, for the record: only those words of the query that the tool's own text has as well. */
 const toReason = ({ id: tool, score, matched }: SearchHit) => ({
   tool,
   ...(score > 0 && { score: Math.round(score * 100) / 100 }),

@@ -24,7 +24,10 @@ const inputSchema = {
   additionalProperties: false,
 } as const
 
-/** What an agent has learnt, kept for an operator to look at (docs/skills.md). It does nothing outward: nobody finds or loads a draft. */
+/**
+ * Stores a way of working as a draft for an operator to review (docs/skills.md). The tool has no effect outside: no
+ * search or agent finds or loads a draft.
+ */
 export const createEmitSkillTool = (emitSkill: EmitSkill): ToolEntry => ({
   tool: {
     name: emitSkillName,
@@ -35,7 +38,7 @@ export const createEmitSkillTool = (emitSkill: EmitSkill): ToolEntry => ({
       const kept = await emitSkill(input, context).catch(() => unreachable)
       if (!kept.ok) {
         const { ok: _, ...why } = kept
-        // Why nothing was kept is on the record, too.
+        // The record has the reason for a refused draft, too.
         const message = headOf(why.message, 500)
         context.emit({ type: 'tool_log', data: { call: context.call, level: 'notice', message } })
         return { ok: false, error: { code: 'tool_failed', ...why } }
@@ -48,7 +51,7 @@ export const createEmitSkillTool = (emitSkill: EmitSkill): ToolEntry => ({
     },
   },
   isReadOnly: false,
-  // Its turn is written before it runs, so that what wrote it is known.
+  // The turn is written before the call runs, so that the record has the model that wrote the draft.
   isIdempotent: false,
   sinks: [],
   yields: ownLabel,

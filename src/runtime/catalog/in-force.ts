@@ -11,7 +11,7 @@ export interface InForceDeps {
   readonly kept: StoredParts
   readonly newestNumber: () => Promise<number>
   readonly current: () => Promise<Generation>
-  /** Ids of all that is installed. */
+  /** Ids of all installed extensions. */
   readonly installedIds: () => Promise<readonly string[]>
   /** Receives how many rows were written here. */
   readonly onWritten: (rows: number) => void
@@ -19,7 +19,7 @@ export interface InForceDeps {
 
 /** How long D1 may take to say which generation is the newest; after that it counts as away. */
 const maxAskMs = 1_000
-/** A listener subscribes again after so long, in case its connection broke without a word. */
+/** A listener subscribes again after this time, in case its connection broke silently. */
 const maxListenMs = 30_000
 /** How long a change waits for one listener to end its call. */
 const maxTellMs = 500
@@ -41,7 +41,7 @@ export function createInForce({
 
   const stands = ({ kind, id, epoch }: HeldPart): boolean =>
     kept.named([id]).some((part) => part.kind === kind && part.epoch === epoch)
-  /** Tells the listeners whose part is not in force any more, and waits until they have ended their calls. */
+  /** Notifies the listeners whose part is no longer in force, and waits until they have ended their calls. */
   const tellListeners = async (): Promise<void> => {
     const concerned = [...listeners].filter(({ part }) => !stands(part))
     await Promise.all(concerned.map(({ tell }) => tell()))
@@ -61,7 +61,7 @@ export function createInForce({
     // While D1 is away the next question asks again.
     isKnown = newest !== undefined
   }
-  /** The number of the generation in force, whose parts are then stored here. */
+  /** The number of the generation in force. Its parts are stored here once this resolves. */
   const known = async (): Promise<number> => {
     await writing
     if (!isKnown) await (loading ??= load().finally(() => (loading = undefined)))
@@ -105,7 +105,7 @@ export function createInForce({
       } finally {
         resolve()
         if (writing === promise) writing = undefined
-        // It was cut: the set in force is read again, now or with the next question.
+        // The change was cut: the set in force is read again, now or at the next request.
         if (!isKnown) await known().catch(() => {})
       }
     },

@@ -2,12 +2,12 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 
 /**
- * Validates the input of a call. Besides its schema: it is an object of its own, and no whole number in it may be another
- * one than the model sent; else a person would approve, and the tool be given, another one.
+ * Validates the input of a call. Besides the schema: the input is an object of its own, and every whole number in it is
+ * the number that the model sent. Otherwise a person would approve one number, and the tool would get another.
  *
- * A value does not tell the text that it was read from. So every whole number beyond 2^53 is refused, also one that a
- * double holds exactly, such as 1700000000000000000: 1700000000000000001 is read as the same. Fractions are taken as they
- * are read, with some 16 digits.
+ * A parsed number does not show its text. So every whole number beyond 2^53 is refused, also a number that a double
+ * holds exactly, such as 1700000000000000000: 1700000000000000001 is read as the same. Fractions are accepted as read,
+ * with some 16 digits.
  */
 export const createInputValidator = (validator: SchemaValidator): SchemaValidator => ({
   validate(schema, input) {
@@ -23,15 +23,15 @@ const noObject = 'is no JSON object: send arguments by their names, as in {"name
 const inexact =
   'is a whole number beyond 9007199254740991, which may have been rounded when it was read: send it as text, in quotes, if the tool takes that'
 
-/** What is no object arrives as `{ "": raw }` (`ToolCall`). */
+/** Input that is no object arrives as `{ "": raw }` (`ToolCall`). */
 function isNoObject(input: unknown): boolean {
   const [only, ...others] = Object.keys(input as JsonObject)
   return only === '' && others.length === 0
 }
 
 /**
- * Where a value has a number that may not be the one that was sent: a whole one beyond 2^53, which readers of JSON round,
- * or one beyond all doubles. As in `items[2].id`; `undefined` if there is none.
+ * The place of a number that may differ from the number that was sent: a whole number beyond 2^53, which readers of
+ * JSON round, or a number beyond all doubles. As in `items[2].id`; `undefined` if there is none.
  */
 function inexactNumber(value: unknown, place = ''): string | undefined {
   if (typeof value === 'number')

@@ -5,16 +5,16 @@ import type { ToolContext, ToolEntry, ToolResult, Toolset } from '#contracts/too
 import { corePrefix } from './core-tools.ts'
 import type { createUnseenWords } from './unseen-words.ts'
 
-/** What it is given as `code` is run, and a stranger's words are no program. */
+/** Its input `code` is run, and a stranger's words must not become a program. */
 const codeName = 'code__run'
 
-/** Of a handle: in our words, and nothing that a stranger wrote. */
+/** The label of a handle: its text is ours, with no words of a stranger. */
 const handleLabel: Label = { integrity: 'tool', confidentiality: 'public', sources: [] }
 
 /**
- * A toolset whose results stay outside of the context where a stranger can have written them: the model gets a handle.
- * What cannot be kept comes back as it is, with its label. A call may be given words of them that the model has not
- * seen; what comes back may say these again, and is theirs.
+ * A toolset that keeps results out of the context if a stranger can have written them: the model gets a handle. A
+ * result that cannot be stored comes back as it is, with its label. A call may be filled with words of such results
+ * that the model has not seen. Its result may repeat these, so it has their label.
  */
 export function withResultsAside(
   toolset: Toolset,
@@ -32,7 +32,8 @@ export function withResultsAside(
         async execute(input, context) {
           const unseen = words.in(input)
           const result = await entry.tool.execute(input, context)
-          // Ours labels what it keeps; what other code was told in any call it may say in this one.
+          // A bundled tool labels its values itself. Other code may repeat, in this call, words that any earlier call
+          // gave it.
           const told = unseen?.label ?? (isOurs(entry) ? undefined : await words.told(context))
           const label = told && joinLabels([result.label ?? entry.yields, told])
           return keptAside(label ? { ...result, label } : result, entry, context)
@@ -52,10 +53,10 @@ export function withResultsAside(
     const { directCall } = context.options
     // The user is to hear it as it is, and the model reads it later, if at all.
     const isSpoken = directCall?.floor !== undefined || (result.ok && result.floor !== undefined)
-    // Whoever makes one call has no model that could read anything.
+    // A direct call has no model that could read a text.
     if (label.integrity !== 'stranger' || isPaused(result) || (directCall && !isSpoken))
       return result
-    // What its code was told by other tools counts anyway.
+    // Results that its code read from other tools count all the same.
     if (context.inner?.label?.().integrity === 'stranger') return result
     const content = contentOf(result)
     const { session, rootSession, run, call } = context
@@ -73,7 +74,7 @@ export function withResultsAside(
       const resolved = toolset.resolve(name, input)
       if (!resolved) return undefined
       const { entry, input: given } = resolved
-      // What writes the agent's own calls is no place for a stranger's words: these calls have them.
+      // Code that makes the agent's own calls gets no words of a stranger: the calls themselves get them.
       const writesCalls = entry.inner?.resolve === 'agent'
       if (!entry.tool.name.startsWith(corePrefix) && !writesCalls)
         words.accept(given, entry.tool.name === codeName ? 'code' : undefined)

@@ -6,7 +6,7 @@ import type { OutputStore } from '#runtime/kernel/types/policy.ts'
 import type { SessionApi } from '#runtime/session/types/session-api.ts'
 import type { ToolContext, ToolEntry, ToolFailure } from '#contracts/tool.ts'
 
-/** What goes to the model as it is. */
+/** The longest output that a model sees whole. */
 const maxChars = 24_000
 const headChars = 4_000
 const pageChars = 16_000
@@ -14,10 +14,10 @@ const maxMatches = 20
 const space = 'outputs'
 const quotaBytes = 64 * 1_048_576
 
-/** The tool that reads what was too long to be shown, in pages. */
+/** The tool that reads long outputs in pages. */
 export const readOutputName = 'isola__read_output'
 
-/** Where a tree of sessions keeps what is too long, by its root. */
+/** The storage of long outputs, one for each session tree, by its root. */
 export interface OutputSpaces {
   readonly at: (rootSession: string) => Pick<SessionApi, 'storage'>
 }
@@ -59,7 +59,7 @@ export const keepOutput = (
     ...defined({ label }),
   })
 
-/** Pages through and searches what was kept. */
+/** Reads and searches stored outputs. */
 export function createOutputTool(sessions: OutputSpaces): ToolEntry {
   return {
     tool: {
@@ -100,7 +100,7 @@ export function createOutputTool(sessions: OutputSpaces): ToolEntry {
   }
 }
 
-/** What is kept behind a handle, and its label; or why there is nothing. */
+/** The output behind a handle and its label, or why it cannot be read. */
 export async function loadOutput(
   sessions: OutputSpaces,
   key: string,
@@ -108,7 +108,7 @@ export async function loadOutput(
 ): Promise<
   { readonly text: string; readonly label: Label | undefined } | { readonly error: ToolFailure }
 > {
-  // The storage is the tree's: each session reads what was kept for it, no other's.
+  // The storage belongs to the tree, and each session may read its own outputs only.
   const isOwn = key.startsWith(`${session}.`)
   const { value, label } = isOwn
     ? await sessions.at(rootSession).storage({ verb: 'get', space, key })
@@ -122,7 +122,7 @@ const goneText = (handle: string): string =>
   `There is no kept result "${handle}" any more: of a conversation's long results 64 MiB are kept, the oldest go first. Call the tool again if you need it.`
 
 function page(text: string, offset: number): JsonObject {
-  // A page is a result too: with much in it to escape, a whole one would itself be kept behind a handle.
+  // A page is a result too: if many of its characters need escapes, a whole page would itself go behind a handle.
   const rest = tailOf(text, text.length - offset)
   const whole = headOf(rest, pageChars)
   const isWide = JSON.stringify(whole).length > maxChars - 1_000

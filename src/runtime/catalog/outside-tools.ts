@@ -8,8 +8,8 @@ import type { ToolEntry, Toolset, PauseKind } from '#contracts/tool.ts'
 import { corePrefix } from './core-tools.ts'
 
 /**
- * The toolset of one run whose client can do or answer something itself (`isola__ask`). Each call of such a tool parks
- * the run. Names are taken first come: ours win.
+ * The toolset of a run whose client has tools of its own, or answers questions (`isola__ask`). Each call of such a tool
+ * parks the run. If two tools have one name, ours wins.
  */
 export function withOutsideTools(
   toolset: Toolset,
@@ -108,7 +108,7 @@ function outsideEntry(definition: ToolDefinition, kind: PauseKind): ToolEntry {
     },
     isReadOnly: true,
     isIdempotent: true,
-    // What a client's tool does is the client's to ask about.
+    // The client itself decides whether its tool needs an approval.
     sinks: [],
     yields: ownLabel,
     timeoutMs: 10_000,

@@ -6,14 +6,14 @@ import {
 } from './types/generation.ts'
 import { ownerOf } from './types/tool-name.ts'
 
-/** Where parts and what they are wired from are found. */
+/** The look-ups of parts and their sources. */
 export interface NeedsDeps {
   readonly find: (ids: readonly string[]) => Promise<readonly StoredPart[]>
   /** `undefined` if it cannot be read. */
   readonly sourceOf: (hash: string) => Promise<PluginSource | undefined>
 }
 
-/** Parts with what they are wired from. */
+/** Parts with the sources that they are wired from. */
 export interface WithNeeds {
   readonly parts: readonly StoredPart[]
   readonly sources: PluginSnapshot['sources']
@@ -21,10 +21,10 @@ export interface WithNeeds {
   readonly needed: readonly string[]
 }
 
-/** So many are added at most: what is wired for one call stays small, whatever names whatever. */
+/** The most parts that are added, so that the wiring of one call stays small however many parts name each other. */
 const maxParts = 500
 
-/** These parts, and all that they cannot be wired without: what they depend on, and whose tools they may call. */
+/** These parts and every part that wiring needs: their dependencies, and the owners of tools that they may call. */
 export async function withNeeds(
   {
     parts: begun,
@@ -60,12 +60,15 @@ export async function withNeeds(
   return { parts, sources, needed: [...asked].filter((id) => !given.has(id)) }
 }
 
-/** Whether others may name it by its id. A choice of the operator, which is wired from nothing, may have the same. */
+/**
+ * Whether other parts may name this part by its id. An operator's choice, such as the policy, is wired from no body and
+ * may have the same id.
+ */
 const isNamed = ({ bodies }: StoredPart): boolean => bodies.length > 0
 
 const isSame = (a: StoredPart, b: StoredPart): boolean => a.kind === b.kind && a.id === b.id
 
-/** Ids of the owners that a manifest names, and nobody has checked yet. */
+/** Ids of the owners that a manifest names. No check has been made that they exist. */
 export function needsOf(manifest: unknown): readonly string[] {
   const {
     depends_on: needed,
@@ -78,7 +81,7 @@ export function needsOf(manifest: unknown): readonly string[] {
   )
 }
 
-/** What parts are wired as. */
+/** The snapshot that parts are wired from. */
 export const toSnapshot = (
   number: number,
   { parts, sources }: Pick<WithNeeds, 'parts' | 'sources'>,

@@ -6,7 +6,7 @@ import { splitExclusions } from './search/exclusions.ts'
 
 const maxCommentChars = 160
 const maxNoteChars = 80
-/** What a schema nests deeper, lists longer or says at more length than this is `unknown` in a signature. */
+/** Limits of a signature: deeper, longer or more text becomes `unknown`. */
 const maxDepth = 6
 const maxMembers = 40
 const maxTypes = 400
@@ -52,7 +52,10 @@ interface Place {
   readonly count: { types: number }
 }
 
-/** The type of what fits; wider where TypeScript cannot say it, since the schema itself is checked with the call. */
+/**
+ * The type of fitting values. Wider than the schema where TypeScript cannot express it, since the call itself is
+ * checked against the schema.
+ */
 function toType(schema: Json | undefined, place: Place): string {
   if (schema === false) return 'never'
   place.count.types += 1
@@ -115,7 +118,7 @@ function objectType(
   return `{ ${members.join('; ')} }`
 }
 
-/** What a reference within the same schema points at. */
+/** The target of a reference within the same schema. */
 function referred(ref: string, root: JsonSchema): Json | undefined {
   if (ref !== '#' && !ref.startsWith('#/')) return undefined
   return ref
@@ -139,14 +142,14 @@ const grouped = (type: string): string => (/ [|&] /.test(type) ? `(${type})` : t
 const literal = (value: Json | undefined): string =>
   typeof value === 'object' && value !== null ? 'unknown' : quoted(value ?? null)
 
-/** As JSON, in which everything is seen. */
+/** As JSON, with hidden characters as codes. */
 const quoted = (value: Json): string => withCodes(JSON.stringify(value))
 
 const isIdentifier = (name: string): boolean => /^[A-Za-z_$][\w$]*$/.test(name)
 const keyOf = (name: string): string => (isIdentifier(name) ? name : quoted(name))
 const memberOf = (name: string): string => (isIdentifier(name) ? `.${name}` : `[${quoted(name)}]`)
 
-/** One line that ends no comment. */
+/** One line of text that cannot close the comment around it. */
 function toComment(text: string, maxChars: number): string {
   const line = toVisible(text.replace(/\s+/g, ' ').trim()).replaceAll('*/', '* /')
   return line.length > maxChars ? `${headOf(line, maxChars - 1)}…` : line

@@ -14,7 +14,7 @@ const unreadable = {
   label: ownLabel,
 } as const
 
-/** What of a skill a model reads after it was found: its instructions, then its files one by one (docs/skills.md). */
+/** Loads a found skill for a model: its instructions, then its files one by one (docs/skills.md). */
 export const createLoadSkill = (skills: AgentSkills, isThere: IsThere): Tool => ({
   name: loadSkillName,
   description:

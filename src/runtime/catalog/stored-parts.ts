@@ -23,8 +23,8 @@ const tables = [
 ]
 
 /**
- * The generation in force in the object's own tables, in parts: what is asked for by name is one indexed read, and a
- * change writes what it changes. It answers while D1 is away, unless a change was cut and nobody knows how it ended.
+ * The generation in force in the object's own tables, one row a part: a read by name is one indexed read, and a change
+ * writes only changed rows. These tables answer while D1 is away, unless a crash cut a change whose outcome is unknown.
  */
 export function createStoredParts({ sql, kv }: DurableObjectStorage, kinds: () => PartKinds) {
   for (const table of tables) sql.exec(table)
@@ -104,7 +104,7 @@ export function createStoredParts({ sql, kv }: DurableObjectStorage, kinds: () =
     number(): number | undefined {
       return kv.get(changingKey) === true ? undefined : kv.get<number>(numberKey)
     },
-    /** Marks that a change is being written: until the next `change` or `replace` it is not known what is in force. */
+    /** Marks a change under way: until the next `change` or `replace` the set in force is unknown. */
     begin(): void {
       kv.put(changingKey, true)
     },
@@ -120,7 +120,7 @@ export type StoredParts = ReturnType<typeof createStoredParts>
 /** The entry of a pin's own kind, which alone may look into the pin. */
 export const entryOf = (kinds: PartKinds, kind: PartKind): PartKindEntry => kinds[kind]
 
-/** A part with what its kind says of it. */
+/** A part with the facts that its kind knows of it. */
 export function toStoredPart({ kind, id, pin }: Part, kinds: PartKinds): StoredPart {
   const entry = entryOf(kinds, kind)
   const needs = entry.needs?.(pin) ?? []

@@ -11,12 +11,12 @@ const tables = [
     WITHOUT ROWID`,
 ]
 
-/** What the index knows of one part since it was wired. */
+/** The index of one part, made when it was wired. */
 export interface IndexedPart {
   readonly id: string
   /** Ids of the parts that it cannot be wired without, whether they are installed or not. */
   readonly needs: readonly string[]
-  /** Each tool with what a search knows of it; without that a tool is not searched. */
+  /** Each tool with its search document. A tool without one is not searched. */
   readonly tools: readonly { readonly tool: ListedTool; readonly words: ReadDocument | undefined }[]
   readonly problems: readonly PluginProblem[]
 }
@@ -77,12 +77,12 @@ export function createStoredTools(sql: SqlStorage) {
           JSON.stringify(tool),
           words ? JSON.stringify(words) : null,
         )
-      // A part whose bundle could not be read is indexed again with the next question.
+      // A part whose bundle could not be read is indexed again at the next search.
       const isLost = problems.some(({ code }) => code === 'plugin_code_unavailable')
       const told = problems.length > 0 ? JSON.stringify(problems) : null
       sql.exec('UPDATE parts SET indexed = ?, problems = ? WHERE id = ?', isLost ? 0 : 1, told, id)
     },
-    /** What a search knows of each, in the order of their owners; those that are not searched are left out. */
+    /** The search document of each tool, in the order of their owners. Tools without one are left out. */
     searched: (): readonly ReadDocument[] =>
       sql
         .exec<{ readonly words: string }>(

@@ -7,9 +7,9 @@ const maxParametersChars = 4_000
 const maxAboutChars = 400
 
 /**
- * A tool as the search index wants it: the name without its owner, parameter names and texts apart.
+ * A tool as the search index needs it: the name without its owner, parameter names and texts apart.
  *
- * @param about What its owner says of itself.
+ * @param about The owner's description of itself.
  */
 export function toToolDocument(
   { name, description, inputSchema }: ToolDefinition,
@@ -26,7 +26,7 @@ export function toToolDocument(
   }
 }
 
-/** What a part says of itself: a plugin's description, the instructions of an MCP server. At most 400 characters. */
+/** A part's description of itself: of a plugin, or the instructions of an MCP server. At most 400 characters. */
 export function describeOwner(manifest: unknown): string {
   const { description, items } = Object(manifest) as Readonly<Record<string, unknown>>
   const said = (Array.isArray(items) ? items : []).find(
@@ -37,8 +37,8 @@ export function describeOwner(manifest: unknown): string {
 }
 
 /**
- * Names and descriptions of a schema's top-level properties, at most 4,000 characters. What every agent takes (a task,
- * where its outcome goes) says nothing of any, and would have each found by "message" or "file".
+ * Names and descriptions of a schema's top-level properties, at most 4,000 characters. The parameters of every agent (a
+ * task, a place for its outcome) are left out: by them each agent would be found for "message" or "file".
  */
 export function describeParameters({ properties }: JsonSchema): string {
   if (!isObject(properties) || 'onOutcome' in properties) return ''

@@ -12,7 +12,7 @@ import { describeOwner, toToolDocument } from './tool-document.ts'
 /** A set of parts as a session would wire it. */
 export interface WiredParts {
   readonly directory: { readonly tools: () => readonly ListedTool[] }
-  /** Of one owner; `isHidden` if only agents that name it have its tools. */
+  /** The tools of one owner. `isHidden`: only agents that name the owner have its tools. */
   readonly ownerOf: (
     id: string,
   ) => { readonly isHidden: boolean; readonly names: readonly string[] } | undefined
@@ -26,12 +26,12 @@ export interface ToolIndexDeps {
   readonly buildIndex: BuildSearchIndex
 }
 
-/** So many parts are wired at once. */
+/** The number of parts that are wired at once. */
 const chunk = 40
 
 /**
- * Which tools there are, of all that is in force: found out once for each part, when somebody looks for the first time
- * since it came, and kept in the object's tables. The search index over them is in memory, one for all sessions.
+ * The tools of all parts in force. The first search after a part arrived reads its tools and stores them in the
+ * object's tables. The search index over them is in memory, one for all sessions.
  */
 export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexDeps) {
   const find = async (ids: readonly string[]) => kept.named(ids)
@@ -53,7 +53,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
     )
     const set = await withNeeds({ parts: always, ids }, { find, sourceOf: sources })
     const wired = wire(toSnapshot(number, set))
-    // It changed meanwhile: the next look begins anew.
+    // The set in force changed meanwhile: the next search begins anew.
     if (kept.number() !== number) return
     const about = aboutOf(set)
     const tools = new Map(wired.directory.tools().map((tool) => [tool.name, tool]))
@@ -63,7 +63,8 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
       kept.tools.put({
         id,
         needs: needs.get(id) ?? [],
-        // That of an agent goes with another part, and every run has agents: it is said where they are wired.
+        // Left out: problems of an agent with code mode, which depend on another part and are reported where agents are
+        // wired.
         problems: wired.problems.filter(
           ({ plugin, code }) => plugin === id && code !== codeModeOff,
         ),
@@ -80,7 +81,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
     const ids = kept.tools.missing()
     for (let at = 0; at < ids.length; at += chunk) await indexNext(ids.slice(at, at + chunk))
   }
-  /** One at a time, for all who wait. */
+  /** One indexing at a time, which all callers share. */
   const ready = (): Promise<void> => (working ??= indexAll().finally(() => (working = undefined)))
   return {
     async search(queries: readonly string[], limit: number): Promise<readonly SearchHit[]> {
@@ -122,7 +123,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
   }
 }
 
-/** What each part says of itself. */
+/** The description of each part. */
 function aboutOf({ parts, sources }: WithNeeds): (id: string) => string {
   const texts = new Map(
     parts.flatMap(({ id, bodies }) =>
@@ -134,7 +135,7 @@ function aboutOf({ parts, sources }: WithNeeds): (id: string) => string {
   return (id) => texts.get(id) ?? ''
 }
 
-/** Reads each body once, however many parts need it: for one look at what is there now. */
+/** Reads each body once, however many parts need it, for one pass over the current set. */
 function onceEach(sourceOf: NeedsDeps['sourceOf']): NeedsDeps['sourceOf'] {
   const begun = new Map<string, ReturnType<NeedsDeps['sourceOf']>>()
   return (hash) => {

@@ -19,11 +19,11 @@ export interface ToolsetOptions {
   /** Which tools the model sees from the start. All by default. */
   readonly isPinned?: (entry: ToolEntry) => boolean
   readonly buildIndex: BuildSearchIndex
-  /** With core tools: what is found and called besides, each looked up when it is named. */
+  /** With core tools: the tools outside the set, each looked up when it is named. */
   readonly beyond?: MoreTools | undefined
   /** With core tools: the skills that are found with them; `isola__load_skill` comes with these. */
   readonly skills?: AgentSkills | undefined
-  /** With core tools: what of the tools that are found is not shown. */
+  /** With core tools: the found tools that are not shown. */
   readonly deniedOf?: DeniedTools | undefined
   /** Runs code: in place of the pinned the model sees this, and `isola__find` that answers signatures. */
   readonly code?: ToolEntry | undefined
@@ -66,18 +66,19 @@ export function createToolset(
   const pinned = [...reach.values()].filter(isPinned)
   const { shown = [], more = [] } = options
   const isOwn = options.core === 'without-core-tools'
-  // What an agent finds are its own tools: nothing beyond them, and no skills.
+  // An agent finds its own tools only: no tools beyond them, and no skills.
   const { beyond, skills } = isOwn ? {} : options
   const core =
     isOwn && !code ? [] : createCoreTools([...reach.values()], { ...options, beyond, skills, code })
-  // In no definition of an agent, since those are exactly what it may use; a long result names the tool to read it with.
+  // The tool for long results is in no agent's definitions, since these are exactly the tools that it may use: a long
+  // result names the tool.
   const seen = isOwn ? [...core, ...pinned, ...shown] : [...core, ...more, ...shown, ...pinned]
   const { definitions } = toToolset(seen)
   const label = joinLabels(seen.map((one) => one.toldLabel ?? ownLabel))
   const direct = toToolset([...seen, ...more])
   if (core.length === 0) return { definitions, label, resolve: direct.resolve, problems }
   const find = (name: string) => reach.get(name) ?? beyond?.entry(name)
-  /** Of a call that stands for another: by which name, if by any. */
+  /** The name of the tool that a call stands for, if it does. */
   const standsFor = (name: string, input: JsonObject): Json | undefined =>
     (name === callName && !isOwn) || (name === code?.tool.name && 'name' in input)
       ? (input['name'] ?? '')
@@ -100,7 +101,7 @@ export function createToolset(
         return isAway ? 'away' : undefined
       },
     }),
-    // What was found may be called by its own name too.
+    // A tool that was found may be called by its own name too.
     resolve(name, input) {
       if (standsFor(name, input) !== undefined) return resolveInner(find, input)
       const entry = find(name)

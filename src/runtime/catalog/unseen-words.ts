@@ -4,7 +4,9 @@ import type { HookSubject, ToolHooks, UnseenWords } from '#runtime/kernel/types/
 import type { ToolContext } from '#contracts/tool.ts'
 import { loadOutput, type OutputSpaces } from './output-tool.ts'
 
-/** Of words: the result's own, and the field that was asked for. No result of a tool is kept behind such a one. */
+/**
+ * The handle of words: the result's own handle, and the name of the requested field. No tool result has such a handle.
+ */
 export const wordsHandle = (result: string, field: string): string => `${result}.${field}`
 const isOfWords = (handle: string): boolean => /^[^.]+\.[^.]+\..+\.[A-Za-z]\w*$/.test(handle)
 
@@ -13,7 +15,7 @@ export const placeholderOf = (handle: string): string => `{{${handle}}}`
 
 const space = 'unseen'
 const quotaBytes = 1_048_576
-/** In one call: each may be as long as a text that was read. */
+/** The most placeholders in one call: each may stand for a text as long as the material. */
 const maxPlaceholders = 100
 const placeholder = /\{\{([\w.:-]{1,300})\}\}/g
 
@@ -24,24 +26,30 @@ interface Filled extends Pick<UnseenWords, 'parts' | 'label'> {
 }
 
 /**
- * Puts words that were read for a model into its calls, without showing them to it. What decides about a call and who is
- * asked about it see the call with the words in it and their label; the model's own context stays as it was.
+ * Fills calls with words that a narrow reader read for a model, without showing them to the model. Gates and approvers
+ * see the call with the words and their label; the model's own context stays as it was.
  */
 export function createUnseenWords(sessions: OutputSpaces) {
   const takers = new WeakMap<JsonObject, { readonly but: string | undefined }>()
   const filled = new WeakMap<JsonObject, UnseenWords>()
   return {
-    /** What was put into this very input. */
+    /** The words that were put into this very input. */
     in: (input: JsonObject): UnseenWords | undefined => filled.get(input),
-    /** Has this very input filled: for calls whose result can be kept aside, since it may say the words again. In the parameter `but` there may be none. */
+    /**
+     * Allows this very input to be filled. Only for calls whose result can be kept aside, since it may repeat the
+     * words. The parameter `but` may have none.
+     */
     accept: (input: JsonObject, but?: string): void => void takers.set(input, { but }),
-    /** Of all words that calls of this tree were to have: other code may say them in a later call. The worst where nobody knows. */
+    /**
+     * The label of all words that calls of this session tree were filled with: other code may repeat them in a later
+     * call. Least trusted if the label cannot be read.
+     */
     told: async ({ rootSession: key }: Caller): Promise<Label | undefined> => {
       const kept = sessions.at(key).storage({ verb: 'get', space, key })
       const { value, label } = await kept.catch(() => ({ value: true, label: undefined }))
       return value === undefined ? undefined : joinLabels([label])
     },
-    /** Before all other hooks, so that these see what will be done. */
+    /** Runs before all other hooks, so that these see the filled input. */
     around: (hooks: ToolHooks): ToolHooks => ({
       ...hooks,
       async before(subject) {
@@ -55,7 +63,7 @@ export function createUnseenWords(sessions: OutputSpaces) {
         if (verdict.veto) return verdict
         const { input = words.input } = verdict
         const changed = verdict.input ? joinLabels([verdict.label]) : ownLabel
-        // Where a hook put the words nobody knows.
+        // A hook may have moved the words to any parameter.
         const anywhere = { label: words.label, isLink: false }
         const parts = verdict.input
           ? Object.keys(input).map((parameter) => ({ parameter, ...anywhere }))
@@ -67,7 +75,7 @@ export function createUnseenWords(sessions: OutputSpaces) {
   }
 }
 
-/** Before any code hears them: that of hooks does, whatever becomes of the call. */
+/** Stored before any code gets the words: hooks get them even if the call is refused. */
 async function keepTold(
   { rootSession: key }: Caller,
   label: Label,

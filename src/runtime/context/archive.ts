@@ -4,21 +4,24 @@ import type { Message } from '#contracts/message.ts'
 import { wordsOf } from './identifiers.ts'
 import { sayerOf } from './sayer.ts'
 
-/** The longest text that is kept in one piece. */
+/** The longest text that is stored in one piece. */
 export const maxKeptChars = 250_000
 /** With more archives than this, neighbours become one, as long as they fit into one piece. */
 const maxArchives = 6
-/** The summary names so many; before them it says that there is more. */
+/** The summary names at most so many, and says if there are more. */
 export const maxListed = 24
 
 const blank = '\n\n'
 const between = blank.length
 
-/** What was said, as somebody reads it who opens an archive: whole, in order, each with its place. */
+/** Renders messages as the reader of an archive sees them: whole, in order, each with its place. */
 export const render = (messages: readonly Message[], from: number): string =>
   messages.map((message, index) => `#${from + index} ${inner(lineOf(message))}`).join(blank)
 
-/** A message begins with its place at the start of a line: what it says itself cannot look like the next one. */
+/**
+ * Puts a space before text that looks like the start of a message: a message begins with its place at the start of a
+ * line.
+ */
 const inner = (text: string): string => text.replace(/([\n\r\u2028\u2029])(?=#\d+ )/g, '$1 ')
 
 function lineOf(message: Message): string {
@@ -46,7 +49,7 @@ function lineOf(message: Message): string {
 const bounded = (url: string): string =>
   url.startsWith('data:') ? `${url.slice(0, 40)}… (${url.length} characters)` : url
 
-/** What is to be one archive: some that are there, and what is new. */
+/** An archive to write: existing archives that it joins, and new messages. */
 interface Planned {
   readonly from: number
   readonly to: number
@@ -57,10 +60,9 @@ interface Planned {
 }
 
 /**
- * Keeps what was said from where the archives end up to a place. Few handles have to be named for ever, and little is
- * written twice: the smallest neighbours are joined first.
- *
- * @returns The archives, and how many messages could not be kept.
+ * Stores the messages from the end of the archives up to a place. The smallest neighbours are joined first, so that few
+ * handles have to be named and little is written twice.
+ * @returns The archives, and how many messages could not be stored.
  */
 export async function archive(
   { messages, keep }: Pick<ContextInput, 'messages' | 'keep'>,
@@ -121,7 +123,7 @@ export function mostArchives(
   return most
 }
 
-/** What is new in stretches that fit into one piece each: a message that is searched for is not cut in two. */
+/** Divides new messages into stretches that fit into one piece each. A search must not meet a message cut in two. */
 function cutWhole(messages: readonly Message[], from: number, to: number): readonly Planned[] {
   const parts: Planned[] = []
   for (let at = from; at < to; at += 1) {
@@ -148,7 +150,7 @@ function smallestPair(planned: readonly Planned[]): number {
   return least <= maxKeptChars ? sums.indexOf(least) : -1
 }
 
-/** In as many pieces as it takes; undefined if one of them could not be kept. */
+/** Stores a text in as many pieces as it takes; undefined if one of them could not be stored. */
 export async function keepAll(
   text: string,
   keep: NonNullable<ContextInput['keep']>,

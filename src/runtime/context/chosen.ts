@@ -12,7 +12,7 @@ import type { Pin } from './pins.ts'
 import type { Step } from './steps.ts'
 import type { Entry } from './view.ts'
 
-/** What was chosen by whoever provides this, or why its choice does not count. */
+/** The layout that a context provider chose, or why its choice does not count. */
 export type Chosen =
   | { readonly from: string; readonly layout: Layout; readonly prose?: Prose }
   | { readonly from?: string; readonly refused: string }
@@ -25,8 +25,9 @@ interface ChosenDeps extends LayoutDeps {
 const shownChars = 2_000
 
 /**
- * Asks whoever provides the context what stays, leaves, or gets a handle. What is pinned stays, steps leave whole, and it
- * fits: a choice that forgets one of these does not count, nor one that frees nothing. Nothing where nobody provides it.
+ * Asks the context provider which steps stay, leave or get a handle. Pinned steps stay, steps leave whole, and the
+ * result fits: a choice that breaks one of these rules or frees nothing does not count. Undefined without a context
+ * provider.
  */
 export async function chosenLayout(deps: ChosenDeps): Promise<Chosen | undefined> {
   const { input, sizes, tokens } = deps
@@ -37,7 +38,7 @@ export async function chosenLayout(deps: ChosenDeps): Promise<Chosen | undefined
     const given = await input.choose({
       tokens,
       targetTokens: sizes.target,
-      // Nobody knows it where the model does not say.
+      // Left out where the model declares no window.
       ...(Number.isFinite(sizes.window) && { roomTokens: sizes.window }),
       steps: steps.map((step) => toShown(step, deps)),
     })
@@ -52,7 +53,7 @@ export async function chosenLayout(deps: ChosenDeps): Promise<Chosen | undefined
     const { stub = [], summarize = [], summary } = read.data
     const layout = layoutOf({ ...deps, steps }, { stub, summarize })
     if (typeof layout === 'string') return { from, refused: layout }
-    // What it was told may be a stranger's; whether it keeps to that is believed of what is trusted.
+    // The provider has read strangers' texts. Its word that its summary is clean counts only if it is trusted.
     const label = isBelieved ? undefined : labelFrom(from)
     const spent = { tokens: 0, costNanoUsd: 0 }
     const prose = summary && { text: summary, spent, ...defined({ label }) }
@@ -68,7 +69,7 @@ const isAny = (from: number, to: number, of: ReadonlySet<number>): boolean => {
   return false
 }
 
-/** What was said last stays too: nothing stands behind it. */
+/** The last step stays too: no later message repeats it. */
 const pinOf = (step: Step, { pins, steps }: LayoutDeps): Pin | undefined =>
   pins.of.get(step) ?? (step === steps.at(-1) ? 'always' : undefined)
 
@@ -115,7 +116,7 @@ function layoutOf(
     for (let at = from; at < to; at += 1)
       if (!cleared.has(at)) tokens += count.ofMessage(replaced.get(at) ?? input.messages[at]!)
   if (tokens >= before) return 'it frees nothing'
-  // Where the service refused the context, a choice that frees a little would be refused as well.
+  // After the service refused the context, it would refuse a choice that frees only a little as well.
   const most = input.force === 'context_error' ? sizes.target : Math.min(sizes.start, sizes.window)
   if (tokens > most) return `it leaves ${tokens} tokens, which is too much`
   const last = steps.findLastIndex(({ from }) => gone.has(from))
@@ -140,7 +141,7 @@ function layoutOf(
 
 const mostSummaryTokens = 4_000
 
-/** Why such a choice did not count stands with what was done in its place. */
+/** Adds to the compaction why the provider's choice did not count. */
 export function told(
   chosen: Chosen | undefined,
   built: BuiltContext | undefined,

@@ -12,10 +12,13 @@ export type Answer = Extract<Message, { role: 'tool' }>
 /** Below this an answer is hardly longer than what would stand in its place. */
 export const minCleared = 150
 const stubHeadChars = 160
-/** As long as a handle may be: what is planned with it is not passed when the real one is there. */
+/** As long as a handle may be, so that a plan made with it still fits once the real handle is in place. */
 export const anyHandle = 'ses_'.padEnd(96, '0')
 
-/** How an answer that is not shown looks: as the output store has it for one that was too long from the start. */
+/**
+ * The stub in place of an answer, in the form that the output store uses for an answer that was too long from the
+ * start.
+ */
 function stubOf(
   message: Answer,
   [handle, ...more]: readonly string[],
@@ -28,14 +31,14 @@ function stubOf(
   return {
     ...defined({ handle }),
     ...(more.length > 0 && { more }),
-    // What a tool itself calls `chars`, as a page of a kept text does, is not how long its answer is.
+    // A tool's own field `chars`, as of a page of a stored text, is not the length of its answer.
     chars: (handleOf(message) === undefined ? undefined : charsOf(message)) ?? text.length,
     head: headOf(text, headChars),
     note: `Cleared to make room. ${note}`,
   }
 }
 
-/** What is kept is what the tool answered: a text as it is, anything else as JSON. */
+/** The tool's answer as the store keeps it: a text as it is, anything else as JSON. */
 const textOf = (message: Answer): string =>
   handleOf(message) === undefined ? wordsOf(message) : String(fieldOf(message, 'head') ?? '')
 
@@ -44,12 +47,15 @@ const fieldOf = ({ output }: Answer, name: string): Json | undefined =>
     ? (output as JsonObject)[name]
     : undefined
 
-/** All that such an answer says: one that says more is a tool's own, which may have handles too. */
+/** All fields of a stub. An answer with other fields is the tool's own and may hold handles of its own. */
 const stubFields: ReadonlySet<string> = new Set(['handle', 'more', 'chars', 'head', 'note'])
-/** Session, run and call. A tool may answer anything: what is no handle of ours opens nothing, and is named nowhere. */
+/**
+ * The shape of our handles: session, run and call. A tool may answer any text, so a handle of another shape is not
+ * opened or named.
+ */
 const ourHandle = /^ses_\w+\.\w+\.[\w-]+$/
 
-/** It was too long from the start: only its beginning is in the transcript, the rest behind this handle. */
+/** The handle of an answer that was too long from the start: the transcript has only its beginning. */
 export function handleOf(message: Answer): string | undefined {
   const handle = fieldOf(message, 'handle')
   if (typeof handle !== 'string' || charsOf(message) === undefined) return undefined
@@ -64,14 +70,15 @@ function charsOf(message: Answer): number | undefined {
   return typeof chars === 'number' ? chars : undefined
 }
 
-/** The same answer with at most so much of its beginning; planned, before there is a handle. */
+/** A stand-in for planning: the stub before its handle exists. */
 export const planned = (message: Answer, readTool: string, headChars = stubHeadChars): Answer => ({
   ...message,
   output: stubOf(message, [handleOf(message) ?? anyHandle], headChars, readTool),
 })
 
 /**
- * Keeps an answer and puts a handle in its place; where nobody could open one, only its beginning stays.
+ * Keeps an answer and puts a handle in its place; where no reader could open a handle, only the beginning of the answer
+ * stays.
  *
  * @returns Undefined if there was no room to keep it.
  */
@@ -87,7 +94,7 @@ export async function clear(
   return handles && { ...message, output: stubOf(message, handles, headChars, readTool) }
 }
 
-/** How much of the beginnings of fresh answers fits into so many tokens: small ones whole, large ones alike. */
+/** How many characters of each fresh answer fit into so many tokens: small answers whole, large ones alike. */
 export function fairHeads(
   answers: readonly Answer[],
   maxTokens: number,

@@ -21,13 +21,13 @@ export interface ContextBuilderParts {
   readonly readTool: string
 }
 
-/** After a compaction so many turns go by before the next one, unless what came in would not fit any more. */
+/** The turns between two compactions, unless new messages would not fit any more. */
 const restTurns = 10
 /** Estimates are within about ten percent: a context above this share of the room may be refused. */
 const safeShare = 0.95
-/** So little is not summarized, whoever asks: in tokens. */
+/** A shorter transcript is never summarized, even on request: in tokens. */
 const leastSaid = 1_000
-/** What frees less than this is not done: it would be done again at the next step. */
+/** A compaction that frees a smaller share is not made: the next step would need another. */
 const leastGain = 0.05
 
 export function createContextBuilder(parts: ContextBuilderParts): ContextBuilder {
@@ -200,15 +200,15 @@ async function withSummary(open: Open): Promise<BuiltContext | undefined> {
   const isNothing = layout.tokens >= tokens * (1 - leastGain)
   if (isNothing && (layout.tokens >= tokens || tokens <= sizes.window)) return undefined
   if (layout.tokens > sizes.window) return undefined
-  // A lease that is too small for what has to stay says so itself: nothing is gained by a shorter context, and what was
-  // said last is not given up for money that somebody may be asked for.
+  // If the lease is too small for the pinned messages, its refusal reports that: a shorter context would not help. The
+  // last messages are not given up to save money, since a principal may raise the limit.
   const isLastGone = pins.fresh > 1 && layout.stayed.last <= steps.length - pins.fresh
   const isTooLittle = layout.tokens > sizes.budget || isLastGone || layout.unpinned.some(isWords)
   if (open.reason === 'budget' && isTooLittle) return undefined
   return asLaidOut(open, { layout })
 }
 
-/** What a layout leaves, and a summary of the rest. */
+/** Builds the context of a layout, with a summary of the rest. */
 async function asLaidOut(
   open: Open,
   { layout, prose, from }: Omit<Extract<Chosen, { layout: Layout }>, 'from'> & { from?: string },
@@ -246,7 +246,7 @@ async function asLaidOut(
   })
 }
 
-/** A result has a handle; what somebody said has none of its own. */
+/** Whether words of a person or of the agent were given up. A result has a handle; words have none. */
 const isWords = (unpinned: Unpinned): boolean =>
   unpinned !== 'last_turn_results' && unpinned !== 'newest_results'
 
@@ -257,7 +257,7 @@ type Made = Pick<Compaction, 'goneTo' | 'archives' | 'ids'> & {
   > & { readonly stayed: Omit<CompactionReport['stayed'], 'messages'> }
 }
 
-/** The record of what was done, unless it came to nothing. */
+/** The record of the compaction, unless it freed nothing. */
 function finish(open: Open, entries: readonly Entry[], made: Made): BuiltContext | undefined {
   const { input, sizes, count, reason, tokens } = open
   const after = sizeOf(entries, input, count)

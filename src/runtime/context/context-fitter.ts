@@ -16,19 +16,19 @@ import type { Sources } from '#contracts/sources.ts'
 export interface ContextFitterParts {
   readonly builder: ContextBuilder
   readonly models: Pick<ModelProvider, 'contextOf'>
-  /** Where what leaves is kept. */
+  /** Stores the messages that leave. */
   readonly outputs: Pick<OutputStore, 'keep'>
   readonly sha256: Sources['sha256']
   /** Asks the plugin that provides the context; absent where there are none. */
   readonly askProvider?: AskProvider
-  /** What is around every model call is around the one for a summary. Nothing is if absent. */
+  /** Wraps the model call for a summary as every other model call is wrapped. Absent: no wrapping. */
   readonly aroundSummary?: (state: PlannerState) => PlannerState['generate']
 }
 
-/** Fits what was said in a run into the model that will answer it. */
+/** Fits the transcript of a run into the window of its model. */
 export function createContextFitter(parts: ContextFitterParts): ContextFitter {
   const { builder, models, outputs, sha256, askProvider, aroundSummary } = parts
-  /** Under its own content: whoever keeps it again after a crash writes the same. */
+  /** Stores a text under the hash of its content, so that a repetition after a crash writes the same row. */
   const keepIn =
     (of: Pick<RunInput, 'session' | 'rootSession'>, label: Label) => async (text: string) => {
       const at = { ...of, run: 'kept', call: sha256(text).slice(0, 22), label }
@@ -40,7 +40,7 @@ export function createContextFitter(parts: ContextFitterParts): ContextFitter {
       const { run, own, isDecided, agent, messages, tools, left, signal } = turn
       const { session, rootSession, compactions = [], isLeftOver } = run
       const force = turn.force ?? (run.options.compact && ('requested' as const))
-      // Whoever makes one call asks no model.
+      // A direct call asks no model.
       if (run.options.directCall) return undefined
       const model = models.contextOf?.({
         model: agent.model,
@@ -75,7 +75,7 @@ export function createContextFitter(parts: ContextFitterParts): ContextFitter {
         async summarize({ messages, maxOutputTokens }) {
           const parameters = { maxOutputTokens }
           const request = { model: agent.model, messages, tools: [], parameters }
-          // What is added to it says nothing of what the run was begun with.
+          // Texts added to the summary's request are not part of the texts that the run began with.
           const added = turn.added && { ...turn.added, note: () => {} }
           let label = ownLabel
           const read = (one: Label | undefined) => {
@@ -95,7 +95,7 @@ export function createContextFitter(parts: ContextFitterParts): ContextFitter {
   }
 }
 
-/** Also where no summary came of it. */
+/** Adds the cost, also if no summary was made. */
 async function withWhatItCost(
   building: Promise<BuiltContext>,
   spent: FittingTurn['spent'],

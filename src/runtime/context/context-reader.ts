@@ -20,7 +20,7 @@ export interface ContextReaderParts {
 
 type Kind = ContextPartView['kind']
 
-/** Says what fills a window, with the counts and the rules by which it is filled and compacted. */
+/** Shows the contents of a window, with the builder's own counts and rules. */
 export function createContextReader({ builder, count, models }: ContextReaderParts): ContextReader {
   const toView = createView()
   const entriesOf = (messages: readonly Message[], of: Pick<ReadContext, 'compactions'>) =>
@@ -40,7 +40,7 @@ export function createContextReader({ builder, count, models }: ContextReaderPar
         ...input,
         force: 'requested',
         isDecision: (message) => message.role === 'tool' && message.decided === true,
-        // Nothing is written: this only looks.
+        // A stand-in handle: a view writes nothing.
         keep: async () => 'ses_'.padEnd(96, '0'),
       })
       return compaction !== undefined
@@ -53,7 +53,7 @@ const withInstructions = (text: string, messages: readonly Message[]): readonly 
   ...messages,
 ]
 
-/** What the next call would be, before anything is said; `undefined` if no model would answer it. */
+/** The input of the next call, before the next message; `undefined` if no model would answer it. */
 function inputOf(
   { agent: { spec, toolset }, messages, compactions, isLeftOver }: ReadContext,
   models: ContextReaderParts['models'],

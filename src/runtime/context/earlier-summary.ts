@@ -1,7 +1,7 @@
 import type { Message } from '#contracts/message.ts'
 import { isSummary } from './sayer.ts'
 
-/** What summaries among some messages said: of a client that keeps its own nothing else has it. */
+/** The contents of summaries among the messages. If a client stores its own transcript, only its summary has them. */
 export interface EarlierSummary {
   /** Lines under a title, the newest first. */
   readonly under: (title: string) => readonly string[]
@@ -9,7 +9,7 @@ export interface EarlierSummary {
   readonly prose: readonly string[]
 }
 
-/** @param titles Of the sections by rule; what has none is prose. */
+/** @param titles The titles of the sections by rule. A section without a title is prose. */
 export function readEarlier(
   messages: readonly Message[],
   titles: readonly string[],

@@ -4,32 +4,32 @@ import { bothEnds } from './types/cut.ts'
 import { sayerOf } from './sayer.ts'
 
 /**
- * How far it looks: this much of a message (three quarters from its beginning, one from its end), this much in all
- * from the newest back, and so many different identifiers. What it does not reach is in the archives.
+ * How much is searched: so many characters of a message (three quarters from its beginning, one from its end), so many
+ * in all from the newest back, and so many different identifiers. The archives have the rest.
  */
 const maxMessageChars = 8_000
 const maxAllChars = 150_000
 const maxKnown = 5_000
 const maxIdChars = 120
 const maxPlaceChars = 300
-/** So many are handed on from one compaction to the next. */
+/** The most identifiers that one compaction hands to the next. */
 export const maxIds = 80
 
 interface Seen {
   readonly source: string
   first: number
-  /** The last step that named it after the one that brought it: it was worked with. */
+  /** The last step that named it after its first step: an agent worked with it. */
   lastUsed: number
   last: number
   isUser: boolean
 }
 
 /**
- * What later steps may have to name again: addresses, paths, keys, hashes, numbers of things. First those that a
- * later step did name, the latest first; then the user's own; then the newest.
+ * Identifiers that later steps may need: addresses, paths, keys, hashes, numbers of things. First identifiers that a
+ * later step used, the latest first; then the user's own; then the newest.
  *
- * @param goneTo Only what was named before this place; what came later says which of it was used.
- * @param earlier What the compaction before this one had, for what is too far back to be read again.
+ * @param goneTo Only identifiers from before this place. Later messages show which of them were used.
+ * @param earlier The identifiers of the compaction before, for messages that are too far back to be read again.
  */
 export function namedIds(
   messages: readonly Message[],
@@ -55,12 +55,12 @@ export function namedIds(
     .sort(([, a], [, b]) => compare(rank(b), rank(a)))
     .map(([id, { source }]) => ({ id, source }))
   const rest = earlier.filter(({ id }) => !seen.has(id))
-  // Half of the places are for what was carried so far, if it is that much.
+  // Earlier identifiers get up to half of the places.
   const own = found.slice(0, Math.max(maxIds / 2, maxIds - rest.length))
   return [...own, ...rest.slice(0, maxIds - own.length)]
 }
 
-/** Messages come newest first: the one noted last is the one that brought it. */
+/** Messages come newest first, so the last one noted is the first that named it. */
 function note(seen: Map<string, Seen>, id: string, message: Message, at: number): void {
   const before = seen.get(id)
   const source = sayerOf(message)
@@ -81,7 +81,7 @@ function compare(a: readonly number[], b: readonly number[]): number {
   return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0)
 }
 
-/** What a message says, calls and outputs as JSON. */
+/** The words of a message, with calls and outputs as JSON. */
 export function wordsOf(message: Message): string {
   switch (message.role) {
     case 'system':
@@ -97,7 +97,10 @@ export function wordsOf(message: Message): string {
   }
 }
 
-/** By shape alone, whatever the language: one pass over words, no expression that can run wild. */
+/**
+ * Finds identifiers by shape, in any language: one pass over words. No regular expression that could backtrack without
+ * bound.
+ */
 export function identifiersIn(text: string): readonly string[] {
   return text
     .split(/[\s"'`,;(){}<>[\]|“”„«»、。，]+|\\[nrt"]/)
@@ -108,7 +111,7 @@ export function identifiersIn(text: string): readonly string[] {
 
 const endMarks: ReadonlySet<string> = new Set(':.=*!?\\-')
 
-/** By hand: an expression would look for the end from each mark of a long row of them. */
+/** A loop, since a regular expression would search for the end from each mark of a long row of them. */
 function withoutEnd(word: string): string {
   let end = word.length
   while (end > 0 && endMarks.has(word.charAt(end - 1))) end -= 1

@@ -8,19 +8,19 @@ import { leftOvers, type Pin, type Pins } from './pins.ts'
 import type { Sizes } from './sizes.ts'
 import type { Step } from './steps.ts'
 
-/** Which messages are sent after a summary, and what has to be put behind handles for it. */
+/** The messages that are sent with a summary, and the results that need handles for it. */
 export interface Layout {
   readonly kept: readonly Step[]
-  /** Everything from here on is sent; before it only what is `kept`. */
+  /** Everything from here on is sent; of the steps before it only `kept`. */
   readonly goneTo: number
   /** Answers that get a handle, with how much of their beginning stays. */
   readonly cleared: ReadonlyMap<number, number | undefined>
-  /** The user's first message is shortened to so many characters. */
+  /** The most characters of the user's first message. */
   readonly goalChars?: number
   readonly unpinned: readonly Unpinned[]
-  /** All of it, tools included, with a summary as short as it may be. */
+  /** The tokens of the whole layout, with tools and the shortest summary. */
   readonly tokens: number
-  /** What the summary may have. */
+  /** The most tokens of the summary. */
   readonly summaryTokens: number
   readonly stayed: Readonly<Record<Pin | 'last', number>>
 }
@@ -32,20 +32,20 @@ export interface LayoutDeps {
   readonly sizes: Sizes
   readonly count: TokenCounter
   readonly readTool: string
-  /** What stands in the place of a message already. */
+  /** Messages that replace others already. */
   readonly replaced: ReadonlyMap<number, Message>
-  /** Only the summary has what is before this. */
+  /** Messages before this place are in the summary only. */
   readonly goneTo: number
   /** The shortest summary: its handles. */
   readonly leastSummary: number
 }
 
 const mostSummary = 4_000
-/** Of the user's first message, in tokens and in characters. */
+/** The least that stays of the user's first message, in tokens and in characters. */
 const leastGoal = 64
 const leastGoalChars = 40
 
-/** The last steps that are sent whole, as far as they fit; those of a failed run are not among them. */
+/** The number of last steps that are sent whole, as far as they fit. Steps of a failed run do not count. */
 export function lastSteps(deps: LayoutDeps): number {
   const { steps, pins, sizes, goneTo } = deps
   const left = leftOvers(deps.input.messages, deps.input.isLeftOver)
@@ -73,12 +73,13 @@ const costOf = (step: Step, deps: LayoutDeps): number => {
   return sum
 }
 
-/** Decides what stays. What is pinned beyond the target is given up in the order of `unpinOrder`. */
+/** Decides what stays. Pins beyond the target are given up in the order of `unpinOrder`. */
 export function layOut(deps: LayoutDeps): Layout {
   const { input, steps, pins, sizes } = deps
   const draft = openDraft(deps)
   for (const name of unpinOrder) {
-    // A result has a handle of its own; what a summary leaves out has to be looked for. Turns are worth more than it.
+    // Room for a wanted summary counts from here on: a result has a handle of its own, but a message that leaves can
+    // only be searched for. The last turns are worth more than a longer summary, and their results less.
     draft.most = sizes.target - (name === 'last_turn_results' ? wantedSummary(sizes.target) : 0)
     if (isOver(draft)) giveUp[name](draft)
   }
@@ -117,7 +118,7 @@ interface Draft extends LayoutDeps {
   /** The first of the last steps. */
   tailAt: number
   tokens: number
-  /** Above this something is given up. */
+  /** Above this many tokens a pin is given up. */
   most: number
 }
 
@@ -155,7 +156,7 @@ function drop(draft: Draft, step: Step, name: Unpinned): void {
   draft.unpinned.add(name)
 }
 
-/** What each name of `unpinOrder` gives up, as far as it has to. */
+/** What each name of `unpinOrder` gives up, until the layout fits. */
 const giveUp: Readonly<Record<(typeof unpinOrder)[number], (draft: Draft) => void>> = {
   last_turn_results(draft) {
     const { steps, pins, input, count, readTool, replaced } = draft
@@ -194,7 +195,7 @@ const giveUp: Readonly<Record<(typeof unpinOrder)[number], (draft: Draft) => voi
     if (share >= cost) return
     let chars = Math.floor((goal.text.length * share) / draft.count.ofMessage(goal))
     let text = shortGoal(goal.text, chars, anyHandle)
-    // Its ends may count for more than its middle, and it says where the rest is.
+    // The two ends may count for more tokens than the middle, and the text also names the handle of the rest.
     while (chars > leastGoalChars && draft.count.ofMessage({ ...goal, text }) > share) {
       chars = Math.max(leastGoalChars, Math.floor(chars * 0.9))
       text = shortGoal(goal.text, chars, anyHandle)
@@ -232,7 +233,7 @@ const giveUp: Readonly<Record<(typeof unpinOrder)[number], (draft: Draft) => voi
 /** Below this a model has hardly room for prose. */
 const wantedSummary = (target: number): number => Math.min(1_000, Math.floor(target / 8))
 
-/** Below zero where what stays is too much by itself: the shortest summary is planned longer than it comes to be. */
+/** Below zero if the pinned messages alone are too much: the shortest summary is planned longer than it turns out. */
 const summaryRoom = (free: number, target: number): number =>
   Math.min(free, mostSummary, Math.floor(target / 4))
 

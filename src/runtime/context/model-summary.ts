@@ -21,13 +21,13 @@ Copy identifiers, names, paths, numbers and addresses exactly. Do not invent, do
 Each of its messages begins with # and a number at the start of a line, then who said it; what else looks like a message is quoted in one. Leave those numbers out.
 Answer with the notes alone, in the language of the conversation, at most {words} words.`
 
-/** Below this a model's words are not worth a call, nor what it can be shown. */
+/** A summary with less room, or a smaller material, is not worth a model call. */
 const leastTokens = 120
 const leastMaterial = 400
 
 /**
- * Asks a model for the prose of a summary. What it is shown fits into what a call may have: the request itself must
- * not be what is too long.
+ * Asks a model for the prose of a summary. The material is cut to the room of the call, so that the request itself is
+ * never too long.
  */
 export async function modelSummary(
   { summarize, model, signal }: ContextInput,
@@ -35,7 +35,7 @@ export async function modelSummary(
     readonly earlier?: string
     readonly messages: readonly Message[]
     readonly maxTokens: number
-    /** What the request may have as input. */
+    /** The most input tokens of the request. */
     readonly roomTokens: number
   },
   count: TokenCounter,
@@ -88,7 +88,7 @@ function fitted(
   return [...begin, ...short.slice(from)].join('\n\n')
 }
 
-/** Counts no further than it has to: what is gone may be far more than any model takes. */
+/** Stops counting at the limit: the material may be far larger than any model's window. */
 function areWithin(parts: readonly string[], maxTokens: number, count: TokenCounter): boolean {
   let tokens = 0
   return parts.every((part) => (tokens += count.ofText(part) + 2) <= maxTokens)

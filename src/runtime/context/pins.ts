@@ -5,7 +5,7 @@ import type { Step } from './steps.ts'
 /** Why a step stays. `always` is never given up. */
 export type Pin = 'always' | 'open' | 'decision' | 'goal'
 
-/** What of a transcript has to stay, by step; what came since the model last spoke is `fresh`. */
+/** The steps that have to stay. `fresh` is the first step since the model's last reply. */
 export interface Pins {
   readonly of: ReadonlyMap<Step, Pin>
   /** The first step that the model has not seen yet. */
@@ -45,7 +45,7 @@ export function pinsOf(
   return { of: pins, fresh, goal }
 }
 
-/** System messages stay wherever they are; one that says the same again says nothing more. */
+/** A system message stays wherever it is. A repetition of an earlier rule does not. */
 function isRule(messages: readonly Message[], rules: Set<string>): boolean {
   const [first] = messages
   if (first?.role !== 'system' || rules.has(first.text)) return false
@@ -55,7 +55,7 @@ function isRule(messages: readonly Message[], rules: Set<string>): boolean {
 
 const decisionWords = ['approved', 'denied', 'approval', 'decision']
 
-/** Where nobody can say whether a person decided: an answer with a field that says so. */
+/** Used where no journal says whether a person decided: finds an answer with a field named for a decision. */
 function looksDecided(message: Message): boolean {
   if (message.role !== 'tool') return false
   const { output } = message
@@ -63,7 +63,7 @@ function looksDecided(message: Message): boolean {
   return decisionWords.some((word) => Object.hasOwn(output, word))
 }
 
-/** The user said it again after it had come to nothing: a run failed, and was tried once more. */
+/** The left-over messages: messages of failed runs, and a user's message that the user sent again before any reply. */
 export function leftOvers(
   messages: readonly Message[],
   isLeftOver: (message: Message) => boolean = () => false,

@@ -8,13 +8,13 @@ import { readEarlier } from './earlier-summary.ts'
 import { wordsOf } from './identifiers.ts'
 import { sayerOf, summaryHeading } from './sayer.ts'
 
-/** What a summary is made of. */
+/** The material of a summary. */
 export interface Gone {
-  /** What is not sent any more, in its order. */
+  /** The messages that are no longer sent, in order. */
   readonly messages: readonly Message[]
-  /** The answers to calls on which somebody decided, among them. */
+  /** Those among them that answer calls which a principal decided. */
   readonly decisions: ReadonlySet<Message>
-  /** Of runs that failed, among them. */
+  /** Those among them that belong to failed runs. */
   readonly leftOvers: ReadonlySet<Message>
   readonly ids: readonly NamedId[]
   readonly archives: readonly ContextArchive[]
@@ -25,7 +25,7 @@ interface Section {
   readonly title: string
   readonly lines: readonly string[]
   readonly share: number
-  /** They were wanted newest first, and are read oldest first. */
+  /** The lines are chosen newest first and written oldest first. */
   readonly isNewestFirst: boolean
 }
 
@@ -37,8 +37,8 @@ export interface RuleSummary {
 }
 
 /**
- * What was said before, by rule: the user's sentences, what was decided, what was announced, the identifiers and the
- * calls, as much of each as there is room for, and where all of it can be read. Prose of a model may come first.
+ * A summary by rule: the user's sentences, decisions, announcements, identifiers and calls, as much of each as fits,
+ * and where to read all of it. A model's prose may come first.
  */
 export function ruleSummary(
   gone: Gone,
@@ -55,7 +55,7 @@ export function ruleSummary(
   const sections = sectionsOf(gone)
   let left = maxTokens - ofText(head) - ofText(where) - 8
   const chosen = sections.map(() => new Set<string>())
-  /** First each its share, then what is left to whoever has more to say, in their order. */
+  /** Each section first gets its share; then the sections divide the rest, in their order. */
   for (const round of ['share', 'rest'] as const) {
     const whole = left
     sections.forEach(({ title, lines, share }, index) => {
@@ -114,7 +114,7 @@ const notesTitle = 'Notes so far:'
 /** No line is shorter, in tokens. */
 const leastLine = 4
 
-/** With what summaries among it said before, where they are messages themselves. */
+/** Adds the lines of earlier summaries among the messages. */
 function sectionsOf(gone: Gone): readonly Section[] {
   const own = ownSections(gone)
   const titles = [...own.map(({ title }) => title), notesTitle]
@@ -158,7 +158,7 @@ function ownSections(gone: Gone): readonly Section[] {
     },
     {
       title: 'The user said:',
-      // What failed was said again, or came to nothing: it comes last.
+      // Messages of failed runs come last: the user repeated them, or gave them up.
       lines: firstLines(
         [...newest].sort((a, b) => Number(gone.leftOvers.has(a)) - Number(gone.leftOvers.has(b))),
         said,
@@ -200,7 +200,7 @@ function firstLines(
 
 type Calls = ReadonlyMap<Message, string>
 
-/** What each answer was asked with. */
+/** The call of each answer. */
 function callsOf(messages: readonly Message[]): Calls {
   const open = new Map<string, string>()
   const calls = new Map<Message, string>()
@@ -216,7 +216,7 @@ function callsOf(messages: readonly Message[]): Calls {
 const flat = (text: string, maxChars: number): string =>
   bothEnds(text.replace(/\s+/g, ' ').trim(), maxChars)
 
-/** Of the last thing said more than of what came before: what was to be done next stands at its end. */
+/** Quotes more of the newest announcements than of older ones. Their end is kept: it says what comes next. */
 function announced(message: Message, index: number): string | undefined {
   if (message.role !== 'assistant' || message.text.trim() === '') return undefined
   const text = message.text.replace(/\s+/g, ' ').trim()
@@ -240,7 +240,7 @@ function longResult(message: Message): string | undefined {
   return message.role === 'tool' && handle ? `- ${message.name}: ${handle}` : undefined
 }
 
-/** With what came back, where that is short; work in the background has no other answer. */
+/** A call with its answer, if that is short. Background work has no other answer. */
 function called(message: Message, calls: Calls): string | undefined {
   const sayer = sayerOf(message)
   if (message.role === 'user' && !['user', 'summary'].includes(sayer))

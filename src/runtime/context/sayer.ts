@@ -11,8 +11,8 @@ export const isSummary = (message: Message): boolean =>
   message.text.startsWith(summaryHeading)
 
 /**
- * Who said it: `user`, `assistant`, `system`, `summary`, or a tool. What work in the background came to is a message in
- * the user's role, and has the labels of its tool alone: nobody said it.
+ * The author of a message: `user`, `assistant`, `system`, `summary`, or a tool. The result of background work is a
+ * message in the user's role with the labels of its tool alone, so the tool is its author.
  */
 export function sayerOf(message: Message): string {
   if (message.role === 'tool') return message.name

@@ -3,27 +3,27 @@ import { type ContextInput } from './types/context.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { ModelPrice } from '#contracts/model.ts'
 
-/** What a call may have as input, in tokens. */
+/** The input limits of a call, in tokens. */
 export interface Sizes {
-  /** What the model takes; `Infinity` if that is not known. */
+  /** The model's window; `Infinity` if not known. */
   readonly window: number
-  /** What the lease can pay for one call. */
+  /** The most input that the lease can pay for one call. */
   readonly budget: number
-  /** Which of them a compaction goes by; what there is where none is known. */
+  /** The lower of both, by which a compaction goes; the present size if neither is known. */
   readonly room: number
   /** A compaction begins above this. */
   readonly start: number
-  /** So much is left by it. */
+  /** The size after a compaction. */
   readonly target: number
-  /** The most that the last turns may have of it. */
+  /** The most that the last turns may fill of it. */
   readonly lastTurns: number
 }
 
 const maxLastTurns = 20_000
 
 /**
- * @param size What the call has now: the only measure where the window is not known, or was too large.
- * @param fixed What of it no compaction changes: instructions and tools.
+ * @param size The present size of the call: the only measure if the window is not known, or was wrong.
+ * @param fixed The part that no compaction changes: instructions and tools.
  */
 export function toSizes(
   { model, left, settings, force }: Pick<ContextInput, 'model' | 'left' | 'settings' | 'force'>,
@@ -34,8 +34,8 @@ export function toSizes(
   const window = contextTokens === undefined ? Infinity : contextTokens - maxOutputTokens
   const budget = affordable(left, model)
   const refused = force === 'context_error' ? size : Infinity
-  // Whoever asks for it wants less than there is, however far the window is: that share of what was said. What they
-  // would spend is for the summary: no call follows that had to be paid as well.
+  // A requested compaction takes a share of the transcript, however large the window is. The lease does not limit it:
+  // no model call follows that would need the money.
   const isAsked = force === 'requested'
   const takes = Math.min(window, isAsked ? Infinity : budget)
   const orAll = (tokens: number) => (Number.isFinite(tokens) ? tokens : size)
@@ -66,7 +66,7 @@ function affordable(
   return Math.floor(Math.min(byTokens, byCost))
 }
 
-/** The most tokens of input that can be paid with so much output: each length at its own price. */
+/** The most input tokens that can be paid with so much output: each length at its own price. */
 function payable(price: ModelPrice, maxCostNanoUsd: number, outputTokens: number): number {
   const tiers = [{ ...price, inputTokens: 0 }, ...(price.above ?? [])]
   const most = tiers.map(({ inputTokens: from, ...tier }, index) => {
@@ -78,14 +78,14 @@ function payable(price: ModelPrice, maxCostNanoUsd: number, outputTokens: number
   return Math.max(...most)
 }
 
-/** What chat formats add to a request. */
+/** The tokens that chat formats add to a request. */
 export const perRequest = 4
 
-/** Of so much input, at the price for its length. */
+/** The cost of so much input, at the price for its length. */
 export const inputCostOf = (price: ModelPrice, tokens: number): number =>
   Math.round(tokens * nanoPerToken(tierOf(price, tokens).inputUsdPerMillion))
 
-/** Of so much output, at the price for the length of the input before it. */
+/** The cost of so much output, at the price for the length of its input. */
 export const outputCostOf = (price: ModelPrice, inputTokens: number, tokens: number): number =>
   Math.round(tokens * nanoPerToken(tierOf(price, inputTokens).outputUsdPerMillion))
 

@@ -1,11 +1,11 @@
 import type { Message } from '#contracts/message.ts'
 
-/** Messages that stay or leave together: one that was said, or calls with all that came back. */
+/** Messages that stay or leave together: one text, or calls with all their answers. */
 export interface Step {
   readonly from: number
   /** Behind the last one. */
   readonly to: number
-  /** A call has no answer, or only that it waits for someone. */
+  /** A call has no answer, or a placeholder answer that says that it waits. */
   readonly isOpen: boolean
 }
 
@@ -22,7 +22,7 @@ interface Draft {
  */
 export function toSteps(messages: readonly Message[]): readonly Step[] {
   const steps: Draft[] = []
-  /** In which step a call was asked for. */
+  /** The step of each call. */
   const asked = new Map<string, Draft>()
   messages.forEach((message, at) => {
     const owner = message.role === 'tool' ? asked.get(message.callId) : undefined
@@ -49,7 +49,7 @@ export function toSteps(messages: readonly Message[]): readonly Step[] {
     isOpen: waiting.size > 0 || hasPending,
   }))
 
-  /** What was said between a call and its late answer goes where they go. */
+  /** Messages between a call and its late answer go with the call. */
   function joinInto(all: Draft[], owner: Draft, to: number): void {
     for (let last = all.at(-1); last && last !== owner; last = all.at(-1)) {
       all.pop()
@@ -74,7 +74,7 @@ export function isCallUnderWay(messages: readonly Message[]): boolean {
   return said.toolCalls.some(({ id }) => !answered.has(id))
 }
 
-/** An answer that only says that the real one is still to come. */
+/** A placeholder answer: the real one is still to come. */
 function isPending(message: Message): boolean {
   if (message.role !== 'tool' || !message.isError) return false
   const { output } = message

@@ -20,18 +20,18 @@ export interface SummaryDeps {
   readonly sizes: Sizes
   readonly count: TokenCounter
   readonly readTool: string
-  /** What is sent without it. */
+  /** The messages as they would be sent without the summary. */
   readonly view: readonly Entry[]
   readonly previous: Compaction | undefined
   readonly decisions: ReadonlySet<Message>
   readonly leastSummary: number
   /** A plugin's words, in place of a model's. */
   readonly given?: Prose | undefined
-  /** Money is what is short: no model is asked. */
+  /** True if the lease is what limits the context: then no model is asked. */
   readonly isByRule: boolean
 }
 
-/** A context with a summary in it, and what it took to make it. */
+/** A context with a summary in it, and the cost of making it. */
 export interface Summarized {
   readonly entries: readonly Entry[]
   readonly archives: Compaction['archives']
@@ -47,17 +47,17 @@ export interface Summarized {
   readonly notKept: number
 }
 
-/** What a request and a message add to their text. */
+/** The tokens that a request and a message add to their text. */
 const formatTokens = 8
-/** What of a summary a model may fill; the rest is by rule, whoever wrote the prose. */
+/** The share of a summary that a model's prose may fill; the rest is by rule. */
 const proseShare = 0.6
 const mostProse = 2_000
 /** The most that a model is shown for it, in tokens. */
 const mostMaterial = 200_000
 
 /**
- * Puts a summary in the place of what does not stay. First everything is kept, then a model is asked, if there is one:
- * a crash in between repeats writes that are the same, and no question that was paid.
+ * Replaces the messages that do not stay by a summary. The messages are stored first, then a model is asked, if there
+ * is one: after a crash in between, the same writes are repeated and no paid request.
  */
 export async function summarize(deps: SummaryDeps): Promise<Summarized> {
   const { input, layout, count, readTool, previous } = deps
@@ -124,7 +124,7 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
   }
 }
 
-/** Puts what the layout makes shorter behind handles; what was before stays as it was. */
+/** Puts a handle in place of each result that the layout shortens. Results replaced before stay as they are. */
 async function behindHandles(
   { input: { messages, keep }, layout, view, readTool }: SummaryDeps,
   isKept: ReadonlySet<number>,
@@ -153,7 +153,7 @@ async function behindHandles(
   return { replaced, results, notKept }
 }
 
-/** What a model says of it, told only what the summary before did not have, and that summary. */
+/** The model's prose. The model reads the summary before, and the messages that are not in it. */
 async function proseOf(deps: SummaryDeps, gone: readonly Message[]): Promise<Prose | undefined> {
   if (deps.isByRule) return undefined
   const { input, layout, sizes, count, view } = deps
@@ -177,17 +177,20 @@ async function proseOf(deps: SummaryDeps, gone: readonly Message[]): Promise<Pro
 const range = (from: number, to: number): readonly number[] =>
   Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index)
 
-/** The agent's instructions are no part of what was said. */
+/** The agent's instructions are no part of the transcript. */
 const firstSaid = (messages: readonly Message[]): number => (messages[0]?.role === 'system' ? 1 : 0)
 
-/** Of what is gone, what the summary before did not have yet: the model is told the rest by that summary. */
+/** The messages that leave now; the model reads earlier ones in the summary before. */
 function newlyGone({ view, input }: SummaryDeps, gone: readonly Message[]): readonly Message[] {
   if (view.every(({ at }) => at !== undefined)) return gone
   const shown = new Set(view.flatMap(({ at }) => (at === undefined ? [] : [input.messages[at]])))
   return gone.filter((message) => shown.has(message))
 }
 
-/** A summary is as trustworthy as the least of what is in it: it names identifiers of what stays, too. */
+/**
+ * A summary is as trustworthy as the least trusted message in it. It names identifiers of messages that stay, so these
+ * count too.
+ */
 function taintOf(before: readonly Message[], prose: string | undefined): readonly TaintLabel[] {
   const labels = before.flatMap((message) => (message.role === 'system' ? [] : message.taint))
   return [...new Set<TaintLabel>(['context', ...labels, ...(prose ? (['model'] as const) : [])])]

@@ -2,7 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { LayoutDeps } from './layout.ts'
 import { perRequest } from './sizes.ts'
 
-/** Nothing more can be left out: what is the matter is said with its limit. */
+/** Fails because nothing more can be left out. The message names the limit and the sizes. */
 export function tooLarge({ input, count, sizes, pins, steps }: LayoutDeps): IsolaError {
   const { messages, model, tools } = input
   const stays = steps.filter((step) => pins.of.get(step) === 'always')

@@ -2,7 +2,7 @@ import { defined } from '#contracts/defined.ts'
 import type { Compaction, ContextPart } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 
-/** One message that is sent. */
+/** One message to send. */
 export interface Entry {
   /** Its place in the transcript; absent for a summary. */
   readonly at?: number
@@ -11,7 +11,7 @@ export interface Entry {
   readonly isReplaced: boolean
 }
 
-/** What is sent: the record's parts, then everything that came later. */
+/** The messages to send: the parts of the record, then every later message. */
 export type ToView = (messages: readonly Message[], record?: Compaction) => readonly Entry[]
 
 /** Makes each part of a record once, so that a message of it is the same one at every step, and is counted once. */
@@ -89,8 +89,8 @@ export function newestOf(
 }
 
 /**
- * A short sum over who said what, in FNV-1a: not against anybody, only to tell a branch. Without outputs, since the
- * outcome of a call that waited comes later, and without the instructions, which are rendered anew.
+ * A checksum (FNV-1a) of who said what, to recognise a branch; no protection against an attacker. Outputs are left out,
+ * since the outcome of a waiting call comes later; so are the instructions, which are rendered anew.
  */
 export function markOf(messages: readonly Message[], count = messages.length): string {
   let sum = 0x811c9dc5

@@ -35,7 +35,7 @@ interface Acting {
   isWritten: boolean
   /** The events of the turn that its row has. */
   written: number
-  /** The calls, from the first, whose end was told. */
+  /** The number of calls, from the first, whose end was reported. */
   reported: number
 }
 
@@ -59,7 +59,7 @@ export async function act(draft: TurnDraft, ports: ActPorts) {
   }
 }
 
-/** Opens the calls that the plan asks for, or those that an earlier segment left open. */
+/** Opens the calls of the plan, or the calls that an earlier segment left open. */
 function openCalls(draft: TurnDraft, ports: ActPorts): Acting {
   const { scope, stamp } = ports
   const isResumed = draft.calls.length > 0

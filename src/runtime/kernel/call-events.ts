@@ -2,7 +2,7 @@ import type { EventDraft } from '#contracts/event.ts'
 import type { CallRecord } from './types/journal.ts'
 import type { ToolOwner, ToolResult } from '#contracts/tool.ts'
 
-/** A call as the record has it; the call whose code makes it is its `parent`. */
+/** A call as the record has it. `parent` is the call whose code makes it. */
 type Told = Pick<CallRecord, 'id' | 'tool'> & {
   readonly parent?: string | undefined
   readonly record: ToolOwner | undefined

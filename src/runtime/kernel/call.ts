@@ -35,7 +35,7 @@ export interface TurnScope {
   readonly mayAsk: boolean
   /** Aborts on cancel, on the run's time limit and when its lease is revoked. */
   readonly signal: AbortSignal
-  /** Who is calling: everything of a tool's context that does not depend on the call. */
+  /** The caller: everything of a tool's context that does not depend on the call. */
   readonly caller: Omit<
     ToolContext,
     'call' | 'idempotencyKey' | 'lease' | 'signal' | 'emit' | 'inner'
@@ -57,7 +57,7 @@ export interface CallState {
   lease?: Lease
   /** The most that the call may spend. */
   limits?: Limits
-  /** The tool's own limit, or what the run has left if that is less. */
+  /** The tool's own limit, or the rest of the run's time if that is less. */
   deadline?: { readonly ms: number; readonly code: 'tool_timeout' | 'lease_time' }
   hasRun: boolean
   /** An approver allowed the call with these arguments. */

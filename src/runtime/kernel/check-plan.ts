@@ -4,8 +4,8 @@ import type { PlanStep } from './types/plan.ts'
 const maxCallsPerTurn = 64
 
 /**
- * Checks what a planner said before anything is done (I18), and gives every call an id that is unique in its run
- * and the same whenever the same turn asks for the same call.
+ * Checks a plan before any step is done (I18), and gives every call an id that is unique in its run. The same turn with
+ * the same call gets the same id.
  */
 export function checkPlan(
   steps: readonly PlanStep[],

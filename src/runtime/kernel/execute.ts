@@ -22,7 +22,7 @@ const graceFor = ({ entry, limits }: CallState): number =>
 
 const cancelledError = { code: 'tool_cancelled', message: 'The call was cancelled.' } as const
 
-/** Runs the tool; whatever it throws or however long it takes, there is one result. */
+/** Runs the tool. There is one result, even if the tool throws or takes too long. */
 export const execute: Gate = {
   name: 'execute',
   when: 'before',

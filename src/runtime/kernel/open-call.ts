@@ -12,7 +12,7 @@ export interface PendingCall {
   readonly index: number
   readonly record: CallRecord
   readonly state: CallState
-  /** `tool_finished`, until the calls before it are told. */
+  /** `tool_finished`, until the calls before it are reported. */
   readonly ending: EventDraft[]
   /** The call has its outcome; events that it emits later are dropped. */
   hasEnded: boolean
@@ -50,7 +50,7 @@ export interface Opening extends Pick<PendingCall, 'index' | 'record'> {
 export function openCall(opening: Opening, scope: TurnScope, tell: Tell): PendingCall {
   const { record, index, isResumed, isReported } = opening
   const { pause } = record
-  // A limit held the call back, and was raised or stays.
+  // A limit refused the call, and was raised or stays.
   const isHeld = pause?.kind === 'budget'
   const given = pause && !isHeld && !record.outcome ? scope.answerTo(record.id) : undefined
   const answer = given && settles(pause!, given) ? given : undefined

@@ -139,7 +139,7 @@ export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
     parts: { ...parts, ...parts.gates },
     toolset: input.toolset,
     ledger,
-    // Pinned: a call that is taken up again reserves its old share, whatever was spent meanwhile.
+    // Pinned: a resumed call reserves its old share, whatever other calls have spent meanwhile.
     share: draft.share
       ? { ...draft.share, maxTimeMs: timeLeftMs() }
       : shareOf({

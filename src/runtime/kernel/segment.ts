@@ -20,7 +20,7 @@ export interface KernelParts extends Sources {
   readonly reflector: Reflector
   readonly models: ModelProvider
   readonly gates: GateParts
-  /** Without it a model gets the whole conversation. */
+  /** Absent: a model gets the whole conversation. */
   readonly context?: ContextFitter
 }
 

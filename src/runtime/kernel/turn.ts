@@ -40,7 +40,7 @@ export function openTurn(turn: number, openedAtMs: number, from?: TurnRecord): T
     isBegun: from !== undefined && from.usage.turns > 0,
     compactions: [...(from?.compactions ?? [])],
     label: from?.label,
-    // A turn that a limit held back gets a share of the present rest.
+    // A turn that a limit refused gets a share of what is left now.
     share: from?.pause ? undefined : from?.share,
     timeBeforeMs: from?.usage.timeMs ?? 0,
     steps: from?.steps ?? [],

@@ -90,7 +90,7 @@ export function createContexts(access: SessionAccess, { run }: Pick<Submissions,
   }
 }
 
-/** The options of a next run that repeats those of the last one. */
+/** The options for a next run that uses the last run's options. */
 function optionsOf(row: RunRow | undefined): Options {
   const { model, parameters, clientInstructions, clientTools, keyPersona } = row?.submission ?? {}
   return defined({ keyPersona, model, parameters, clientInstructions, clientTools })

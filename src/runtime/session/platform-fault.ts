@@ -7,7 +7,7 @@ export interface PlatformFault {
   readonly cause: unknown
 }
 
-/** What workerd says where it sets no flag: "Network connection lost.", "internal error; reference = …". */
+/** The messages of workerd for errors without a flag: "Network connection lost.", "internal error; reference = …". */
 const brokenTexts =
   /\b(abort\w*|reset|evicted|disconnected|connection (was )?(lost|closed)|internal error|transient issue|exceeded|code (was|has been) updated)\b/i
 /** The reason with which an object ends itself when a request comes after its session was deleted. */

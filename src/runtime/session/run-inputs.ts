@@ -19,7 +19,9 @@ import { refuseWithoutAgent } from './waiting/agent-there.ts'
 import { ruleOf } from './waiting/approvals.ts'
 import { takeDecisions, steerRun, takeDelivery } from './waiting/outside.ts'
 
-/** An approved run waits so long for the rule of its approval, whatever other errands are on their way. */
+/**
+ * The longest that an approved run waits for its approval's rule to be stored, whatever other outbox entries are due.
+ */
 const maxRuleMs = 1_000
 
 /** Input for existing runs: steering, decisions, changed limits, cancels, and results of child sessions. */
@@ -100,7 +102,7 @@ export function createRunInputs(
       const { parentRun: run, isBackground } = delivery
       // A session that is being deleted begins no run: it only notes the outcome.
       const { onOutcome: _begins, ...note } = delivery
-      // The unused part of the lease goes back to the session at once, and to the day by an errand.
+      // The unused part of the lease goes back to the session at once, and to the day by an outbox entry.
       store.together(() => {
         const taken = takeDelivery(access.isDeleting() ? note : delivery, current.parts)
         if (taken === 'late' || (taken === 'taken' && isBackground))

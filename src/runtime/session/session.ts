@@ -19,7 +19,7 @@ import { floorJob } from './upkeep/after-run.ts'
 import { createEnding } from './upkeep/ending.ts'
 import { tombstonesJob, vanishJob } from './upkeep/upkeep.ts'
 
-/** What a session has of its object. */
+/** The parts of its object that a session uses. */
 export interface SessionOptions {
   readonly context: Pick<DurableObjectState, 'storage' | 'waitUntil' | 'abort'>
   readonly meter: Meter

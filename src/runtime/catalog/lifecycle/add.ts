@@ -6,28 +6,28 @@ import type { KeptPluginVersion, NewPluginVersion, PluginRow } from '../types/pl
 import { withRow, without, type Outcome, type Situation } from './changes.ts'
 import { builtinCollision } from './plugin-names.ts'
 
-/** What an operator allows of an upload that would be refused else. */
+/** An operator's exceptions for an upload that would otherwise be refused. */
 export interface AddOptions {
   readonly allowDowngrade: boolean
-  /** Whether a version number may get another content than it had. */
+  /** Whether a version number may name another content from now on. */
   readonly replace: boolean
   readonly takeOver: boolean
-  /** Also one that asks for more is there at once, off until that is granted. */
+  /** The version replaces the one in use even if it requests more. The plugin is then off until that is granted. */
   readonly now: boolean
-  /** All that the version numbers of this id ever meant; those of others are not suggested. */
+  /** The contents that the version numbers of this id ever named. A suggested number avoids all of them. */
   readonly numbers: readonly Pick<NewPluginVersion, 'version' | 'hash' | 'signer'>[]
-  /** Whose id it is; nobody's if empty. */
+  /** The owner of the id; empty if it has none. */
   readonly owner: string | undefined
-  /** Who signed the version that is there, or was there last. */
+  /** The signer of the present version, or of the last one. */
   readonly signer: string | undefined
 }
 
 const rank = { community: 0, trusted: 1, builtin: 2 } as const
 
 /**
- * A version arrives. It never enables anything: only a plugin that is enabled goes on with a version that asks for no
- * more than what was allowed, if an operator brings it. One that asks for more, or is trusted less, waits beside the one
- * that is in use (Y23).
+ * Adds a version. Adding enables nothing. An enabled plugin changes to the new version only if an operator adds it and
+ * its manifest requests no more than was granted. A version that requests more, or has a lower trust tier, waits beside
+ * the version in use (Y23).
  */
 export function add(
   plugin: KeptPluginVersion,
@@ -75,7 +75,7 @@ export function add(
   }
   const more = widened(toPermit(parseManifest(plugin.manifest)), before.permit)
   if (more.length === 0 && rank[tier] >= rank[before.tier]) {
-    // What it does not ask for any more it does not have any more.
+    // The permit shrinks to the requests of the new version.
     const permit = toPermit(parseManifest(plugin.manifest))
     const carried: PluginRow = { ...arrived, state: 'enabled', permit, permitHash: hash }
     return { ...base, rows: [carried], pins: withRow(generation, carried), notes }
@@ -103,7 +103,7 @@ export const withWaiting = (row: PluginRow, hash: string): PluginRow => ({
 })
 const maxWaiting = 100
 
-/** Those that came after the version which is in use from now on. */
+/** The waiting versions that arrived after this one, which is in use from now on. */
 export function stillWaiting(
   { waiting = [] }: PluginRow,
   hash: string,
@@ -113,7 +113,7 @@ export function stillWaiting(
   return left.length > 0 ? { waiting: left } : {}
 }
 
-/** Whether an operator has read what it tells models: with the version before. */
+/** Whether an operator has read its texts for models, with the version before. */
 function isTold({ manifest }: NewPluginVersion, before: PluginRow | undefined): boolean {
   return (
     before !== undefined &&
@@ -124,7 +124,7 @@ function isTold({ manifest }: NewPluginVersion, before: PluginRow | undefined): 
 
 const takenOver = 'It has what the plugin before it kept under this id.'
 
-/** What is kept of a plugin that was removed is kept for whoever brought it. */
+/** The stored values of a removed plugin belong to the principal that brought it. */
 function kept(id: string): IsolaError {
   const message = `id: "${id}" was somebody else's, and what it kept is still there. Choose another id in plugin.yaml; or an operator takes that away (isola plugin remove ${id} --purge), or adds this one with it (--take-over, takeOver: true).`
   return new IsolaError('request_conflict', message, { param: 'id' })
@@ -135,7 +135,7 @@ function notYours(id: string): IsolaError {
   return new IsolaError('request_forbidden', message, { param: 'id' })
 }
 
-/** What was looked at under a version number is what that number means, also after a removal. */
+/** A version number names one content for ever, also after a removal: an operator reviewed that content. */
 function refuseOtherContent(
   { id, version, hash }: NewPluginVersion,
   numbers: AddOptions['numbers'],

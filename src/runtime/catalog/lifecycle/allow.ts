@@ -7,8 +7,8 @@ import type { PluginRow } from '../types/plugin-catalog.ts'
 import { switched, withRow, without, type Outcome, type Situation } from './changes.ts'
 
 /**
- * The operator allows exactly what was shown, for exactly the version it was shown for. What it tells models counts as read
- * only where the operator says so (`texts`): a program that compares grants shows it to no person.
+ * Grants exactly the permit that was shown, for exactly the version that was shown. Its texts for models count as read
+ * only if the operator says so (`texts`): a program that compares grants shows them to no person.
  */
 export function grant(
   {
@@ -42,7 +42,7 @@ export function grant(
 const toText = ({ text, amount }: { readonly text: string; readonly amount?: number }): string =>
   amount === undefined ? text : `${text}: ${amount}`
 
-/** Takes back all that was allowed: whatever is under way with it ends. */
+/** Revokes the whole permit: all work of the plugin ends. */
 export function revoke(situation: Situation): Outcome {
   const { permit: _gone, permitHash: _too, ...row } = installed(situation)
   const state = row.state === 'enabled' ? 'disabled' : row.state
@@ -82,7 +82,7 @@ export function enable(
 
 const already = { notes: ['It is enabled already.'] }
 
-/** Off for the next run, and whatever is under way ends. */
+/** Switches the plugin off for the next run, and ends all its work. */
 export function disable(
   situation: Situation,
   trip?: { readonly code: string; readonly message: string },
@@ -123,7 +123,7 @@ export function remove(situation: Situation): Outcome {
   }
 }
 
-/** What it kept is gone: whoever comes under its id next finds nothing of it. */
+/** Its stored values are deleted: the next plugin under this id finds none of them. */
 export function free(id: string, { row }: Situation): Outcome {
   if (!row) throw notThere()
   const isGone = row.state === 'removed'
@@ -134,7 +134,7 @@ export function free(id: string, { row }: Situation): Outcome {
   }
 }
 
-/** The row of a plugin that is there; throws `request_not_found`. */
+/** The row of a present plugin; throws `request_not_found`. */
 export function present({ row }: Situation): PluginRow {
   if (row && row.state !== 'removed') return row
   throw notThere()
@@ -142,7 +142,7 @@ export function present({ row }: Situation): PluginRow {
 
 const notThere = () => new IsolaError('request_not_found', 'There is no such plugin.')
 
-/** The same for one that was installed; throws `request_conflict` for one of the deployment. */
+/** The row of an installed plugin; throws `request_conflict` for a plugin of the deployment. */
 export function installed(situation: Situation): PluginRow {
   const row = present(situation)
   if (row.tier !== 'builtin') return row

@@ -11,7 +11,7 @@ import type { DecidingPart, PartOutcome } from '../types/part-kind.ts'
 import type { PluginChange, PluginRow } from '../types/plugin-catalog.ts'
 import { skillOf } from '../types/skill-catalog.ts'
 
-/** What a change of a plugin comes to: always with its rows. */
+/** The outcome of a change of a plugin: always with its rows. */
 export interface Outcome extends PartOutcome {
   readonly rows: readonly PluginRow[]
 }
@@ -21,20 +21,20 @@ export interface Situation extends Pick<DecidingPart, 'generation' | 'inForce' |
   readonly row: PluginRow | undefined
 }
 
-/** What is enabled without a plugin. */
+/** The enabled plugins without this one. */
 export const without = (generation: Generation, id: string): Pins => ({
   plugin: withoutPin(pinsOf(generation, 'plugin'), id),
 })
 
-/** What is enabled with a row of an installed plugin in it, as the row is. */
+/** The enabled plugins with the current row of an installed plugin. */
 export function withRow(generation: Generation, row: PluginRow): Pins {
   const pin = toPin(row, pinOf(generation, 'plugin', row.id))
   return pin ? { plugin: withPin(pinsOf(generation, 'plugin'), pin) } : without(generation, row.id)
 }
 
 /**
- * The pin of a row; nothing of one that is not an installed plugin with a permit. What was found out when a version was
- * enabled holds for as long as it is.
+ * The pin of a row; undefined for a plugin of the deployment or without a permit. The facts that enabling a version
+ * found out stay valid while that version is pinned.
  */
 export function toPin(row: PluginRow, known: PluginPin | undefined): PluginPin | undefined {
   const { id, hash, version, tier, permit, grantEpoch, config, toldHash } = row
@@ -45,7 +45,7 @@ export function toPin(row: PluginRow, known: PluginPin | undefined): PluginPin |
   return runsOwnAgent === undefined ? pin : { ...pin, runsOwnAgent }
 }
 
-/** What is enabled with a plugin of the deployment switched. */
+/** The pins with a plugin of the deployment switched. */
 export const switched = (
   generation: Generation,
   id: string,

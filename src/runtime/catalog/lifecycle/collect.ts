@@ -1,21 +1,22 @@
 import type { BundleStore, PluginStore } from '../types/plugin-store.ts'
 import type { Clock } from '#contracts/sources.ts'
 
-/** How long what nobody names any more is kept, and where it is. */
+/** Where unreferenced bundles are, and how long they stay. */
 export interface CollectorDeps {
   readonly store: Pick<PluginStore, 'unnamed'>
   readonly bundles: Pick<BundleStore, 'remove'>
   readonly clock: Pick<Clock, 'nowMs'>
   readonly keepVersionsMs: number
-  /** Of one step: a change waits for it. */
+  /** The most bundles of one step: a change waits for the step. */
   readonly maxBundles?: number
 }
 
 /**
- * One step of taking away bundles: what was not in force for so long, is not what a plugin or server has now, and did not
- * come lately. No unfinished run names one: what a run was begun with stands in its own row (docs/decisions/0047).
+ * Removes a batch of bundles that no generation of this period named, no plugin or server has now, and that were not
+ * stored lately. No unfinished run needs such a bundle: the row of a run has the parts that the run began with
+ * (docs/decisions/0047).
  *
- * @returns How many; 0 if there is nothing left.
+ * @returns How many were removed; 0 if there are no more.
  */
 export const createCollector =
   ({ store, bundles, clock, keepVersionsMs, maxBundles = 25 }: CollectorDeps) =>

@@ -13,13 +13,13 @@ import type { PluginChange } from '../types/plugin-catalog.ts'
 import type { ChangeFacts, PluginStore } from '../types/plugin-store.ts'
 import { generationOf } from './restore.ts'
 
-/** What decides a change: the table of kinds. */
+/** The table of kinds decides a change. */
 export interface DecideDeps {
   readonly store: Pick<PluginStore, 'generation'>
   readonly kinds: PartKinds
 }
 
-/** What a change comes to, of whatever kind of part it is. Throws what is refused. */
+/** The outcome of a change of any kind. Throws what is refused. */
 export async function decide(
   deps: DecideDeps,
   change: PluginChange,
@@ -36,7 +36,7 @@ export async function decide(
   throw new Error(`Nobody decides "${change.do}".`)
 }
 
-/** Tools are named after their owner, so a name is that of one part, of whatever kind. */
+/** Refuses an id that another part has, of any kind: tools are named after their owner. */
 function refuseTaken(
   entries: readonly PartKindEntry[],
   change: PluginChange,
@@ -50,7 +50,7 @@ function refuseTaken(
   }
 }
 
-/** What came later would be what the name means, for everybody who runs that agent. */
+/** Refuses an id that an agent has: every run of that agent would get the new plugin in its place. */
 function agentHas(id: string): IsolaError {
   const message = `id: "${id}" is that of an agent (isola agent show ${id}), which it would displace. Choose another id, or have the agent deleted: isola agent delete ${id}`
   return new IsolaError('request_conflict', message, { param: 'id' })
@@ -69,7 +69,7 @@ function withWhatLeaves(
   }, outcome)
 }
 
-/** All of an earlier generation, each kind as it goes back. */
+/** Restores an earlier generation, kind by kind. */
 async function goBack(
   { store, kinds }: DecideDeps,
   { generation: number, withPolicy = false }: Extract<PluginChange, { readonly do: 'restore' }>,
@@ -87,7 +87,10 @@ async function goBack(
   return outcome
 }
 
-/** Of each kind what a removed key had signed; nothing is written where nothing had been. */
+/**
+ * Lowers the trust tier of everything that a removed key had signed, in each kind. Writes nothing if the key had signed
+ * nothing.
+ */
 async function distrust(entries: readonly PartKindEntry[], now: Generation): Promise<PartOutcome> {
   const told = { type: 'trust_lowered', data: {} } as const
   let outcome: PartOutcome = { told, notes: [], isRehearsal: true }
@@ -98,7 +101,7 @@ async function distrust(entries: readonly PartKindEntry[], now: Generation): Pro
   return outcome
 }
 
-/** What one more kind has to say. */
+/** Adds the outcome of one more kind. */
 const joined = (
   { rows = [], servers = [], skills = [], ...outcome }: PartOutcome,
   more: RestoredPart,

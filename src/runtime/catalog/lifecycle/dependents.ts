@@ -1,7 +1,7 @@
 import { parseManifest } from '../types/manifest.ts'
 import type { PluginRow } from '../types/plugin-catalog.ts'
 
-/** What the operator should know before a plugin goes: which of those that are on want it, or call its tools. */
+/** Notes for the operator before a plugin is removed: the enabled plugins that depend on it, or call its tools. */
 export function dependentsOf(id: string, rows: readonly PluginRow[]): readonly string[] {
   const wanting = rows
     .filter((row) => row.id !== id && row.state === 'enabled' && wants(row.manifest, id))

@@ -14,13 +14,13 @@ import { findEarlier } from './restore.ts'
 import { toView } from './view.ts'
 import { createChangeWriter, type Writing } from './write-change.ts'
 
-/** What is kept of plugins, and how code is tried out. */
+/** The stores of plugins, and the port that tries out code. */
 export interface LifecycleDeps
   extends Omit<KindsDeps, 'proven'>, Pick<ProveDeps, 'around' | 'tryOut'> {
   readonly store: PluginStore
 }
 
-/** The set in force as the Catalog object stores it, and what it hears while a change is written. */
+/** The set in force as the Catalog object stores it, and the ports that are called while a change is written. */
 export interface ChangePorts extends Pick<DecidingPart, 'inForce'> {
   /** The set in force, as far as the change may touch it; all of it is read if absent. */
   readonly before?: Generation
@@ -28,7 +28,7 @@ export interface ChangePorts extends Pick<DecidingPart, 'inForce'> {
   readonly begin?: () => void
   /** Receives the set in force from now on. */
   readonly wrote?: (generation: Generation) => void
-  /** Names of what is installed; they are read if absent. */
+  /** Names of the installed plugins; read if absent. */
   readonly names?: NamesKept
 }
 
@@ -38,7 +38,7 @@ export interface PluginLifecycle {
   readonly current: () => Promise<Generation>
   /** Ids of all that is installed, or ships with the deployment. */
   readonly installedIds: () => Promise<readonly string[]>
-  /** Throws what was refused; that is on the record too. */
+  /** Makes a change. Throws a refusal, which is recorded too. */
   readonly change: (
     change: PluginChange,
     by: ChangeBy,
@@ -51,7 +51,10 @@ export interface PluginLifecycle {
 /** Isola itself, where no operator asked for the change. */
 const isolaItself: ChangeBy = { principal: '', trace: '', requestId: '', mayEnable: true }
 
-/** Decides changes of what is enabled, tries them out, and writes them. Refusals are thrown, with `plugin_` or `request_` codes. */
+/**
+ * Decides changes of the enabled set, tries them out, and writes them. Refusals are thrown, with `plugin_` or
+ * `request_` codes.
+ */
 export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
   const { store, clock } = deps
   const { placeOf, write, refuse } = createChangeWriter(deps)
@@ -65,14 +68,14 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
     { begin, wrote, ...writing }: Pick<ChangePorts, 'begin' | 'wrote'> & Writing,
   ) => {
     if (outcome.isRehearsal) return { generation: writing.before, after: { versions: [] } }
-    // What is in force stays as it is: nobody has to wait, nor read it again if this fails.
+    // The change leaves the pins as they are: no reader has to wait, nor read them again if the write fails.
     if (!outcome.pins) return write(outcome, writing)
     begin?.()
     const done = await write(outcome, writing)
     wrote?.(done.generation)
     return done
   }
-  /** What is in force before a change: what the object keeps of it, or all of it out of D1. */
+  /** The pins in force before a change: the object's own copy, or all of them from D1. */
   const situationOf = async ({ before, inForce }: ChangePorts) =>
     before ? { before, inForce } : { before: await current(), inForce: undefined }
 
@@ -95,11 +98,11 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
       }
       const { outcome, generation, after } = await carryOut().catch(async (error: unknown) => {
         names.forget()
-        // That it was refused is on the record; if that cannot be written, the refusal still stands.
+        // The refusal is recorded. If the record cannot be written, the refusal still stands.
         await refuse(change, by, error).catch(() => {})
         throw error
       })
-      // Whoever asked does not wait for that.
+      // The caller does not wait for this copy.
       if (outcome.bundle) void deps.bundles.copy(outcome.bundle.hash, outcome.bundle.text)
       return {
         generation: generation.number,
@@ -114,7 +117,8 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
       const last = await findEarlier(store, row)
       const message = `${why}${last ? ` Version ${last.version} was there before: isola plugin rollback ${id}` : ''}`
       const problem = { code: 'plugin_keeps_failing', message }
-      // Without it what it guards would be open: it stays, what it is asked about is denied, and it is listed.
+      // Without its hooks, the calls that they guard would be allowed. So the plugin stays enabled, those calls are
+      // denied, and the plugin is listed.
       if (row.permit?.hooks.some(({ on }) => decidingPoints.has(on))) {
         const data = { plugin: id, hash, ...problem, isKept: true as const }
         const event = { type: 'plugin_tripped', ...placeOf(isolaItself), data } as const
@@ -128,11 +132,11 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
   }
 }
 
-/** A name that is easily taken for another's is pointed out; nobody is refused for that. */
+/** Notes a name that is easily taken for another plugin's. No change is refused for it. */
 const notesOn = async (change: PluginChange, names: NamesKept): Promise<readonly string[]> =>
   change.do === 'add' ? (await names.all()).like(change.plugin.id) : []
 
-/** What a change is decided from; of its author only where something is brought. */
+/** The facts that a change needs. The author's usage only counts if a version is added. */
 const askedBy = (change: PluginChange, { principal }: ChangeBy, nowMs: number): AskedFacts => ({
   id: ownerIdOf(change),
   hash: change.do === 'add' ? change.plugin.hash : 'hash' in change ? change.hash : undefined,
@@ -142,7 +146,7 @@ const askedBy = (change: PluginChange, { principal }: ChangeBy, nowMs: number): 
 const brings = (change: PluginChange): boolean =>
   change.do === 'add' || (change.do === 'skill' && change.skill.do === 'add')
 
-/** Where a hook may say no: one that is gone says yes. */
+/** Hooks that can refuse. An absent hook allows, so losing such a hook widens rights. */
 const decidingPoints: ReadonlySet<string> = new Set<HookPoint>([
   'beforeDispatch',
   'beforeModelCall',

@@ -1,9 +1,9 @@
 import type { PluginRow } from '../types/plugin-catalog.ts'
 
-/** So many are named in one note. */
+/** The most names in one note. */
 const maxNamed = 10
 
-/** Ids, in the forms in which they are taken for each other: made once, since each new one is compared with all. */
+/** Ids in the forms that are compared. The forms are made once, since each new id is compared with all. */
 export interface KnownNames {
   readonly add: (id: string) => void
   readonly delete: (id: string) => void
@@ -11,7 +11,7 @@ export interface KnownNames {
   readonly like: (id: string) => readonly string[]
 }
 
-/** Knows these ids: of what is installed, or ships with the deployment. */
+/** Compares with these ids, of installed plugins and of plugins that ship. */
 export function createKnownNames(ids: Iterable<string>, what = 'plugin'): KnownNames {
   const known = new Map([...ids].map((id) => [id, toName(id)]))
   return {
@@ -33,23 +33,23 @@ export function createKnownNames(ids: Iterable<string>, what = 'plugin'): KnownN
   }
 }
 
-/** The same for one that has all of them at hand. */
+/** The same for a caller that has all ids at hand. */
 export const lookAlikes = (
   id: string,
   known: readonly string[],
   what?: 'skill',
 ): readonly string[] => createKnownNames(known, what).like(id)
 
-/** Names that are read once, and kept up by whoever is the only one to change them. */
+/** Names that are read once. Their only writer keeps them current. */
 export interface NamesKept {
   readonly all: () => Promise<KnownNames>
   /** These rows were written. */
   readonly wrote: (rows: readonly Pick<PluginRow, 'id' | 'state'>[]) => void
-  /** Nobody knows whether something was written: they are read again. */
+  /** A write may have failed half-way: read the names again. */
   readonly forget: () => void
 }
 
-/** @param read Ids of all that is there. */
+/** @param read The ids of all present plugins. */
 export function keepNames(read: () => Promise<readonly string[]>): NamesKept {
   let kept: Promise<KnownNames> | undefined
   let known: KnownNames | undefined
@@ -67,7 +67,7 @@ export function keepNames(read: () => Promise<readonly string[]>): NamesKept {
         },
       )),
     wrote(rows) {
-      // What is being read just now may be from before.
+      // A read that is under way may have begun before this write.
       if (!known) forget()
       for (const { id, state } of rows) {
         if (state === 'removed') known?.delete(id)
@@ -104,13 +104,13 @@ function lettersOf(text: string): number {
 const isLookAlike = (one: Name, other: Name): boolean =>
   one.words === other.words || one.forms.some((form, at) => isAlmost(form, other.forms[at]!))
 
-/** One letter among few is another word: http and html. Of long names two may differ. */
+/** A different letter makes a short name another word, as in http and html. Long names may differ in two letters. */
 function isAlmost(a: Form, b: Form): boolean {
   const shorter = Math.min(a.text.length, b.text.length)
   const allowed = shorter < 5 ? 0 : shorter < 12 ? 1 : 2
   if (a.text === b.text) return true
   if (allowed === 0 || Math.abs(a.text.length - b.text.length) > allowed) return false
-  // Another letter in the place of one is two of these at most.
+  // Replacing one letter changes at most two bits.
   return countBits(a.letters ^ b.letters) <= 2 * allowed && isWithin(a.text, b.text, allowed)
 }
 
@@ -129,7 +129,10 @@ function withoutFillers(id: string): string {
   return name
 }
 
-/** What is left of an id to somebody who reads fast: no hyphens, no doubled letters, no plural, one form a letter. */
+/**
+ * Reduces an id to what a hurried reader takes in: no hyphens, no doubled letters, no plural, one form for similar
+ * letters.
+ */
 function skeleton(id: string): string {
   return id
     .replaceAll('-', '')
@@ -143,7 +146,7 @@ function skeleton(id: string): string {
     .replace(/(?<=..)(?:es|s)$/, '')
 }
 
-/** Whether at most so many letters were put in, left out, exchanged or swapped with their neighbour. */
+/** Whether the texts differ by at most so many letters: added, left out, replaced or swapped with a neighbour. */
 function isWithin(a: string, b: string, allowed: number): boolean {
   let before: readonly number[] = []
   let last: readonly number[] = Array.from({ length: b.length + 1 }, (_unused, index) => index)

@@ -30,7 +30,7 @@ import type { Proof } from './prove.ts'
 import { checkQuota } from './quota.ts'
 import { restorePlugins, restoreSwitches, rollback } from './restore.ts'
 
-/** What a change of plugins is decided from besides the generation that is there. */
+/** The ports for changes of plugins. */
 export interface PluginKindDeps {
   readonly store: PluginStore
   readonly bundles: Pick<BundleStore, 'save' | 'checked' | 'copy'>
@@ -38,12 +38,15 @@ export interface PluginKindDeps {
   readonly quota: PluginQuota
   /** Ids of the plugins that ship with the deployment. */
   readonly bundledIds: () => ReadonlySet<string>
-  /** Names of the keys whose signatures count now. */
+  /** Names of the keys that are accepted now. */
   readonly signers: () => Promise<readonly string[]>
   readonly proven: Proof
 }
 
-/** Plugins that were installed. Those of the deployment, of which only on and off is kept, are changed with the same words. */
+/**
+ * The kind of installed plugins. Changes of a plugin of the deployment, which can only be switched on and off, have the
+ * same names.
+ */
 export const pluginKind = (deps: PluginKindDeps): PartKindEntry<'plugin'> => ({
   kind: 'plugin',
   claims: (change) => (startsOne.has(change.do) ? (idOf(change) ?? '') : undefined),
@@ -58,11 +61,11 @@ export const pluginKind = (deps: PluginKindDeps): PartKindEntry<'plugin'> => ({
   prove: deps.proven,
   sources: ({ hash }) => [hash],
   epoch: ({ grantEpoch }) => grantEpoch,
-  // What listens in, and what can be asked for by its name as an agent, is there before anything is called.
+  // Hooks and agents have to be wired before the first call.
   wire: (pin) => (isAlways(pin) || pin.permit.agent ? 'always' : 'by name'),
 })
 
-/** It listens in, or does something in the place of what is built in. */
+/** The plugin has hooks, or takes the place of a built-in part. */
 const isAlways = ({ permit: { hooks, providers } }: PluginPin): boolean =>
   hooks.length > 0 || providers !== undefined
 
@@ -121,7 +124,8 @@ async function decidePlugin(
 }
 
 /**
- * Its bundle is stored when nothing refuses it any more: with the rest of the change, or before it if it is tried out.
+ * Stores the bundle once the change is not refused any more: together with the change, or before it if the code is
+ * tried out.
  */
 async function bring(
   { bundles, clock, quota }: PluginKindDeps,
@@ -143,7 +147,7 @@ async function bring(
   return outcome
 }
 
-/** Whose an id is, and who signed what it has, or had last: also where that is not kept any more. */
+/** The owner of an id, and the signer of its present or last version, even if that version's bundle was collected. */
 function whoseIs(row: PluginRow | undefined, numbers: AddOptions['numbers']) {
   const last = numbers.find(({ hash }) => hash === row?.hash)
   return { owner: row?.owner, signer: last?.signer }
@@ -161,7 +165,7 @@ interface Arriving extends Pick<PluginKindDeps, 'proven'> {
   readonly situation: Situation
 }
 
-/** As if the operator had added it: one that asks for more goes on waiting until that is granted. */
+/** Adds the version as if the operator had sent it. A version that requests more waits until that is granted. */
 async function accept(
   { signers }: PluginKindDeps,
   { id }: { readonly id: string },
@@ -186,13 +190,13 @@ async function accept(
   return arrive({ ...rest, told: withData(outcome.told, { accepted: true }) }, arriving)
 }
 
-/** A key that was removed since signs nothing any more. */
+/** A removed key's signature no longer counts. */
 async function asNow({ signers }: Pick<PluginKindDeps, 'signers'>, version: KeptPluginVersion) {
   const isSigned = (await signers()).some((name) => name === version.signer)
   return { ...version, tier: isSigned ? version.tier : ('community' as const) }
 }
 
-/** What waited is in use with what it asks for, if it starts. */
+/** Takes a waiting version into use with the permit that it requests, if its code starts. */
 async function grantWaiting(
   deps: Pick<PluginKindDeps, 'signers'>,
   change: Extract<PluginChange, { readonly do: 'grant' }>,
@@ -227,14 +231,14 @@ function stays(outcome: Outcome, { row }: Situation, error: unknown): Outcome {
   return { ...rest, rows, notes: [...outcome.notes, why] }
 }
 
-/** It stays off, and the reason is in the list. */
+/** The plugin stays off, and the list shows the reason. */
 async function cannotStart(
   { store, clock }: PluginKindDeps,
   situation: Situation,
   error: unknown,
 ): Promise<never> {
   const code = errorCode(error)
-  // One that runs goes on as it is: only what was asked for now does not start.
+  // An enabled plugin keeps its version: only the version that was asked for failed to start.
   if (code?.startsWith('plugin_') && situation.row?.state !== 'enabled') {
     const row = present(situation)
     const problem = { code, message: errorMessage(error) }

@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 
-/** Names that are ours: core tools are `isola__…`, the orchestrator is nobody's plugin. */
+/** Reserved names: core tools are `isola__…`, and the orchestrator belongs to no plugin. */
 const reserved: ReadonlySet<string> = new Set([
   'isola',
   'orchestrator',

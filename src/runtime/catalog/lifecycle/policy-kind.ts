@@ -30,7 +30,7 @@ export const policyKind: PartKindEntry<'policy'> = {
 
 const pinned = (policy: ToolPolicy) => ({ policy: [{ id: 'policy' as const, policy }] })
 
-/** Another policy over the same plugins: a generation of its own, with what is different on the record. */
+/** Sets another policy over the same plugins: a generation of its own, with the changed lines on the record. */
 function setPolicy(policy: ToolPolicy, now: Generation): PartOutcome {
   const { added, removed, lines } = policyDiff(policyOf(now), policy)
   const isSame = lines.length === 0
@@ -60,7 +60,7 @@ function setNetwork({ allow, deny, elsewhere }: NetworkChange, now: Generation):
   }
 }
 
-/** What egress refuses whatever is open: it is not in the list as if it could be reached. */
+/** Refuses a host that egress never reaches: in the list it would look reachable. */
 function refuseUnreachable(host: string, index: number): void {
   if (isReachableHost(host)) return
   const param = `allow[${index}]`

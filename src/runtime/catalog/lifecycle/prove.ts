@@ -16,7 +16,7 @@ import { toCanonicalJson } from '#contracts/json.ts'
 
 /** How code is started once. */
 export interface ProveDeps {
-  /** The pins that a plugin is wired with, and their sources: those of the next generation, else those in force. */
+  /** The pins that a plugin is wired with, and their sources: from the next generation, else from the one in force. */
   readonly around: (
     next: Generation,
     ids: readonly string[],
@@ -25,13 +25,13 @@ export interface ProveDeps {
   readonly tryOut: TryOut
 }
 
-/** The same outcome with what was found out; throws `plugin_…` if something in it does not start. */
+/** Tries the outcome and returns it with the facts found out. Throws `plugin_…` if a plugin in it does not start. */
 export type Proof = <T extends PartOutcome>(
   outcome: T,
   now: Pick<DecidingPart, 'generation' | 'inForce'>,
 ) => Promise<T>
 
-/** What would be enabled is tried first: a plugin that cannot start does not go live. */
+/** Tries what would be enabled: a plugin that cannot start does not go live. */
 export const createProof =
   ({ around, tryOut }: ProveDeps): Proof =>
   async (outcome, { generation: before, inForce }) => {
@@ -54,7 +54,7 @@ export const createProof =
     return { ...outcome, pins: { ...outcome.pins, plugin } }
   }
 
-/** Whether a pin would start as it did: another permit or configuration may not. */
+/** Whether a pin would start as before: another permit or configuration may not start. */
 const isSameToStart = (was: PluginPin | undefined, { hash, config, permit }: PluginPin): boolean =>
   was !== undefined &&
   (was.config === config || toCanonicalJson(was.config) === toCanonicalJson(config)) &&

@@ -3,15 +3,15 @@ import type { PluginQuota, PluginUsage } from '../types/plugin-catalog.ts'
 
 const hourMs = 3_600_000
 const mib = 1024 * 1024
-/** What an operator may bring, for each that an author may. */
+/** An operator's quota, in multiples of an author's. */
 const operatorTimes = 50
 
-/** The moment since which what was brought counts for the hour. */
+/** The moment from which additions count for the hour. */
 export const sinceFor = (nowMs: number): number => nowMs - hourMs
 
-/** What is about to be brought, and by whom. */
+/** The bundle that a principal is about to add. */
 export interface Bringing {
-  /** Of the bundle as UTF-8; 0 if it is kept already. */
+  /** The bundle's size as UTF-8; 0 if it is stored already. */
   readonly sizeBytes: number
   readonly isKept: boolean
   readonly isOperator: boolean
@@ -19,7 +19,7 @@ export interface Bringing {
 }
 
 /**
- * Refuses what would be more than its author may bring.
+ * Refuses a bundle beyond its author's quota.
  *
  * @throws `request_rate_limited` with when to try again, or `request_insufficient_quota`; each names the limit, its
  *   setting and the way on.

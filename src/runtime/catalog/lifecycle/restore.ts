@@ -7,7 +7,7 @@ import type { PluginStore } from '../types/plugin-store.ts'
 import { installed } from './allow.ts'
 import { toPin, withRow, type Outcome, type Situation } from './changes.ts'
 
-/** The version of a plugin that was enabled last before the one it has now, with what was allowed then. */
+/** Goes back to the version that was enabled before the present one, with the permit of then. */
 export async function rollback(store: PluginStore, situation: Situation): Promise<Outcome> {
   const row = installed(situation)
   const pin = await findEarlier(store, row)
@@ -32,9 +32,9 @@ export async function rollback(store: PluginStore, situation: Situation): Promis
 }
 
 /**
- * Manifests of pins that come back, by their ids; what a plugin has now is not read again.
+ * Manifests of the pins that come back, by id. The present versions are not read again.
  *
- * @throws `request_conflict` if one was collected since.
+ * @throws `request_conflict` if a manifest was collected since.
  */
 async function manifestsOf(
   store: PluginStore,
@@ -54,7 +54,7 @@ function notKept({ id, version }: PluginPin): IsolaError {
   return new IsolaError('request_conflict', message)
 }
 
-/** What a rollback goes back to: never the one it has, and nothing that was taken back since. */
+/** The pin that a rollback restores: never the present version, and no pin from before a revocation. */
 export async function findEarlier(
   store: PluginStore,
   { id, hash }: PluginRow,
@@ -63,7 +63,7 @@ export async function findEarlier(
   return store.earlier({ id, hash, after })
 }
 
-/** The last generation in which what a plugin was allowed was taken back; 0 if there is none. */
+/** The last generation in which the permit of a plugin was revoked; 0 if there is none. */
 function revocationOf(taken: ReadonlyMap<string, number>, id: string): number {
   const last = (kind: string) => taken.get(`${kind} ${id}`) ?? 0
   return Math.max(...revoking.map(last))
@@ -82,7 +82,10 @@ export async function generationOf(
   throw new IsolaError('request_not_found', 'There is no such generation.')
 }
 
-/** The plugins of an earlier generation: what was enabled then, and nothing else. */
+/**
+ * Restores the plugins that were enabled in an earlier generation, and disables all others. A plugin whose permit was
+ * revoked since stays off.
+ */
 export async function restorePlugins(
   store: PluginStore,
   { target }: RestoringPart,
@@ -137,7 +140,10 @@ export async function restoreSwitches(
 const switchesOf = (of: Generation): ReadonlyMap<string, PinOfKind['bundled']['state']> =>
   new Map(pinsOf(of, 'bundled').map(({ id, state }) => [id, state]))
 
-/** What was taken back since, and is allowed again by going back: the operator is told, so that nobody gets it unseen. */
+/**
+ * Rights that a plugin lacks now and that going back grants again: the operator is told, so that no plugin regains them
+ * unseen.
+ */
 const regained = (pairs: readonly (readonly [PluginRow, PluginPin])[]): readonly string[] =>
   pairs.flatMap(([row, pin]) => {
     const lines = widened(pin.permit, row.permit).map(({ text }) => text)

@@ -4,7 +4,7 @@ import type { PartKindEntry, PartOutcome } from '../types/part-kind.ts'
 
 const pinned = (exposed: Exposure) => ({ exposure: [{ id: 'exposure' as const, exposed }] })
 
-/** Another choice of what is offered over the same plugins: a generation of its own, with what is different on the record. */
+/** Sets another exposure over the same plugins: a generation of its own, with the changed lines on the record. */
 export function setExposure(exposed: Exposure, now: Generation): PartOutcome {
   const { added, removed, lines } = exposureDiff(exposureOf(now), exposed)
   const isSame = lines.length === 0
@@ -15,13 +15,13 @@ export function setExposure(exposed: Exposure, now: Generation): PartOutcome {
   }
 }
 
-/** What MCP clients are offered: it stays as it is, whatever goes back. */
+/** The kind of the exposure to MCP clients. Going back to an earlier generation does not change it. */
 export const exposureKind: PartKindEntry<'exposure'> = {
   kind: 'exposure',
   decide: (change, { generation }) =>
     change.do === 'expose' ? Promise.resolve(setExposure(change.exposed, generation)) : undefined,
   restore: async () => ({ notes: [] }),
-  // What a plugin, server or skill was offered with goes with it: another that comes by its name is not exposed by that.
+  // Removes the exposure of a removed plugin, server or skill: a later one of the same name is not exposed by it.
   left({ kind, id }, now) {
     const without = kind === 'skill' ? withoutSkill : withoutOwner
     const exposed = without(exposureOf(now), id)

@@ -4,7 +4,7 @@ import type { PluginStore } from '../types/plugin-store.ts'
 
 interface SignedDeps {
   readonly store: Pick<PluginStore, 'list' | 'versions'>
-  /** Names of the keys whose signatures count now. */
+  /** Names of the keys that are accepted now. */
   readonly signers: () => Promise<readonly string[]>
 }
 
@@ -35,7 +35,7 @@ export async function asSigned<T extends Pick<PartOutcome, 'rows' | 'pins'>>(
   }
 }
 
-/** Also those that are not enabled: they would be trusted again when they are. */
+/** Lowers disabled plugins too: otherwise enabling them would restore their trust tier. */
 export async function lowerPlugins(
   deps: SignedDeps,
   now: Generation,

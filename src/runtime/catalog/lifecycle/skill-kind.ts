@@ -27,7 +27,7 @@ import type { Clock } from '#contracts/sources.ts'
 import { checkQuota } from './quota.ts'
 import { checkSkillName } from './skill-names.ts'
 
-/** What a change of skills is decided from besides the generation that is there. */
+/** The ports for changes of skills. */
 export interface SkillKindDeps {
   readonly skills: SkillStore
   readonly bundles: Pick<BundleStore, 'checked'>
@@ -35,7 +35,7 @@ export interface SkillKindDeps {
   readonly quota: PluginQuota
   /** Names of the skills that ship with the deployment. */
   readonly bundledSkills: () => Promise<readonly string[]>
-  /** Names of the keys whose signatures count now. */
+  /** Names of the keys that are accepted now. */
   readonly signers: () => Promise<readonly string[]>
 }
 
@@ -50,7 +50,7 @@ export const skillKind = (deps: SkillKindDeps): PartKindEntry<'skill'> => ({
   wire: () => 'never',
 })
 
-/** What one change is decided from. */
+/** The facts for one change. */
 interface Situation {
   readonly row: (SkillRow & { readonly version?: SkillVersion }) | undefined
   readonly now: DecidingPart
@@ -88,8 +88,8 @@ async function decided(
 }
 
 /**
- * A version arrives, which changes nothing of what is in force: over one that is enabled it waits until an operator
- * takes it (`update`), who has seen what is different.
+ * Adds a version, which changes nothing in force. If the skill is enabled, the version waits until an operator has seen
+ * the differences and takes it (`update`).
  */
 async function add(
   { skills, bundles, clock, quota, bundledSkills }: SkillKindDeps,
@@ -138,7 +138,10 @@ async function add(
   return { ...arrives, skills: [arrived], notes: [] }
 }
 
-/** Exactly the version that was looked at. One that asks for more, or is trusted less, is off until it is enabled. */
+/**
+ * Takes exactly the version that the operator reviewed. A version that requires more, or has a lower trust tier, is off
+ * until it is enabled.
+ */
 async function update(
   deps: SkillKindDeps,
   { name, hash }: Extract<SkillChange, { readonly do: 'update' }>,
@@ -194,7 +197,9 @@ async function enable(
   return { skills: [{ ...bare(row), state: 'enabled' }], pins, told, notes: [] }
 }
 
-/** What was enabled then, in the version of then; what was removed since stays gone. */
+/**
+ * Restores the skills that were enabled then, in their version of then. A skill that was removed since stays removed.
+ */
 async function restoreSkills(
   deps: SkillKindDeps,
   { target }: RestoringPart,
@@ -248,7 +253,7 @@ async function lowerSkills(
   return { pins: { skill }, told: { skills: lowered.map(({ id }) => id) }, notes: [] }
 }
 
-/** A key that was removed since signs nothing any more. */
+/** A removed key's signature no longer counts. */
 const tierOf = async (
   { signers }: Pick<SkillKindDeps, 'signers'>,
   { tier, signer }: SkillVersion,

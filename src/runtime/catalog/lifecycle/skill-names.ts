@@ -3,19 +3,19 @@ import { isSkillName } from '../types/skill-catalog.ts'
 import { lookAlikes } from './look-alikes.ts'
 import { isReserved } from './plugin-names.ts'
 
-/** What a name is compared with. */
+/** The names that a new name is compared with. */
 export interface NamesThere {
-  /** Of the skills that ship. */
+  /** The names of the skills that ship. */
   readonly bundled: readonly string[]
-  /** Of those that were installed, if it is a new one. */
+  /** The names of the installed skills, if this one is new. */
   readonly installed: readonly string[]
-  /** It looks like another's, and an operator has said that this is meant. */
+  /** An operator confirmed a name that looks like another's. */
   readonly isMeant: boolean
 }
 
 /**
- * Refuses a name that a model or a person would take for another skill's: what is loaded by its name is followed
- * (docs/security.md T24, typosquats).
+ * Refuses a name that a model or a person would take for another skill's: an agent follows the skill that it loads by
+ * name (docs/security.md T24, typosquats).
  *
  * @throws `plugin_name_collision`
  */

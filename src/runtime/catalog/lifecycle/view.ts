@@ -13,9 +13,9 @@ import { textsOf } from '../types/plugin-texts.ts'
 import type { PluginStore } from '../types/plugin-store.ts'
 import type { NamesKept } from './look-alikes.ts'
 
-/** What isolates cost here, and which plugins have one isolate for all principals. */
+/** The price of isolates, and the plugins that share one isolate among all principals. */
 export interface IsolatePrice {
-  /** Of each isolate id a day; 0: nothing is billed. */
+  /** The price of each isolate id a day; 0: isolates are not billed. */
   readonly isolatePriceNanoUsd: number
   readonly sharesIsolate: (plugin: string) => boolean
 }
@@ -24,7 +24,7 @@ export interface IsolatePrice {
 export function toView(row: PluginRow, versions: readonly PluginVersion[]): PluginView {
   const { id, state, tier, version, hash, manifest, grantEpoch, config, problem } = row
   const { asks, texts } = readingOf(manifest)
-  // What ships with the deployment has what it asks for; of the rest counts what is allowed for this very version.
+  // A plugin of the deployment has all that it requests. Of other plugins only the grant for this very version counts.
   const has = tier === 'builtin' ? asks : row.permitHash === hash ? row.permit : undefined
   return {
     id,
@@ -47,7 +47,7 @@ export function toView(row: PluginRow, versions: readonly PluginVersion[]): Plug
   }
 }
 
-/** What is installed, for the operator: one, or a page of the list. */
+/** The installed plugins as the operator sees them: one, or a page of the list. */
 export function createPluginViews(store: PluginStore, price?: IsolatePrice) {
   const viewsOf = async (
     rows: readonly PluginRow[],
@@ -60,7 +60,7 @@ export function createPluginViews(store: PluginStore, price?: IsolatePrice) {
     const byId = Map.groupBy(versions, ({ id }) => id)
     return rows.map((row) => ({
       ...toView(row, byId.get(row.id) ?? []),
-      // Of a plugin of the deployment everybody knows who made it.
+      // The author of a plugin of the deployment is known.
       notes:
         row.tier === 'builtin'
           ? []
@@ -77,7 +77,7 @@ export function createPluginViews(store: PluginStore, price?: IsolatePrice) {
       const waits = newest === undefined ? undefined : await store.version(id, newest)
       return view && row && waits ? { ...view, update: toUpdate(row, waits) } : view
     },
-    /** Those behind an id, in their order, without what is long. */
+    /** A page of plugins after an id, in order, without long fields. */
     async page(after: string, limit: number, names: NamesKept): Promise<readonly PluginListing[]> {
       return (await viewsOf(await store.page(after, limit), names)).map(toListing)
     },
@@ -87,7 +87,7 @@ export function createPluginViews(store: PluginStore, price?: IsolatePrice) {
 function toUpdate(row: PluginRow, { version, hash, tier, manifest }: KeptPluginVersion) {
   const waits = { ...row, version, hash, tier, manifest }
   const { asks, lines, texts, isTold } = toView(waits, [])
-  // Against what the version has that is in use.
+  // Compared with the permit of the version in use.
   const missing = asks ? widened(asks, row.permit) : []
   return { version, hash, tier, ...defined({ asks }), lines, missing, texts, isTold }
 }
@@ -125,7 +125,7 @@ function readingOf(value: unknown): {
   return { asks: toPermit(manifest), texts: textsOf(manifest) }
 }
 
-/** How many isolates of a plugin's code are billed in a day, for the operator who decides about it. */
+/** A note for the operator: how many isolates of a plugin's code are billed in a day. */
 function isolateNote(
   { id, tier }: Pick<PluginRow, 'id' | 'tier'>,
   { isolatePriceNanoUsd, sharesIsolate }: IsolatePrice,

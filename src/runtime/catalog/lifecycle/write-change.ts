@@ -10,21 +10,21 @@ import { skillOf } from '../types/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { idOf } from './changes.ts'
 
-/** What a change is written over, and in whose name. */
+/** The generation before a change, and the principal that makes it. */
 export interface Writing {
   readonly before: Generation
   readonly by: ChangeBy
-  /** The plugin that is told of, as it is then. */
+  /** The plugin to report after the write. */
   readonly view?: string | undefined
 }
 
 interface Wrote {
-  /** What is in force from now on, as far as it was known before. */
+  /** The pins in force from now on, as far as the pins before were known. */
   readonly generation: Generation
   readonly after: PluginAfter
 }
 
-/** Writes what a change comes to, each in one go with its event: the next generation, or that it was refused. */
+/** Writes the outcome of a change together with its event: the next generation, or the refusal. */
 export function createChangeWriter({
   store,
   clock,
@@ -32,7 +32,7 @@ export function createChangeWriter({
   readonly store: PluginStore
   readonly clock: Clock
 }) {
-  /** Whoever asked, and now. */
+  /** The caller and the time of an event. */
   const placeOf = ({ principal, trace }: ChangeBy): DeploymentEventPlace => {
     return { principal, trace, atMs: clock.nowMs() }
   }
@@ -75,7 +75,7 @@ function ownerOf({ data }: DeploymentDraft): unknown {
   return 'server' in data ? data.server : undefined
 }
 
-/** What was asked for, on the record. */
+/** The requested change, as the record has it. */
 function askedOf(change: PluginChange) {
   switch (change.do) {
     case 'mcp': {

@@ -40,7 +40,10 @@ export function isSame(one: Json, other: Json, work: Work): boolean {
   )
 }
 
-/** Whether no item is there twice. Costs what the list is long, not what its pairs are many, but for long items. */
+/**
+ * Whether all items differ. The cost grows with the length of the list, not with the number of pairs, except for long
+ * items.
+ */
 export function isDistinct(items: readonly Json[], work: Work): boolean {
   const keys = new Set<string>()
   const long: Json[] = []
@@ -57,15 +60,15 @@ export function isDistinct(items: readonly Json[], work: Work): boolean {
   return true
 }
 
-/** To make the key of one thing and to remember it. */
+/** The cost of making the key of one value and storing it. */
 const keyCost = 10
 
-/** The same text for the same JSON, whatever the order of its names. */
+/** A text that is the same for equal JSON, whatever the order of its names. */
 function keyOf(value: Json, work: Work): string {
   work.spend(keyCost)
   if (typeof value === 'string') {
     spendText(value, work)
-    // With its length before it nothing in it needs an escape, which takes long to write.
+    // The length comes first, so that no character of the text needs an escape: escapes are slow to write.
     return `${value.length}"${value}`
   }
   if (Array.isArray(value))
@@ -73,7 +76,7 @@ function keyOf(value: Json, work: Work): string {
       value.map((item: Json) => keyOf(item, work)),
       work,
     )}]`
-  // No bare number: how those are hashed is known, and a table could be made to collide.
+  // No bare number as a key: an attacker knows how numbers are hashed, and could make a table collide.
   if (!isObject(value)) return `=${String(value)}`
   const names = Object.keys(value)
   spendSorting(names, work)

@@ -76,7 +76,7 @@ function propertiesFinding(visit: Visit<JsonObject>): Finding | undefined {
   })
 }
 
-/** Of those that are not in `properties`, or that nothing else has looked at. */
+/** Checks the members that are not in `properties`, or that no other keyword has evaluated. */
 function restFinding(
   visit: Visit<JsonObject>,
   names: Names,

@@ -1,7 +1,7 @@
 import { format as formats } from '@cfworker/json-schema'
 import { findingAt, type Finding, type Visit } from './visit.ts'
 
-/** Each of a number against its setting. */
+/** The comparisons of a number with its setting. */
 const bounds: readonly (readonly [string, (value: number, setting: number) => boolean])[] = [
   ['minimum', (value, setting) => value < setting],
   ['maximum', (value, setting) => value > setting],
@@ -21,10 +21,10 @@ export function numberFinding(visit: Visit<number>): Finding | undefined {
   return broken && findingAt(visit, broken[0], { setting: settings[broken[0]] })
 }
 
-/** Of whole numbers of up to 600 digits. */
+/** The cost of dividing whole numbers of up to 600 digits. */
 const divisionCost = 100
 
-/** Of the decimals that were written: 0.3 is a multiple of 0.1. */
+/** Computes with the written decimals: 0.3 is a multiple of 0.1. */
 function isMultiple(value: number, of: number): boolean {
   if (!Number.isFinite(value) || !Number.isFinite(of) || of <= 0) return false
   const [one, other] = [toDecimal(value), toDecimal(of)]
@@ -63,7 +63,7 @@ export function textFinding(visit: Visit<string>): Finding | undefined {
 /** An expression looks at a character more than once. */
 const formatCost = 2
 
-/** In characters, not in halves of them. */
+/** Counts characters, not UTF-16 units. */
 function lengthOf(text: string): number {
   let length = 0
   for (const _char of text) length += 1

@@ -9,11 +9,11 @@ import type { Work } from './work.ts'
 const visitCost = 50
 
 /**
- * Evaluates JSON Schema 2020-12, and of draft-07 what is still met: lists of `items`, `additionalItems`. A walk of our
- * own, since only so each step can be counted: how often a value is compared, copied or looked through is up to the
- * schema, and a library says nothing of it. It ends with the first thing that is wrong.
+ * Evaluates JSON Schema 2020-12, and the draft-07 forms still in use: lists of `items`, `additionalItems`. Written here
+ * so that each step can be counted: a schema decides how often a value is compared, copied or searched, and a library
+ * does not report that. Ends at the first fault.
  *
- * @returns What that is, or nothing. Throws `TooMuchWork`, and anything else where the schema is broken.
+ * @returns The fault, or undefined. Throws `TooMuchWork`, and other errors for a broken schema.
  */
 export function evaluate(
   { root, targets, asksUnevaluated }: SafeSchema,
@@ -27,7 +27,7 @@ export function evaluate(
 function findingOf(schema: unknown, visit: Omit<Visit, 'schema'>): Finding | undefined {
   visit.run.work.spend(visitCost)
   if (schema === false) return findingAt(visit, 'false')
-  // Each setting has the type of its keyword: the copy was made so.
+  // The copy of the schema has checked the type of each setting.
   const { value, place, seen, run } = visit
   const node = { schema: schema as Visit['schema'], value, place, seen, run }
   return run.work.within(() => findingOfNode(node))
@@ -43,7 +43,7 @@ function findingOfNode(visit: Visit): Finding | undefined {
     combinationFinding(visit) ??
     conditionFinding(visit)
   if (found) return found
-  // Each beside the check that proves it: a copy of the visit would cost more than the rest of it.
+  // Casts, each beside the check that proves it: a copy of the visit would cost more than the evaluation.
   if (Array.isArray(value)) return listFinding(visit as Visit<readonly Json[]>)
   if (isObject(value)) return objectFinding(visit as Visit<JsonObject>)
   if (typeof value === 'number') return numberFinding(visit as Visit<number>)
@@ -53,7 +53,7 @@ function findingOfNode(visit: Visit): Finding | undefined {
 
 function referenceFinding(visit: Visit): Finding | undefined {
   if (visit.schema['$ref'] === undefined) return undefined
-  // Where it leads was found out when the schema was made ready.
+  // The target was resolved when the schema was prepared.
   const target = visit.run.targets.get(visit.schema)
   if (target === undefined) throw new Error('A reference leads nowhere.')
   return findingBeside(visit, target)

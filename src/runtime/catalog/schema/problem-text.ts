@@ -2,7 +2,7 @@ import { headOf } from '#contracts/cut.ts'
 import { isObject } from './safe-schema.ts'
 import type { Finding } from './visit.ts'
 
-/** Where a value does not fit, and why, in words for a model. */
+/** The place and the reason of a fault, in words for a model. */
 export interface Problem {
   readonly path: string
   readonly message: string
@@ -20,7 +20,7 @@ const typeNames: Readonly<Record<string, string>> = {
 
 const maxChars = 500
 
-/** What is wrong, where it is and in words a model can act on. */
+/** The fault, where it is, and in words that a model can act on. */
 export function problemOf(finding: Finding, schema: Record<string, unknown>): Problem {
   const path = finding.path.reduce(joined, '')
   const missing = finding.missing === undefined ? path : joined(path, finding.missing)
@@ -102,7 +102,7 @@ function listed(setting: unknown): string {
   return values.length > 20 ? `${shown}, …` : shown
 }
 
-/** For alternatives that differ in type only, the types; else what is certain. */
+/** The types, if the alternatives differ in type only; else a general sentence. */
 function alternatives(setting: unknown): string {
   const branches: readonly unknown[] = Array.isArray(setting) ? setting : []
   const types = branches.map((branch) => (isObject(branch) ? branch['type'] : undefined))

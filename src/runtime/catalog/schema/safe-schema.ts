@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
 
-/** Why a schema cannot be used. The text is for whoever wrote the schema. */
+/** Why a schema cannot be used. The text is for the author of the schema. */
 export class SchemaProblem extends Error {}
 
 type SchemaNode = Record<string, unknown>
@@ -8,15 +8,18 @@ type SchemaNode = Record<string, unknown>
 /** A private copy of a schema that is safe to evaluate. */
 export interface SafeSchema {
   readonly root: SchemaNode
-  /** What the `$ref` of a node leads to. Absent for one that leads nowhere. */
+  /** The target of a node's `$ref`; absent for a reference without a target. */
   readonly targets: ReadonlyMap<object, SchemaNode | false>
-  /** Whether it matters what was looked at. */
+  /** Whether evaluated members have to be tracked. */
   readonly asksUnevaluated: boolean
 }
 
 const maxDepth = 64
 const maxNodes = 20_000
-/** Of names, references and anchors. A table takes texts twice as long for the same when their lengths are. */
+/**
+ * The longest names, references and anchors. Tables hash texts of twice this length by their length alone, so that
+ * texts of equal length would collide.
+ */
 const maxNameChars = 8_000
 
 const mapKeywords: ReadonlySet<string> = new Set([
@@ -37,7 +40,7 @@ const isTexts = (value: Json): boolean => Array.isArray(value) && value.every(is
 const keywordsOf = (isRight: (value: Json) => boolean, ...keywords: readonly string[]) =>
   keywords.map((keyword) => [keyword, isRight] as const)
 
-/** What settings are copied as they are, and which are of the right type: each visit takes them for it. */
+/** The settings that are copied as they are, with a check of their type: each visit relies on it. */
 const plainKeywords: ReadonlyMap<string, (value: Json) => boolean> = new Map([
   ...keywordsOf(
     isNumber,
@@ -109,7 +112,7 @@ export function toSafeSchema(schema: JsonObject): SafeSchema {
       const copied = copyValue(keyword, part, depth)
       if (copied !== undefined) node[keyword] = copied
     }
-    // Without the expressions we cannot tell which names they would have allowed.
+    // The expressions are dropped, so it is unknown which names they would allow.
     if (isObject(source['patternProperties'])) {
       delete node['additionalProperties']
       delete node['unevaluatedProperties']
@@ -149,7 +152,7 @@ function dependentOf(value: Json): JsonObject | undefined {
   return entries.every(([, needed]) => needed) ? Object.fromEntries(entries) : undefined
 }
 
-/** `#`, `#anchor`, or a JSON pointer to a schema: `#/$defs/a/items`. Costs what the reference is long. */
+/** `#`, `#anchor`, or a JSON pointer to a schema: `#/$defs/a/items`. The cost grows with the reference's length. */
 function targetOf(
   reference: string,
   root: SchemaNode,
@@ -164,7 +167,7 @@ function targetOf(
   return names.length > 0 ? undefined : at
 }
 
-/** Takes the names away that lead to the next schema: a keyword, and what follows it in a list or by name. */
+/** Consumes the names that lead to the next schema: a keyword, and an index or name after it. */
 function stepTo(node: SchemaNode, names: string[]): SchemaNode | false | undefined {
   const keyword = names.shift() ?? ''
   const part = ownOf(node, keyword)

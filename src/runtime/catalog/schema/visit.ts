@@ -2,7 +2,7 @@ import type { Json } from '#contracts/json.ts'
 import type { SafeSchema } from './safe-schema.ts'
 import type { Work } from './work.ts'
 
-/** The first thing that is wrong: which keyword of the schema, what it says, and where in the value. */
+/** The first fault: the keyword of the schema, its setting, and the place in the value. */
 export interface Finding {
   readonly path: readonly string[]
   readonly keyword: string
@@ -11,7 +11,7 @@ export interface Finding {
   readonly missing?: string
 }
 
-/** Where in the value, from the innermost name outwards. */
+/** A place in the value, from the innermost name outwards. */
 interface Place {
   readonly name: string
   readonly above: Place | undefined
@@ -20,7 +20,7 @@ interface Place {
 /** Names and indices that something in the schema has looked at, for `unevaluated…`. */
 type Seen = Set<string>
 
-/** One schema against one value. */
+/** The evaluation of one value by one schema. */
 export interface Visit<T extends Json = Json> {
   readonly schema: Readonly<Record<string, unknown>>
   readonly value: T
@@ -30,10 +30,10 @@ export interface Visit<T extends Json = Json> {
   readonly run: Run
 }
 
-/** What one validation has in hand. */
+/** The state of one validation. */
 export interface Run extends Pick<SafeSchema, 'targets' | 'asksUnevaluated'> {
   readonly work: Work
-  /** What is wrong with the value by a schema. */
+  /** The first fault of the value by a schema. */
   readonly findingOf: (schema: unknown, visit: Omit<Visit, 'schema'>) => Finding | undefined
 }
 
@@ -49,7 +49,7 @@ export function findingAt(
   return { path: path.toReversed(), keyword, ...more }
 }
 
-/** What is wrong with what lies in the value, under this name. */
+/** The first fault of a value inside this one, under this name. */
 export function findingIn(
   { place, run }: Visit,
   schema: unknown,
@@ -60,8 +60,9 @@ export function findingIn(
 }
 
 /**
- * What is wrong with the value itself by a schema that stands in another: a branch, a reference. What it looks at counts
- * for the other once it fits; it sees nothing of what the other has looked at (2020-12, 11).
+ * The first fault of the value itself by a nested schema: a branch, a reference. Properties that the nested schema
+ * evaluates count as evaluated for the outer one once the value fits; the nested schema sees none that the outer one
+ * has evaluated (2020-12, 11).
  */
 export function findingBeside(visit: Visit, schema: unknown): Finding | undefined {
   const { seen, run } = visit
@@ -73,7 +74,7 @@ export function findingBeside(visit: Visit, schema: unknown): Finding | undefine
   return undefined
 }
 
-/** Where members that no keyword has looked at are gathered; nothing if the schema never asks. */
+/** The set of evaluated members; undefined if the schema never needs it. */
 export const unseen = ({ asksUnevaluated }: Run): Seen | undefined =>
   asksUnevaluated ? new Set() : undefined
 

@@ -1,6 +1,6 @@
-/** What one validation may cost. A visit to a schema node costs 50; lists, names and texts it looks at come on top. */
+/** The most that one validation may cost. A visit to a schema node costs 50; lists, names and texts cost extra. */
 const maxWork = 10_000_000
-/** Well below what the stack carries before the code is optimized: 815 of `dependentSchemas`, 1,043 of `anyOf`. */
+/** Well below the stack's limit for code that is not optimized yet: 815 of `dependentSchemas`, 1,043 of `anyOf`. */
 const maxDepth = 500
 
 /** Listing a name of an object, or looking it up, costs more than a step. */
@@ -9,7 +9,7 @@ export const nameCost = 10
 /** Thrown where a check would take more than it may. */
 export class TooMuchWork extends Error {}
 
-/** Counts what a validation does, where it is done. */
+/** Counts the work of a validation, step by step. */
 export interface Work {
   /** Throws `TooMuchWork` when there is no more. */
   readonly spend: (units: number) => void

@@ -21,9 +21,9 @@ export interface Corpus {
 }
 
 export interface Owners {
-  /** The number of a document's owner; one without is its own. */
+  /** The number of a document's owner. A document without an owner is its own. */
   readonly of: (document: number) => number
-  /** Its owner has no other. */
+  /** Whether this document is its owner's only one. */
   readonly isOnly: (document: number) => boolean
 }
 

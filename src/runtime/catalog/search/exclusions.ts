@@ -1,12 +1,12 @@
-/** A description's two sides: what the thing is for, and what it says it is not for. */
+/** The two sides of a description: the purpose of a tool, and its stated exclusions. */
 export interface SplitDescription {
   readonly positive: string
   readonly excluded: string
 }
 
 /**
- * From such words on to the end of the sentence a description tells what to use something else for. Only where the
- * reader is told off: "does not need a key" and "not only" say what a tool is.
+ * Words that open an exclusion, up to the end of the sentence. Only words that tell the reader not to use the tool:
+ * "does not need a key" and "not only" describe the tool itself.
  */
 const opening =
   /\b(?:do\s+not|don['’]t|never)\s+use\b|(?<=^|[.;:!?,(\n] ?)(?:not\s+(?:for|intended\s+for|suitable\s+for|meant\s+for)\b)|\bshould\s+not\s+be\s+used\b/giu

@@ -47,7 +47,7 @@ export function lookUp(query: ReadQuery, corpus: Corpus): LookedUp {
   return { found, rows }
 }
 
-/** What the files need, the query's own words, then what they stand for; the rare ones first, each once. */
+/** The terms for files, then the query's own words, then their synonyms; rare terms first, each once. */
 function inOrder({ terms, files }: ReadQuery, { postingsOf }: Corpus): readonly QueryTerm[] {
   const needed = new Set(files.flatMap((one) => [...one.keys()]))
   const others = terms
@@ -60,7 +60,7 @@ function inOrder({ terms, files }: ReadQuery, { postingsOf }: Corpus): readonly 
   ]
 }
 
-/** A word of the query itself, not one that it stands for. */
+/** Whether a term is the query's own word, and no synonym. */
 export const isOwn = ({ of }: QueryTerm): boolean => of === undefined
 
 /** A synonym is no rarer than the word it stands for: `obtain` for `get` tells no more than `get`. */
@@ -69,7 +69,7 @@ function rarityOf({ term, of }: QueryTerm, { postingsOf, rarityOf: plain }: Corp
   return isThere ? Math.min(plain(of), plain(term)) : plain(term)
 }
 
-/** Those that were found, with what an occurrence counts. */
+/** The terms that were found, with the weight of one occurrence. */
 export const weighed = (
   terms: readonly { readonly term: string; readonly weight: number }[],
   found: FoundTerms,

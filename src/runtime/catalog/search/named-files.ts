@@ -1,6 +1,6 @@
 import { stemOf } from './stemmer.ts'
 
-/** What a file's ending says about it. Not `js`: in `Node.js` it is part of a name. */
+/** Words for each file ending. Not `js`: in `Node.js` it is part of a name. */
 const kinds: ReadonlyMap<string, string> = new Map(
   `md markdown
   txt text
@@ -40,20 +40,23 @@ const filePattern =
 const saving =
   /\b(?:sav(?:e[ds]?|ing)|write|create|generate|make|export|store|put|output|draft|produce|give|build|download)\b/iu
 const clauseEnd = /[.!?;,\n]\s|\bthen\b/u
-/** So far before a file's name it is looked for whether it shall be written. */
+/** How far before a file's name words for writing are searched, in characters. */
 const maxBefore = 120
 
-/** A text that names files, and what it asks about them. */
+/** A text with the files that it names, and what the query wants with them. */
 export interface NamedFiles {
   /** The text without their names. */
   readonly rest: string
-  /** What can be said of the files in words: that each is one, and of which kind. */
+  /** Words for the files: `file`, their kinds and their endings. */
   readonly words: readonly string[]
   /** Terms with their weights: writing or reading such a file. */
   readonly questions: readonly ReadonlyMap<string, number>[]
 }
 
-/** A name of a file tells little, its ending and the verb before it much: `save it to ~/notes/rome.md` wants a writer. */
+/**
+ * The name of a file says little; its ending and the verb before it say more: `save it to ~/notes/rome.md` wants a tool
+ * that writes.
+ */
 export function namedFiles(text: string): NamedFiles {
   const words = new Set<string>()
   const questions = new Map<string, ReadonlyMap<string, number>>()

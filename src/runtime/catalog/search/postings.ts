@@ -1,6 +1,6 @@
 import type { ReadDocument } from '#contracts/search.ts'
 
-/** That a document has a term. */
+/** One document that has a term. */
 export interface Posting {
   readonly document: number
   /** Occurrences, each counted with its field's weight. */
@@ -9,7 +9,7 @@ export interface Posting {
 
 /** Which documents have which terms. */
 export interface Postings {
-  /** In document order. */
+  /** The postings by term, in document order. */
   readonly byTerm: ReadonlyMap<string, readonly Posting[]>
   /** Documents that say they are not for a term. */
   readonly exclusions: ReadonlyMap<string, ReadonlySet<number>>

@@ -19,12 +19,12 @@ export interface QueryTerm {
   readonly of?: string
 }
 
-/** What a query asks for. */
+/** A query, read. */
 export interface ReadQuery {
   readonly terms: readonly QueryTerm[]
   /** Its sentences and clauses, by their stems; none if it has only one. */
   readonly parts: readonly ReadonlySet<string>[]
-  /** What it asks about the files that it names: stems with their weights. */
+  /** The terms for the files that it names: stems with their weights. */
   readonly files: readonly ReadonlyMap<string, number>[]
   readonly isLong: boolean
 }

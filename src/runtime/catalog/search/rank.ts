@@ -3,12 +3,12 @@ import { weighed, type FoundTerms } from './look-up.ts'
 import type { ReadQuery } from './query.ts'
 import { addScores, best, highest, type WeighedTerm } from './scores.ts'
 
-/** How steeply it falls what a file's question counts: only what answers it as the best does is lifted. */
+/** How steeply the gain for a file falls: only documents that fit almost as well as the best one gain. */
 const fileSlope = 4
-/** So many of the best have their names looked at. */
+/** How many of the best documents have their names compared. */
 const maxNamed = 100
 
-/** One query while it is answered: its words' scores, on which the rest builds. */
+/** One query under way: the scores of its words, on which the other steps build. */
 export interface Work {
   readonly query: ReadQuery
   readonly found: FoundTerms
@@ -17,7 +17,7 @@ export interface Work {
   readonly touched: readonly number[]
 }
 
-/** From what the words give to what ranks. Every document keeps a score above zero that had one, but for exclusions. */
+/** Turns the scores of words into the ranking. A document with a score above zero keeps one, except by exclusions. */
 export function rank(work: Work, corpus: Corpus): void {
   addParts(work, corpus)
   addOwners(work, corpus)
@@ -29,14 +29,16 @@ export function rank(work: Work, corpus: Corpus): void {
     scores[document] = (scores[document] ?? 0) - exclusionCost(query, document, corpus)
 }
 
-/** What the query's words cost a document that says it is not for them. */
+/** The cost of the query's words for a document that excludes them. */
 export const exclusionCost = ({ terms }: ReadQuery, document: number, corpus: Corpus): number =>
   terms
     .filter(({ term }) => corpus.excluding(term).has(document))
     .reduce((sum, { term, weight }) => sum + weight * corpus.rarityOf(term), 0) *
   corpus.settings.exclusionCost
 
-/** Each document by the part that it fits best, since a task of several steps needs a tool for each. */
+/**
+ * Scores each document by the part of the query that it fits best, since a task of several steps needs a tool for each.
+ */
 function addParts({ query, found, scores, touched }: Work, corpus: Corpus): void {
   const share = corpus.settings.partShare
   if (query.parts.length === 0 || share === 0) return
@@ -53,7 +55,10 @@ function addParts({ query, found, scores, touched }: Work, corpus: Corpus): void
     scores[document] = (1 - share) * (scores[document] ?? 0) + share * top * (most[document] ?? 0)
 }
 
-/** Where two tools of one owner fit, it is probably the right one. Not more than two: large ones would win by size. */
+/**
+ * If two tools of one owner fit, that owner is probably the right one. Not more than two: owners with many tools would
+ * win by size.
+ */
 function addOwners({ scores, touched }: Work, { owners, settings, size }: Corpus): void {
   const share = settings.ownerShare
   if (share === 0) return
@@ -65,7 +70,7 @@ function addOwners({ scores, touched }: Work, { owners, settings, size }: Corpus
     if (score > one) [first[owner], second[owner]] = [score, one]
     else if (score > (second[owner] ?? 0)) second[owner] = score
   }
-  // One that is alone counts twice: that its owner has no second tool says nothing against it.
+  // The only tool of an owner counts twice, since a missing second tool is no point against it.
   const fitOf = (document: number): number => {
     const owner = owners.of(document)
     return (first[owner] ?? 0) + ((owners.isOnly(document) ? first : second)[owner] ?? 0)
@@ -77,7 +82,7 @@ function addOwners({ scores, touched }: Work, { owners, settings, size }: Corpus
       (1 - share) * (scores[document] ?? 0) + (share * top * fitOf(document)) / most
 }
 
-/** What writes or reads such a file as the query names is among the first, however little of the query it fits. */
+/** Lifts tools that write or read the named kind of file, however little of the query they fit. */
 function addFiles({ query, found, scores, touched }: Work, corpus: Corpus): void {
   const top = corpus.settings.fileShare * highest(scores, touched)
   const one = new Float64Array(query.files.length > 0 ? corpus.size : 0)
@@ -108,7 +113,10 @@ interface Fitted {
   readonly corpus: Corpus
 }
 
-/** How well each document fits some words, from 0 to 1: the first has 1. Told once of each that has any of them. */
+/**
+ * How well each document fits some words, from 0 to 1 for the best. `tell` is called once for each document that has a
+ * word.
+ */
 function eachFit(
   { one, terms, corpus }: Fitted,
   tell: (document: number, fit: number) => void,

@@ -4,9 +4,9 @@ import type { FieldWeight } from './settings.ts'
 import { createTermReader, isPair, queryTerms } from './words.ts'
 
 /**
- * Reads documents, the words of all of them once: nearly all the time that an index takes is this. The Catalog's object
- * keeps what comes of it: a change of what a text comes to here (words, stems, exclusions, fields and their weights)
- * takes a step of `src/compose/object-upgrades.ts` that has all tools read anew. A test knows when.
+ * Reads documents, each word once: this takes nearly all the time of building an index. The Catalog's object stores the
+ * result. So a change of the reading (words, stems, exclusions, fields and their weights) needs a step in
+ * `src/compose/object-upgrades.ts` that has all tools read anew. A test detects such a change.
  */
 export function createDocumentReader(
   fields: readonly FieldWeight[],

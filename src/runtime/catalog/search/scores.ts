@@ -1,7 +1,7 @@
 import type { Corpus } from './corpus.ts'
 import type { Posting } from './postings.ts'
 
-/** A word's postings, with what an occurrence counts. */
+/** A word's postings, with the weight of one occurrence. */
 export interface WeighedTerm {
   readonly list: readonly Posting[]
   readonly weight: number
@@ -22,7 +22,7 @@ export function addScores(
 export const highest = (scores: Float64Array, documents: readonly number[]): number =>
   documents.reduce((most, index) => Math.max(most, scores[index] ?? 0), 0) || 1
 
-/** Those with the highest positive scores, best first; equal ones in order. No full sort: most never matter. */
+/** The documents with the highest positive scores, best first; equal ones in order. No full sort: most never matter. */
 export function best(
   scores: Float64Array,
   documents: readonly number[],

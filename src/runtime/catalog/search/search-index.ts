@@ -23,9 +23,9 @@ interface Ranking {
 }
 
 /**
- * Builds a BM25 index in memory: OR over the query's words and what they stand for, Porter stems, weighted fields.
+ * Builds a BM25 index in memory: OR over the query's words and their synonyms, Porter stems, weighted fields.
  *
- * Pure and deterministic; search never throws, whatever the text. A query costs the postings of its rare words.
+ * Pure and deterministic; search never throws, for any text. A query costs the postings of its rare words.
  * @see bench/search/run.ts for recall against public sets
  */
 export const createSearchIndex: BuildSearchIndex = (documents) =>

@@ -1,6 +1,6 @@
 import type { SearchDocument } from '#contracts/search.ts'
 
-/** What a word counts in a field, and how much a word of it lengthens the document. */
+/** The weight of a word in a field, and how much it lengthens the document. */
 export type FieldWeight = readonly [
   field: Exclude<keyof SearchDocument, 'id'>,
   weight: number,
@@ -10,25 +10,25 @@ export type FieldWeight = readonly [
 /** How documents are ranked; the numbers are round, since tuning overfits (docs/decisions/0091). */
 export interface RankSettings {
   readonly fields: readonly FieldWeight[]
-  /** What a word counts that the query's word stands for. */
+  /** The weight of a synonym. */
   readonly synonymWeight: number
   /** Share of the part that fits best in the score of a query of several; the rest is the whole query's. */
   readonly partShare: number
   /** Share of its owner in a document's score: how well the owner's two best documents fit. */
   readonly ownerShare: number
-  /** What a document gains if the query has every word of its name. */
+  /** The gain of a document if the query has every word of its name. */
   readonly nameGain: number
-  /** What answers a question about a file counts, against what answers the query best. */
+  /** The score of the best answer about a file, as a share of the best score. */
   readonly fileShare: number
-  /** What the words cost that a description says it is not for, against what a match of them would give. */
+  /** The cost of excluded words, relative to the gain of a match. */
   readonly exclusionCost: number
-  /** Rare words first, words are looked up until so many postings were read: it bounds a search. A text may cost more. */
+  /** The most postings that a search reads, rare words first: it bounds a search. A text may cost more. */
   readonly maxPostings: { readonly question: number; readonly text: number }
-  /** The other words are looked up only for so many documents, the best until then. */
+  /** The other words are looked up only for this many of the best documents. */
   readonly completed: number
 }
 
-/** What is shipped. */
+/** The ranking of a fresh deployment. */
 export const shippedRanking: RankSettings = {
   fields: [
     ['name', 3, 1],

@@ -1,5 +1,5 @@
-// Porter's stemmer (M. F. Porter, "An algorithm for suffix stripping", Program 14/3, 1980), the one FTS5's
-// `porter` tokenizer uses, so that both indexes agree on what the same word is.
+// Porter's stemmer (M. F. Porter, "An algorithm for suffix stripping", Program 14/3, 1980). FTS5's `porter` tokenizer
+// uses the same, so that both indexes give the same stems.
 
 type Rule = readonly [suffix: string, replacement: string]
 
@@ -62,7 +62,7 @@ function step1(word: string): string {
   return stem.endsWith('y') && hasVowel(stem.slice(0, -1)) ? `${stem.slice(0, -1)}i` : stem
 }
 
-/** What step 1b does after it removed `ed` or `ing`: conflat → conflate, hopp → hop, fil → file. */
+/** The end of step 1b, after it removed `ed` or `ing`: conflat → conflate, hopp → hop, fil → file. */
 function tidy(stem: string): string {
   if (stem.endsWith('at') || stem.endsWith('bl') || stem.endsWith('iz')) return `${stem}e`
   if (endsDouble(stem) && !/[lsz]$/.test(stem)) return stem.slice(0, -1)

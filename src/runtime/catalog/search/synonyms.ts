@@ -1,8 +1,8 @@
 import { stemOf } from './stemmer.ts'
 
 /**
- * A line: words that stand for one another. With `>`: what the words before it imply, and not the other way. General
- * words of many fields, chosen by hand and kept where several sets of labelled queries gain (docs/decisions/0091).
+ * Each line: synonyms. With `>`: the words before it imply the words after it, and not the other way. General words of
+ * many fields, chosen by hand and kept if several sets of labelled queries gain (docs/decisions/0091).
  */
 const lines = `
 get fetch retrieve obtain

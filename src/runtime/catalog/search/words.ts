@@ -35,8 +35,8 @@ const withParticle = /^.(?:[은는이가을를에의도로와과만]|에서|에�
 /**
  * The index terms of a text: `getIssueById` and `get_issue-by id` give the same four stems.
  *
- * A compound is kept whole beside its parts, so that `github` finds `GitHub`. Of a run without blanks the terms are its
- * letters and each two neighbours: no dictionary, so that what was indexed once and what is asked later always agree.
+ * A compound is kept whole beside its parts, so that `github` finds `GitHub`. A run without blanks has as terms its
+ * letters and each pair of neighbours. There is no dictionary, so that index and query always agree.
  */
 export function termsOf(text: string): string[] {
   return wordsOf(text).map(stemOf)
@@ -110,7 +110,7 @@ function wordsOfRun(run: string): readonly string[] {
   return [...parts, ...(parts.length > 1 ? [run] : [])].map((word) => word.toLowerCase())
 }
 
-/** What a query asks of a run: its pairs, and of single letters those that are words. */
+/** The terms of a query's run: its pairs, and single letters that are words. */
 function askedOfRun(run: string): readonly string[] {
   const isSyllables = isHangul.test(run)
   if (!isSyllables && !isUnspaced.test(run)) return wordsOfRun(run)
@@ -122,7 +122,7 @@ function askedOfRun(run: string): readonly string[] {
   return [...pairsOf(letters), ...words]
 }
 
-/** Each with the vowel and tone signs on it. */
+/** The letters of a run, each with its vowel and tone signs. */
 const lettersOf = (run: string): readonly string[] =>
   /\p{M}/u.test(run) ? (run.match(/\P{M}\p{M}*|\p{M}+/gu) ?? []) : Array.from(run)
 

@@ -9,7 +9,7 @@ const nanoPerUsd = 1_000_000_000
 export const toNanoUsd = (costUsd: number | undefined): number =>
   costUsd === undefined ? unlimited : Math.round(costUsd * nanoPerUsd)
 
-/** `limits` of a manifest in our words; what it leaves out is the default (Y13). */
+/** The `limits` of a manifest as `Limits`; an absent one has its default (Y13). */
 export function toLimits(limits: AgentManifest['limits']): Limits {
   const defaults = defaultAgentLimits
   return {

@@ -1,6 +1,6 @@
 import type { DeploymentEventType, DeploymentDraftOf } from '#contracts/event.ts'
 
-/** Something an operator did, or somebody tried, before it is known who and when. */
+/** An event of the deployment before its principal and time are added: a change by an operator, or an attempt. */
 export type DeploymentDraft<Type extends DeploymentEventType = DeploymentEventType> = {
   [Each in Type]: DeploymentDraftOf<Each>
 }[Type]

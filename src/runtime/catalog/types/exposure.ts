@@ -6,16 +6,16 @@ const id = z
   .string()
   .max(64)
   .regex(/^[a-z0-9][a-z0-9_-]*$/i, 'must be the id of a plugin or server')
-/** No bare `*`: what is installed later would be in it, though nobody named it. */
+/** No bare `*`: it would expose tools that are installed later and that no operator named. */
 const tools = z
   .string()
   .max(100)
   .regex(
-    // Of at most 100 characters: its two parts may be parted in many places.
+    // At most 100 characters, since the text may be split at many places.
     /^[A-Za-z0-9][A-Za-z0-9_-]{0,96}__(\*|[A-Za-z0-9_-]{1,97})$/,
     'must be a tool (kv__get) or all of one plugin (kv__*)',
   )
-/** As it is in URIs: one that others could not name is offered to nobody. */
+/** As URIs need it: a name that a client cannot write in a URI is not offered. */
 const skills = z
   .string()
   .regex(
@@ -24,8 +24,8 @@ const skills = z
   )
 
 /**
- * What MCP clients of this deployment are offered: what an operator sets. Nothing is in it that is not named, so nothing
- * that is installed later; what a caller's key may not use is not offered to it either. Unknown keys are refused.
+ * The tools, agents and skills that MCP clients are offered, set by an operator. It offers only named things, so later
+ * installations are not offered by themselves. A caller's key limits the offer further. Unknown keys are refused.
  */
 export const exposureSchema = z.strictObject({
   /** Agents, each as one tool of its name. */
@@ -38,9 +38,9 @@ export const exposureSchema = z.strictObject({
   prompts: z.array(id).max(100).default([]),
   /** Skills that are resources, prompts and skills there. */
   skills: z.array(skills).max(100).default([]),
-  /** The same, and besides under `/.well-known/agent-skills` for anybody: no key is asked for. */
+  /** The same, and also under `/.well-known/agent-skills` for anyone, without a key. */
   public_skills: z.array(skills).max(100).default([]),
-  /** Those of `tools` that are offered without their owner's name: `get` for `kv__get`. */
+  /** The tools among `tools` that are offered without their owner's name: `get` for `kv__get`. */
   bare_names: z.array(tools).max(500).default([]),
 })
 
@@ -71,11 +71,11 @@ export function exposureLines(exposure: Exposure): readonly string[] {
   ]
 }
 
-/** What is different in a new choice. */
+/** The lines that a new choice changes. */
 export const exposureDiff = (before: Exposure, after: Exposure): LineDiff =>
   diffLines(exposureLines(before), exposureLines(after), 0)
 
-/** A choice without what it offers of one plugin or server: what goes is offered no more. */
+/** An exposure without one plugin or server, after that is removed. */
 export function withoutOwner(exposure: Exposure, id: string): Exposure {
   const isOthers = (name: string) => name.split('__', 1)[0] !== id
   const { agents, tools: named, resources, prompts, bare_names: bare } = exposure

@@ -12,12 +12,12 @@ export interface PluginPin {
   readonly version: string
   readonly tier: Exclude<TrustTier, 'builtin'>
   readonly permit: Permit
-  /** Counts up with each change of the permit: what runs under an older one is ended. */
+  /** Raised by each change of the permit: work under an older number is ended. */
   readonly grantEpoch: number
   readonly config: JsonObject
-  /** Its code runs its agent; found out when it was enabled. Absent: it has no agent, or nobody has asked. */
+  /** Its code runs its agent; found out when it was enabled. Absent: it has no agent, or no check was made. */
   readonly runsOwnAgent?: boolean
-  /** An operator has read what it tells models of itself (`textsOf`), in this version. */
+  /** An operator has read its texts for models (`textsOf`), in this version. */
   readonly isTold?: true
 }
 
@@ -28,13 +28,15 @@ export interface SkillPin {
   readonly tier: Exclude<TrustTier, 'builtin'>
 }
 
-/** By hash: the manifest as its author wrote it, and its text files; of an MCP server what was approved of it. */
+/**
+ * The sources by hash: the manifest as its author wrote it, and its text files; of an MCP server, its approved items.
+ */
 export interface PluginSource {
   readonly manifest: unknown
   readonly files: Readonly<Record<string, string>>
 }
 
-/** What a generation holds of each kind of part: one pin for each that is in force. The id is unique in its kind. */
+/** The pins of a generation by kind: one for each part in force. The id is unique in its kind. */
 export interface PinOfKind {
   readonly plugin: PluginPin
   /** A plugin that ships with the deployment and is not as its manifest says. */
@@ -42,25 +44,25 @@ export interface PinOfKind {
   readonly mcp: McpPin
   /** Which tools may be called. One at most, as of the next. */
   readonly policy: { readonly id: 'policy'; readonly policy: ToolPolicy }
-  /** What MCP clients are offered. */
+  /** The exposure to MCP clients. */
   readonly exposure: { readonly id: 'exposure'; readonly exposed: Exposure }
-  /** A skill that was installed, by its name. What it says is in its body. */
+  /** An installed skill, by its name. Its text is in its body. */
   readonly skill: SkillPin
 }
 
 export type PartKind = keyof PinOfKind
 
-/** By kind, each in the order of ids; a kind of which nothing is in force may be absent. */
+/** The pins by kind, each in the order of ids; a kind without a pin may be absent. */
 export type Pins = { readonly [K in PartKind]?: readonly PinOfKind[K][] }
 
-/** One numbered set of what is in force and what it may do. A change, or going back, makes a new one. */
+/** One numbered set of the parts in force and their permits. A change, or going back, makes a new one. */
 export interface Generation {
   /** 0: nothing was ever changed. */
   readonly number: number
   readonly pins: Pins
 }
 
-/** Pins with what is needed to wire them without running code. */
+/** Pins with the sources for wiring them without running code. */
 export interface PluginSnapshot extends Generation {
   readonly sources: Readonly<Record<string, PluginSource>>
 }
@@ -85,17 +87,17 @@ export const pinOf = <K extends PartKind>(
 export const policyOf = (of: Pick<Generation, 'pins'>): ToolPolicy =>
   pinOf(of, 'policy', 'policy')?.policy ?? defaultToolPolicy
 
-/** What MCP clients are offered; before an operator says anything what ships. */
+/** The exposure to MCP clients; the default until an operator sets one. */
 export const exposureOf = (of: Pick<Generation, 'pins'>): Exposure =>
   pinOf(of, 'exposure', 'exposure')?.exposed ?? defaultExposure
 
-/** Pins without one of them. */
+/** The pins without one. */
 export const withoutPin = <P extends { readonly id: string }>(
   pins: readonly P[],
   id: string,
 ): readonly P[] => pins.filter((pin) => pin.id !== id)
 
-/** Pins with this one, in the place of the one of its id. */
+/** The pins with this one in place of the pin with its id. */
 export const withPin = <P extends { readonly id: string }>(
   pins: readonly P[],
   pin: P,
@@ -108,17 +110,17 @@ export interface Part {
   readonly pin: PinOfKind[PartKind]
 }
 
-/** A part with what whoever wires it has to know, without knowing its kind. */
+/** A part with the facts that wiring needs, whatever its kind. */
 export interface StoredPart extends Part {
-  /** Counts up with each change of what it may do: what runs under an older one is ended. */
+  /** Raised by each change of its permit: work under an older number is ended. */
   readonly epoch: number
-  /** Hashes of what it is wired from. */
+  /** Hashes of the bodies that it is wired from. */
   readonly bodies: readonly string[]
-  /** Ids of the parts that are wired wherever it is. */
+  /** Ids of the parts that have to be wired with it. */
   readonly needs?: readonly string[]
 }
 
-/** A part as somebody knows it who works with it. */
+/** A part as its user knows it: id and epoch show whether it has changed. */
 export type HeldPart = Pick<StoredPart, 'kind' | 'id' | 'epoch'>
 
 /** All pins, each with its kind. */
@@ -137,7 +139,9 @@ export function toPins(parts: readonly Part[]): Pins {
   return Object.fromEntries(lists) as Pins // each is in the list of its kind
 }
 
-/** What is different between two sets of pins, whatever the kind: what has gone, and what came or is another now. */
+/**
+ * The difference between two sets of pins, whatever the kind: the pins that went, and the pins that came or changed.
+ */
 export function partsDiff(before: Pins, after: Pins) {
   const keyOf = ({ kind, id }: Pick<Part, 'kind' | 'id'>) => `${kind} ${id}`
   const had = new Map(partsOf({ pins: before }).map((part) => [keyOf(part), part]))

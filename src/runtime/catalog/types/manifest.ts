@@ -2,7 +2,7 @@ import { hookPoints, manifestSchema } from '#contracts/manifest/manifest.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
 import { IsolaError } from '#contracts/errors.ts'
 
-/** A point at which plugins are asked or told. */
+/** A point at which hooks of plugins are called. */
 export type HookPoint = (typeof hookPoints)[number]
 
 /** The `agent` section of a manifest. */

@@ -6,24 +6,24 @@ import type { Generation } from './generation.ts'
 import type { Administrator, Role } from '#contracts/keys.ts'
 import type { ChangeBy } from './plugin-catalog.ts'
 
-/** What a change of a server comes to, before any of it is written. */
+/** The outcome of a change of a server, before it is written. */
 export interface McpOutcome {
   readonly servers: readonly McpServerRow[]
-  /** Absent if what is enabled stays as it is. */
+  /** Absent if the pins stay as they are. */
   readonly mcp?: readonly McpPin[]
-  /** What the record says of it. */
+  /** The event for the record. */
   readonly told: DeploymentDraft
   readonly notes: readonly string[]
 }
 
-/** Decides changes of servers, inside the one writer of what is enabled. Throws what is refused. */
+/** Decides changes of servers, within the Catalog's single writer. Throws what is refused. */
 export interface McpDecisions {
   readonly decide: (change: McpChange, now: Generation, by: ChangeBy) => Promise<McpOutcome>
-  /** The servers of an earlier generation: what was removed since, or added anew, stays as it is. */
+  /** The servers of an earlier generation. A server that was removed or added anew since stays as it is. */
   readonly restore: (then: Generation) => Promise<
     Pick<McpOutcome, 'servers' | 'notes'> & {
       readonly mcp: readonly McpPin[]
-      /** What is allowed again that was not just now; in the notes too. */
+      /** Rights that the restore grants and that were not granted just before; in the notes too. */
       readonly regained: readonly string[]
     }
   >
@@ -32,30 +32,33 @@ export interface McpDecisions {
 /** A server as the operator sees it. */
 export interface McpServerView extends McpServerRow, McpStanding {
   readonly differences: readonly McpDifference[]
-  /** Tools, as they were seen last, of which somebody is asked before each call. */
+  /** Tools, as last seen, of which each call needs an approval. */
   readonly asking: readonly string[]
-  /** Tools that say nothing of it, and were approved as harmless. */
+  /** Tools without such a hint that were approved as harmless. */
   readonly harmless: readonly string[]
-  /** What was approved as reaching no stranger. */
+  /** Tools that were approved as closed: no stranger writes where they read. */
   readonly closed: readonly string[]
 }
 
-/** Who asks about its own sign-in. */
+/** A principal that manages its own sign-in. */
 export interface McpSelf extends Administrator {
   readonly role: Role
 }
 
 /**
- * What a principal does about its own sign-in at a server where each signs in. Throws `request_…`: of a server that is
- * not on only operators hear.
+ * A principal's own sign-in, at a server where each principal signs in. Throws `request_…`; only operators learn of a
+ * server that is off.
  */
 export interface McpOwnLogins {
   readonly show: (id: string, by: McpSelf) => Promise<McpOwnLogin>
   /** @param origin Where a browser reaches this deployment. */
   readonly begin: (id: string, by: McpSelf, origin: string) => Promise<McpLogin>
-  /** @param code What the browser showed. Throws `request_invalid` for any that is not of a sign-in of this principal. */
+  /**
+   * @param code The code that the browser showed. Throws `request_invalid` unless it belongs to a sign-in of this
+   *   principal.
+   */
   readonly finish: (id: string, by: McpSelf, code: string) => Promise<void>
-  /** What is kept of it is gone, and calls under way end. Repeated, it does nothing. */
+  /** Deletes its tokens and ends calls under way. Repeated, it does nothing. */
   readonly end: (id: string, by: McpSelf) => Promise<void>
 }
 
@@ -65,20 +68,20 @@ interface McpOwnLogin {
   readonly isDenied?: true
 }
 
-/** What a browser came back with, and to which server; only the deployment's sign-in is done with that. */
+/** The result of a sign-in in the browser, and its server. Only the deployment's own sign-in is finished by it. */
 export type McpFinished = ({ readonly state: 'signed_in' } | McpCameBack) & {
   readonly server: string
 }
 
 /**
- * What an operator does with servers. Throws `request_…`; every change is an event. Where each principal signs in, what
- * is shown is what this operator's sign-in shows.
+ * The operator's changes of servers. Throws `request_…`; every change is an event. At a server where each principal
+ * signs in, the operator sees with its own sign-in.
  */
 export interface McpAdministration {
   readonly own: McpOwnLogins
   readonly list: () => Promise<readonly McpServerRow[]>
   readonly show: (id: string, principal: string) => Promise<McpServerView>
-  /** Asks the server what it has now. Throws `request_unavailable` saying why it does not answer. */
+  /** Lists the server's items now. Throws `request_unavailable` with the reason. */
   readonly look: (id: string, principal: string) => Promise<McpServerView>
   readonly change: (
     change: McpChange,
@@ -86,13 +89,13 @@ export interface McpAdministration {
   ) => Promise<{ readonly generation: number; readonly notes: readonly string[] }>
   /** Begins to sign in. @param origin Where a browser reaches this deployment. */
   readonly login: (id: string, origin: string) => Promise<McpLogin>
-  /** Ends what `login` began, with what the browser brought back. Throws `request_invalid`. */
+  /** Finishes a sign-in with the browser's query. Throws `request_invalid`. */
   readonly finishLogin: (query: string) => Promise<McpFinished>
-  /** Takes away every sign-in of one principal; says at which servers. */
+  /** Removes every sign-in of one principal; answers at which servers. */
   readonly forget: (principal: string, by: Administrator) => Promise<readonly string[]>
-  /** What authorization servers may read of this program. */
+  /** The client metadata for authorization servers. */
   readonly clientMetadata: (origin: string) => JsonObject
-  /** Approves what was seen under this hash, or of it only these. */
+  /** Approves the listing with this hash, or only these items of it. */
   readonly approve: (
     seen: {
       readonly id: string
@@ -100,9 +103,12 @@ export interface McpAdministration {
       /** Keys, or `kind:key`; all if absent. */
       readonly items?: readonly string[]
       readonly confirm: readonly string[]
-      /** Tools that do not say whether they destroy, and do not; `*` is all of those. */
+      /** Tools without a hint about destruction that do not destroy; `*` is all such tools. */
       readonly harmless: readonly string[]
-      /** Tools that reach no stranger: what they return is the server's own, and nothing leaves from there; `*` is all there is. */
+      /**
+       * Tools that reach no stranger: their results are the server's own, and no data leaves from there; `*` is all
+       * tools.
+       */
       readonly closed: readonly string[]
     },
     by: ChangeBy,

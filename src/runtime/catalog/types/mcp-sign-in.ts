@@ -1,22 +1,22 @@
-/** `open`: somebody has to open this page. */
+/** `open`: the principal has to open this page. */
 export type McpLogin =
   | { readonly state: 'signed_in' }
   | { readonly state: 'open'; readonly url: string }
 
-/** `locked`: no key opens it any more. */
+/** `locked`: no present key opens it. */
 export interface McpResealed {
   readonly rotated: number
   readonly current: number
   readonly locked: number
 }
 
-/** Who signs in for itself. `ref` stands for it in the state that goes through a browser. */
+/** A principal with a sign-in of its own. `ref` stands for it in the state that passes through a browser. */
 export interface McpSigner {
   readonly principal: string
   readonly ref: string
 }
 
-/** What a browser came back with to a sign-in of a principal: with the code it is finished, by that principal. */
+/** The result of a principal's sign-in in the browser. The principal finishes it with the code. */
 export type McpCameBack =
   | { readonly state: 'code'; readonly code: string }
   | { readonly state: 'denied' | 'failed' }

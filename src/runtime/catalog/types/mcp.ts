@@ -11,7 +11,7 @@ const serverIdForm = /^[a-z][a-z0-9-]{0,23}$/
 /** `${secret:NAME}` in a header's value stands for that secret, put in when the request leaves. */
 export const secretReference = /\$\{secret:([A-Z][A-Z0-9_]{0,63})\}/g
 
-/** Names of the secrets that stand in this text. */
+/** Names of the secrets in this text. */
 export const secretNamesIn = (text: string): readonly string[] =>
   [...text.matchAll(secretReference)].flatMap(([, name]) => name ?? [])
 
@@ -31,9 +31,9 @@ export const mcpServerSchema = z.lazy(() =>
       .default({}),
     /** `oauth`: the deployment signs in; `principal`: each principal for itself. Otherwise the headers are all there is. */
     auth: z.enum(['headers', 'oauth', 'principal']).default('headers'),
-    /** Other hosts that its sign-in may use; those of the same site need no mention. */
+    /** Other hosts that its sign-in may use. Hosts of the same site need no mention. */
     authHosts: z.array(z.string().max(253)).max(8).default([]),
-    /** Of a client that the operator registered at the authorization server by hand. */
+    /** The id of a client that the operator registered at the authorization server by hand. */
     clientId: z.string().min(1).max(2_048).exactOptional(),
     clientSecret: z
       .string()
@@ -41,64 +41,67 @@ export const mcpServerSchema = z.lazy(() =>
       .exactOptional(),
     /** The authorization server of that client; the first that is used if absent. */
     issuer: z.string().min(1).max(2_048).exactOptional(),
-    /** Its tools are not the orchestrator's: only agents that name it have them. */
+    /** The orchestrator does not get its tools: only agents that name the server do. */
     exclusive: z.boolean().default(false),
-    /** What it may ask for in the middle of a call: nothing, unless the operator says so (docs/security.md T18). */
+    /**
+     * The questions that the server may ask in the middle of a call: none, unless the operator allows them
+     * (docs/security.md T18).
+     */
     allow: z
       .strictObject({
         /** To ask the person of the run, through forms. */
         elicitation: z.boolean().default(false),
-        /** To ask a model of this deployment: so many tokens for each call of its tools, out of the run's lease. */
+        /** Model calls of this deployment: so many tokens for each call of its tools, out of the run's lease. */
         sampling: z
           .strictObject({ maxTokens: z.number().int().min(1).max(1_000_000) })
           .exactOptional(),
       })
       .prefault({}),
-    /** Of one call, in milliseconds. */
+    /** The time limit of one call, in milliseconds. */
     timeoutMs: z.number().int().min(1_000).max(600_000).default(60_000),
   }),
 )
 /** A remote server as an operator adds it. Headers name secrets (`${secret:NAME}`) and hold none. */
 export type McpServerConfig = Readonly<z.infer<typeof mcpServerSchema>>
 
-/** What a server can list; its instructions count as one thing. */
+/** The kinds of items that a server lists; its instructions are one item. */
 export type McpItemKind = 'tool' | 'resource' | 'template' | 'prompt' | 'instructions'
 
-/** One thing that a server says of itself, pinned by its hash when an operator approves it. */
+/** One item of a server, pinned by its hash when an operator approves it. */
 export interface McpItem {
   readonly kind: McpItemKind
   /** The server's own name of it: a tool's or a prompt's name, a resource's URI. Unique in its kind. */
   readonly key: string
-  /** Of a tool: what it is called here after `<server>__`, at most 36 of A-Z, a-z, 0-9, `_` and `-`. */
+  /** Of a tool: its name here after `<server>__`, at most 36 of A-Z, a-z, 0-9, `_` and `-`. */
   readonly tool?: string
-  /** All that the server says: description, schemas, annotations. */
+  /** The server's definition: description, schemas, annotations. */
   readonly definition: JsonObject
   /** sha-256 of kind, key and definition. */
   readonly hash: string
-  /** Of an approved tool that does not say whether it destroys: the operator said that it does not. */
+  /** Of an approved tool without a hint about destruction: the operator confirmed that it does not destroy. */
   readonly isHarmless?: boolean
-  /** The operator said that what it reaches is closed: no stranger writes there, and nothing leaves from there. */
+  /** The operator confirmed that it reaches a closed world: no stranger writes there, and no data leaves from there. */
   readonly isClosedWorld?: boolean
 }
 
-/** What a server offers now, as it was last looked at. */
+/** The items of a server, as last listed. */
 export interface McpListing {
   readonly server: { readonly name: string; readonly version: string }
   readonly items: readonly McpItem[]
-  /** What no operator can approve, and why. */
+  /** Items that cannot be approved, and why. */
   readonly refused: readonly {
     readonly kind: McpItemKind
     readonly key: string
     readonly why: string
   }[]
-  /** What an operator should see: look-alikes and odd names. */
+  /** Notes for the operator: look-alikes and odd names. */
   readonly notes: readonly string[]
-  /** Of all items together: what was looked at is what is approved. */
+  /** The hash of all items together: an approval names the listing that the operator reviewed. */
   readonly hash: string
   readonly atMs: number
 }
 
-/** What was approved of a server, kept as a bundle under its own hash. */
+/** The approved items of a server, stored as a bundle under its own hash. */
 export interface McpApproval {
   readonly server: string
   readonly items: readonly McpItem[]
@@ -120,13 +123,13 @@ const approvalSchema = z.lazy(() =>
   }),
 )
 
-/** What was approved, as its bundle has it; nothing of one that cannot be read. */
+/** The approved items of a bundle; empty if the bundle cannot be read. */
 export function parseApproval(manifest: unknown): McpApproval['items'] {
   const parsed = approvalSchema.safeParse(manifest)
   return parsed.success ? parsed.data.items : []
 }
 
-/** `added`: nothing of it was ever on. `removed` keeps its row, and what was kept of it is gone. */
+/** `added`: never enabled. `removed`: the row stays, and its stored data is deleted. */
 export type McpServerState = 'added' | 'enabled' | 'disabled' | 'removed'
 
 /** A row of the table of servers. */
@@ -134,11 +137,11 @@ export interface McpServerRow {
   readonly id: string
   readonly config: McpServerConfig
   readonly state: McpServerState
-  /** Of the bundle of what was approved; nothing was if absent. */
+  /** The hash of the approval's bundle; absent if there is no approval. */
   readonly approvedHash?: string
   /** Names of tools whose annotations the operator confirmed. */
   readonly confirmed: readonly string[]
-  /** Counts up with each change: what runs under an older one is ended. */
+  /** Raised by each change: work under an older number is ended. */
   readonly epoch: number
   readonly addedBy: string
   readonly addedAtMs: number
@@ -148,11 +151,11 @@ export interface McpServerRow {
 export interface McpPin {
   readonly id: string
   readonly config: McpServerConfig
-  /** Of the bundle of what was approved. */
+  /** The hash of the approval's bundle. */
   readonly hash: string
   readonly confirmed: readonly string[]
   readonly epoch: number
-  /** Of the row: one that was removed and added again is another server. */
+  /** The row's `addedAtMs`: a server that was removed and added again is another server. */
   readonly addedAtMs: number
 }
 
@@ -161,7 +164,7 @@ export type McpChange =
   | {
       readonly do: 'add'
       readonly config: McpServerConfig
-      /** Also where one of this id is there, of which then nothing is approved any more. */
+      /** Replaces a server of this id, whose approval is then void. */
       readonly replace?: boolean
     }
   | {
@@ -169,9 +172,9 @@ export type McpChange =
       readonly id: string
       readonly hash: string
       readonly confirmed: readonly string[]
-      /** Of the row that was looked at: of another one this is refused. */
+      /** The epoch of the row that the operator reviewed: refused for another one. */
       readonly epoch: number
-      /** What is different from what was approved before, in lines. */
+      /** The lines that differ from the approval before. */
       readonly lines: readonly string[]
     }
   | { readonly do: 'enable' | 'disable' | 'remove'; readonly id: string }
@@ -179,19 +182,19 @@ export type McpChange =
 /** The table of servers; rows are written with the generation they belong to. May throw `request_unavailable`. */
 export interface McpServerStore {
   readonly find: (id: string) => Promise<McpServerRow | undefined>
-  /** Without those that were removed. */
+  /** All servers except removed ones. */
   readonly list: () => Promise<readonly McpServerRow[]>
 }
 
-/** One call of something that was approved. */
+/** One call of an approved item. */
 export interface McpCall {
-  /** Names the call for `cancel`; unique among those under way. */
+  /** Names the call for `cancel`; unique among calls under way. */
   readonly callId: string
   readonly config: McpServerConfig
-  /** The session tree it is made in: where the server keeps a session, it is one for each. Absent: the one that all share. */
+  /** The session tree of the call: the server gets one session for each tree. Absent: the shared session. */
   readonly rootSession?: string
   readonly epoch: number
-  /** As it was approved: what the server has now must be the same. */
+  /** The item as approved: the server's present item must be the same. */
   readonly item: McpItem
   readonly ask:
     | { readonly do: 'tool'; readonly input: JsonObject }
@@ -199,7 +202,7 @@ export interface McpCall {
     | { readonly do: 'prompt'; readonly arguments: Readonly<Record<string, string>> }
   readonly idempotencyKey: string
   readonly traceparent: string
-  /** Until the answer is there, connecting included. */
+  /** The time limit until the answer, connecting included. */
   readonly timeoutMs: number
 }
 
@@ -210,16 +213,16 @@ export interface McpProgress {
   readonly message?: string
 }
 
-/** What a server asks for in the middle of a call. */
+/** A question of a server in the middle of a call. */
 export type McpAsked = Extract<AskRequest, { readonly kind: 'elicit' | 'sample' }>
 
-/** `later`: somebody has to answer first; the call ends, and runs again then. */
+/** `later`: a person or a client has to answer first. The call ends, and runs again after the answer. */
 export type McpAnswered =
   | { readonly state: 'answered'; readonly answer: Json }
   | { readonly state: 'refused'; readonly why: string }
   | { readonly state: 'later' }
 
-/** What the caller hears of a call while it is under way. Never throws. */
+/** The caller's ports during a call. They never throw. */
 export interface McpCaller {
   readonly tell: (progress: McpProgress) => void
   readonly asked: (asked: McpAsked) => Promise<McpAnswered>
@@ -228,7 +231,7 @@ export interface McpCaller {
 /** How a server is reached, without asking it anything. */
 export interface McpStanding {
   readonly listing?: McpListing
-  /** `signed_out`: somebody has to sign in first. */
+  /** `signed_out`: the principal has to sign in first. */
   readonly login: 'none' | 'signed_out' | 'signed_in'
   /** The sign-in that was begun last was denied at the authorization server. */
   readonly isDenied?: true
@@ -236,14 +239,14 @@ export interface McpStanding {
 }
 
 /**
- * What the object of one server answers over RPC. Where each principal signs in, each has an object of its own, and
- * that of the server itself knows which there are.
+ * The RPC methods of a server's object. At a server where each principal signs in, each principal has an object of its
+ * own, and the server's object has the list of them.
  */
 export interface McpServerApi {
-  /** Asks the server what it has. */
+  /** Lists the server's items. */
   readonly look: (config: McpServerConfig) => Promise<Reply<McpListing>>
   readonly standing: (config: McpServerConfig) => Promise<McpStanding>
-  /** Never throws for what the server did. Ends with `tool_pending` once something was answered with `later`. */
+  /** Never throws for errors of the server. Ends with `tool_pending` once a question was answered with `later`. */
   readonly call: (
     call: McpCall,
     tell: McpCaller['tell'],
@@ -256,29 +259,32 @@ export interface McpServerApi {
     origin: string,
     signer?: McpSigner,
   ) => Promise<Reply<McpLogin>>
-  /** @param query What the browser brought back. */
+  /** @param query The query that the browser brought back. */
   readonly finishLogin: (config: McpServerConfig, query: string) => Promise<Reply<null>>
-  /** Of a principal's sign-in: keeps what the browser brought back until that principal says the code. */
+  /** In a principal's object: stores the browser's query until that principal gives the code. */
   readonly cameBack: (config: McpServerConfig, query: string) => Promise<Reply<McpCameBack>>
   readonly confirmLogin: (config: McpServerConfig, code: string) => Promise<Reply<null>>
-  /** Of the server's own object: notes that this principal has one, and says by what it is known there. */
+  /**
+   * In the server's own object: stores that this principal has an object, and answers the reference that stands for the
+   * principal.
+   */
   readonly addSigner: (principal: string) => Promise<McpSigner>
   readonly removeSigner: (principal: string) => Promise<void>
   readonly signers: () => Promise<readonly McpSigner[]>
-  /** Seals anew, under the key of today, what is kept of the sign-in. */
+  /** Seals the sign-in's tokens anew, under today's key. */
   readonly reseal: () => Promise<Reply<McpResealed>>
-  /** The session tree is over: the session that the server keeps for it is ended there. Does not wait for that. */
+  /** Ends the server's session of a session tree that is over. */
   readonly endSession: (rootSession: string) => Promise<void>
-  /** Ends the sessions at the server, drops the connection and what is kept of it; tokens too. */
+  /** Ends the sessions at the server, drops the connection and deletes the stored data, tokens too. */
   readonly forget: () => Promise<void>
 }
 
-/** Something that is there, as it compares with what was approved. */
+/** An item of the server, compared with its approval. */
 export interface McpDifference {
   readonly kind: McpItemKind
   readonly key: string
   readonly tool?: string
   readonly state: 'new' | 'changed' | 'same' | 'gone'
-  /** What is different, in lines that begin with `+`, `-` or a blank. */
+  /** The lines that differ; each begins with `+`, `-` or a blank. */
   readonly lines: readonly string[]
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
 import { networkRuleSchema } from '#runtime/kernel/types/network-rule.ts'
 
-/** Where tools with a grant of every host may go without asking. */
+/** The hosts that tools with a grant for every host may call without an approval. */
 export type NetworkRule = z.infer<typeof networkRuleSchema>

@@ -12,46 +12,46 @@ import { providerTexts } from './provider.ts'
 import { toLimits } from './agent-limits.ts'
 
 /**
- * All that one version of a plugin asks for, as the operator is shown it, as it is stored, and as it is enforced. The
- * names inside are those of `plugin.yaml`.
+ * Everything that one version of a plugin requests, as the operator sees it, as it is stored, and as it is enforced.
+ * The names inside are those of `plugin.yaml`.
  */
 export interface Permit {
   readonly grants: RequestedGrants
   /** Tools that its own code may call. */
   readonly usesTools: readonly string[]
   readonly hooks: readonly HookManifest[]
-  /** What it does in the place of what is built in. */
+  /** The built-in parts that it replaces. */
   readonly providers?: readonly ProviderKind[]
-  /** Tools that its agent may call, and what a call of the agent may spend. */
+  /** The tools of its agent, and the limits of a call of the agent. */
   readonly agent?: {
     readonly model: string
     readonly usesTools: readonly string[]
     readonly limits: Readonly<Record<string, number>>
     /** Tools that it may not call all the same: one fewer is more than before. */
     readonly disallowed?: readonly string[]
-    /** What it has of its caller's session in place of its own. */
+    /** The parts of its caller's session that it shares. */
     readonly shares?: readonly SharedPart[]
     readonly emitsSkills?: true
     readonly writesCode?: true
-    /** What of long-term memory and documents it has without asking for it. */
+    /** The memory and documents that its window gets without a request. */
     readonly memory?: readonly string[]
     /** Events that begin a run of it. */
     readonly subscribes?: readonly string[]
   }
   readonly schedule?: string
-  /** Its events that everybody may subscribe to. */
+  /** Its events that every principal may subscribe to. */
   readonly publishes?: readonly string[]
-  /** Its tools of which somebody must allow each call: one fewer is more than before. */
+  /** Its tools of which each call needs an approval: removing one widens the permit. */
   readonly approvals?: readonly string[]
-  /** Those that nobody is asked about: beside the others, one more is more than before. */
+  /** Its tools that need no approval: adding one widens a permit that has `approvals`. */
   readonly free?: readonly string[]
-  /** Its tools that say they destroy: the same. */
+  /** Its tools that declare themselves destructive: removing one widens the permit. */
   readonly destructive?: readonly string[]
-  /** What its tools say that they do outward (`pay: spend`): the same. */
+  /** The declared sinks of its tools (`pay: spend`): removing one widens the permit. */
   readonly sinks?: readonly string[]
 }
 
-/** What a manifest asks for. */
+/** The permit that a manifest requests. */
 export function toPermit({ grants, uses_tools, contributes, agent, schedule }: Manifest): Permit {
   const { tools } = contributes
   const approvals = namesOf(tools.filter((tool) => tool.requires_approval))
@@ -108,11 +108,11 @@ const memoryOf = ({
 const namesOf = (tools: Manifest['contributes']['tools']): readonly string[] =>
   tools.map(({ name }) => name)
 
-/** Whether two permits allow the same, in whatever order it is written. */
+/** Whether two permits are equal, in whatever order they are written. */
 export const isSamePermit = (a: Permit, b: Permit): boolean =>
   toCanonicalJson(a) === toCanonicalJson(b)
 
-/** One thing that is asked for. Of an amount a larger one asks for more. */
+/** One request of a permit. A larger amount requests more. */
 export interface PermitLine {
   readonly text: string
   readonly amount?: number
@@ -181,13 +181,13 @@ function modelLines(model: RequestedGrants['model']): readonly PermitLine[] {
   const { max_tokens: tokens, max_cost_usd: cost, models = ['any model'] } = model
   return [
     { text: 'model: tokens of each call', amount: tokens },
-    // Without a limit of its own it may cost what the tokens cost.
+    // Without a limit in dollars, only its token limit bounds the cost.
     { text: 'model: US dollars of each call', amount: cost ?? Number.MAX_SAFE_INTEGER },
     ...models.map((name) => ({ text: `model: ${name}` })),
   ]
 }
 
-/** Tools that nobody is asked about any more, or that came beside those of which somebody is. */
+/** Tools that lose their approval, or that came without one beside tools that need one. */
 function freed(next: Permit, before: Permit | undefined): readonly string[] {
   if (!before?.approvals) return []
   const dropped = gone(before.approvals, next.approvals)
@@ -195,7 +195,7 @@ function freed(next: Permit, before: Permit | undefined): readonly string[] {
   return [...new Set([...dropped, ...came])]
 }
 
-/** What an agent may spend, what its manifest leaves out included. */
+/** The limits of an agent, with defaults for the limits that its manifest leaves out. */
 function limitsOf(limits: AgentManifest['limits']): Readonly<Record<string, number>> {
   const { maxToolCalls, maxDepth, maxConcurrency, maxChildren } = toLimits(limits)
   return {
@@ -207,14 +207,14 @@ function limitsOf(limits: AgentManifest['limits']): Readonly<Record<string, numb
     max_depth: maxDepth,
     max_concurrency: maxConcurrency,
     max_children: maxChildren,
-    // Only where it is limited: what was allowed before there was such a limit says nothing of it.
+    // Only where it is limited: a permit from before this limit existed does not limit it.
     ...defined({ max_platform_usd: limits.max_platform_usd }),
   }
 }
 
 const platformLine = 'agent: max_platform_usd'
 
-/** What a permit has that another does not cover: the lines that somebody has to allow. */
+/** The lines of a permit that another one does not cover: an operator has to grant them. */
 export function widened(next: Permit, before: Permit | undefined): readonly PermitLine[] {
   const had = new Map(before ? permitLines(before).map((line) => [line.text, line]) : [])
   const more = permitLines(next).filter(({ text, amount }) => {
@@ -242,7 +242,7 @@ export function widened(next: Permit, before: Permit | undefined): readonly Perm
   return [...more, ...free, ...harmless, ...unsaid, ...reached, ...unlimited]
 }
 
-/** What the first list has and the second has not. */
+/** The names in the first list that the second has not. */
 const gone = (had: readonly string[] = [], has: readonly string[] = []): readonly string[] =>
   had.filter((name) => !has.includes(name))
 

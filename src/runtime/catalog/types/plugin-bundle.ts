@@ -2,8 +2,8 @@ import { defined } from '#contracts/defined.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
 
 /**
- * A plugin as it is installed: all of it in one value. Its canonical text is what is hashed, signed, kept and checked
- * each time an isolate starts, so that one hash pins manifest, code and files together.
+ * An installed plugin in one value. Its canonical text is hashed, signed, stored, and checked each time an isolate
+ * starts, so that one hash pins manifest, code and files together.
  */
 export interface PluginBundle {
   /** `plugin.yaml`, parsed. */
@@ -19,22 +19,22 @@ export function toBundleText({ manifest, code, files }: PluginBundle): string {
   return toCanonicalJson({ manifest, ...defined({ code }), files })
 }
 
-/** What a signature of a plugin signs. */
+/** The text that a plugin's signature signs. */
 export const toSignedText = (plugin: { readonly id: string; readonly hash: string }): string =>
   `isola plugin 1\n${plugin.id}\n${plugin.hash}\n`
 
-/** What a bundle may be at most, checked before anything is read. */
+/** The size limits of a bundle, checked before it is read. */
 export const bundleCaps = {
-  /** Of an archive, as it is sent. */
+  /** The size of an archive as sent. */
   maxArchiveBytes: 4 * 1024 * 1024,
-  /** Of everything in it, unpacked. */
+  /** The size of all its files, unpacked. */
   maxUnpackedBytes: 8 * 1024 * 1024,
   maxFiles: 200,
   maxPathChars: 200,
-  /** Of the one module. */
+  /** The length of the one module. */
   maxCodeChars: 3 * 1024 * 1024,
-  /** Of `plugin.yaml`. */
+  /** The length of `plugin.yaml`. */
   maxManifestChars: 256 * 1024,
-  /** Of all text files that are kept. */
+  /** The length of all stored text files together. */
   maxFilesChars: 512 * 1024,
 } as const

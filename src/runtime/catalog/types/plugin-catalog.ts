@@ -38,11 +38,11 @@ export interface PluginView extends PluginTexts {
   readonly version: string
   readonly hash: string
   readonly manifest: unknown
-  /** What this version asks for; absent if its manifest cannot be read. */
+  /** The permit that this version requests; absent if its manifest cannot be read. */
   readonly asks?: Permit
   /** The same in lines. */
   readonly lines: readonly PermitLine[]
-  /** Those of the lines that nobody has allowed for exactly this version. */
+  /** The lines that no operator has granted for exactly this version. */
   readonly missing: readonly PermitLine[]
   readonly grantEpoch: number
   readonly config: JsonObject
@@ -50,18 +50,18 @@ export interface PluginView extends PluginTexts {
   readonly problem?: { readonly code: string; readonly message: string }
   /** Newest first. */
   readonly versions: readonly PluginVersion[]
-  /** Of those, newer ones that wait: an operator grants or accepts one of them by its hash. */
+  /** The newer versions that wait: an operator grants or accepts one by its hash. */
   readonly waiting: readonly PluginVersion[]
-  /** The newest that waits, as it would be shown if it were in use. Where one plugin is shown. */
+  /** The newest waiting version, shown as if it were in use. Only where a single plugin is shown. */
   readonly update?: Pick<
     PluginView,
     'version' | 'hash' | 'tier' | 'asks' | 'lines' | 'missing' | 'texts' | 'isTold'
   >
-  /** What somebody who looks at it should see, such as a name that looks like another's. */
+  /** Notes for a reviewer, such as a name that looks like another's. */
   readonly notes: readonly string[]
 }
 
-/** A plugin in a list of them, without what is long. */
+/** A plugin in a list, without long fields. */
 export interface PluginListing extends Omit<
   PluginView,
   'manifest' | 'asks' | 'versions' | 'waiting' | 'texts' | 'update'
@@ -71,7 +71,7 @@ export interface PluginListing extends Omit<
   /** How many. */
   readonly versions: number
   readonly waiting: number
-  /** Names of the secrets that it asks for. */
+  /** Names of the secrets that the plugin requests. */
   readonly secrets: readonly string[]
 }
 
@@ -82,21 +82,23 @@ export interface NewPluginVersion extends PluginVersion {
   readonly manifest: unknown
 }
 
-/** A version whose bundle is kept. */
+/** A version whose bundle is stored. */
 export interface KeptPluginVersion extends NewPluginVersion {
-  /** Of its bundle as UTF-8. */
+  /** The size of its bundle as UTF-8. */
   readonly sizeBytes: number
 }
 
-/** What one principal may bring. A version counts for whoever brought it first, until it is collected. */
+/**
+ * How much one principal may bring. A version counts for the principal that brought it first, until it is collected.
+ */
 export interface PluginQuota {
   readonly maxVersions: number
-  /** Of all bundles together. */
+  /** The size of all bundles together. */
   readonly maxBytes: number
   readonly maxAddsPerHour: number
 }
 
-/** What one principal has brought. */
+/** The versions and bytes that one principal has added. */
 export interface PluginUsage {
   readonly versions: number
   readonly bytes: number
@@ -106,25 +108,31 @@ export interface PluginUsage {
   readonly firstAddAtMs?: number
 }
 
-/** What an operator may change. Every one of them is an event, also one that was refused. */
+/** The operator's changes. Each one is an event, also if it was refused. */
 export type PluginChange =
   | {
       readonly do: 'add'
       readonly plugin: NewPluginVersion
       /** The text that its hash is of. It is stored once the change is decided. */
       readonly bundle: string
-      /** An older version than the one that is there. */
+      /** Allows an older version than the present one. */
       readonly allowDowngrade?: boolean
-      /** The version number is known with another content, and is to mean this one from now on. */
+      /** Allows a known version number to name another content from now on. */
       readonly replace?: boolean
-      /** With the id what somebody else's plugin kept under it; an operator says so. */
+      /** Takes over the stored values of another owner's plugin with the id. Only for an operator. */
       readonly takeOver?: boolean
-      /** Also one that asks for more takes the place of the version that is in use; it is off until that is granted. */
+      /**
+       * The version takes the place of the version in use even if it requests more. The plugin is then off until that
+       * is granted.
+       */
       readonly now?: boolean
     }
-  /** One of its versions that somebody brought and that waits; by hash, since that is what was looked at. */
+  /** Accepts a waiting version of the plugin; by hash, since the operator reviewed that content. */
   | { readonly do: 'accept'; readonly id: string; readonly hash: string }
-  /** Of the version that is there, or of one that waits, which is in use then; `texts`: what it tells models was read, too. */
+  /**
+   * Grants the permit of the present version, or of a waiting version, which is then in use. `texts`: its texts for
+   * models were read, too.
+   */
   | {
       readonly do: 'grant'
       readonly id: string
@@ -137,15 +145,15 @@ export type PluginChange =
       readonly do: 'enable'
       readonly id: string
       readonly config?: JsonObject
-      /** The version that was looked at; another one is refused. */
+      /** The version that the operator reviewed; another one is refused. */
       readonly hash?: string
     }
   | { readonly do: 'disable'; readonly id: string }
-  /** Without a generation: to the version before the one that is enabled. */
+  /** Goes back to the version that was enabled before. */
   | { readonly do: 'rollback'; readonly id: string }
-  /** The policy of then comes back only if that is asked for. */
+  /** Goes back to an earlier generation. Its policy comes back only with `withPolicy`. */
   | { readonly do: 'restore'; readonly generation: number; readonly withPolicy?: boolean }
-  /** A key was removed: what it had signed is trusted no more. */
+  /** A key was removed: everything that it had signed loses its trust tier. */
   | { readonly do: 'distrust' }
   | { readonly do: 'policy'; readonly policy: ToolPolicy }
   | ({ readonly do: 'network' } & NetworkChange)
@@ -153,25 +161,25 @@ export type PluginChange =
   | { readonly do: 'skill'; readonly skill: SkillChange }
   | { readonly do: 'expose'; readonly exposed: Exposure }
   | { readonly do: 'remove'; readonly id: string }
-  /** Nothing is kept any more of one that was removed: its id is anybody's. */
+  /** Deletes the stored data of a removed plugin, and frees its id. */
   | { readonly do: 'free'; readonly id: string }
 
-/** Hosts that the `http` tools may reach from now on, and those that they may not any more. */
+/** Hosts to open and to close for the `http` tools. */
 export interface NetworkChange {
   readonly allow: readonly string[]
   readonly deny: readonly string[]
   readonly elsewhere?: NetworkRule['elsewhere']
 }
 
-/** What a change came to. */
+/** The outcome of a change. */
 export interface ChangeResult {
   readonly generation: number
   readonly plugin?: PluginView
-  /** What the operator should know. */
+  /** Notes for the operator. */
   readonly notes: readonly string[]
 }
 
-/** Who asks for a change: an author installs, and nothing more. */
+/** The caller of a change: an author installs, and enables nothing. */
 export interface ChangeBy extends Administrator {
   readonly mayEnable: boolean
 }
@@ -191,11 +199,14 @@ export interface CallReport {
   readonly hash: string
   /** Absent if it went well. */
   readonly fault?: string
-  /** For whom it was called. */
+  /** The principal of the call. */
   readonly principal: string
 }
 
-/** It kept failing for one principal, who may have made it: it is off for that one alone. */
+/**
+ * A plugin that failed repeatedly for one principal: it is off for that principal alone, who may have provoked the
+ * faults.
+ */
 export interface CallVerdict {
   readonly why: string
   readonly offUntilMs: number
@@ -203,17 +214,17 @@ export interface CallVerdict {
 
 /** A call under way that uses a part, and hears from the Catalog when that ends. */
 export interface PartListener {
-  /** The part is not in force any more. Answers when the call has ended. */
+  /** Called when the part is no longer in force. Answers when the call has ended. */
   readonly gone: () => Promise<void>
   /** Answers when the call is over. */
   readonly over: () => Promise<void>
 }
 
-/** What the `Catalog` object answers: the one writer of what is installed and enabled. */
+/** The RPC methods of the `Catalog` object: the one writer of the installed and enabled set. */
 export interface CatalogApi {
   /**
-   * The parts that every run has, whatever it does; left out if the generation is still `known`. Waits for a change only
-   * while that is being written.
+   * The parts that every run has; left out if the generation is still `known`. Waits for a change only while that is
+   * being written.
    */
   readonly look: (
     known?: number,
@@ -227,9 +238,12 @@ export interface CatalogApi {
     queries: readonly string[],
     limit: number,
   ) => Promise<Reply<readonly SearchHit[]>>
-  /** Skills that fit, best first, those that ship and those that were installed and enabled. */
+  /** Skills that fit, best first: skills that ship, and enabled installed skills. */
   readonly skills: (queries: readonly string[]) => Promise<Reply<readonly SkillCandidate[]>>
-  /** The tools of what is loaded by name that fit one of these patterns (`kv__*`), in the order of their names. */
+  /**
+   * The tools of parts that are loaded by name, if they match one of these patterns (`kv__*`), in the order of their
+   * names.
+   */
   readonly tools: (wanted: readonly string[]) => Promise<Reply<readonly ListedTool[]>>
   /** The same, their names alone. */
   readonly toolNames: (wanted: readonly string[]) => Promise<Reply<readonly string[]>>
@@ -239,14 +253,14 @@ export interface CatalogApi {
   readonly hold: (part: HeldPart, listener: PartListener) => Promise<void>
   /** One; nothing if it is not there. */
   readonly plugin: (id: string) => Promise<Reply<PluginView | undefined>>
-  /** So many behind an id, in the order of ids. */
+  /** The plugins that the runtime switched off by itself, or that could not be started, and why. */
   readonly page: (after: string, limit: number) => Promise<Reply<readonly PluginListing[]>>
-  /** Those that were switched off by nobody, or could not be started, and why. */
+  /** The plugins that no operator switched off, or that could not be started, and why. */
   readonly failed: () => Promise<Reply<readonly PluginProblem[]>>
   readonly generations: (limit: number) => Promise<Reply<readonly GenerationView[]>>
   readonly change: (change: PluginChange, by: ChangeBy) => Promise<Reply<ChangeResult>>
   readonly report: (report: CallReport) => Promise<CallVerdict | undefined>
-  /** Takes away some bundles that nobody can need any more, between two changes. How many: none is the end. */
+  /** Removes some bundles that are no longer needed, between two changes. Answers how many; 0 is the end. */
   readonly collect: () => Promise<Reply<number>>
 }
 
@@ -254,13 +268,13 @@ export interface CatalogApi {
 export interface PluginAdministration {
   readonly list: () => Promise<readonly PluginListing[]>
   readonly show: (id: string) => Promise<PluginView | undefined>
-  /** Those that were switched off by nobody, or could not be started, and why. */
+  /** The plugins that no operator switched off, or that could not be started, and why. */
   readonly failed: () => Promise<readonly PluginProblem[]>
   /** Newest first: fewer than the limit where they would name more than 10,000 plugins together. */
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>
   /** Which tools may be called now, and with which generation that came. */
   readonly policy: () => Promise<{ readonly generation: number; readonly policy: ToolPolicy }>
-  /** What MCP clients are offered, and with which generation that came: from a cache unless the latest is asked for. */
+  /** The exposure to MCP clients, and the generation that it is from: from a cache unless `latest` is asked for. */
   readonly exposed: (
     from?: 'latest',
   ) => Promise<{ readonly generation: number; readonly exposed: Exposure }>
@@ -271,7 +285,7 @@ export interface PluginAdministration {
   readonly change: (change: PluginChange, by: ChangeBy) => Promise<ChangeResult>
 }
 
-/** A row of what is installed. */
+/** A row of an installed plugin. */
 export interface PluginRow {
   readonly id: string
   readonly version: string
@@ -286,12 +300,12 @@ export interface PluginRow {
   readonly config: JsonObject
   readonly problem?: { readonly code: string; readonly message: string }
   /**
-   * The principal whose id it is, with all that is kept under it; empty if nothing is. Absent if it ships, or shipped,
-   * with the deployment.
+   * The owner of the id and of the data stored under it; empty if nothing is stored. Absent if the plugin ships, or
+   * shipped, with the deployment.
    */
   readonly owner?: string
   /** Hashes of newer versions that wait for an operator, newest first. */
   readonly waiting?: readonly string[]
-  /** The version of which an operator has read what it tells models of itself. */
+  /** The version whose texts for models an operator has read. */
   readonly toldHash?: string
 }

@@ -11,26 +11,26 @@ import type {
   PluginVersion,
 } from './plugin-catalog.ts'
 
-/** What a change is about, as far as it says. */
+/** The subject of a change, as far as the change names it. */
 export interface AskedFacts {
-  /** Of the plugin or server. */
+  /** The id of the plugin or server. */
   readonly id?: string | undefined
-  /** Of a version of it. */
+  /** The hash of a version of it. */
   readonly hash?: string | undefined
-  /** Who brings a version, and since when what was brought counts. */
+  /** The principal that adds a version, and the moment from which its additions count. */
   readonly usageOf?: { readonly principal: string; readonly sinceMs: number } | undefined
 }
 
-/** What the tables say of what a change is about: all that it is decided from, of one moment. */
+/** The rows about a change's subject, all of one moment: every fact that decides the change. */
 export interface ChangeFacts {
   readonly row?: PluginRow
   /** A remote server has this id, on or off. */
   readonly isServer: boolean
   /** An agent without a plugin has this id, archived or not. */
   readonly isAgent: boolean
-  /** All that the version numbers of this id ever meant, however long ago. */
+  /** Every content that a version number of this id has named, however long ago. */
   readonly numbers: readonly Pick<PluginVersion, 'version' | 'hash' | 'signer'>[]
-  /** The one of the hash, if its bundle is kept. */
+  /** The version with the hash, if its bundle is stored. */
   readonly version?: KeptPluginVersion
   readonly usage: PluginUsage
 }
@@ -43,23 +43,23 @@ export interface PluginAfter {
 
 /** The tables behind the Catalog. Every verb may throw `request_unavailable`. */
 export interface PluginStore {
-  /** In one trip, whose cost does not depend on how much is installed. */
+  /** Reads the facts in one trip. The cost does not grow with the number of installed plugins. */
   readonly facts: (asked: AskedFacts) => Promise<ChangeFacts>
   readonly find: (id: string) => Promise<PluginRow | undefined>
   readonly list: () => Promise<readonly PluginRow[]>
-  /** So many of what is there behind an id, in the order of ids. */
+  /** A page of present plugins after an id, in the order of ids. */
   readonly page: (after: string, limit: number) => Promise<readonly PluginRow[]>
-  /** Of what is there, what has a problem. */
+  /** The present plugins with a problem. */
   readonly failed: () => Promise<readonly PluginProblem[]>
-  /** Enabled ones whose manifests have this word in them, wherever. */
+  /** Enabled plugins whose manifest has this word anywhere. */
   readonly mentioning: (word: string) => Promise<readonly PluginRow[]>
-  /** Whose bundles are kept, of these plugins; newest first, and of each the newest hundred. */
+  /** The versions of these plugins with a stored bundle: newest first, at most a hundred of each plugin. */
   readonly versions: (
     ids: readonly string[],
   ) => Promise<readonly (PluginVersion & { readonly id: string })[]>
-  /** One whose bundle is kept. */
+  /** A version whose bundle is stored. */
   readonly version: (id: string, hash: string) => Promise<KeptPluginVersion | undefined>
-  /** Manifests of these versions by plugin, each plugin once; absent what is not kept any more. */
+  /** Manifests of these versions by plugin, each plugin once; absent if its bundle was collected. */
   readonly manifests: (
     of: readonly { readonly id: string; readonly hash: string }[],
   ) => Promise<ReadonlyMap<string, unknown>>
@@ -68,17 +68,17 @@ export interface PluginStore {
    * @param limit The most that are looked for.
    */
   readonly unnamed: (beforeMs: number, limit: number) => Promise<readonly string[]>
-  /** Of the newest generation; 0 before the first change. */
+  /** The number of the newest generation; 0 before the first change. */
   readonly newestNumber: () => Promise<number>
-  /** Ids of what is there, whatever its state. */
+  /** Ids of present plugins, in any state. */
   readonly ids: () => Promise<readonly string[]>
   /** The newest; `undefined` before the first change. */
   readonly generation: (number?: number) => Promise<Generation | undefined>
   /** Fewer than the limit where they would name more than 10,000 plugins together, but one at least. */
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>
-  /** By reason, such as `plugin_revoked <id>`, the newest generation it made; of these kinds of event. */
+  /** For each reason of these kinds, such as `plugin_revoked <id>`, the newest generation that it made. */
   readonly newest: (kinds: readonly string[]) => Promise<ReadonlyMap<string, number>>
-  /** The pin of a plugin that was in force last with another hash, in a generation after this one. */
+  /** The last pin of a plugin with another hash, in a generation after this one. */
   readonly earlier: (asked: {
     readonly id: string
     readonly hash: string
@@ -87,8 +87,9 @@ export interface PluginStore {
   /**
    * The row, the bundle, the new generation and the event in one trip: all of them or none.
    *
-   * @param write.generation What is in force, and was before, of what the change may touch: the difference is written.
-   * @param write.view The plugin that is to be told of, as it is then.
+   * @param write.generation The parts that the change may touch, as they are in force now and before: the difference is
+   *   written.
+   * @param write.view The plugin to report, as it is after the write.
    */
   readonly commit: (write: {
     readonly rows: readonly PluginRow[]
@@ -106,14 +107,17 @@ export interface PluginStore {
   }) => Promise<PluginAfter>
 }
 
-/** Bundles by hash. `load` throws `plugin_code_unavailable` if there is none, or one that was tampered with. */
+/** Bundles by hash. `load` throws `plugin_code_unavailable` if the bundle is missing or was tampered with. */
 export interface BundleStore {
   readonly save: (hash: string, text: string) => Promise<void>
   /** The same bundle; throws if the hash is not its. */
   readonly checked: (hash: string, text: string) => { readonly hash: string; readonly text: string }
-  /** Puts a copy of one that is saved near those who load it. Never throws. */
+  /** Puts a copy of a saved bundle near its readers. Never throws. */
   readonly copy: (hash: string, text: string) => Promise<void>
-  /** Takes these away, and notes of versions that they are gone. One that was saved after `beforeMs` stays. */
+  /**
+   * Removes these bundles, and marks the bundles of their versions as removed. A bundle that was saved after `beforeMs`
+   * stays.
+   */
   readonly remove: (hashes: readonly string[], beforeMs: number) => Promise<void>
   readonly load: (hash: string) => Promise<string>
 }

@@ -8,14 +8,14 @@ interface PluginText {
   readonly text: string
 }
 
-/** What a plugin tells models of itself. */
+/** A plugin's texts for models. */
 export interface PluginTexts {
   readonly texts: readonly PluginText[]
-  /** Whether an operator has read exactly that; until then it is a stranger's wherever a model reads it. */
+  /** Whether an operator has read exactly these texts. Until then a model reads them as a stranger's. */
   readonly isTold: boolean
 }
 
-/** All that models are told of a plugin by its author: descriptions, titles, and every value and name in its schemas. */
+/** All texts of a plugin's author that models read: descriptions, titles, and every value and name in its schemas. */
 export function textsOf(manifest: Manifest): readonly PluginText[] {
   const { description, natural_language_description: routing, contributes, agent } = manifest
   return [
@@ -28,7 +28,7 @@ export function textsOf(manifest: Manifest): readonly PluginText[] {
     ]),
     ...inValue(contributes.resources as unknown as Json, 'resources', offerFields),
     ...inValue(contributes.prompts as unknown as Json, 'prompts', offerFields),
-    // In the description of the tool that emits them.
+    // These are in the description of the tool that emits the events.
     ...contributes.events.flatMap(({ name, description: about, schema }) => [
       { place: 'events', text: name },
       ...(about === undefined ? [] : [{ place: `events.${name}`, text: about }]),
@@ -38,7 +38,7 @@ export function textsOf(manifest: Manifest): readonly PluginText[] {
   ]
 }
 
-/** Whether models are told the same by both: then an operator who has read one has read the other. */
+/** Whether both have the same texts for models: then an operator who has read one has read the other. */
 export const isToldSame = (one: Manifest, other: Manifest): boolean =>
   toCanonicalJson(textsOf(one) as unknown as Json) ===
   toCanonicalJson(textsOf(other) as unknown as Json)
@@ -55,7 +55,7 @@ const schemaWords = new Set(
   ),
 )
 
-/** Keywords whose value has schemas under names of the author's. */
+/** Keywords whose value has schemas under names that the author chose. */
 const namedSchemas = new Set(
   'properties patternProperties dependentSchemas $defs definitions'.split(' '),
 )
@@ -117,7 +117,7 @@ function inSchema(schema: Json, place: string): readonly PluginText[] {
 const isPropertyOf = ({ properties }: { readonly [name: string]: Json }, name: Json): boolean =>
   typeof name === 'string' && isObject(properties) && Object.hasOwn(properties, name)
 
-/** All texts of a value, with the names in it but for those that are `known`. */
+/** All texts of a value, with the names in it, except `known` names. */
 function inValue(
   value: Json,
   place: string,

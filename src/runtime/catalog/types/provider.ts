@@ -1,6 +1,6 @@
 import type { ProviderKind } from '#contracts/provider.ts'
 
-/** In words, for whoever allows it and whoever reads its error. */
+/** The texts that an operator who grants the kind and a reader of its errors see. */
 export const providerTexts: Readonly<Record<ProviderKind, string>> = {
   memory: 'keeps what agents remember',
   knowledge: 'keeps the documents that agents look things up in',

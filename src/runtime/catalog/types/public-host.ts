@@ -2,8 +2,8 @@ import { isOfThisMachine } from '#contracts/public-host.ts'
 import { isPublicHost } from '#platform/outbound/types/public-host.ts'
 
 /**
- * Whether a host in a manifest or a setting could ever be reached: every one (`*`), this machine in development by one of
- * its three names, or a public one, however its address is written.
+ * Whether a host in a manifest or a setting could ever be reached: every host (`*`), this machine in development by one
+ * of its three names, or a public host, in any spelling of its address.
  */
 export function isReachableHost(host: string): boolean {
   if (host === '*' || isOfThisMachine(host)) return true

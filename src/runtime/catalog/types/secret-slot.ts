@@ -3,7 +3,7 @@ import type { RequestedGrants } from '#contracts/manifest/manifest.ts'
 /** A secret that a plugin asks for, or was granted, and the one place for it. */
 export type SecretGrant = RequestedGrants['secrets'][number]
 
-/** Of a grant `in: header` that does not say which: those of older manifests. */
+/** The header of a grant `in: header` that names none, as in older manifests. */
 export const usualHeader = 'authorization'
 
 /** The place of a grant as people read it: the same words for the same place, however it is written. */

@@ -13,29 +13,29 @@ export interface SkillBundle {
   readonly files: Readonly<Record<string, string>>
 }
 
-/** What is hashed and kept: the same skill has the same text wherever it is made. */
+/** The text that is hashed and stored: the same skill has the same text wherever it is made. */
 export const toSkillBundleText = ({ fields, files }: SkillBundle): string =>
   toCanonicalJson({ fields, files })
 
-/** What a signature of a skill signs. */
+/** The text that a skill's signature signs. */
 export const toSignedSkillText = (skill: { readonly name: string; readonly hash: string }) =>
   `isola skill 1\n${skill.name}\n${skill.hash}\n`
 
-/** What an installed skill may be called: the specification's letters, of which here only those of ASCII. */
+/** The names that an installed skill may have: the specification's letters, but ASCII only. */
 export const isSkillName = (name: string): boolean =>
   /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) && name.length <= 64
 
-/** What a skill may be at most, checked before anything of it is kept. */
+/** The size limits of a skill, checked before it is stored. */
 export const skillCaps = {
   maxFiles: 200,
-  /** Of all its files. */
+  /** The length of all its files together. */
   maxChars: 1024 * 1024,
-  /** Of the front matter, as JSON. */
+  /** The length of the front matter as JSON. */
   maxFieldsChars: 32 * 1024,
   /** Skills of one collection, and characters of all their files. */
   maxSkills: 200,
   maxCollectionChars: 4 * 1024 * 1024,
-  /** Of the archive that a collection may be in, with what is beside its skills. */
+  /** The limits of an archive with a collection, with the files beside its skills. */
   archive: {
     maxArchiveBytes: 8 * 1024 * 1024,
     maxUnpackedBytes: 32 * 1024 * 1024,
@@ -50,19 +50,19 @@ export interface SkillVersion extends Omit<
 > {
   readonly hash: string
   readonly tier: Exclude<TrustTier, 'builtin'>
-  /** Where it came from: `upload`, `zip`, a URL, or the words of whoever sent it. */
+  /** Where it came from: `upload`, `zip`, a URL, or the sender's words. */
   readonly source: string
   /** The name of the key that signed it. */
   readonly signer?: string
   readonly installedAtMs: number
   readonly installedBy: string
-  /** Of its bundle as UTF-8. */
+  /** The size of its bundle as UTF-8. */
   readonly sizeBytes: number
   /** Its files but SKILL.md. */
   readonly paths: readonly string[]
   /** Tokens of its instructions, as estimated. */
   readonly tokens: number
-  /** What of its instructions is searched. */
+  /** The part of its instructions that is searched. */
   readonly text: string
 }
 
@@ -80,19 +80,19 @@ export interface InstalledSkill extends SkillRow {
   readonly version: SkillVersion
 }
 
-/** What an operator may change of skills; an author adds. */
+/** The operator's changes of skills; an author may add. */
 export type SkillChange =
   | {
       readonly do: 'add'
       readonly version: SkillVersion
       /** The text that its hash is of. */
       readonly bundle: string
-      /** Its name looks like another's, and that is meant; an operator says so. */
+      /** An operator confirms a name that looks like another's. */
       readonly allowLookAlike?: boolean
       /** Decides only. */
       readonly dryRun?: boolean
     }
-  /** A version that waits is the one in use from now on; by hash, since that is what was looked at. */
+  /** Takes a waiting version into use; by hash, since the operator reviewed that content. */
   | { readonly do: 'update'; readonly name: string; readonly hash: string }
   | { readonly do: 'enable'; readonly name: string; readonly hash?: string }
   | { readonly do: 'disable'; readonly name: string }
@@ -104,21 +104,23 @@ export const skillOf = (change: SkillChange): string =>
 
 /** The tables of installed skills; their rows are written with the generation they belong to. May throw `request_unavailable`. */
 export interface SkillStore {
-  /** Whatever its state; `version` is absent once its bundle was collected. */
+  /** The skill in any state; `version` is absent once its bundle was collected. */
   readonly find: (
     name: string,
   ) => Promise<(SkillRow & { readonly version?: SkillVersion }) | undefined>
-  /** What is there, by name: of this state only, if one is named. */
+  /** The installed skills, by name: of this state only, if one is named. */
   readonly list: (state?: 'enabled') => Promise<readonly InstalledSkill[]>
-  /** Of a skill, whose bundles are kept, newest first. */
+  /** The versions of a skill with a stored bundle, newest first. */
   readonly versions: (name: string) => Promise<readonly SkillVersion[]>
-  /** All rows, also of what was removed. */
+  /** All rows, also of removed skills. */
   readonly rows: () => Promise<readonly SkillRow[]>
-  /** Which versions with these bundles are kept: several skills may have the same one. */
+  /** The versions with these bundles: several skills may have the same bundle. */
   readonly kept: (hashes: readonly string[]) => Promise<readonly SkillVersion[]>
 }
 
-/** What `POST /api/operator/skills` takes: a skill, or where several may be, of which `skills` names those that are wanted. */
+/**
+ * The body of `POST /api/operator/skills`: a skill, or a place with several, of which `skills` names the wanted ones.
+ */
 export type SkillUpload =
   | { readonly sent: SentSkill; readonly source?: string | undefined }
   | { readonly zip: Uint8Array; readonly skills?: readonly string[] | undefined }
@@ -130,18 +132,18 @@ export interface ReadSkillUpload {
   readonly bundle: SkillBundle
   /** The canonical text of the bundle. */
   readonly text: string
-  /** What the operator should read before anything else. */
+  /** Notes that the operator should read first. */
   readonly notes: readonly string[]
 }
 
-/** One of a collection that cannot be installed, and why. */
+/** A skill of a collection that cannot be installed, and why. */
 export interface RefusedSkill {
   readonly name: string
   readonly code: string
   readonly message: string
 }
 
-/** What was read of an upload. */
+/** The skills that an upload has, and the refused ones. */
 export interface ReadSkills {
   readonly skills: readonly ReadSkillUpload[]
   readonly refused: readonly RefusedSkill[]
@@ -150,14 +152,14 @@ export interface ReadSkills {
 /** Reads skills; no code of theirs is run. Throws `plugin_upload_invalid`, `plugin_signature_invalid`, `plugin_isolate_unavailable`, `plugin_source_unavailable`, or `request_invalid` for a URL. */
 export type ReadSkillUploads = (upload: SkillUpload) => Promise<ReadSkills>
 
-/** What another version of a skill changes, for whoever decides on it. */
+/** The changes that another version of a skill brings, for the principal that decides on it. */
 export interface SkillChanges {
-  /** Of the version that it has. */
+  /** The hash of its present version. */
   readonly from: string
   readonly description?: { readonly before: string; readonly after: string }
   readonly kind?: { readonly before: string; readonly after: string }
   readonly requires: { readonly added: readonly string[]; readonly removed: readonly string[] }
-  /** Of the front matter as it was read; absent where nothing is. */
+  /** The changes of the front matter; absent if there are none. */
   readonly fields?: CountedLines
   /** An empty file has no line. */
   readonly files: readonly (CountedLines & {
@@ -166,9 +168,9 @@ export interface SkillChanges {
   })[]
 }
 
-/** What is different, with what hides in it as codes. */
+/** The lines that differ, with hidden characters shown as codes. */
 interface CountedLines {
-  /** Lines that are new, and that are gone; those that moved are both. */
+  /** Lines that are new, and that are gone. A line that moved is both. */
   readonly added: number
   readonly removed: number
   readonly moved: number
@@ -176,7 +178,7 @@ interface CountedLines {
   readonly lines: readonly string[]
 }
 
-/** How what is sent becomes a skill that may be installed, and what it would change. */
+/** Reads uploads into skills that may be installed, and compares them with the installed ones. */
 export interface SkillAdmission {
   readonly read: ReadSkillUploads
   /** Nothing if there is no installed skill of that name. */
@@ -188,7 +190,7 @@ export interface SkillAdmission {
 
 /** A bundle as it was sent, before it was checked. */
 export interface SentSkill {
-  /** Of its folder: its name if it says none. */
+  /** The name of its folder: the skill's name if its file has none. */
   readonly folder?: string | undefined
   readonly bundle?: SkillBundle | undefined
   /** Why there is no bundle. */
@@ -197,7 +199,7 @@ export interface SentSkill {
   readonly signature?: PluginSignature | undefined
 }
 
-/** An enabled skill whose files are not read yet: what a search knows of it. */
+/** An enabled skill as a search knows it, before its files are read. */
 export type SearchedSkill = Pick<
   SkillSource,
   'name' | 'description' | 'kind' | 'requires' | 'tier'
@@ -205,16 +207,16 @@ export type SearchedSkill = Pick<
   readonly text: string
 }
 
-/** What fits a query, whatever it lacks. */
+/** A skill that fits a query, even if its requirements are missing. */
 export type SkillCandidate = Pick<SkillSource, 'name' | 'description' | 'requires' | 'tier'>
 
-/** Those that fit, best first, of all that ship and all that are enabled. */
+/** The skills that fit, best first, of all that ship and all that are enabled. */
 export type SearchSkills = (
   queries: readonly string[],
   inForce: {
-    /** Another one each time that something may have been enabled or not any more, and in each object that asks. */
+    /** A new object after each possible change of the enabled skills, and in each object that calls it. */
     readonly revision: () => object
-    /** What is in force with the part of this name. */
+    /** The parts in force that the part of this name is wired with. */
     readonly around: (name: string) => Pick<Generation, 'pins'>
   },
 ) => Promise<readonly SkillCandidate[]>
@@ -222,6 +224,6 @@ export type SearchSkills = (
 /** The installed skills of a deployment, as a session reaches them. Every verb may throw `request_unavailable`. */
 export interface InstalledSkills {
   readonly search: (queries: readonly string[]) => Promise<readonly SkillCandidate[]>
-  /** One that is enabled, as it is now. */
+  /** An enabled skill, as it is now. */
   readonly load: (name: string) => Promise<SkillSource | undefined>
 }

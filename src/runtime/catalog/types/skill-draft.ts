@@ -3,7 +3,7 @@ import type { Administrator } from '#contracts/keys.ts'
 import type { Label } from '#contracts/label.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
-/** One time that an agent wrote a draft. */
+/** One writing of a draft by an agent. */
 export interface DraftWriting {
   readonly session: string
   readonly run: string
@@ -14,7 +14,7 @@ export interface DraftWriting {
   readonly model?: string
   /** The tools that the run had called by then, at most 50. */
   readonly tools: readonly string[]
-  /** Of all that its writer had read. */
+  /** The label of everything that its writer had read. */
   readonly label: Label
   /** sha-256 of the files as they were written this time. */
   readonly hash: string
@@ -26,13 +26,13 @@ export interface DraftText {
   readonly name: string
   readonly description: string
   readonly requires: readonly string[]
-  /** As of a skill that is installed: promoted, it has the same. */
+  /** The hash that an installed skill with these files has: promoting keeps it. */
   readonly hash: string
   /** Text by path; `SKILL.md` is one of them. */
   readonly files: Readonly<Record<string, string>>
 }
 
-/** The front matter of a draft's SKILL.md, which nobody else has written. */
+/** The front matter of a draft's SKILL.md. The runtime builds it from the draft's fields, so no other text gets in. */
 export const draftFields = ({
   name,
   description,
@@ -49,11 +49,11 @@ export type SketchedText = DraftText & { readonly sketch: string }
 /** A draft in a list. Nothing finds it and nothing loads it. */
 export interface DraftSummary extends Omit<DraftText, 'files'> {
   readonly id: string
-  /** One that was promoted stays, for where its skill came from. */
+  /** A promoted draft stays, as the record of where its skill came from. */
   readonly state: 'open' | 'promoted'
-  /** Whose run wrote the text that it has. */
+  /** The principal of the run that wrote the current text. */
   readonly principal: string
-  /** Of whoever wrote the text that it has. */
+  /** The label of the run that wrote the current text. */
   readonly label: Label
   /** How often it, or nearly the same, was written. */
   readonly count: number
@@ -68,7 +68,7 @@ export interface SkillDraft extends DraftSummary, Pick<DraftText, 'files'> {
   readonly writings: readonly DraftWriting[]
 }
 
-/** What a new text is compared with. */
+/** The part of a draft that a new text is compared with. */
 interface DraftSketch extends Pick<DraftSummary, 'id' | 'principal' | 'label'> {
   readonly sketch: string
 }
@@ -77,7 +77,7 @@ interface DraftSketch extends Pick<DraftSummary, 'id' | 'principal' | 'label'> {
 export interface DraftBudget {
   readonly perRun: number
   readonly perDay: number
-  /** Open drafts whose text is one principal's, and all of the deployment. */
+  /** The numbers of open drafts: of one principal, and of the deployment. */
   readonly openOfPrincipal: number
   readonly open: number
 }
@@ -85,13 +85,13 @@ export interface DraftBudget {
 /** Why a write does not fit its budget. */
 export type OverBudget = keyof DraftBudget
 
-/** Where drafts are kept. Each throws `request_unavailable`. */
+/** The store of drafts. Each verb throws `request_unavailable`. */
 export interface SkillDraftStore {
   /**
-   * Counts a write for its run and its principal's day (UTC), in one go with looking whether it may be made. The same call
+   * Counts a write for its run and its principal's day (UTC), and checks the budgets in the same step. The same call
    * again counts once.
    *
-   * @returns What has no room.
+   * @returns The budget that is used up, if any.
    */
   readonly take: (
     writing: DraftWriting,
@@ -102,7 +102,10 @@ export interface SkillDraftStore {
     readonly mark: number
     readonly drafts: readonly DraftSketch[]
   }>
-  /** @returns `late` if another came after `mark`, or what has no room. The same id again changes nothing. */
+  /**
+   * @returns `late` if another draft came after `mark`, or the budget that is used up. The same id again changes
+   *   nothing.
+   */
   readonly add: (
     draft: SketchedText & { readonly id: string },
     writing: DraftWriting,
@@ -111,7 +114,7 @@ export interface SkillDraftStore {
   /**
    * Counts one more writing of an open draft.
    *
-   * @param text Takes the place of what it has, if there is one.
+   * @param text Replaces the draft's text, if given.
    * @returns Whether the draft was still open.
    */
   readonly merge: (
@@ -121,13 +124,13 @@ export interface SkillDraftStore {
   ) => Promise<boolean>
   readonly list: (limit: number) => Promise<readonly DraftSummary[]>
   readonly find: (id: string) => Promise<SkillDraft | undefined>
-  /** Tells of it in one go. @returns Whether it was open with this text. */
+  /** Promotes the draft together with its event. @returns Whether it was open with this text. */
   readonly promote: (id: string, hash: string, by: Administrator) => Promise<boolean>
-  /** Tells of it in one go. @returns Whether it was there. */
+  /** Removes the draft together with its event. @returns Whether it existed. */
   readonly remove: (id: string, by: Administrator) => Promise<boolean>
 }
 
-/** What came of a write: a `message` says what to change. */
+/** The outcome of a write: a `message` says what to change. */
 export type Emitted =
   | {
       readonly ok: true
@@ -140,7 +143,7 @@ export type Emitted =
     }
   | { readonly ok: false; readonly message: string }
 
-/** Keeps what an agent wrote as a draft. Throws `request_unavailable`. */
+/** Stores an agent's text as a draft. Throws `request_unavailable`. */
 export type EmitSkill = (
   input: JsonObject,
   context: Pick<ToolContext, 'session' | 'run' | 'call' | 'principal' | 'agent' | 'label'>,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { JsonObject } from '#contracts/json.ts'
 
-/** `{ fields, files }` of a skill: what is in it is checked where it is read. */
+/** `{ fields, files }` of a skill. Their contents are checked where they are read. */
 export const skillBundleSchema = z.strictObject({
   fields: z.custom<JsonObject>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -10,7 +10,7 @@ export const skillBundleSchema = z.strictObject({
   files: z.record(z.string(), z.string()),
 })
 
-/** What an isolate answers that has read an archive. */
+/** The answer of an isolate that has read an archive. */
 export const readSkillsAnswer = z.strictObject({
   skills: z.array(
     z.union([

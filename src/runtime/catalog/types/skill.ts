@@ -2,10 +2,10 @@ import type { JsonObject } from '#contracts/json.ts'
 import { labelFrom, ownLabel, type Label } from '#contracts/label.ts'
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
 
-/** Of a persona; so much room has the prompt once nothing is pinned any more, also with narrow reading. */
+/** The longest persona: so much room is left in the prompt once no tool is pinned, also with narrow reading. */
 export const maxPersonaTokens = 510
 
-/** What is wrong, or of no use, in a SKILL.md. */
+/** A fault in a SKILL.md, or a field without effect. */
 export interface SkillDiagnostic {
   /**
    * `error`: the skill is not loaded. `warning`: it is, though the specification wants it otherwise. `note`: it is
@@ -20,21 +20,21 @@ export interface SkillDiagnostic {
 /** A `persona` is how an agent speaks: it is never found by a search. */
 export type SkillKind = 'skill' | 'persona'
 
-/** What the front matter of a SKILL.md says, and the text under it. */
+/** The front matter of a SKILL.md, and the text under it. */
 export interface SkillText {
   /** Lowercase letters, digits and hyphens, 64 at most; of a file that has none the folder's name. */
   readonly name: string
-  /** What it does and when it is of use, at most 1,024 characters in a valid file. */
+  /** Its purpose and its use, at most 1,024 characters in a valid file. */
   readonly description: string
   readonly kind: SkillKind
-  /** What must be there for it to work, such as `tool:sql__query` or `plugin:http`. */
+  /** Its requirements, such as `tool:sql__query` or `plugin:http`. */
   readonly requires: readonly string[]
   readonly license?: string
   readonly compatibility?: string
   /** `allowed-tools`, as written. Nothing is allowed by it. */
   readonly allowedTools?: string
   readonly metadata: Readonly<Record<string, string>>
-  /** All of the front matter, also what means nothing here; absent if it is no YAML as it was written. */
+  /** The whole front matter, also fields without effect here; absent if it was not valid YAML. */
   readonly frontMatter?: JsonObject
   /** Markdown, without the blank lines around it. */
   readonly body: string
@@ -60,14 +60,14 @@ export interface SkillSource extends Omit<SkillText, 'body' | 'metadata'> {
 export interface Persona extends Pick<SkillSource, 'name' | 'hash'> {
   /** The text under the front matter of its SKILL.md. */
   readonly text: string
-  /** Whose words it is; the operator's if absent. */
+  /** The label of its words; the operator's if absent. */
   readonly label?: Label
 }
 
-/** Whether what a skill needs (`tool:sql__query`, `plugin:http`) is there for whoever wants to use it. May reject. */
+/** Whether the caller has what a skill needs (`tool:sql__query`, `plugin:http`). May reject. */
 export type IsThere = (requirement: string) => Promise<boolean>
 
-/** What a requirement names: a tool, or an owner of whose tools any will do. */
+/** The tool that a requirement names, or the owner of whose tools any will do. */
 export const toRequired = (
   requirement: string,
 ): { readonly tool: string } | { readonly owner: string } => {
@@ -75,32 +75,32 @@ export const toRequired = (
   return kind === 'tool' ? { tool: name } : { owner: name }
 }
 
-/** What a model reads of a skill that fits, before it is loaded. */
+/** A found skill as a model reads it before loading. */
 export interface FoundSkill {
   readonly name: string
   readonly description: string
-  /** Whose words these are; the operator's if absent. */
+  /** The label of these words; the operator's if absent. */
   readonly label?: Label
 }
 
-/** One that was asked for by its name; a `message` says why there is nothing to read. */
+/** The skill that a caller asked for by name; a `message` says why there is nothing to read. */
 export type LoadedSkill =
   | {
       readonly ok: true
       readonly name: string
       readonly hash: string
-      /** Whose words it is. */
+      /** The trust tier of its author. */
       readonly tier: TrustTier
-      /** Of its instructions, or of the file that was asked for. */
+      /** The text of its instructions, or of the requested file. */
       readonly text: string
       readonly tokens: number
-      /** Its other files, by path; none are named where one of them was asked for. */
+      /** Its other files, by path; empty if one of them was requested. */
       readonly files: readonly string[]
     }
   | {
       readonly ok: false
       readonly message: string
-      /** Whose words are in the message; ours if absent. */
+      /** The label of the words in the message; ours if absent. */
       readonly label?: Label
     }
 
@@ -110,24 +110,24 @@ export interface SkillView extends Omit<
   'files' | 'allowedTools' | 'tier' | 'frontMatter'
 > {
   /**
-   * `gated`: it requires what is not there, so that it is neither found nor loaded; no more is one that is `installed`,
-   * which was never enabled, or `disabled`. A persona is never found.
+   * `gated`: a requirement is missing, so it is neither found nor loaded. The same holds for `installed`, which was
+   * never enabled, and `disabled`. A persona is never found.
    */
   readonly state: 'ready' | 'gated' | 'installed' | 'disabled'
   readonly tier: TrustTier
-  /** Of one that was installed: where it came from, and the name of the key that signed it. */
+  /** Of an installed skill: where it came from, and the name of the key that signed it. */
   readonly source?: string
   readonly signer?: string
   readonly installedBy?: string
   readonly installedAtMs?: number
   readonly missing: readonly string[]
-  /** What a model reads of it, as estimated: where it is found, and where its instructions are loaded. */
+  /** The estimated tokens that a model reads: where it is found, and where its instructions are loaded. */
   readonly tokens: { readonly found: number; readonly loaded: number }
 }
 
-/** One with what its author wrote. */
+/** A skill with the words of its author. */
 interface ShownSkill extends SkillView, Pick<SkillSource, 'files' | 'frontMatter'> {
-  /** Those that are kept, newest first: an operator takes one of them by its hash. Absent of one that ships. */
+  /** The stored versions, newest first: an operator takes one of them by its hash. Absent of a skill that ships. */
   readonly versions?: readonly ListedSkillVersion[]
 }
 
@@ -142,23 +142,23 @@ interface ListedSkillVersion {
 
 /** The skills of a deployment: found, then loaded, then their files (docs/skills.md). */
 export interface SkillLibrary {
-  /** The best of those that fit, never a persona, never one that lacks something. Rejects if skills cannot be read. */
+  /** The best skills that fit: no persona, and none with a missing requirement. Rejects if skills cannot be read. */
   readonly find: (queries: readonly string[], isThere: IsThere) => Promise<readonly FoundSkill[]>
-  /** All there are, by name. Rejects if skills cannot be read. */
+  /** All skills, by name. Rejects if skills cannot be read. */
   readonly list: (isThere: IsThere) => Promise<readonly SkillView[]>
-  /** One with what its author wrote. Rejects if skills cannot be read. */
+  /** A skill with the words of its author. Rejects if skills cannot be read. */
   readonly show: (name: string, isThere: IsThere) => Promise<ShownSkill | undefined>
   /**
    * @param options.file One of its files; its instructions if absent.
-   * @returns A refusal for a persona, and for one that lacks something. Rejects if skills cannot be read.
+   * @returns A refusal for a persona, and for a skill with a missing requirement. Rejects if skills cannot be read.
    */
   readonly load: (
     name: string,
     options: { readonly file?: string | undefined; readonly isThere: IsThere },
   ) => Promise<LoadedSkill>
   /**
-   * A persona by its name, unless it is missing something; and the names of those that ship, where there is none of it of
-   * all. Rejects if skills cannot be read.
+   * A persona by its name, unless a requirement is missing. If no persona has the name: the names of the personas that
+   * ship. Rejects if skills cannot be read.
    */
   readonly persona: (
     name: string,
@@ -171,15 +171,15 @@ export interface SkillLibrary {
 }
 
 /**
- * Whose words what a skill says is. Enabling a community skill says that it may be read, not that its author may steer
- * what is done: that is asked about.
+ * The label of a skill's words. Enabling a community skill allows models to read it, but its author may not steer
+ * effects: these need an approval.
  */
 export const labelOfSkill = ({ tier, name }: { readonly tier: TrustTier; readonly name: string }) =>
   tier === 'community'
     ? labelFrom(`isola__load_skill ${name}`, { confidentiality: 'public' })
     : ownLabel
 
-/** What an agent has of them. */
+/** The part of the library that agents use. */
 export type AgentSkills = Pick<SkillLibrary, 'find' | 'load'>
 
 /** A file of a skill as others get it. */
@@ -187,7 +187,7 @@ export interface OutgoingFile {
   readonly path: string
   readonly text: string
   readonly mimeType: string
-  /** Of its text in UTF-8, as is `digest`: `sha256:` and 64 hex digits. */
+  /** The size of its text in UTF-8. `digest` is of the same: `sha256:` and 64 hex digits. */
   readonly sizeBytes: number
   readonly digest: string
 }
@@ -202,22 +202,22 @@ export interface OutgoingSkill {
   readonly files: readonly OutgoingFile[]
 }
 
-/** All of a skill as one file: its SKILL.md if that is all, else a zip. */
+/** A whole skill as one file: its SKILL.md if it has no other, else a zip. */
 export interface SkillArtifact {
   readonly type: 'skill-md' | 'archive'
   /** `code-review/SKILL.md` or `plugin-authoring.zip`. */
   readonly path: string
   readonly mimeType: string
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** Of `bytes`, as of a file. */
+  /** The digest of `bytes`, as of a file. */
   readonly digest: string
 }
 
 /** Skills for other programs, to the byte as their authors wrote them. */
 export interface SkillShelf {
   /**
-   * Those of these names that can be handed out, by name, and why the others cannot, in a sentence each. What a skill
-   * requires here is not asked. Rejects if skills cannot be read.
+   * The skills of these names that can be handed out, by name, and a sentence for each other on why it cannot. Their
+   * requirements are not checked here. Rejects if skills cannot be read.
    */
   readonly outgoing: (names: readonly string[]) => Promise<{
     readonly skills: readonly OutgoingSkill[]

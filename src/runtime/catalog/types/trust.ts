@@ -5,7 +5,7 @@ import type { Administrator } from '#contracts/keys.ts'
 export interface TrustedKey {
   /** `trust_` + 22 characters of the key's sha-256: the same key has the same id everywhere. */
   readonly id: string
-  /** What the operator calls it; each name is there once. */
+  /** The operator's name for it; unique. */
   readonly name: string
   /** Ed25519, its 32 bytes as base64. */
   readonly publicKey: string
@@ -18,14 +18,14 @@ export interface TrustedKey {
  * `request_unavailable`.
  */
 export interface TrustStore {
-  /** By name. */
+  /** All keys, by name. */
   readonly list: () => Promise<readonly TrustedKey[]>
-  /** Throws `request_conflict` if the name or the key is there. */
+  /** Throws `request_conflict` if the name or the key exists. */
   readonly add: (key: TrustedKey, event: DeploymentEvent) => Promise<void>
   readonly remove: (id: string, event: DeploymentEvent) => Promise<void>
 }
 
-/** What an operator does with accepted keys; every change is an event on the record. */
+/** The operator's changes of accepted keys; every change is an event on the record. */
 export interface TrustAdministration {
   readonly list: TrustStore['list']
   /** Throws `request_invalid` for a key that is none, `request_conflict`. */
@@ -34,8 +34,8 @@ export interface TrustAdministration {
     by: Administrator,
   ) => Promise<TrustedKey>
   /**
-   * By name or id. The row of what it signed names a key that is not on the list any more, until the Catalog is told
-   * (`distrust`). Throws `request_not_found`.
+   * Removes a key by name or id. Rows that it signed still name it until the Catalog gets the change `distrust`. Throws
+   * `request_not_found`.
    */
   readonly remove: (name: string, by: Administrator) => Promise<TrustedKey>
 }

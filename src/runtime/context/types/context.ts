@@ -9,7 +9,7 @@ import type { BuiltContext } from '#runtime/kernel/types/context.ts'
 
 export const defaultContextSettings: ContextSettings = { start: 0.8, target: 0.5 }
 
-/** What a model is asked for a summary. */
+/** The request for a summary. */
 export interface SummaryRequest {
   readonly messages: readonly Message[]
   readonly maxOutputTokens: number
@@ -17,41 +17,41 @@ export interface SummaryRequest {
 
 export interface SummaryReply {
   readonly text: string
-  /** What the call cost, as it was booked. */
+  /** The cost of the call, as booked. */
   readonly tokens: number
   readonly costNanoUsd: number
-  /** Of what was added to the request besides; nothing was if absent. */
+  /** The label of texts that were added to the request; absent if there were none. */
   readonly label?: Label | undefined
 }
 
 /** The messages of one model call before they are sent, and who helps to make them fewer. */
 export interface ContextInput {
   /**
-   * All that was ever said: the agent's instructions, the transcript, this run's turns. It only grows at its end;
-   * where it did not (a branch), records of the other branch do not fit and are left alone.
+   * The whole conversation: the agent's instructions, the transcript, this run's turns. It only grows at its end. On
+   * another branch the records of this one do not fit, and are ignored.
    */
   readonly messages: readonly Message[]
-  /** Place of the message that the run works on; the last one of the user if absent. */
+  /** The place of the run's task; the user's last message if absent. */
   readonly taskAt?: number
   readonly tools: readonly ToolDefinition[]
   readonly model: ContextModel
-  /** What is left of the run's lease. */
+  /** The rest of the run's lease. */
   readonly left: Pick<Limits, 'maxTokens' | 'maxCostNanoUsd'>
   readonly settings: ContextSettings
-  /** What was decided for these messages before, oldest first: the newest that fits is applied. */
+  /** The earlier compactions of these messages, oldest first. The newest that fits is applied. */
   readonly records: readonly Compaction[]
   /** The newest record is of this very step: it is applied, and nothing is decided again. */
   readonly isDecided?: boolean
-  /** Compact whatever the size is: the model refused it as too long, or somebody asked. */
+  /** Compact whatever the size: the model refused the request as too long, or a principal asked for a compaction. */
   readonly force?: 'context_error' | 'requested'
-  /** Somebody outside decided on this call or answered it. */
+  /** Whether a principal decided on this call or answered it. */
   readonly isDecision?: (answer: Message) => boolean
-  /** Of a run that failed: it is not among the last turns, and is quoted after everything else. */
+  /** Whether a message belongs to a failed run: it is not among the last turns, and is quoted last. */
   readonly isLeftOver?: (message: Message) => boolean
   /**
    * Keeps a text of at most 250,000 characters. Answers the handle under which the output tool opens it, the same for
-   * the same text.
-   * Undefined if there was no room for it. Absent: nobody could open it later, so what leaves is gone.
+   * the same text. Undefined if there was no room for it. Absent: no reader could open it later, so messages that leave
+   * are lost.
    */
   readonly keep?: (text: string) => Promise<string | undefined>
   /**
@@ -65,10 +65,10 @@ export interface ContextInput {
 }
 
 /**
- * Fits what was said into what a model takes. Stateless: the same input gives the same messages.
+ * Fits the transcript into the model's window. Stateless: the same input gives the same messages.
  *
- * Throws `request_too_large` if a message alone is larger than the model takes (the limit is in the text),
- * `model_not_capable` if instructions and tools are, the reason of the signal, and what `keep` throws.
+ * Throws `request_too_large` if a single message is larger than the window (the limit is in the text),
+ * `model_not_capable` if instructions and tools are, the reason of the signal, and the errors of `keep`.
  */
 export interface ContextBuilder {
   /** False if `build` would hand the messages back as they are: costs no more than counting them. */

@@ -9,19 +9,19 @@ import type { Clock } from '#contracts/sources.ts'
 import type { FailedAttempt, ModelRequestOf } from '../types/model-attempt.ts'
 import { billable, isRefusal } from './bill.ts'
 
-/** Where attempts are reserved, booked and told. */
+/** The ports for reserving, booking and reporting attempts. */
 export interface AttemptsOptions {
   readonly clock: Clock
   readonly ledger: Ledger
   readonly signal: AbortSignal
   readonly emit: (event: EventDraft) => void
-  /** What each attempt spent, with its summary if it was answered. */
+  /** Called with the usage of each attempt, and its summary if it was answered. */
   readonly onSpent: (usage: Usage, call?: ModelCallSummary) => void
-  /** What the record says of the n-th attempt besides. */
+  /** The fields that the record of the n-th attempt has besides. */
   readonly about: (request: number) => ModelRequestOf
 }
 
-/** The model that an attempt goes to, and what is reserved for it. */
+/** The model of an attempt, and the amount to reserve. */
 export interface Aim {
   readonly selection: ModelSelection
   readonly estimate: ModelEstimate
@@ -43,7 +43,7 @@ interface Attempt {
 type Asked = Pick<Attempt, 'request' | 'aim'>
 type Known = Partial<Pick<Attempt, 'isSent' | 'hasBegun'>>
 
-/** The attempts of one request, one at a time: each is reserved, then booked with what it spent and told, once. */
+/** The attempts of one request, one at a time. Each is reserved, then booked and reported once. */
 export function createAttempts(options: AttemptsOptions, nextRequest: () => number) {
   const { clock, ledger, emit, signal } = options
   let open: Attempt | undefined
@@ -51,7 +51,7 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
   return {
     /** The number of the attempt that is open, 0 if none is. */
     request: () => open?.request ?? 0,
-    /** What is known of the open attempt by now; one that did not reach the provider after all is not sent. */
+    /** Adds facts about the open attempt. An attempt that never reached the provider is marked as not sent. */
     note: (known: Known) => Object.assign(open ?? {}, known),
     text(chars: number) {
       if (!open) return
@@ -71,7 +71,7 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
       return undefined
     },
 
-    /** Closes the attempt with what it may have cost; one that is on record already stays as it is. */
+    /** Closes the open attempt with the most that it may have cost. Does nothing if no attempt is open. */
     fail(error: unknown) {
       if (!open) return
       const { lease, startedAtMs, isSent, hasBegun, partialChars, ...attempt } = open
@@ -83,13 +83,16 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
       failed(attempt, { code, isSent, isBilled, ...partial, durationMs: sinceMs(startedAtMs) })
     },
 
-    /** One that a crash may have cut after it was sent: both it and its repetition may be billed. */
+    /**
+     * Records an attempt that a crash may have cut after the request was sent: the provider may bill the attempt and
+     * its repetition.
+     */
     lost(request: number, aim: Aim) {
       ledger.charge(aim.estimate)
       failed({ request, aim }, { code: 'lost', isSent: true, isBilled: true, durationMs: 0 })
     },
 
-    /** Closes the attempt with what the provider counted. */
+    /** Closes the attempt with the usage that the provider counted. */
     book({ provider, model, finishReason, ...reply }: ModelReply) {
       if (!open) throw new Error('The provider sent a request again without leave.')
       const { lease, aim, request, startedAtMs, firstTextMs } = open
@@ -119,7 +122,7 @@ export function createAttempts(options: AttemptsOptions, nextRequest: () => numb
     },
   }
 
-  /** What may have been billed stays booked, as unconfirmed, until a provider or an operator says otherwise. */
+  /** An attempt that may have been billed stays booked, as unconfirmed, until a provider or an operator settles it. */
   function failed({ request, aim }: Asked, { isSent, isBilled, ...told }: FailedAttempt) {
     const { tokens, costNanoUsd } = isBilled ? aim.estimate : zeroUsage
     const spent = { tokens, costNanoUsd, ...(isBilled && { unconfirmed: { tokens, costNanoUsd } }) }

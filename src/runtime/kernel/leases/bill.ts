@@ -11,7 +11,7 @@ export function billable(usage: ModelUsage, reserved: ModelEstimate): ModelUsage
   return { ...usage, inputTokens, outputTokens: 0, costNanoUsd, estimated: true }
 }
 
-/** What puts a change of model on the record. */
+/** The event that records a change of model. */
 export function substitutionOf(
   { model: asked = '' }: ModelRequest,
   { provider, model, passedOver }: ModelSelection,
@@ -26,7 +26,7 @@ export const isRefusal = (error: unknown): boolean =>
     errorCode(error) ?? '',
   )
 
-/** An amount of what a refusal is about, in words for a person: tokens as they are, costs in US dollars. */
+/** The amount of a refusal in words for a person: tokens as they are, costs in US dollars. */
 export const amountText = (code: LeaseRefusal['code'], amount: number): string =>
   /cost|platform/.test(code) ? `$${Number((amount / 1e9).toPrecision(3))}` : String(amount)
 

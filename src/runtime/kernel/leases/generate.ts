@@ -5,7 +5,7 @@ import { substitutionOf, toError } from './bill.ts'
 
 export interface GenerateOptions extends AttemptsOptions {
   readonly models: ModelProvider
-  /** Says no to a model that must not take a request, nor take it over; all may if absent. */
+  /** Whether a model may take a request, or take it over from another; every model may if absent. */
   readonly mayUse?: (selection: ModelSelection) => boolean
   readonly onDelta: (text: string) => void
   readonly isWatched: () => boolean
@@ -14,16 +14,16 @@ export interface GenerateOptions extends AttemptsOptions {
   readonly lostCalls: number
   /** Requests of this turn that are on record already. */
   readonly requestsBefore?: number
-  /** Of the turn's n-th request. */
+  /** The headers of the turn's n-th request. */
   readonly headersOf: (request: number) => Readonly<Record<string, string>>
 }
 
 /**
- * The leased way to a model: lowers the output cap to what is left, reserves estimated input × 1.25 + that cap, calls,
- * settles what the provider counted. A request that got lost is booked in full and its retry reserved anew, since both may be billed; so is a
- * request to another model that takes over.
- * What is left of the cost is the request's ceiling, so that no model without a price is asked under a limit.
- * Throws `lease_…` when the first reservation is refused.
+ * The leased way to a model: lowers the output cap to the rest of the lease, reserves estimated input × 1.25 + that
+ * cap, calls, and settles the tokens that the provider counted. A request that got lost is booked in full and its retry
+ * reserved anew, since both may be billed; so is a request to another model that takes over. The rest of the cost limit
+ * is the request's ceiling, so that under a limit no model without a price is called. Throws `lease_…` when the first
+ * reservation is refused.
  */
 export function createGenerate(options: GenerateOptions) {
   const { models, ledger, emit, signal, mayUse = () => true } = options

@@ -30,7 +30,7 @@ export function createLedger(limits: Limits, alreadySettled: Amount = zeroAmount
 
   return {
     limits,
-    // Of every dimension.
+    // The rest of every dimension.
     left: () => Object.fromEntries(dimensions.map((one) => [one[0], room(one)])) as All,
     reserved: () => reserved,
     settled: () => settled,
@@ -65,7 +65,7 @@ export function createLedger(limits: Limits, alreadySettled: Amount = zeroAmount
   }
 }
 
-/** A ledger each of whose leases is one of `above` as well. */
+/** A ledger whose leases are taken from `above` as well. */
 export function createLedgerWithin(above: Ledger, limits: Limits): Ledger {
   const own = createLedger(limits)
   const given = new Map<string, Lease>()

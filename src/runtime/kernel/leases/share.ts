@@ -4,7 +4,7 @@ import type { ToolEntry } from '#contracts/tool.ts'
 export interface ShareOptions {
   readonly limits: Limits
   readonly left: Amount
-  /** One more turn of the caller, so that it can still answer. */
+  /** The cost of one more turn of the caller, so that it can still answer. */
   readonly finalCall: Pick<Amount, 'tokens' | 'costNanoUsd' | 'platformNanoUsd'>
   /** How many calls this turn makes. */
   readonly calls: number
@@ -12,8 +12,8 @@ export interface ShareOptions {
 }
 
 /**
- * The most one call of this turn may spend: what the caller has left less one final turn, divided by the
- * calls of the turn. All calls of a turn get the same share, whichever asks first.
+ * The most one call of this turn may spend: the caller's rest less one final turn, divided by the calls of the turn.
+ * All calls of a turn get the same share, in whatever order they begin.
  * @see docs/design.md section 6
  */
 export function shareOf({ limits, left, finalCall, calls, timeLeftMs }: ShareOptions): Limits {
@@ -38,7 +38,10 @@ export function shareOf({ limits, left, finalCall, calls, timeLeftMs }: ShareOpt
 /** How many children a call counts as that may itself spend. */
 export const widthOf = ({ inner }: ToolEntry): number => inner?.children ?? 1
 
-/** What a call gets of its turn's share, and what that takes out of the run's lease: more than one call if it may itself spend. */
+/**
+ * A call's part of its turn's share, and the amount that this takes from the run's lease: more than one call if the
+ * tool may spend.
+ */
 export function leaseFor(entry: ToolEntry, share: Limits) {
   if (!entry.spends) {
     const costNanoUsd = Math.min(entry.feeNanoUsd ?? 0, share.maxCostNanoUsd)

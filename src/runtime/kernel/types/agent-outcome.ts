@@ -4,15 +4,15 @@ import { errorCode, type LeaseErrorCode } from '#contracts/errors.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 
 /**
- * What a run is to whoever called for it: a tool's result, like any other (N1). An agent that did not complete keeps
- * what it has done: the caller reads it with the reason.
+ * The result of a run as its caller reads it: a tool result like any other (N1). An agent that did not complete keeps
+ * its partial result: the caller reads it with the reason.
  */
 export function toToolResult(result: AgentResult): ToolResult {
   const { success, usage, state, error } = result
   const name = `${result.agent}__run` as const
   const { label = labelFrom(name) } = result
   if (!success) {
-    // What it lacked is its caller's to give: the code says which limit, the message how much is missing.
+    // The caller can give the missing amount: the code says which limit, the message how much.
     const code = (state === 'stopped' && leaseCodeOf(error)) || 'tool_failed'
     return { ok: false, error: { code, message: describeEnd(result) }, label, usage }
   }

@@ -9,14 +9,14 @@ export interface PinnedTool extends ToolDefinition {
 }
 
 /**
- * What a run was begun with: an agent as it was then, before what the run itself asked for, which stands in its
- * submission. Plain data, the same for all runs between two changes of what is enabled.
+ * The agent as it was at the run's beginning, before the run's own options, which its submission has. Plain data, the
+ * same for all runs between two changes of the enabled set.
  */
 export interface PinnedAgent {
   readonly spec: AgentSpec
   /** The deployment's default model as it was set; absent if none was. */
   readonly defaultModel?: string
-  /** What the model saw from the start, in that order. */
+  /** The tools that the model saw from the start, in that order. */
   readonly tools: readonly PinnedTool[]
 }
 
@@ -27,10 +27,10 @@ export interface AgentPin {
   readonly agent: PinnedAgent
 }
 
-/** What a plugin's hook added to the instructions of a model call. */
+/** A text that a plugin's hook added to the instructions of a model call. */
 export interface AddedText {
   readonly plugin: string
   readonly text: string
-  /** Of the text; the worst if absent. */
+  /** The text's label; least trusted if absent. */
   readonly label?: Label
 }

@@ -6,10 +6,10 @@ import { contextLabel } from './label.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import { toTurnSaid } from './turn-said.ts'
 
-/** How a run ended, and what it says. */
+/** How a run ended, and its result. */
 export interface Ending {
   readonly state: FinalState
-  /** What was said if absent. */
+  /** If absent, the text of the turns is the result. */
   readonly result?: string
   readonly output?: JsonObject
   readonly code?: string
@@ -29,7 +29,7 @@ interface EndedRun {
   readonly finishedAtMs: number
 }
 
-/** Adds up the turns into the one result of a run. A run that did not complete keeps what was said. */
+/** Adds up the turns into the one result of a run. A run that did not complete keeps its texts. */
 export function toAgentResult(ended: EndedRun): AgentResult {
   const { run, session, trace, startedAtMs, agent, ending, turns, finishedAtMs } = ended
   const usage = turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
@@ -44,7 +44,7 @@ export function toAgentResult(ended: EndedRun): AgentResult {
     ...(ending.state === 'completed' && finishReasonOf(turns.at(-1))),
     ...defined({ output: ending.output }),
     ...(ending.code && { error: { code: ending.code, message: ending.message ?? '' } }),
-    // Also of a turn in which nothing was said: why it ended may be in somebody else's words.
+    // A turn without texts counts too: the reason of its end may be in a stranger's words.
     label: contextLabel([
       ...turns.filter(({ label }) => label),
       ...turns.flatMap((turn) => toTurnSaid(turn).messages),

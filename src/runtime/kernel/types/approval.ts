@@ -2,11 +2,11 @@ import type { Role } from '#contracts/role.ts'
 import type * as z from 'zod'
 import type { approvalScope } from '#contracts/approval-schemas.ts'
 
-/** Somebody who decides. What a token was not given the scope for has been refused before. */
+/** The principal that decides an approval. A token without the needed scope has been refused before. */
 export interface Decider {
   readonly principal: string
   readonly role: Role
-  /** Where it was said: in the session, or over the inbox. */
+  /** Where the decision was made: in the session, or in the inbox. */
   readonly via: 'session' | 'inbox'
 }
 

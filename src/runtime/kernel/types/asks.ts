@@ -20,7 +20,7 @@ const optional = z.boolean().optional()
 const block = z.lazy(() =>
   z.union([z.string().transform((text) => ({ type: 'text' as const, text })), contentBlockSchema]),
 )
-/** What a call may ask whoever is outside, in the words of MCP. */
+/** The questions that a call may put to the client, in the words of MCP. */
 export const askSchema = z.lazy(() =>
   z.discriminatedUnion('kind', [
     z.strictObject({
@@ -43,7 +43,7 @@ export const askSchema = z.lazy(() =>
     z.strictObject({ kind: z.literal('roots'), optional }),
   ]),
 )
-/** One thing that a call asks: a form, the client's model, or where the client works. */
+/** One question of a call: a form, a request to the client's model, or the client's folders. */
 export type AskRequest = z.infer<typeof askSchema>
 
 const answerSchemas = {
@@ -65,7 +65,7 @@ const answerSchemas = {
   roots: z.array(z.object({ uri: z.string(), name: z.string().optional() })),
 } as const
 
-/** The answer, or what is to be asked: once more if what came does not fit. */
+/** The answer, or the question to put: again if the answer does not fit. */
 type Found = { readonly answer: Json } | { readonly asked: JsonObject }
 
 /** @throws `tool_failed` if no answer fits after several tries. */
@@ -96,17 +96,14 @@ function problemOf(ask: AskRequest, answer: Json, validator: SchemaValidator): s
   return verdict.ok ? undefined : `${verdict.path === '' ? 'it' : verdict.path} ${verdict.message}`
 }
 
-/** Only what the schema knows: a client may say more than anybody asked for. */
+/** Keeps only the fields of the schema: a client may send more than the call asked for. */
 const answerOf = (ask: AskRequest, answer: Json): Json =>
   plainOf(answerSchemas[ask.kind].parse(answer))
 
-/** Parsed from JSON: all there is to do is to leave out what is `undefined`. */
+/** A parsed value is JSON already; only `undefined` fields have to go. */
 const plainOf = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json
 
-/**
- * Whether to accept what a call asks lets an effect happen: it shows a form, and changes something. That is a yes, as to
- * a call that waits for one.
- */
+/** Whether an accepted form lets an effect happen. Such an acceptance counts as an approval. */
 export const asksForYes = ({ asks = {}, isReadOnly }: Pick<PauseRequest, 'asks' | 'isReadOnly'>) =>
   isReadOnly !== true && Object.values(asks).some(({ kind }) => kind === 'elicit')
 

@@ -4,20 +4,20 @@ import type { RunInput } from './kernel.ts'
 import type { Usage } from '#contracts/lease.ts'
 import type { PlannerState } from './plan.ts'
 
-/** A turn of a run before its planner is asked: `messages` is all that was said, and nobody reads along in `generate`. */
+/** A turn before its planner runs. `messages` is the whole transcript; no client streams the text of `generate`. */
 export interface FittingTurn extends PlannerState {
   readonly run: RunInput
-  /** What was decided in this run, oldest first. */
+  /** The compactions of this run, oldest first. */
   readonly own: readonly Compaction[]
   /** The last of it is of this very turn, which was cut: nothing is decided again. */
   readonly isDecided: boolean
-  /** What is booked to the turn by now, attempts that failed and such as were lost among it. */
+  /** The usage booked to the turn so far, with failed and lost attempts. */
   readonly spent: () => Pick<Usage, 'tokens' | 'costNanoUsd'>
   /** The model refused it as too long. */
   readonly force?: 'context_error' | undefined
 }
 
-/** What the loop asks before each model call. */
+/** The kernel calls this before each model call. */
 export interface ContextFitter {
   /**
    * `undefined` if all that was said is sent as it is. Throws what `ContextBuilder.build` throws, and

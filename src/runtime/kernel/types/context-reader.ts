@@ -10,19 +10,19 @@ export interface ReadContext {
   readonly agent: { readonly spec: AgentSpec; readonly toolset: Toolset }
   /** Without the agent's instructions. */
   readonly messages: readonly Message[]
-  /** What was decided of them, oldest first: the last ones suffice. */
+  /** The compactions of these messages, oldest first. The last ones suffice. */
   readonly compactions: readonly Compaction[]
-  /** It was said in a run that failed. */
+  /** Whether a message belongs to a failed run. */
   readonly isLeftOver?: (message: Message) => boolean
-  /** What plugins added to the last run. */
+  /** The texts that plugins added to the last run. */
   readonly added?: readonly AddedText[]
 }
 
-/** Looks at what a model is sent, and asks none. */
+/** Shows what a model would be sent, without calling it. */
 export interface ContextReader {
   readonly view: (of: ReadContext) => ContextView
-  /** What is sent of these messages; the agent's instructions are no part of it. */
+  /** The messages that a model is sent in place of these, without the agent's instructions. */
   readonly shown: (of: Pick<ReadContext, 'messages' | 'compactions'>) => readonly Message[]
-  /** Whether anything would leave if it were compacted now. */
+  /** Whether a compaction now would free anything. */
   readonly isWorthwhile: (of: ReadContext) => Promise<boolean>
 }

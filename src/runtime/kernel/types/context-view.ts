@@ -1,4 +1,4 @@
-/** What some of the tokens of a model call are. A summary stands for what was said before it. */
+/** The kinds of content in a model call. A summary stands for the messages before it. */
 export const contextPartKinds = [
   'instructions',
   'added_by_plugins',
@@ -18,24 +18,24 @@ export interface ContextPartView {
   readonly count: number
 }
 
-/** What fills the window of a session's next model call, as far as that is known before anybody asks something. */
+/** The window of a session's next model call, as far as it is known before the next message. */
 export interface ContextView {
   readonly agent: string
   /** The model that would answer; absent if none would. */
   readonly model?: string
   /** Input of the call: all parts, and what chat formats add to a request. */
   readonly tokens: number
-  /** What the model takes as input: what it takes in all less `maxOutputTokens`. Absent if nobody declared it. */
+  /** The model's input limit in tokens: its window less `maxOutputTokens`. Absent if the model declares no window. */
   readonly windowTokens?: number
   /** The output cap of the call. */
   readonly maxOutputTokens?: number
   /** Above this it is compacted by itself, and to that; absent without a window. */
   readonly startTokens?: number
   readonly targetTokens?: number
-  /** Those that are there, in the order in which they are sent: the kinds, not the messages. */
+  /** The kinds of messages in the window, in the order in which they are sent. */
   readonly parts: readonly ContextPartView[]
-  /** How many messages were said in all, whoever said them; fewer are sent once some are in a summary. */
+  /** How many messages the transcript has, of every sender. A model is sent fewer once a summary replaces some. */
   readonly saidMessages: number
-  /** What the call costs: its input, and with as many tokens of output as it may have. Absent if no price is known. */
+  /** The cost of the call: its input, and with as much output as it may have. Absent if no price is known. */
   readonly costUsd?: { readonly input: number; readonly atMost: number }
 }

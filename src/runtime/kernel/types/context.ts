@@ -1,11 +1,11 @@
 import type { Message } from '#contracts/message.ts'
 import type { Compaction } from '#contracts/context.ts'
 
-/** What is sent, and what was decided for it now. */
+/** The messages that a model is sent, and the compaction made for this call. */
 export interface BuiltContext {
   readonly messages: readonly Message[]
   /** Estimated input tokens of the call, tools included. */
   readonly tokens: number
-  /** To be on record before the call is made: later steps, a resumed run and a replay are given it. */
+  /** Has to be stored before the call is made: later steps, a resumed run and a replay apply it. */
   readonly compaction?: Compaction
 }

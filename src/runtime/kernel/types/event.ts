@@ -4,7 +4,7 @@ import type { EventData, ToldData, EventDraft } from '#contracts/event.ts'
 export const callOf = ({ data }: { readonly data: EventData | ToldData }): string | undefined =>
   'call' in data ? data.call : undefined
 
-/** An event as one of a call, unless it says already of which one. */
+/** An event with the id of its call, unless it has one already. */
 export const ofCall = <Event extends EventDraft>(call: string, event: Event): Event => ({
   ...event,
   data: { call, ...event.data },

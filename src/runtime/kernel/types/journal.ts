@@ -13,27 +13,27 @@ import type { ToolResult } from '#contracts/tool.ts'
 /** A call as the journal keeps it: intent (everything but `outcome`) and outcome. */
 export interface CallRecord {
   readonly id: string
-  /** As the model named it. */
+  /** The name that the model used. */
   readonly name: string
   /** The tool that really ran, if it resolved. */
   readonly tool: string
-  /** As the model gave it. */
+  /** The arguments that the model gave. */
   readonly input: JsonObject
   readonly definitionHash: string
   /** May run again after a cut: declared read-only or idempotent. */
   readonly isRepeatable: boolean
   readonly startedAtMs: number
-  /** What it took out of the run's lease, if it may itself spend or is waiting: on record before it begins. */
+  /** The reservation of a call that may spend or that waits: stored before the call begins. */
   readonly reserved?: Amount
-  /** It waits for someone outside and was not begun, or its outcome comes from there. */
+  /** The call waits for an answer from outside and has not begun, or its outcome comes from there. */
   readonly pause?: Pause
-  /** sha-256 of the arguments that were run: behind `isola__call` and after hooks they are not those the model gave. */
+  /** sha-256 of the arguments that were run. `isola__call` and hooks may change the arguments that the model gave. */
   readonly argsHash?: string
   readonly outcome?: ToolResult
   readonly durationMs?: number
 }
 
-/** What the calls without an outcome hold of their run's lease: begun, or waiting. */
+/** The reservations of calls without an outcome: begun, or waiting. */
 export const heldBy = (calls: readonly CallRecord[]): Usage =>
   calls.reduce(
     (sum, { outcome, reserved }) =>
@@ -41,15 +41,15 @@ export const heldBy = (calls: readonly CallRecord[]): Usage =>
     zeroUsage,
   )
 
-/** One turn: the model's reply as steps, the calls, what was spent, what happened. One row. */
+/** One turn in one row: the model's reply as steps, the calls, the usage and the events. */
 export interface TurnRecord {
   /** Counts from 1 within the run. */
   readonly turn: number
-  /** What came in while the run worked and this turn was the first to see. */
+  /** Messages that arrived during the run and that this turn was the first to see. */
   readonly received?: readonly Message[]
-  /** What was decided of the context before its model call, oldest first. */
+  /** The compactions made before its model call, oldest first. */
   readonly compactions?: readonly Compaction[]
-  /** Of all that its model was sent, and so of what it said and called. */
+  /** The label of everything that its model was sent, and so of its text and calls. */
   readonly label?: Label | undefined
   /** The most each of its calls may spend, pinned when the first one ran. */
   readonly share?: Limits
@@ -58,7 +58,7 @@ export interface TurnRecord {
   readonly modelCalls: readonly ModelCallSummary[]
   /** Spent by this turn, its calls included. */
   readonly usage: Usage
-  /** What of it the platform was made to do for the run itself, without what is below it. */
+  /** The platform work of the run itself in this turn, without the runs below it. */
   readonly platform?: PlatformAmounts
   readonly events: readonly SessionEvent[]
   /** The turn waits as a whole: a limit was reached in it, or a loop is suspected. */

@@ -21,7 +21,7 @@ export interface RunInput {
   readonly principal: string
   readonly trace: string
   readonly traceLink?: TraceLink
-  /** The first run of its session, or one that does not go on from the end of it. */
+  /** `start`: the first run of its session. `reset`: a run that does not continue the session's end. */
   readonly opening?: 'start' | 'reset' | undefined
   readonly depth: number
   /** Agents above this one, root first. */
@@ -31,11 +31,11 @@ export interface RunInput {
   readonly toolset: Toolset
   /** The transcript up to and including this run's task; the agent's instructions come before it. */
   readonly messages: readonly Message[]
-  /** Of all of them; the worst if absent. */
+  /** The label of all of them; least trusted if absent. */
   readonly label?: Label
-  /** What was decided of these messages in earlier runs, oldest first: the last ones suffice. */
+  /** The compactions of these messages in earlier runs, oldest first. The last ones suffice. */
   readonly compactions?: readonly Compaction[]
-  /** It was said in a run that failed. */
+  /** Whether a message belongs to a failed run. */
   readonly isLeftOver?: (message: Message) => boolean
   readonly startedAtMs: number
   /** How often the open turn was interrupted before its model call was recorded. */
@@ -47,26 +47,26 @@ export interface RunPorts {
   /** The next place in the session's log. */
   readonly nextSeq: () => number
   readonly onDelta: (delta: MessageDelta) => void
-  /** What came in for this run since it began, from the given place on. */
+  /** The messages for this run since it began, from the given place on. */
   readonly received?: (from: number) => readonly Message[]
   readonly added?: AddedTexts
-  /** What came of a waiting call, if anything yet. */
+  /** The answer to a waiting call, if it is there. */
   readonly answerTo?: (call: string) => PauseAnswer | undefined
-  /** What a turn's n-th model request, from 1, carries with it; those that a crash may have cut count too. */
+  /** The headers of a turn's n-th model request, from 1. Requests that a crash may have cut count too. */
   readonly headersOf?: (turn: number, request: number) => Readonly<Record<string, string>>
-  /** Asked before each model call: false if nobody reads the text as it arrives. */
+  /** Checked before each model call: false if no client reads the text as it arrives. */
   readonly isWatched?: () => boolean
-  /** Called after each write, with what has become part of the log. */
+  /** Called after each write, with the record that is now in the log. */
   readonly onWritten: (turn: TurnRecord) => void
   /** Called when the first model request of the segment is on its way, or will not be. */
   readonly onSent: () => void
-  /** What the platform costs for the run itself; absent where nobody counts that. */
+  /** What the platform costs for the run itself. Absent where the deployment does not count that. */
   readonly platform?: PlatformLease
-  /** Somebody can be asked to raise a limit: what one holds back waits for that. */
+  /** A principal can raise the limits: a call that a limit refuses waits for that. */
   readonly mayRaise?: boolean
-  /** Says of a limit that ends the run what was reached and, where it `mayRaise`, what it waits for. */
+  /** Describes a limit that ends the run and, if `mayRaise`, the pause that waits for a raise. */
   readonly atLimit?: (reached: Ending, turns: readonly TurnRecord[]) => LimitAnswer
-  /** Looks at what was done before each further turn: what to tell of it, and whether it is to end here. */
+  /** Reviews the turns before each further one: events to add, and whether the run ends here. */
   readonly review?: (turns: readonly TurnRecord[]) => {
     readonly tell: readonly EventDraft[]
     readonly end?: Ending | undefined
@@ -77,28 +77,30 @@ export interface RunPorts {
 
 /** The platform's part of a run's lease: counted by the host, and known only when it has happened. Billionths of a US dollar. */
 export interface PlatformLease {
-  /** What a turn may cost, what is written at a run's end included: reserved before it begins. */
+  /** The most that a turn may cost, with the writes at a run's end: reserved before the turn begins. */
   readonly turnNanoUsd: () => number
   /**
-   * What the turns so far have cost beyond what was reserved for them; below zero if that was less. Asked once before
-   * each turn: `turnNanoUsd` is reserved then.
+   * The cost of the turns so far beyond their reservations; below zero if they cost less. Read once before each turn:
+   * `turnNanoUsd` is reserved then.
    */
   readonly beyond: () => number
 }
 
-/** What a limit means for a run: the pause in which somebody may raise it, or its end with these words. */
+/** What a limit means for a run: a pause in which a principal may raise it, or the end with this message. */
 interface LimitAnswer {
   readonly message: string
   readonly pause?: Pause
 }
 
-/** The run waits for someone outside: its segment is over, its journal holds all there is. */
+/**
+ * The run waits for an answer from outside: its segment is over, and its journal has everything that resuming needs.
+ */
 export interface Parked {
   readonly state: 'parked'
   readonly pauses: readonly Pause[]
 }
 
-/** The loop, as those see it who host it. */
+/** The loop, as its hosts see it. */
 export interface Kernel {
   readonly run: (input: RunInput, ports: RunPorts) => Promise<AgentResult | Parked>
 }

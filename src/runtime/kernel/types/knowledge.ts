@@ -1,2 +1,2 @@
-/** What a document is read as. `pages`: texts by page, such as the command reads from a PDF. */
+/** The formats of a document. `pages`: texts by page, such as the command reads from a PDF. */
 export const documentTypes = ['text', 'markdown', 'html', 'pages'] as const

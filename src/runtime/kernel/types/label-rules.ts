@@ -13,8 +13,8 @@ import {
 const sourceForm = /^(?:client:)?(\*|[A-Za-z0-9_-]{1,64}\*?)( [a-z0-9.:[\]-]{1,253})?$/
 
 /**
- * What becomes of a call with such a sink in such a context. `ask` and `deny` hold for contexts as bad as this or
- * worse, `allow` for those as bad or better; what is left out holds for all.
+ * One rule: the verdict on a call with this sink in a context with this label. `ask` and `deny` apply to contexts as
+ * bad as the label or worse, `allow` to contexts as good or better. An absent field matches everything.
  */
 export const labelRuleSchema = z.strictObject({
   label: z
@@ -22,8 +22,8 @@ export const labelRuleSchema = z.strictObject({
       integrity: integrity.optional(),
       confidentiality: confidentiality.optional(),
       /**
-       * `ask` and `deny`: something in the context is from there, or may be: of more sources than a label names nobody
-       * knows. `allow`: all that has a source is.
+       * `ask` and `deny`: some text in the context comes from there, or may, since the label has more sources than it
+       * can name. `allow`: every text with a source comes from there.
        */
       from: z
         .string()
@@ -41,8 +41,8 @@ export const labelRuleSchema = z.strictObject({
     .regex(/^(\*|[A-Za-z0-9_-]{1,64}\*?)$/, 'must be a tool name, or the start of one with *')
     .default('*'),
   /**
-   * Only of calls that go elsewhere than what was read came from. Private data is at home in the one place that all of it
-   * is from. Without any, a place that was read is none, nor is a host that the operator named.
+   * Only for calls that go elsewhere. With private data in the context: anywhere but the one place that all of it came
+   * from. Without private data: anywhere but a place that was read, or a host that an operator named.
    */
   to: z.literal('elsewhere').optional(),
   verdict: z.enum(['allow', 'ask', 'deny']),
@@ -51,8 +51,8 @@ export const labelRuleSchema = z.strictObject({
 export type LabelRule = z.infer<typeof labelRuleSchema>
 
 /**
- * What ships: somebody is asked where a stranger's text could steer an effect, have private data sent out, or have a
- * host asked that nobody named. What the user alone steers is the user's.
+ * The rules of a fresh deployment. A call waits for approval where a stranger's text could steer an effect, have
+ * private data sent out, or reach a host that no person named. A call that only the user's text steers is allowed.
  */
 export const defaultLabelRules: readonly LabelRule[] = [
   {
@@ -73,13 +73,13 @@ export const defaultLabelRules: readonly LabelRule[] = [
 /** A call as a rule meets it. */
 export interface RuledCall {
   readonly tool?: string
-  /** What is called so in labels comes from where the call goes; absent if that is not one place. */
+  /** The source name, in labels, of the place that the call goes to; absent if that is not one place. */
   readonly home?: string | undefined
   /** An operator named where it goes: by its host, by a grant, or by registering it. */
   readonly isNamed?: boolean
 }
 
-/** What the rules say of a call. `rule` is the one that decided, `sink` what it decided for. */
+/** The verdict of the rules on a call: the deciding `rule`, and the `sink` that it decided about. */
 interface LabelVerdict {
   readonly verdict: LabelRule['verdict']
   readonly rule?: LabelRule
@@ -93,11 +93,11 @@ export const worse = <Verdict extends Pick<LabelVerdict, 'verdict'>>(a: Verdict,
   badness[b.verdict] > badness[a.verdict] ? b : a
 
 /**
- * May a call that does this outward be made by whoever has read what this label is of? By labels alone: what the call
- * says is never compared with what was read. Of several sinks the worst verdict counts; without a rule that fits it is
- * `allow`.
+ * The verdict on a call with these sinks in a context with this label. Only labels count: the arguments are never
+ * compared with the texts that were read. Of several sinks the worst verdict counts. Without a rule that fits, the
+ * verdict is `allow`.
  *
- * @param call Where it goes counts for rules with `to`; it goes elsewhere if nobody says.
+ * @param call Where the call goes, for rules with `to`. Without it the call counts as going elsewhere.
  */
 export function verdictOf(
   label: Label,
@@ -144,7 +144,10 @@ function isFrom(label: Label, wanted: string, verdict: LabelRule['verdict']): bo
   return verdict === 'allow' ? areAll && sources.every(isThere) : !areAll || sources.some(isThere)
 }
 
-/** Whether the sources of a label are all there were: none was too many, and what is bad or private is from one of them. */
+/**
+ * Whether a label names all of its sources: there were not too many, and a named source accounts for each bad or
+ * private text.
+ */
 function namesAll({ sources, ...label }: Label): boolean {
   const has = (isSuch: (one: LabelSource) => boolean) => sources.some(isSuch)
   return (
@@ -154,7 +157,7 @@ function namesAll({ sources, ...label }: Label): boolean {
   )
 }
 
-/** Whether a call goes elsewhere than what was read came from (`to` of a rule). */
+/** Whether a call goes elsewhere than its context came from (`to` of a rule). */
 export function isElsewhere(
   { sources, confidentiality: whose }: Label,
   call: Pick<RuledCall, 'home' | 'isNamed'>,
@@ -186,7 +189,7 @@ const effects: Readonly<Record<Sink, string>> = {
 
 const maxNamed = 5
 
-/** What somebody is told who decides: which label, from where, and what the call can do. */
+/** The text that an approver reads: which label decided, its sources, and what the call can do. */
 export function labelText({ sources, ...label }: Label, { sink: does }: LabelVerdict): string {
   const from = (isSuch: (one: LabelSource) => boolean) => {
     const names = [...new Set(sources.filter(isSuch).map((one) => one.from))]

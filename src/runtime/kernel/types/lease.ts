@@ -10,13 +10,13 @@ export interface Lease {
   readonly amount: Amount
 }
 
-/** What is left of a limit; one that is none stays none. */
+/** The rest of a limit. An unlimited amount stays unlimited. */
 export const besides = (limit: number, spent: number): number =>
   limit >= unlimited ? unlimited : Math.max(0, limit - spent)
 
 type ModelBill = Pick<Usage, 'inputTokens' | 'outputTokens' | 'costNanoUsd'>
 
-/** What one more model call is taken to need: the next input is a little longer, its answer may be longer by far. */
+/** An estimate of one more model call: its input is a little longer, and its answer may be far longer. */
 export const callAfter = (last?: ModelBill, maxOutputTokens = defaultMaxOutputTokens) => ({
   tokens: last ? Math.ceil((last.inputTokens + last.outputTokens) * 1.25) + maxOutputTokens : 0,
   costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,

@@ -15,7 +15,7 @@ type Reservation =
 export interface Ledger {
   readonly limits: Limits
   readonly reserve: (amount: Partial<Amount>) => Reservation
-  /** Gives back what was not spent. Returns true if more was spent than reserved (an overrun, which is booked). */
+  /** Returns the unspent part of a lease. True if more was spent than reserved (an overrun, which is booked). */
   readonly settle: (lease: Lease, spent: Partial<Amount>) => boolean
   /** Books spending that had no reservation, such as a request lost in a crash. */
   readonly charge: (spent: Partial<Amount>) => void

@@ -1,10 +1,10 @@
 import type { EventData } from '#contracts/event.ts'
 import type { ToolOwner } from '#contracts/tool.ts'
 
-/** Whose request to a model it is: a turn's n-th, or that of a tool's code. */
+/** The owner of a request to a model: a turn, or a tool's code. */
 export type ModelRequestOf = ToolOwner & Pick<EventData<'model_called'>, 'turn' | 'request'>
 
-/** What became of an attempt that failed. */
+/** The outcome of a failed attempt. */
 export interface FailedAttempt extends Pick<
   EventData<'model_failed'>,
   'code' | 'partialChars' | 'durationMs'

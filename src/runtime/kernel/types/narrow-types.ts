@@ -7,7 +7,7 @@ const maxTextChars = 4_000
 const name = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,39}$/)
 const about = { description: z.string().max(500).exactOptional() }
 
-/** What may be asked of a material: JSON Schema, as much of it as says how narrow an answer is. */
+/** The allowed questions about a material: the part of JSON Schema that keeps answers narrow. */
 const fieldSchema = z.union([
   z.strictObject({ type: z.enum(['boolean', 'integer', 'number']), ...about }),
   z.strictObject({
@@ -26,15 +26,15 @@ export const fieldsSchema = z
   .refine((fields) => Object.keys(fields).length > 0, 'must name at least one field')
   .refine((fields) => Object.keys(fields).length <= maxFields, `must name at most ${maxFields}`)
 
-/** What is asked of a material, by name. */
+/** The questions put to a material, by field name. */
 export type Fields = z.infer<typeof fieldsSchema>
 type Field = Fields[string]
 
-/** More digits are a telephone or an account number: an address of somebody, and no amount. */
+/** A number with more digits could be a telephone or account number of a person, not an amount. */
 const maxDigits = 9
 const date = /^\d{4}-\d{2}-\d{2}$/
 const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})$/
-/** No sentence, no address, no host and no account number fits into it. */
+/** Too narrow for a sentence, an address, a host or an account number. */
 const id = /^(?=.*\d)(?!.*\d{10})[A-Za-z0-9_-]{1,12}$/
 
 const digitsOf = (value: number): string => String(value).replace(/\D/g, '').replace(/^0+/, '')
@@ -62,7 +62,7 @@ const link = /(?:https?:\/\/|www\.)[^\s"'<>()[\]{}\\|`^]{1,2000}/gi
 const linksIn = (text: string): ReadonlySet<string> =>
   new Set([...text.matchAll(link)].map(([found]) => found.replace(/(?<![.,;:!?])[.,;:!?]+$/, '')))
 
-/** Whether an answer is of the type that was asked for. A link is one that stands in the material. */
+/** Whether an answer has the requested type. A link counts only if it stands in the material. */
 export function fits(value: Json, field: Field, material = ''): boolean {
   if ('enum' in field) return typeof value === 'string' && field.enum.includes(value)
   if (field.type === 'boolean') return typeof value === 'boolean'
@@ -70,14 +70,14 @@ export function fits(value: Json, field: Field, material = ''): boolean {
   return typeof value === 'string' && formats[field.format ?? 'any'](value, material)
 }
 
-/** Whether whoever wrote the material can say nothing with such an answer but the value itself. */
+/** Whether an answer of this type carries a value only, and no words of the material's author. */
 export const isNarrow = (field: Field): boolean =>
   'enum' in field || field.type !== 'string' || !['uri', undefined].includes(field.format)
 
 /** Whether an answer is a link out of the material. */
 export const isLink = (field: Field): boolean => 'format' in field && field.format === 'uri'
 
-/** What a model is to answer: each field, or null where the material does not say. */
+/** The schema of the reader's answer: each field, or null where the material does not say. */
 export function answerSchema(fields: Fields): JsonSchema {
   const properties = Object.entries(fields).map(([key, field]) => {
     const { format, ...rest } = { format: undefined, ...field }
@@ -104,8 +104,8 @@ export const takeAnswers = (answer: JsonObject, fields: Fields, material = ''): 
   )
 
 /**
- * The label of narrow answers: whoever wrote the material chose the values, and no words. Who may read it stays as it
- * was.
+ * The label of narrow answers. The author of the material chose the values but wrote no words, so integrity rises to
+ * `tool`; confidentiality stays.
  */
 export function labelOfAnswers(material: Label): Label {
   const { options } = integrity
@@ -115,8 +115,8 @@ export function labelOfAnswers(material: Label): Label {
 }
 
 /**
- * The label of a link that stands in a material, to follow it: whoever wrote that chose where it leads, and whoever is lied
- * to about it chooses one of those that are there. So it says no more than what was said.
+ * The label of a link in a material, for following it. The material's author chose its target, and a misled reader can
+ * only choose among the links that the material has. So the link reveals no more than `said`.
  */
 export function labelOfLink(material: Label): Label {
   const widened = <Labelled extends Pick<Label, 'confidentiality'>>(one: Labelled): Labelled =>

@@ -13,11 +13,14 @@ const hostForm = new RegExp(
 const isHost = (host: string): boolean =>
   hostForm.test(host) && (host.startsWith('*') || URL.canParse(`https://${host}`))
 
-/** Two labels under which a country's registry has everybody: co.uk, com.au, gouv.fr. */
+/** Two labels under which any person can register a name in a country: co.uk, com.au, gouv.fr. */
 const registrySuffix =
   /^(ac|asso|co|com|edu|go|gob|gouv|gov|gv|ltd|me|mil|ne|net|nhs|nom|or|org|plc|sch)\.[a-z]{2}$/
 
-/** Names under which anybody may have one; such a name is somebody's. Not the whole list (publicsuffix.org): those that are met most. */
+/**
+ * Domains under which any person can register a name; each such name has an owner of its own. The most common ones
+ * only, not the whole list (publicsuffix.org).
+ */
 const sharedSuffixes = (
   'github.io gitlab.io pages.dev workers.dev r2.dev vercel.app netlify.app web.app firebaseapp.com ' +
   'herokuapp.com onrender.com fly.dev blogspot.com azurewebsites.net cloudfront.net appspot.com run.app ' +
@@ -25,7 +28,7 @@ const sharedSuffixes = (
   'ddns.net duckdns.org dyndns.org dynu.net hopto.org no-ip.org sytes.net zapto.org'
 ).split(' ')
 
-/** Clouds: whatever is below these, at any depth, may be anybody's. */
+/** Clouds: a name below these, at any depth, may belong to any customer. */
 const sharedClouds = (
   'amazonaws.com amazonaws.com.cn on.aws windows.net storage.googleapis.com googleusercontent.com ' +
   'digitaloceanspaces.com backblazeb2.com r2.cloudflarestorage.com myqcloud.com aliyuncs.com'
@@ -33,7 +36,7 @@ const sharedClouds = (
 
 const isBelow = (host: string, suffix: string): boolean => host.endsWith(`.${suffix}`)
 
-/** Whether the names below one are those of everybody, or have such names among them. */
+/** Whether any person can register names below this one, directly or further down. */
 function isShared(under: string): boolean {
   if (!under.includes('.') || registrySuffix.test(under)) return true
   const isOver = (suffix: string) => under === suffix || isBelow(suffix, under)
@@ -43,7 +46,7 @@ function isShared(under: string): boolean {
   )
 }
 
-/** Why a pattern with a star says more than whoever reads it believes; `undefined` if it does not. */
+/** Why a pattern with a star covers more hosts than its reader expects; `undefined` if it does not. */
 function wildcardProblem(host: string): string | undefined {
   if (!host.startsWith('*.')) return undefined
   const under = host.slice(2).toLowerCase()
@@ -64,19 +67,16 @@ export const openHost = z
     if (message !== undefined) context.addIssue({ code: 'custom', message })
   })
 
-/** So many hosts an operator may open. */
+/** The most hosts that an operator may open. */
 export const maxOpenHosts = 500
 
 /** Hosts that are open; `*` is every public one. */
 export const openHosts = z.array(openHost).max(maxOpenHosts)
 
-/** What becomes of a call that goes to another host: somebody is asked, or it is denied. */
+/** The verdict on a call to another host: it waits for approval, or is denied. */
 export const elsewhere = z.enum(['ask', 'deny'])
 
-/**
- * Which hosts those tools may reach that read whatever address they are given: those of plugins that ship with the
- * deployment and were granted every host (`http`, `price-monitor`).
- */
+/** The hosts that tools of bundled plugins with a grant for every host may reach (`http`, `price-monitor`). */
 export const networkRuleSchema = z.strictObject({
   hosts: openHosts.default([]),
   elsewhere: elsewhere.default('ask'),

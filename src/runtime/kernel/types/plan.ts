@@ -8,7 +8,7 @@ import type { Message, OpaqueFields } from '#contracts/message.ts'
 import type { ModelReply, ModelRequest, ToolDefinition } from '#contracts/model.ts'
 import type { ToolContext, ToolResult } from '#contracts/tool.ts'
 
-/** One thing the planner decided. A turn has any number of `tool` steps, or one `finish`. */
+/** One step of a plan. A turn has any number of `tool` steps, or one `finish`. */
 export type PlanStep =
   | {
       readonly type: 'tool'
@@ -27,7 +27,7 @@ export type PlanStep =
     }
   | { readonly type: 'internal'; readonly reason: string }
 
-/** Whose run it is; `ancestry` includes its own agent. */
+/** The caller of the run; `ancestry` includes its own agent. */
 type RunCaller = Pick<
   ToolContext,
   | 'run'
@@ -42,15 +42,15 @@ type RunCaller = Pick<
   | 'options'
   | 'label'
 > & {
-  /** The first run of its session, or one that does not go on from the end of it. */
+  /** `start`: the first run of its session. `reset`: a run that does not continue the session's end. */
   readonly opening?: 'start' | 'reset' | undefined
 }
 
 /** The texts that hooks add to the instructions of a run's model calls. */
 export interface AddedTexts {
-  /** Those that the run was begun with: nothing else is added to a run that is taken up again. */
+  /** The texts that the run began with. A resumed run gets no others. */
   readonly kept?: readonly AddedText[] | undefined
-  /** Told what is added to a model call. */
+  /** Called with the texts that are added to a model call. */
   readonly note: (texts: readonly AddedText[]) => void
 }
 
@@ -63,16 +63,16 @@ export interface PlannerState {
   readonly tools: readonly ToolDefinition[]
   /** Counts from 1 within the run. */
   readonly turn: number
-  /** What is left of the run's lease. */
+  /** The rest of the run's lease. */
   readonly left: Limits
   readonly signal: AbortSignal
   /** The only way to a model: each call is reserved before and settled after. Throws `lease_…` or `model_…`. */
   readonly generate: (request: ModelRequest) => Promise<ModelReply>
-  /** Absent where nothing is kept of it. */
+  /** Absent where added texts are not stored. */
   readonly added?: AddedTexts | undefined
-  /** Told the label of what a model is sent besides `messages`; the worst if it has none. */
+  /** Called with the label of texts that a model is sent besides `messages`; least trusted if undefined. */
   readonly read?: (label: Label | undefined) => void
-  /** Tells the session's log. */
+  /** Adds an event to the session's log. */
   readonly emit: (event: EventDraft) => void
 }
 
@@ -81,7 +81,7 @@ export interface Planner {
   readonly plan: (state: PlannerState) => Promise<readonly PlanStep[]>
 }
 
-/** What became of one `tool` step. */
+/** The outcome of one `tool` step. */
 export interface ActionResult {
   readonly callId: string
   readonly toolId: string
@@ -91,7 +91,7 @@ export interface ActionResult {
 /** One `tool` step on its way to be done. */
 export type ToolStep = Extract<PlanStep, { type: 'tool' }>
 
-/** What an executor works with. */
+/** The tools of an executor. */
 interface ExecutionContext {
   /** Calls that may run side by side. */
   readonly maxConcurrency: number
@@ -111,7 +111,7 @@ export interface ToolExecutor {
   ) => Promise<readonly ActionResult[]>
 }
 
-/** A turn whose calls are done, for the decision whether there is another. */
+/** A turn whose calls are done. The reflector decides whether another one follows. */
 export interface ReflectorState {
   readonly agent: AgentSpec
   readonly turn: number

@@ -10,7 +10,7 @@ import type {
   ToolResult,
 } from '#contracts/tool.ts'
 
-/** What policies, rate limits, approvals and hooks are asked about: the same for every tool. */
+/** A call as policies, rate limits, approvals and hooks see it: the same for every tool. */
 export interface CallSubject {
   readonly principal: string
   readonly session: string
@@ -20,15 +20,15 @@ export interface CallSubject {
   readonly call: string
   readonly tool: string
   readonly input: JsonObject
-  /** It says that it destroys, or it writes into a database. */
+  /** The tool declares itself destructive, or writes into a database. */
   readonly isDestructive?: boolean
-  /** Where it goes; anywhere if absent. */
+  /** Where the call goes; anywhere if absent. */
   readonly goesTo?: Destination | undefined
-  /** Of all that whoever makes the call had read; the worst if absent. */
+  /** The label of everything that the caller has read. Absent means least trusted. */
   readonly label?: Label | undefined
-  /** What it does outward; everything if absent. */
+  /** What the call does outward; every sink if absent. */
   readonly sinks?: readonly Sink[] | undefined
-  /** Aborts when its run's segment ends. Calls with the same one may be looked up together. */
+  /** Aborts when its run's segment ends. Look-ups for calls with the same signal may be joined. */
   readonly signal?: AbortSignal
 }
 
@@ -46,7 +46,7 @@ export interface Policy {
   readonly decide: (subject: HookSubject) => PolicyVerdict | Promise<PolicyVerdict>
 }
 
-/** The names of those of these tools that the policy denies whoever works there, whatever they are called with. */
+/** The names of the given tools that the policy denies to this agent and principal, whatever the arguments. */
 export type DeniedTools = (
   tools: readonly ToolEntry[],
   by: Pick<CallSubject, 'agent' | 'principal'>,
@@ -57,26 +57,31 @@ export interface RateLimiter {
   readonly take: (subject: HookSubject, nowMs: number) => PolicyVerdict | Promise<PolicyVerdict>
 }
 
-/** What the hooks before a call came to: a veto wins over every change. `label` is of what they changed or said. */
+/** The verdict of the hooks before a call: a veto wins over every change. `label` is of their changes or message. */
 export type HookVerdict =
   | { readonly veto: false; readonly input?: JsonObject; readonly label?: Label }
   | { readonly veto: true; readonly message: string; readonly label?: Label }
 
-/** A call as hooks are asked about it: also where they tell what they did, and when they have to stop. */
+/** A call as hooks see it, with the ports to report to and the signal to stop at. */
 export type HookSubject = CallSubject &
   Pick<ToolContext, 'shared' | 'trace' | 'traceLink' | 'depth' | 'ancestry' | 'signal' | 'emit'>
 
-/** Words in the input of a call that whoever makes it has not seen: they were read for it, and filled in. */
+/**
+ * Words in the input of a call that its caller has not seen: a narrow reader read them, and the runtime filled them in.
+ */
 export interface UnseenWords {
-  /** Each parameter that has some, with their label; `isLink`: it is a link that stands in what was read, and no more. */
+  /**
+   * Each parameter with unseen words, with their label. `isLink`: the words are a link of the material and nothing
+   * else.
+   */
   readonly parts: readonly {
     readonly parameter: string
     readonly label: Label
     readonly isLink: boolean
   }[]
-  /** Of all of them. */
+  /** The joined label of all parts. */
   readonly label: Label
-  /** Of all that whoever makes the call had read, without them. */
+  /** The label of everything else that the caller has read. */
   readonly own: Label
 }
 
@@ -86,11 +91,11 @@ export interface ToolHooks {
   readonly after: (subject: HookSubject, result: ToolResult) => Promise<ToolResult>
 }
 
-/** Hears what came of a sub-agent, before its caller does. Never rejects. */
+/** Called with the outcome of a sub-agent, before its caller gets it. Never rejects. */
 export type SubAgentStopped = (
   stopped: {
     readonly agent: string
-    /** Its session. */
+    /** The sub-agent's session. */
     readonly child: string
     readonly state: string
     readonly error?: { readonly code: string; readonly message: string }
@@ -99,33 +104,33 @@ export type SubAgentStopped = (
   context: ToolContext,
 ) => Promise<void>
 
-/** A call about which somebody may have to be asked. `asks`: the tool or the run wants it, whatever the policy says. */
+/** A call that may need an approval. `asks`: the tool or the run wants an approval, whatever the policy says. */
 export type ApprovalSubject = CallSubject & {
   readonly asks?: 'tool' | 'run' | undefined
   readonly definitionHash?: string | undefined
-  /** What its lease would take by now: it spends no more than this. */
+  /** The reservation of the call now: the call spends no more than this. */
   readonly amount?: Pick<Amount, 'tokens' | 'costNanoUsd'>
   readonly emit?: ToolContext['emit'] | undefined
 }
 
 /**
- * What somebody should see who has to approve a call, and whoever cannot ask anybody reads (`about`); with `isCovered` somebody has already, by
- * a rule.
+ * What an approver sees of a call; a caller that cannot ask for an approval reads `about`. `isCovered`: a rule that a
+ * principal approved before covers the call.
  */
 export type ApprovalNeed = Pick<PauseRequest, 'about' | 'approval'> & { readonly isCovered?: true }
 
-/** Says which calls somebody must approve, those that the tool or the run wants approved among them. */
+/** Decides which calls need an approval, also those for which the tool or the run wants one. */
 export interface Approvals {
-  /** `false`: nobody has to. */
+  /** `false`: no approval is needed. */
   readonly isNeeded: (
     subject: ApprovalSubject,
   ) => ApprovalNeed | false | Promise<ApprovalNeed | false>
 }
 
-/** Of which call an output is kept, and the label of the output. */
+/** The call that an output belongs to, and the label of the output. */
 type Kept = Pick<CallSubject, 'session' | 'rootSession' | 'run' | 'call' | 'label'>
 
-/** What becomes of an output that is too long for the context: kept behind a handle, never silently cut. */
+/** Stores an output that is too long for the context behind a handle: an output is never silently cut. */
 export interface OutputStore {
   /** At most this many characters of JSON go to the model as they are. */
   readonly maxChars: number

@@ -3,7 +3,8 @@ import { documentTypes } from './knowledge.ts'
 import { labelSchema } from '#contracts/label.ts'
 import { memoryScopes, noteKinds } from '#contracts/long-term.ts'
 
-// What the API answers and a plugin may provide: the contracts of the routes are not in the Worker, this is.
+// Shapes that the API answers and a plugin may provide. The contracts of the routes are not in the Worker, so these are
+// here.
 
 const text = z.string()
 const count = z.int()

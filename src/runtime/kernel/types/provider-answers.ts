@@ -16,14 +16,14 @@ const most = 500
 
 const places = z.array(count).max(10_000).optional()
 
-/** What a plugin chooses of a conversation: which answers get a handle, which steps leave, and what stands for those. */
+/** The choice of a context provider: which answers get a handle, which steps leave, and the summary of those. */
 export const contextChoice = z.object({
   stub: places,
   summarize: places,
   summary: z.string().max(16_000).optional(),
 })
 
-/** What of an answer is taken, by the kind of provider; `label` counts only where its plugin is trusted. */
+/** The accepted fields of an answer, by kind of provider. `label` counts only if the plugin is trusted. */
 export const providedAnswers = {
   memory: z.object({
     notes: z

@@ -42,10 +42,10 @@ const places = z
 
 const labelRules = z.array(labelRuleSchema).max(100)
 
-/** Whose yes a call needs, where somebody is asked about it. */
+/** Who must approve a call that needs an approval. */
 const approverRule = z.strictObject({
   tools: pattern.default('*'),
-  /** Only of calls that do one of these outward. */
+  /** Only for calls with one of these sinks. */
   sink: z.union([sink, z.array(sink).min(1)]).optional(),
   approver: approverSchema,
 })
@@ -53,43 +53,55 @@ const approverRule = z.strictObject({
 const approverRules = z.array(approverRule).max(100).optional()
 
 const section = z.strictObject({
-  /** Nothing else may be called, if it is there. */
+  /** If present, only these tools may be called. */
   allow: patterns.optional(),
   deny: patterns.default([]),
   /** Destructive tools that are called without asking. */
   allow_destructive: patterns.default([]),
-  /** They come before those of the deployment; a `deny` that fits counts wherever it stands. */
+  /** They come before the deployment's rules; a `deny` that fits counts wherever it stands. */
   labels: labelRules.default([]),
   approvers: approverRules,
 })
 
 /**
- * Which tools may be called in this deployment: what an operator sets. Core tools (`isola__…`) need no place in `allow`,
- * since they reach nothing by themselves. Unknown keys are refused; an error names the path.
+ * The policy of the deployment, set by an operator: which tools may be called. Core tools (`isola__…`) need no place in
+ * `allow`, since they reach nothing by themselves. Unknown keys are refused; an error names the path.
  */
 export const toolPolicySchema = z.strictObject({
   allow: patterns.default(['*']),
   deny: patterns.default([]),
-  /** What becomes of a tool that says it destroys, or writes into a database, and is in no `allow_destructive`. */
+  /**
+   * The verdict on a tool that declares itself destructive, or writes into a database, and is not in
+   * `allow_destructive`.
+   */
   destructive: z.enum(['allow', 'ask', 'deny']).default('ask'),
-  /** Left out, it is what ships switched on: a conversation's own notes. */
+  /** The default lists bundled tools that change only a conversation's own notes and files. */
   allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__clear']),
-  /** What may be done outside by whoever has read what. A `deny` that fits decides, else the first rule that fits; without one it is allowed. */
+  /**
+   * Rules for sinks by the label of the context. A `deny` that fits decides, else the first rule that fits; without one
+   * the call is allowed.
+   */
   labels: labelRules.default([...defaultLabelRules]),
-  /** Whose yes counts; without a line that fits it is that of whoever the session is of. */
+  /** Whose approval counts. Without a rule that fits, the owner of the session approves. */
   approvers: approverRules,
   /** Agents (or `*`) that see handles instead of what strangers can have written, and ask a reader for values in it. */
   narrow_reading: z.array(names).max(200).optional(),
-  /** Whether the orchestrator may keep drafts of skills (`isola__emit_skill`); other agents say so in their manifests. */
+  /**
+   * Whether the orchestrator may store drafts of skills (`isola__emit_skill`). Other agents declare it in their
+   * manifests.
+   */
   allow_skill_emission: z.boolean().optional(),
-  /** Agents (or `*`) that write code against their tools where the plugin `code` is on, besides those whose manifest says so. */
+  /**
+   * Agents (or `*`) that write code against their tools if the plugin `code` is on, besides agents whose manifest
+   * declares it.
+   */
   code_mode: z.array(names).max(200).optional(),
   /**
-   * Tools with a parameter of each, `mail__send body`, in which words that were read for an agent and not seen by it are no
-   * stranger's text: what decides is what the agent itself had read. In any other they are.
+   * Tools with one parameter each, such as `mail__send body`. Unseen words in this parameter do not count as a
+   * stranger's text: only the agent's own context decides. In every other parameter they count.
    */
   unseen_words: places,
-  /** The same for a link that stands in what was read: it is a stranger's, and no more private than what the user typed. */
+  /** The same for a link in a material: it counts as a stranger's, and as private as the user's own words. */
   unseen_links: places,
   /**
    * Full names of the tools and agents (`reviewer__run`) that the orchestrator's model sees from the start, as far as its
@@ -109,16 +121,16 @@ export const toolPolicySchema = z.strictObject({
     .default([...defaultPinned]),
   /** Closed until an operator opens it, in development too. */
   network: networkRuleSchema.prefault({}),
-  /** By the id of the agent that calls. */
+  /** Sections by the id of the calling agent. */
   agents: z.record(names, section).default({}),
-  /** By the principal on whose behalf. */
+  /** Sections by the principal of the run. */
   principals: z.record(names, section).default({}),
-  /** All that match count. */
+  /** Every rate that matches counts. */
   rates: z
     .array(
       z.strictObject({
         tools: pattern,
-        /** Who shares one count: a principal over all its sessions, or a session with everything below it. */
+        /** The scope of one count: a principal over all its sessions, or a session with its children. */
         per: z.enum(['principal', 'session']),
         calls_per_minute: z.int().min(0).max(10_000),
       }),
@@ -134,20 +146,20 @@ export type ToolPolicySection = z.infer<typeof section>
 /** How often calls that match may be made, and counted by what. */
 export type ToolRate = ToolPolicy['rates'][number]
 
-/** Who wants to call what. */
+/** The call that a policy is asked about. */
 export interface AskedTool {
   readonly tool: string
   readonly agent: string
   readonly principal: string
-  /** It says that it destroys, or it writes into a database. */
+  /** The tool declares itself destructive, or writes into a database. */
   readonly isDestructive?: boolean | undefined
-  /** It goes to a host that the deployment has not allowed. */
+  /** The call goes to a host that the deployment has not allowed. */
   readonly isElsewhere?: boolean | undefined
-  /** Of what was read before the call; nothing is asked about it if absent. */
+  /** The label of the context before the call; without it no label rule applies. */
   readonly label?: Label | undefined
-  /** Where it goes; anywhere if absent. */
+  /** Where the call goes; anywhere if absent. */
   readonly goesTo?: Destination | undefined
-  /** What it does outward; nothing if absent. */
+  /** What the call does outward; nothing if absent. */
   readonly sinks?: readonly Sink[] | undefined
 }
 
@@ -162,11 +174,14 @@ export interface ToolDecision {
     | 'destructive'
     | 'label'
   readonly rule: string
-  /** Where a label decided: what somebody is told who is asked. */
+  /** If a label decided: the text for the approver. */
   readonly about?: string
 }
 
-/** What a policy says of a call, without making it, which of its rates count the call, and whose yes it needs if it asks. */
+/**
+ * Tries a policy on a call without making it: the decision, the rates that count the call, and the approver if one is
+ * needed.
+ */
 export type TryPolicy = (
   policy: ToolPolicy,
   asked: AskedTool,
@@ -228,7 +243,7 @@ export function policyLines(policy: ToolPolicy): readonly string[] {
     ...(policy.unseen_links ?? []).map(
       (place) => `links that an agent has not seen may be in ${place}`,
     ),
-    // One line, since their order counts.
+    // One line, since the order of the tools counts.
     `in the orchestrator's prompt: ${pinned.join(', ') || 'no tool'}`,
     ...network.hosts.map((host) => `http tools reach ${host}`),
     `http tools to any other host: ${network.elsewhere}`,
@@ -244,6 +259,6 @@ export function policyLines(policy: ToolPolicy): readonly string[] {
 const approverLine = ({ tools, sink: of, approver }: z.infer<typeof approverRule>): string =>
   `${approver} approves ${tools}${of === undefined ? '' : ` where it does ${[of].flat().join(', ')}`}`
 
-/** What is different in a new policy. Order counts: the first rule that fits decides. */
+/** The lines that a new policy changes. Order counts: the first rule that fits decides. */
 export const policyDiff = (before: ToolPolicy, after: ToolPolicy): LineDiff =>
   diffLines(policyLines(before), policyLines(after), 0)

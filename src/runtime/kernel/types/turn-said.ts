@@ -5,19 +5,19 @@ import { labelOfResult, ownLabel } from '#contracts/label.ts'
 import type { Message, ToolCall } from '#contracts/message.ts'
 import type { ToolStep } from './plan.ts'
 
-/** What was said in one turn, as its row has it: each reader of it takes from here what it shows. */
+/** The texts of one turn, as its row has them. Each reader takes the parts that it shows. */
 export interface TurnSaid {
-  /** What the agent said; empty if it only made calls. */
+  /** The agent's text; empty if it only made calls. */
   readonly text: string
-  /** The reply of which it is: the last that the agent itself got of a model in this turn. */
+  /** The model reply that has this text: the last one in this turn that the agent itself asked for. */
   readonly reply: SessionEvent<'model_called'> | undefined
-  /** What the turn adds to the transcript: what came in, what the agent said and called, then what came back. */
+  /** The turn's part of the transcript: received messages, the agent's text and calls, then the results. */
   readonly messages: readonly Message[]
 }
 
 type Said = Pick<TurnRecord, 'received' | 'label' | 'steps' | 'calls' | 'events'>
 
-/** Reads a turn; what a reader does not ask for is not made. */
+/** Reads a turn. Each field is computed when it is read. */
 export function toTurnSaid(turn: Said): TurnSaid {
   return {
     get text() {
@@ -35,7 +35,7 @@ export function toTurnSaid(turn: Said): TurnSaid {
 const textOf = ({ steps }: Said): string =>
   steps.flatMap((step) => ('message' in step ? [step.message] : [])).join('\n')
 
-/** What a tool's code asked a model is no message of the agent. */
+/** A model reply to a tool's code is no message of the agent. */
 const isOwnReply = (event: SessionEvent): event is SessionEvent<'model_called'> =>
   event.type === 'model_called' && event.data.call === undefined
 
@@ -59,7 +59,7 @@ const toCall = ({ callId: id, toolId: name, input, opaque }: ToolStep): ToolCall
   return { id, name, input, ...defined({ opaque }) }
 }
 
-/** A client's own tool is run by its program, and another session by nobody. */
+/** Only approvals and questions are decided by a person: a client's tool or another session answers by program. */
 const decidedByPerson = (event: SessionEvent): readonly string[] =>
   event.type === 'pause_answered' && ['approval', 'question'].includes(event.data.kind)
     ? [event.data.call]

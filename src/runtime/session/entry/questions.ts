@@ -60,7 +60,7 @@ function toRequest(kind: Question['kind'], asked: JsonObject): JsonObject {
   }
 }
 
-/** Questions that have no answer yet: those that the client can be asked, and those that it cannot. */
+/** The questions without an answer, divided by whether the client can be asked. */
 export function openQuestions(asks: readonly Question[], can: Askable, given: Answers) {
   const open = asks.filter(({ key }) => !Object.hasOwn(given, key))
   return {
@@ -69,7 +69,7 @@ export function openQuestions(asks: readonly Question[], can: Askable, given: An
   }
 }
 
-/** The answers of each waiting call, by its own keys; `null` for what a client cannot be asked, and need not be. */
+/** The answers of each waiting call, by its own keys; `null` for an optional question that the client cannot answer. */
 export function answersByCall(
   asks: readonly Question[],
   given: Answers,

@@ -80,13 +80,13 @@ export function addressed(
   return { handedBack: { floor: now.id, message: noteOf(now) } }
 }
 
-/** The handoff whose end this run notes, for a run that does nothing else. */
+/** The handoff whose end this run notes, for a run with no other purpose. */
 const notedBy = ({ isNote, idempotencyKey }: RunRow['submission']): string | undefined =>
   isNote && idempotencyKey?.startsWith(floorKey({ id: '' }))
     ? idempotencyKey.slice(floorKey({ id: '' }).length)
     : undefined
 
-/** The options of a run: those of its submission, and those that a handoff adds. */
+/** The options of a run: the options of its submission, and options that a handoff adds. */
 export function optionsOf(row: RunRow, store: SessionStore): RunOptions {
   const asked = toRunOptions(row.submission)
   const { passedOn } = row

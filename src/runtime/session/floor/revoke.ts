@@ -14,8 +14,8 @@ export interface RevokeParts {
 const reason = 'The conversation that it worked in is over.'
 
 /**
- * Writes the state of a handoff. Its end also adds an errand that cancels the call which took the conversation: its
- * session ends too, down the tree (E8). The errand is carried until it is acknowledged, so a crash leaves nothing behind.
+ * Writes the state of a handoff. Its end also adds an outbox entry that cancels the call which began the handoff: its
+ * session ends too, down the tree (E8). The entry is sent until it is acknowledged, so a crash leaves nothing behind.
  */
 export function keepFloor(floor: Floor, { store, todo, children }: RevokeParts): void {
   const before = store.floor()

@@ -20,7 +20,7 @@ export interface EndedRun {
   readonly run: string
   /** The handoff in which its message was passed on. */
   readonly floor?: string | undefined
-  /** The handoff whose end its agent was told. */
+  /** The handoff whose end the run's agent has read. */
   readonly noted?: string | undefined
   readonly mayHandOff: boolean
   /** Calls of earlier turns that took the conversation or gave it back: a message arrived after them. */

@@ -45,7 +45,7 @@ function told(event: SessionEvent, { turn, said, calls }: Row): ToldEvent {
         ? { ...event, data: { ...data, output: outcome.output } }
         : { ...event, data: { ...data, error: { ...outcome.error } } }
     }
-    // With the number of the turn, so that readers need not take it from the id of a call.
+    // Adds the number of the turn, so that readers need not parse the id of a call.
     case 'run_parked':
       return { ...event, data: { ...event.data, turn: turn.turn } }
     case 'agent_result':

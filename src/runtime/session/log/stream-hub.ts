@@ -44,7 +44,7 @@ export function createStreamHub(
     chain = chain
       .then(() => (isDurable ? sync() : undefined))
       .then(work)
-      // Not durable, so not told: the reader comes back with the cursor.
+      // The event is not durable, so it is not sent: the reader comes back with its cursor.
       .catch(() => readers.forEach((reader) => reader.end()))
       .finally(() => (waiting -= 1))
   }

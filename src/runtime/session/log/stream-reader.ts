@@ -66,7 +66,7 @@ export function createLiveReader(
     if (isEnding || (run !== undefined && item.run !== run)) return
     if ('seq' in item) {
       if (item.seq <= seq) return
-      // The receipt told the beginner already, and each needless line costs a hop.
+      // The receipt already gave the run's beginner this event, and each needless line costs a hop.
       if (isBeginner && item.type === 'run_started' && !isBehind) {
         seq = item.seq
         return

@@ -50,7 +50,7 @@ export function createTranscript(store: SessionStore): Transcript {
   let records: readonly Compaction[] = []
   const leftOver = new WeakSet<Message>()
   let read: RunRow | undefined
-  /** The messages of that run if it came to nothing: they join `known` only if the next run did not come to nothing. */
+  /** The messages of a failed run: they join `known` only if the next run succeeds. */
   let vain: readonly Message[] = []
 
   const ofRun = (row: RunRow, turns: readonly TurnRecord[]): Message[] => {

@@ -93,7 +93,7 @@ function lastRuns({ parts: { store }, viewOf, query }: TreeOptions) {
   const runs: RunView[] = []
   let from = to + 1
   let chars = 0
-  // The page whose children go on had the runs.
+  // The page before already had the runs; this one continues their children.
   if (fromChild !== undefined) return { runs, from: 1, to, chars }
   while (from > 1 && runs.length < limit && chars <= maxCharsOf(query)) {
     const [row] = store.runs(from - 1, from - 1)

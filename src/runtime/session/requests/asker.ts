@@ -5,7 +5,7 @@ import type { RequestContext } from '#platform/routes/request.ts'
 import { askerOf as scheduleAsker } from './own.ts'
 import { checkModel, type Targets } from '#platform/routes/targets.ts'
 
-/** Who asks about agents, with the caller's rights. */
+/** The caller of a request about agents, with its rights. */
 export function administratorOf({
   by,
   caller,

@@ -1,7 +1,7 @@
 import type { ChangeBy } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
-/** Who asks, for the record: an author installs, and enables nothing. */
+/** The caller, for the record: an author installs, and enables nothing. */
 export const changeBy = ({ by, caller }: Pick<RequestContext, 'by' | 'caller'>): ChangeBy => ({
   ...by(),
   mayEnable: caller.role === 'operator',

@@ -29,18 +29,21 @@ type Act = {
   }
 }[Acts]
 
-/** What acts in sessions need, of the owner or of an operator. */
+/** The ports of requests in sessions, of the owner or of an operator. */
 export interface ForOthersDeps {
   readonly sessions: SessionGateway
   readonly entry: Pick<SessionEntry, 'input'>
   readonly approvals: Pick<ApprovalInbox, 'mark'>
   readonly deploymentLog: DeploymentLog
   readonly sources: Sources
-  /** Gets what a caller never sees. */
+  /** Takes errors that a caller never sees. */
   readonly onFault?: OnFault
 }
 
-/** Puts on the record what an operator does with somebody else's session; what anybody does with an own one is not. */
+/**
+ * Records what an operator does with the session of another principal. Requests of the session's owner are not recorded
+ * here.
+ */
 export async function record(
   deps: Pick<ForOthersDeps, 'deploymentLog' | 'sources'>,
   context: Pick<RequestContext, 'by'>,
@@ -80,8 +83,8 @@ export async function cancelRun(
 }
 
 /**
- * Settles a waiting call. What is refused is not on the record; what is taken is there with exactly what was approved,
- * and the run's own `pause_answered` says by whom.
+ * Settles a waiting call. A refused decision is not recorded. An accepted decision is recorded with the hash of the
+ * approved arguments, and the run's own `pause_answered` names the decider.
  */
 export async function decideCall(
   deps: ForOthersDeps,
@@ -107,7 +110,7 @@ export async function decideCall(
   const state = states[decision.decision]
   if (state)
     await deps.approvals.mark({ ...placeOf(request), call, state, decidedBy: speaker.decider })
-  // One that waits no more was decided before: the same again changes nothing.
+  // A call that no longer waits was decided before: the same decision again changes nothing.
   if (!settled) return view
   const { tool, kind, argsHash } = settled
   const of = { session: opened.id, run, call, argsHash }
@@ -117,7 +120,7 @@ export async function decideCall(
   return view
 }
 
-/** How far a yes goes, and the rule that it makes; nothing of any other decision. */
+/** The scope of an approval, and the rule that it makes; undefined for any other decision. */
 function reachOf(
   decision: Decision,
   rule: () => string,
@@ -127,13 +130,13 @@ function reachOf(
   return { scope: decision.also === 'session' ? 'session' : 'rule', rule: rule() }
 }
 
-/** A key says yes to what its principal may; a token to nothing without the scope for that. */
+/** A key approves whatever its principal may; a token needs the scope `approve`. */
 export const hasApprove = ({ token }: Pick<Principal, 'token'>): boolean =>
   !token || token.scopes.includes('approve')
 
 /**
- * What a decision is: to accept the form of a call that changes something is a yes. What is asked instead by then has
- * another `asksHash`, and is not answered by this.
+ * The kind of a decision: to accept the form of a call that changes something is an approval. A question that the call
+ * has asked since has another `asksHash`, so this decision does not answer it.
  */
 async function asYes(
   context: RequestContext,
@@ -146,7 +149,10 @@ async function asYes(
   return pauses.some((one) => one.call === call && asksForYes(one)) ? 'approve' : 'result'
 }
 
-/** A token says yes to nothing without the scope for that, whatever its principal may; other limits are a yes, too. */
+/**
+ * A token without the scope `approve` cannot approve, whatever its principal may. Changing limits counts as an
+ * approval.
+ */
 export function requireApprove(
   context: RequestContext,
   { decision }: { readonly decision: Decision['decision'] | 'limits' },
@@ -159,7 +165,7 @@ export function requireApprove(
   throw new IsolaError('request_insufficient_scope', message)
 }
 
-/** Raises or lowers the limits of a run. What a token may do without `approve` is cancel it. */
+/** Raises or lowers the limits of a run. Without the scope `approve` a token can only cancel the run. */
 export async function changeRunLimits(
   deps: ForOthersDeps,
   context: RequestContext,
@@ -176,8 +182,8 @@ export async function changeRunLimits(
 }
 
 /**
- * Deletes a session. That it is asked is on the record first: afterwards nothing is left that could be asked whose it
- * was. One that has to be kept for now is asked again, and done once.
+ * Deletes a session. The request is recorded first: afterwards no row names its owner. If the session has to stay for
+ * now, the client asks again; `done` is recorded once.
  */
 export async function deleteSession(
   deps: ForOthersDeps,
@@ -188,7 +194,7 @@ export async function deleteSession(
     record(deps, context, { type: 'session_deleted', opened, about: { step } })
   await note('asked')
   const gone = unwrap(await opened.session.delete(opened.principal))
-  // It is done, whatever becomes of this: who asked for it is on the record.
+  // A failure to record `done` does not undo the deletion: the record already has who asked for it.
   await note('done').catch((error: unknown) => deps.onFault?.(error, context.requestId))
   return gone
 }

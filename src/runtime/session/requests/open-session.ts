@@ -9,19 +9,19 @@ import type { RequestContext } from '#platform/routes/request.ts'
 export interface OpenSession {
   readonly id: string
   readonly session: SessionApi
-  /** Whose session it is, as far as the caller may know: its own name, unless it sees everybody's. */
+  /** The owner of the session. A caller that may not read all sessions gets its own name. */
   readonly principal: string
-  /** The operator or auditor who asks about somebody else's session. */
+  /** The operator or auditor, if the session belongs to another principal. */
   readonly by?: string
 }
 
-/** What the path of a session's route names. */
+/** The parameters of a session's route. */
 type Request = Pick<RequestContext, 'params' | 'caller'>
 interface OpenDeps {
   readonly sessions: SessionGateway
 }
 
-/** Refuses a malformed id of a session before a body is read: it looks like one that is absent, and reaches no object. */
+/** Refuses a malformed session id before the body is read: the session looks absent, and no object is called. */
 export function checkSessionId({ params }: Pick<RequestContext, 'params'>): void {
   if (!isSessionId(params['id'] ?? '')) throw noSuchSession()
 }

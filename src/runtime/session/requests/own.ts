@@ -15,7 +15,7 @@ import { readIdempotencyKey } from '#platform/routes/headers.ts'
 import { seesEverybody } from '#platform/routes/queries.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
-/** What routes of schedules and of subscriptions need. */
+/** The ports of the routes of schedules and of subscriptions. */
 export interface ScheduleDeps {
   readonly schedules: ScheduleGateway & Pick<ScheduleIndex, 'find' | 'list'>
   readonly sources: Sources
@@ -23,23 +23,23 @@ export interface ScheduleDeps {
 
 export type Kind = 'schedule' | 'subscription'
 
-/** The object that keeps what the caller makes. */
+/** The object that owns the caller's schedules. */
 export const ownerOf = ({ id }: Pick<Principal, 'id'>): ScheduleKeeper => `principal:${id}`
 
-/** Who changes a schedule, and in which trace. */
+/** The principal that changes a schedule, and the trace. */
 export const changer = ({ principal, trace }: Administrator): ScheduleChanger => ({
   principal,
   trace,
 })
 
-/** In whose name the caller's schedules work, and by which key or sign-in. */
+/** The principal and the credential of the caller's schedules. */
 export const askerOf = ({ id: principal, key, grant }: Principal): ScheduleAsker => ({
   principal,
   ...(key !== undefined && { key }),
   ...(grant !== undefined && { grant }),
 })
 
-/** An idempotency key names what the caller makes, so that a repeated request meets the one it made. */
+/** An id from the idempotency key, so that a repeated request finds the schedule that it made. */
 export function newId(
   sources: Sources,
   { raw, caller }: Pick<RequestContext, 'raw' | 'caller'>,
@@ -55,13 +55,13 @@ export function newId(
 export interface FoundSchedule {
   readonly keeper: ScheduleKeeper
   readonly id: string
-  /** Absent for callers who see those of every principal. */
+  /** Absent for a caller that may read all principals' schedules. */
   readonly principal?: string
 }
 
 /**
- * Acts on a schedule of the caller's own or, for an operator or an auditor, on that of any principal: in the own object
- * first, where the newest are, then where the list says that it is. A malformed id looks like one that is absent.
+ * Acts on a schedule of the caller or, for an operator or an auditor, of any principal: first in the caller's own
+ * object, which has the newest schedules, then in the object that the list names. A malformed id looks absent.
  */
 export async function onSchedule<T>(
   { schedules }: Pick<ScheduleDeps, 'schedules'>,
@@ -85,7 +85,7 @@ export async function onSchedule<T>(
   }
 }
 
-/** One verb of the object that keeps a schedule. */
+/** One verb of the object that owns a schedule. */
 export const askOf = <Verb extends ScheduleVerb>(
   deps: Pick<ScheduleDeps, 'schedules'>,
   request: Pick<RequestContext, 'params' | 'caller'>,

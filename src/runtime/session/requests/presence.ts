@@ -1,7 +1,7 @@
 import { toRequired, type IsThere } from '#runtime/catalog/types/skill.ts'
 import type { AgentDirectory } from '../types/runtime.ts'
 
-/** What is enabled, whoever may have it. */
+/** Looks a requirement up among all enabled extensions, whichever agents have them. */
 export function presenceIn({
   agents,
 }: {

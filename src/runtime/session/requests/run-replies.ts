@@ -5,7 +5,7 @@ import { atMs, count, flag, object, text } from '#platform/routes/shapes.ts'
 
 export const usageSum = usage.meta({ id: 'Usage' })
 
-/** `parked` waits for somebody outside; the last four are final. */
+/** `parked` waits for an answer from outside; the last four are final. */
 export const runState = z
   .enum(['queued', 'running', 'parked', 'completed', 'stopped', 'failed', 'cancelled'])
   .meta({ id: 'RunState' })
@@ -41,7 +41,7 @@ export const pause = z
   })
   .meta({ id: 'Pause' })
 
-/** A run as everybody is shown it. */
+/** A run as every reader sees it. */
 export const runView = z
   .object({
     id: text,
@@ -62,7 +62,7 @@ export const runView = z
   })
   .meta({ id: 'Run' })
 
-/** What a client knows of a run that was taken in. */
+/** The receipt of an accepted run. */
 export const receipt = z
   .object({ session: text, run: text, createdAtMs: atMs })
   .meta({ id: 'RunReceipt' })

@@ -1,6 +1,6 @@
 import type { Message } from '#contracts/message.ts'
 
-/** One message, so that models which want the roles to alternate take it; the context is labelled. */
+/** One message, since some models want the roles to alternate. A heading marks the context. */
 export function toTaskMessage(request: {
   readonly task: string
   readonly context?: string | undefined

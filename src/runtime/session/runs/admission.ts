@@ -104,7 +104,7 @@ function started(run: NewRun, agent: ReadyAgent, options: AdmissionOptions): Adm
   const { name, hash } = agent.spec.persona ?? {}
   const persona = name !== undefined && { persona: { name, ...defined({ hash }) } }
   const live = runs.start({ ...run, ...persona }, agent, audience)
-  // At once, not when the run has its turn: the agent that has the conversation may be at work.
+  // Takes effect at once, not when the run has its turn: the handoff agent may be at work.
   if (isReturn(run.submission.messages) && !run.submission.isNote)
     reclaimFloor({ reason: 'user' }, options)
   return { receipt: { session, run: live.id, isJoined: false }, live }
@@ -179,7 +179,7 @@ const isOfBody = new Map<string, boolean>([
 
 /** The hash of the request that an idempotency key stands for. Stored rows have it, so it is the same in every version. */
 export function bodyHashOf(submission: Submission, sha256: (text: string) => string): string {
-  // The same words are the same request, whatever their label says the caller had read before.
+  // The same words are the same request, whatever label they have.
   const messages = submission.messages.map(({ label: _label, ...said }) => said)
   const body = Object.entries({ ...submission, messages }).filter(([name]) => isOfBody.get(name))
   return sha256(JSON.stringify(Object.fromEntries(body)))

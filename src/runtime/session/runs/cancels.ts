@@ -4,7 +4,7 @@ import type { Submission } from '../types/submission.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 import { stopRun, type LiveRun, type RunParts } from './live-runs.ts'
 
-/** Cancels several runs of a session, by what they have in common. */
+/** Cancels several runs of a session: the runs of one call, of one credential, or all. */
 export interface Cancels {
   /** Cancels the runs that a parent's call started here. Empty if it has started none. */
   readonly cancelCall: (

@@ -20,7 +20,10 @@ export interface CredentialUseOptions {
 export interface CredentialUse {
   /** A run is live, for the first time or again. Calls `onEnded` if its key or sign-in has ended. */
   readonly register: (row: RunRow, onEnded: (reason: string) => void) => void
-  /** A run is over or declined; a parked run keeps its registration. Rejects if that could not be told: `release` is due. */
+  /**
+   * Called when a run is over or declined; a parked run keeps its registration. Rejects if the register could not be
+   * reached: `release` is due.
+   */
   readonly leave: (row: RunRow) => Promise<void>
   /** Takes back the registration of each credential of the run that no other run uses. */
   readonly release: (row: RunRow) => Promise<void>

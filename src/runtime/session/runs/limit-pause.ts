@@ -17,10 +17,10 @@ import { dimensions, textOf, type OwnedLimit, type Spending } from '../log/limit
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 
-/** What a pause at a limit, or for a suspected loop, is made of. */
+/** The facts for a pause at a limit, or for a suspected loop. */
 export interface ReachedOptions extends Pick<NeededOptions, 'maxOutputTokens' | 'turnNanoUsd'> {
   readonly limits: Limits
-  /** Names the owner of a limit; absent where the pause does not say it. */
+  /** Names the owner of a limit; absent where the pause does not show it. */
   readonly ownerOf?: (limit: keyof Limits, allowed: number) => OwnedLimit
   /** How often its limits had been changed when this segment began. */
   readonly changes: number
@@ -119,7 +119,7 @@ const pauseOf = ({ order }: RunRow, store: SessionStore): Pause | undefined => {
   return last?.isDone === false ? last.pause : undefined
 }
 
-/** No raise came in time, or a caller refused one: that holds for good, whatever became of the turn since. */
+/** No raise came in time, or a caller refused a raise: that is final. */
 const isRefused = ({ answers = {} }: RunRow): boolean =>
   Object.entries(answers).some(([call, { kind }]) => turnOfPause(call) > 0 && kind === 'outcome')
 
@@ -127,7 +127,10 @@ const isRefused = ({ answers = {} }: RunRow): boolean =>
 export const mayAsk = (row: RunRow): boolean =>
   row.submission.mayRaise === true && row.submission.lineage === undefined && !isRefused(row)
 
-/** The limits of a run that ends because they were not raised, or are lower by now: the day is not asked any more. */
+/**
+ * The limits of a run that ends because they were not raised, or are lower by now. The run no longer asks the day's
+ * ledger.
+ */
 export function limitsThatStay(row: RunRow, store: SessionStore, own: Limits): Limits | undefined {
   const pause = isRefused(row) ? pauseOf(row, store) : undefined
   return pause && narrower({ ...own, ...row.changed?.limits }, onlyLimited(pause.limits))
@@ -172,9 +175,9 @@ export function neededIn(turns: readonly TurnRecord[], options: NeededOptions): 
     .flatMap((event) =>
       event.type === 'lease_refused' && event.data.code === code ? [event.data] : [],
     )
-  // A refused call that a call's code makes is told to that code: the run does not wait for it.
+  // A refused inner call is reported to the code that made it: the run does not wait for it.
   const ofCalls = refused.filter(({ call }) => calls.some(({ id }) => id === call))
-  // A turn does without a refused summary: its last refused request is what ended it.
+  // A turn goes on without a refused summary, so only its last refused request ends it.
   const ofModel = refused.findLast(({ call }) => call === undefined)
   const booked = spent + (heldBy(calls)[key] ?? 0)
   if (ofCalls.length > 0)

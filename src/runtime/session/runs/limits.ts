@@ -30,8 +30,8 @@ export function limitsInForce(
 }
 
 /**
- * Limits of its agent that an operator lowered since the run was begun, and the run's own changes without those that the
- * lower limits take back. A limit that a caller raises afterwards holds: that caller has seen the lower one.
+ * The agent's limits that an operator lowered since the run began, and the run's own changes without the changes that
+ * these take back. A raise that a caller makes afterwards stays: that caller has seen the lower limit.
  *
  * @returns The fields to write into the run's row; `undefined` if the row has them already.
  */
@@ -65,11 +65,14 @@ export function loweredSince(
   }
 }
 
-/** The limits of an agent as its run was begun with them, less what was lowered since. */
+/** The agent's limits at the run's beginning, less what an operator lowered since. */
 export const ownLimits = (begun: Limits, { lowered }: Pick<RunRow, 'lowered'>): Limits =>
   lowered ? narrower(begun, onlyLimited(lowered)) : begun
 
-/** Finds by its amount which limit of a run is in force: the least one is. @param own The limits of the run's agent. */
+/**
+ * Finds the owner of the limit in force, which is the one with the least amount. @param own The limits of the run's
+ * agent.
+ */
 export function ownerOfLimit(
   row: RunRow,
   { store, own }: { readonly store: SessionStore; readonly own: Limits },
@@ -93,7 +96,7 @@ export interface LeaseParts {
   readonly runtime: SessionRuntime
   readonly store: SessionStore
   readonly identity: { readonly id: string }
-  /** Counts what the question to the day's ledger costs. */
+  /** Counts the cost of the request to the day's ledger. */
   readonly meter: Pick<PlatformCount, 'count'>
 }
 

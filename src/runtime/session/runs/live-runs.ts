@@ -13,10 +13,10 @@ import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 import type { Todo } from '../storage/todo.ts'
 
-/** What the caller of a run waits for: its text as it arrives, or only its result. */
+/** What the caller of a run wants: its text as it arrives, or only its result. */
 export type Audience = 'reader' | 'result'
 
-/** One run from the moment in which this object takes it up until it ends or is parked: its row, and how far it has come. */
+/** A run while this object works on it, until it ends or is parked: its row and its progress. */
 export interface Run {
   readonly id: string
   readonly submission: RunRow['submission']

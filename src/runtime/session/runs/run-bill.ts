@@ -49,12 +49,12 @@ export const openBill = (
   })
 
 export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions): RunBill {
-  /** By turn: all its amounts, and below the amounts that the kernel has not read. */
+  /** The amounts of each turn; below, the amounts that the kernel has not read. */
   const own = new Map(turns.map((one) => [one.turn, one.platform ?? {}]))
   const added = new Map<number, PlatformAmounts>()
   let told = turns.flatMap(({ events }) => events).reduce(plusTold, {})
   let last: PlatformAmounts = {}
-  /** By turn: how many of its calls are in the estimate. */
+  /** The calls of each turn that the estimate has. */
   const estimated = new Map(turns.map(({ turn, calls }) => [turn, calls.length]))
   const cpuOf = ({ turn, calls }: TurnRecord, { requests = 0 }: PlatformAmounts) => {
     const before = estimated.get(turn)
@@ -66,14 +66,14 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
   const spent = () => platformCostNanoUsd([...own.values()].reduce(plusPlatform, {}))
   /** The part of it that the lease of the run has. */
   let leased = spent()
-  /** By turn with a plan: how often work on it began. A turn that was parked before its plan does not count. */
+  /** How often work on each planned turn began. A turn that was parked before its plan does not count. */
   const segments = new Map<number, number>()
   const note = ({ turn, steps, events }: TurnRecord) => {
     const parks = events.filter(({ type }) => type === 'run_parked').length
     if (steps.length > 0) segments.set(turn, parks + 1)
   }
   turns.forEach(note)
-  // As much as the dearest turn so far: the turns of a run are alike.
+  // The cost of the dearest turn so far, since the turns of a run are alike.
   const turnNanoUsd = () =>
     Math.max(
       platformCostNanoUsd(plusPlatform(usualTurn, closing())),

@@ -58,7 +58,7 @@ export type LastTurn = TurnRecord & { readonly final: AgentResult }
 
 export const isLastTurn = (turn: TurnRecord): turn is LastTurn => turn.final !== undefined
 
-/** Writes the last turn of a run, and everything that other objects have to be told of its end: all of it, or nothing. */
+/** Writes the last turn of a run, and the outbox entries about its end for other objects: all of it, or nothing. */
 export function writeEnd(row: RunRow, turn: LastTurn, parts: RunParts): void {
   const { runtime, store, todo, children } = parts
   // The run exports no trace if the trace's beginner does not sample it.
@@ -77,7 +77,7 @@ export function writeEnd(row: RunRow, turn: LastTurn, parts: RunParts): void {
   })
 }
 
-/** Errands of a run that did not just complete, or that a run above waits for. */
+/** Outbox entries of a run that did not just complete, or that a run above waits for. */
 function addErrands(row: RunRow, final: AgentResult, parts: RunParts): void {
   const { store, todo, children } = parts
   const turns = store.turns(row.order)
@@ -142,7 +142,7 @@ export function failedTurn(options: FailedTurnOptions): {
   return { turn: { ...turn, final }, final }
 }
 
-/** The errands that the end of a run makes. They are written with its last turn, so that a crash loses none. */
+/** The outbox entries that the end of a run makes. They are written with its last turn, so that a crash loses none. */
 export function errandsOf(
   { id, submission, inbox = [] }: RunRow,
   {

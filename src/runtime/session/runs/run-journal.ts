@@ -31,7 +31,7 @@ export function createRunJournal(options: RunJournalOptions, parts: RunParts): R
   const { store, hub, live, sync } = parts
   const childNotes = createChildNotes(options, parts)
   const floorCalls = createFloorCalls()
-  // A parked turn that goes on has events that the stream has told already.
+  // A resumed turn has events that the stream has sent already.
   let published = turns.at(-1)?.events.at(-1)?.seq ?? 0
   let failure: unknown
   let last: TurnRecord | undefined
@@ -83,7 +83,7 @@ function createChildNotes(
   const names: ChildNames = {
     sessionOf: (call) => childIdOf({ session: identity.id, run: run.id, call }, runtime.sha256),
     agentOf(name, input) {
-      // Only the agent that has the conversation knows its session; its call says so when it begins.
+      // Only the handoff agent knows its session, and its call names it when it begins.
       if (run.row.passedOn) return undefined
       const resolved = toolset.resolve(name, input)
       const { agent } = resolved?.entry ?? {}

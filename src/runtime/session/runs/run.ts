@@ -17,7 +17,7 @@ import { executeRun } from './run-ports.ts'
 
 /** How often an accepted run asks for its lease while the day's ledger cannot be reached. */
 const maxLeaseTries = 5
-/** The rights of a request hold so long for its run, in milliseconds, before they are looked up again. */
+/** For how long, in milliseconds, a run relies on the rights of its request before they are looked up again. */
 const freshMs = 5_000
 
 /** Works on a run from its turn in the queue until it ends or is parked. Rejects if its end cannot be written. */
@@ -171,7 +171,7 @@ function begin(run: Run, parts: RunParts, isThere = (_holder: string) => true): 
 /** Ends a run that failed outside of the kernel: declines a new one that may be asked for again, fails any other. */
 function endBroken(run: Run, thrown: unknown, parts: RunParts): RunOutcome {
   const isNew = run.state === 'new'
-  // Nothing was spent, and no caller has an answer yet: the caller is told, and may ask again.
+  // The run spent nothing and no caller has an answer yet, so the caller gets the error and may ask again.
   const error = isNew && errorCode(thrown)?.startsWith('lease_') ? usedUp(thrown) : thrown
   const code = errorCode(error)
   const isDeclined = code === 'request_unavailable' || code === 'request_insufficient_quota'

@@ -107,7 +107,7 @@ export function createRuns(parts: RunsParts): Runs {
     for (const row of store.unfinishedRuns()) {
       if (byId.has(row.id)) continue
       const unwritten = takeUp(row, parts, launch)
-      // A run that goes on waiting registers its key again; a run that was given up leaves.
+      // A run that stays parked registers its key again; a run that was given up leaves.
       if (unwritten === undefined && !byId.has(row.id)) {
         if (store.final(row.order)) leave(row)
         else register(row)
@@ -185,7 +185,7 @@ function isReady(row: RunRow, store: SessionStore): boolean {
 }
 
 /**
- * Takes up a run that an earlier life of this object left open: the run works again, goes on waiting, or is given up.
+ * Resumes a run that an earlier life of this object left open: it works again, stays parked, or is given up.
  *
  * @returns The error if not even the end of the run could be written.
  */

@@ -4,43 +4,45 @@ import type { Submission } from '../types/submission.ts'
 import type { AddedText, PinnedAgent } from '#runtime/kernel/types/agent-pin.ts'
 
 /**
- * What a run was begun with, as its row names it. Runs that begin with the same share what the first of them keeps in
- * its own row, so that a run of an agent that has not changed writes nothing for it, and the others no row.
+ * The parts that a run began with, as its row names them. Runs that begin with the same parts share the copy in the
+ * first run's row, so that a run of an unchanged agent writes none.
  */
 export interface RunPin {
   /** sha-256 of it as JSON. */
   readonly hash: string
   /** The place of the run that keeps it. */
   readonly at: number
-  /** In the row of that run only; gone once another is the newest and no unfinished run needs it. */
+  /**
+   * Only in the row of the run that stores it. Removed once a newer pin exists and no unfinished run needs this one.
+   */
   readonly agent?: PinnedAgent
-  /** Places of runs that keep an older one, since somebody may still need it. */
+  /** Places of runs that store an older copy, since an unfinished run may still need it. */
   readonly older?: readonly number[]
 }
 
-/** What a run was begun with, in its row. */
+/** The parts that a run began with, in its row. */
 export interface BegunWith {
   /** Absent until the run's first write. */
   readonly pin?: RunPin
-  /** What hooks added to its first model call; nothing if absent. */
+  /** The texts that hooks added to its first model call; absent if none. */
   readonly added?: readonly AddedText[]
-  /** What its agent was reminded of: said before what was asked. */
+  /** Memories for its agent. They come before the task. */
   readonly recalled?: Message
-  /** What its agent speaks as; without a hash there was none of this name. */
+  /** The persona of its agent. Without a hash there was no persona of this name. */
   readonly persona?: { readonly name: string; readonly hash?: string }
-  /** Its message is passed on to whoever had the conversation when it began, as long as that is so. */
+  /** Its message goes to the handoff agent of its beginning, while that handoff lasts. */
   readonly passedOn?: PassedOn
-  /** What its agent is told of who had the conversation before it: said before what was asked. */
+  /** Tells its agent about the handoff that ended before it. Comes before the task. */
   readonly handedBack?: { readonly floor: string; readonly message: Message }
 }
 
 export interface PassedOn extends FloorTicket {
   readonly holder: string
-  /** What the message is called in the holder's input. */
+  /** The parameter of the handoff agent that takes the message. */
   readonly input: string
 }
 
-/** What a run goes on from beside what was said before it. */
+/** The messages at a run's beginning: memories, the end of a handoff, then the task. */
 export const saidAtBeginning = ({
   recalled,
   handedBack,

@@ -26,7 +26,7 @@ export function keyedRunId(
   return `run_${toBase62(sha256(lengthPrefixed([of.session, of.principal, of.key])))}`
 }
 
-/** The key under which what came of a call begins a run: the same for every attempt. */
+/** The idempotency key of the run that a call's outcome begins: the same for every attempt. */
 export const outcomeKey = (run: string, call: string): string => `outcome:${run}:${call}`
 
 export const base62Digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

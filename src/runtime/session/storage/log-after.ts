@@ -1,11 +1,11 @@
 import type { Row } from './log-rows.ts'
 import type { RunIndex } from './run-index.ts'
 
-/** Most ask for the last turn: who asks for more gets it in longer pages. */
+/** Most readers want the last turn only, so the first page is small; later pages are longer. */
 const firstPageRows = 4
 const maxPageRows = 64
 
-/** Where a row of the log is, and which events it has. */
+/** The place of a row of the log, and its events. */
 export interface LogPlace {
   readonly run: number
   readonly turn: number
@@ -39,7 +39,7 @@ function rowsAfter(seq: number, { read, index }: Parts): readonly Row[] {
     from = [last['run']!, last['turn']!, last['part']!]
   }
 
-  /** What runs further back have told since, as one that was parked does. */
+  /** Events of earlier runs after `seq`, such as of a run that was parked. */
   function lateBefore(order: number): readonly Row[] {
     const query = `SELECT ${columns} FROM log WHERE run = ? AND last_seq > ? ORDER BY turn, part`
     const late = index.above('late', seq).map(({ run }) => run)

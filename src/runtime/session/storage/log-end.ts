@@ -1,7 +1,7 @@
 import type { Row } from './log-rows.ts'
 import type { RunIndex } from './run-index.ts'
 
-/** Where the log of a session ends, read once and kept up to date: no request searches for it. */
+/** The end of a session's log, read once and kept up to date, so that no request has to search for it. */
 export interface LogEnd {
   /** The order of the last run with any row; 0 if there is none. */
   readonly lastOrder: () => number

@@ -1,26 +1,26 @@
-/** What a page may have; one row more than fits ends it. */
+/** The limits of a page. The first row that exceeds one is the last. */
 const maxPageChars = 1_000_000
 const maxPageRuns = 32
 
 type Row = Record<string, SqlStorageValue>
 
 export interface LogPageQuery {
-  /** Only what stands behind this place. */
+  /** Only events after this place. */
   readonly after: number
-  /** Place of the one run that is asked for; all of them otherwise. */
+  /** The place of the requested run; absent: all runs. */
   readonly order?: number
 }
 
 export interface LogPageOptions {
   readonly read: (query: string, ...values: SqlStorageValue[]) => readonly Row[]
-  /** The runs that went on after later ones had begun, and have told something after this place. */
+  /** Earlier runs with events after this place. */
   readonly lateAfter: (seq: number) => readonly number[]
 }
 
 /** Rows as they are stored, parts and all. */
 export interface LogPage {
   readonly rows: readonly Row[]
-  /** Everything up to this place is among the rows; what they tell of later places comes again. */
+  /** The page has everything up to this place. Later events of its rows come again on the next page. */
   readonly upTo: number
 }
 
@@ -74,7 +74,7 @@ function lastBegunBy(seq: number, read: LogPageOptions['read']): number {
   let begun = 1
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
-    // A place may be empty, and a run that was given up unbegun has none in the log.
+    // A place may have no run, and a run that was given up before its beginning has no place in the log.
     const [row] = read(
       `SELECT run, first_seq FROM log WHERE run > ? AND run <= ? AND turn = 0 AND part = 0
         AND first_seq IS NOT NULL ORDER BY run DESC LIMIT 1`,
@@ -90,7 +90,7 @@ function lastBegunBy(seq: number, read: LogPageOptions['read']): number {
   return begun
 }
 
-/** Where the first run behind this one begins in the log; beyond every place if there is none. */
+/** The place in the log at which the next run begins; beyond every place if there is none. */
 function beginAfter(order: number, read: LogPageOptions['read']): number {
   const [row] = read(
     `SELECT first_seq FROM log WHERE run > ? AND turn = 0 AND part = 0 AND first_seq IS NOT NULL

@@ -23,9 +23,9 @@ export function toParts(text: string): readonly string[] {
 }
 
 /**
- * Puts the parts of each row together again.
+ * Joins the parts of each row.
  *
- * @param onDamaged Told of the run of a row that cannot be read; the row is left out.
+ * @param onDamaged Called with the run of a row that cannot be read; the row is left out.
  */
 export function join<Run>(
   rows: readonly Row[],
@@ -50,7 +50,7 @@ export function join<Run>(
   })
 }
 
-/** JSON of another shape would end whoever reads it: it counts as unreadable. */
+/** JSON of another shape would crash its reader, so it counts as unreadable. */
 const isTurn = (value: unknown) =>
   ['steps', 'calls', 'modelCalls', 'events'].every((name) => Array.isArray(fieldOf(value, name)))
 const isRun = (value: unknown) => Array.isArray(fieldOf(fieldOf(value, 'submission'), 'messages'))

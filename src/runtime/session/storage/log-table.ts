@@ -7,11 +7,13 @@ import { createNewestRun, type NewestRun } from './newest-run.ts'
 import { orderIn } from './run-id.ts'
 import { createRunIndex, type RunIndex } from './run-index.ts'
 
-/** Where a row stands, and what of it is a column. */
+/** The place of a row, and the columns of its value. */
 export interface Key {
   readonly run: number
   readonly turn: number
-  /** Of the session or the run; of a turn the children that it begins, as JSON. Absent: what is there stays. */
+  /**
+   * The id of the session or the run. Of a turn: the children that it begins, as JSON. Absent: the stored value stays.
+   */
   readonly id?: string
   readonly firstSeq?: number | undefined
   readonly lastSeq?: number | undefined
@@ -20,16 +22,16 @@ export interface Key {
   readonly isNew?: boolean
 }
 
-/** The tables of a session's log, and what is remembered of them: whatever is taken back is read again. */
+/** The tables of a session's log, with cached facts about them. After a rollback the facts are read again. */
 export interface LogTable<Run> {
-  /** Nothing, where there is no table yet. */
+  /** Empty if the table does not exist yet. */
   readonly read: (query: string, ...values: SqlStorageValue[]) => readonly Row[]
   readonly make: () => void
   /** Inserts or replaces a row in as many parts as it takes; of a longer form nothing stays. */
   readonly write: (key: Key, value: unknown) => void
   /** All of `work`'s writes, or none. */
   readonly atomically: (work: () => void) => void
-  /** The places of the runs that were kept open. */
+  /** The places of the parked runs. */
   readonly openRuns: () => Set<number>
   readonly onForget: (forget: () => void) => void
   /** Rows were changed past it. */
@@ -47,7 +49,7 @@ export interface LogTable<Run> {
 export const isFoundById = (id: string, order: number): boolean =>
   order === 1 || orderIn(id) === order
 
-/** What a turn has begun stays noted, whoever writes the turn again. */
+/** Keeps the stored `id`: a later write of the turn must not lose the children that it began. */
 const putRow = `INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
   id = coalesce(excluded.id, id), first_seq = excluded.first_seq, last_seq = excluded.last_seq,
   is_final = excluded.is_final, body = excluded.body`
@@ -160,7 +162,7 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
   }
 }
 
-/** What a tool returned is still in its hands: of a turn with calls only the text is kept. */
+/** A tool may still change the object that it returned, so a turn with calls is cached as text only. */
 function heldAs(value: unknown, turn: number): { readonly value?: unknown } {
   return turn > 0 && (value as TurnRecord).calls.length > 0 ? {} : { value }
 }

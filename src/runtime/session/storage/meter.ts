@@ -2,7 +2,7 @@ import { plusPlatform } from '#contracts/platform-sum.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 import type { PlatformMeter } from '../types/platform.ts'
 
-/** Counts in memory what an object makes the platform do, where it does it. */
+/** Counts in memory the platform work of an object. */
 export interface Meter extends PlatformMeter {
   /** A run was booked with the rows that follow its end: until they are written, the counted amounts are no leftover. */
   readonly owe: () => void
@@ -16,8 +16,9 @@ type Cursor = Pick<SqlStorageCursor<Row>, 'rowsRead' | 'rowsWritten'>
 type Exec = SqlStorage['exec']
 
 /**
- * Counts every use of an object's storage from here on: by the store, the spaces and `agents/lifecycle`. The rows that a
- * cursor reads are known at its end: with its array, or a moment later. A cursor that is kept longer keeps its rows.
+ * Counts every use of an object's storage from here on: by the store, the spaces and `agents/lifecycle`. The rows that
+ * a cursor reads are known at its end: with its array, or a moment later. Rows that a cursor reads after that moment
+ * are not counted.
  */
 export function createMeter(storage: DurableObjectStorage): Meter {
   let counted: PlatformAmounts = {}

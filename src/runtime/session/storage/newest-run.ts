@@ -6,28 +6,28 @@ const maxChars = 2_000_000
 
 /** A row as it was written. */
 export interface WrittenRow {
-  /** As objects, where nobody else may still change it; otherwise it is read from `text`. */
+  /** The row as objects, if no other code may still change them; otherwise `text` is parsed. */
   readonly value?: unknown
   readonly text: string
   readonly parts: number
 }
 
 /**
- * The run that this object began last, as it was written: while it is worked on, its rows are read several times
- * over. Holds what is in the database and nothing else; whoever is in doubt forgets it. Nobody changes what it gives.
+ * A copy in memory of the run that this object began last: its rows are read several times while it works. It has
+ * exactly the rows of the database; code that is unsure calls `forget`. Its objects must not be changed.
  */
 export interface NewestRun<Run> {
   /** @param isNew Nothing of the run was in the database. */
   readonly wrote: (order: number, turn: number, row: WrittenRow, isNew: boolean) => void
   readonly forget: () => void
-  /** `undefined` if it is another run: the database has to be asked. */
+  /** `undefined` if it is another run: the caller reads the database. */
   readonly run: (order: number) => Run | undefined
   readonly turns: (order: number) => readonly TurnRecord[] | undefined
-  /** The last of `turns` alone: none is read for it but that one. */
+  /** The last turn alone, without parsing the others. */
   readonly lastTurn: (order: number) => readonly TurnRecord[] | undefined
-  /** One row of it. */
+  /** One row of the run. */
   readonly row: (order: number, turn: number) => JoinedRow<Run> | undefined
-  /** In how many parts a row of it is stored, 0 if it is not; `undefined` if it is another run. */
+  /** The number of parts that a row is stored in, 0 if it is not stored; `undefined` if it is another run. */
   readonly parts: (order: number, turn: number) => number | undefined
 }
 

@@ -17,7 +17,7 @@ export function runIdAt(order: number, id: string): string {
   return id.slice(0, headChars) + digits
 }
 
-/** The place that an id tells of. Ids from an idempotency key tell of one that means nothing. */
+/** The place in an id. An id from an idempotency key has a meaningless place. */
 export function orderIn(id: string): number {
   let order = 0
   for (const digit of id.slice(-orderDigits)) order = order * 62 + base62Digits.indexOf(digit)

@@ -2,22 +2,22 @@ import { tablesMark } from '#contracts/object-tables.ts'
 import type { Row } from './log-rows.ts'
 
 type Kind =
-  /** A run whose id does not tell its place: by id, its place. */
+  /** The place of a run whose id does not contain it: by id. */
   | 'id'
-  /** A run that was parked and is not over: by its place. */
+  /** A parked run that is not over: by place. */
   | 'open'
   /** A run that went on after later ones had begun: by the last place of it in the log, its place. */
   | 'late'
-  /** What the runs that are over have spent, as JSON, where the session has limits: under `total`. */
+  /** The usage of all finished runs as JSON, if the session has limits: under `total`. */
   | 'spent'
-  /** An outcome that is about to begin a run: by the run and the call that it came of. */
+  /** An outcome that is about to begin a run: by its run and call. */
   | 'begins'
-  /** Who has the conversation, or had it last, as JSON: under `now`. */
+  /** The handoff in force, or the last one, as JSON: under `now`. */
   | 'floor'
 
 /**
- * What cannot be read off the end of the log: one small table, not made before there is something of it to keep. A
- * session whose runs come one after the other, without keys, never has it.
+ * Facts that the end of the log does not show: one small table, made at the first entry. A session whose runs follow
+ * one another and have no idempotency keys never has the table.
  */
 export interface RunIndex {
   readonly get: (kind: Kind, key: string | number) => SqlStorageValue | undefined
@@ -25,14 +25,14 @@ export interface RunIndex {
   readonly remove: (kind: Kind, key: string | number) => void
   /** The keys of a kind that are texts. */
   readonly keys: (kind: 'begins') => readonly string[]
-  /** The keys of a kind that are numbers, in order, those above one. */
+  /** The numeric keys of a kind above `key`, in order. */
   readonly above: (
     kind: 'open' | 'late',
     key: number,
   ) => readonly { readonly key: number; readonly run: number }[]
   /** The highest place in the log that a late run has; 0 if there is none. */
   readonly lastLate: () => number
-  /** What is remembered of the table no longer holds. */
+  /** Forgets the cached knowledge of the table, after writes were rolled back. */
   readonly forget: () => void
 }
 

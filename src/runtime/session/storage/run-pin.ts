@@ -5,7 +5,7 @@ import type { RunRow } from './stored-rows.ts'
 
 type Runs = Pick<SessionStore, 'lastOrder' | 'runs' | 'unfinishedRuns'>
 
-/** A run as it is to be written, and the other rows without the pins that they need not keep any more. */
+/** A run to write, and the other rows without pins that they no longer need. */
 export interface Pinned {
   readonly row: RunRow
   readonly freed: readonly RunRow[]
@@ -26,7 +26,7 @@ export function withPin(run: RunRow, pin: AgentPin | undefined, store: Runs): Pi
   }
 }
 
-/** The pin of a run; `undefined` if it was not kept, or cannot be read. */
+/** The pin of a run; `undefined` if it was not stored, or cannot be read. */
 export function pinnedIn(
   { pin }: Pick<RunRow, 'pin'>,
   store: Pick<SessionStore, 'runs'>,

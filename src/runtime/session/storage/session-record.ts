@@ -5,7 +5,7 @@ interface Identified {
   readonly isDeleted?: boolean
 }
 
-/** The session's own row, read once. Of one that is being removed nothing is read any more, and nothing is written. */
+/** The session's own row, read once. While the session is being removed, the row is not read and not written. */
 export interface SessionRecord<Session> {
   readonly session: () => Session | undefined
   readonly writeSession: (session: Session) => void

@@ -8,13 +8,13 @@ import type { Addition, SessionRow } from './stored-rows.ts'
 
 type About = Parameters<SessionApi['create']>[0]
 
-/** The same key names the same session: what it was made with has to be the same too. */
+/** The same key names the same session, so its creation must match too. */
 export const isSameAs = (existing: SessionRow, about: About): boolean =>
   existing.agent === about.agent &&
   existing.persona === about.persona &&
   JSON.stringify(existing.limits ?? {}) === JSON.stringify(about.limits ?? {})
 
-/** What the orchestrator speaks as in it, where a request does not say. */
+/** The session's persona, for a request that names none. */
 export const personaOf = ({ persona, personaSince = persona }: SessionRow): string | undefined =>
   personaSince ?? undefined
 
@@ -50,8 +50,8 @@ export function begun(
 const maxAddedChars = 2_000_000
 
 /**
- * Changes what a session is about, and adds what its client says besides its runs. Throws `request_conflict` while a
- * run of it is not over, `request_too_large`.
+ * Changes a session's metadata or persona, or adds a client's messages between runs. Throws `request_conflict` while a
+ * run is not over, `request_too_large`.
  */
 export function amendSession(
   { store, isIdle }: { readonly store: SessionStore; readonly isIdle: () => boolean },
@@ -85,7 +85,7 @@ function withMessages(
   return { additions: [...additions, { behind, messages }] }
 }
 
-/** What was said between two runs. @param to Without it everything from there on. */
+/** The messages between two runs. @param to Absent: everything from there on. */
 export const addedBetween = (
   { additions = [] }: Pick<SessionRow, 'additions'>,
   from: number,

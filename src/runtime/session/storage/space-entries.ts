@@ -7,7 +7,7 @@ type Asked<Verb extends StorageRequest['verb']> = Extract<StorageRequest, { verb
 /** A label as its row has it. */
 export const toLabelText = (label: Label | undefined): string => JSON.stringify(joinLabels([label]))
 
-/** Of all of these rows, each label read once; a value without a label counts as the worst. */
+/** The joined label of these rows, each label read once. A value without a label counts as least trusted. */
 const labelOfRows = (rows: readonly Record<string, SqlStorageValue>[]): Label =>
   joinLabels([...new Set(rows.map(({ label }) => label))].map(parse))
 
@@ -24,10 +24,10 @@ export function valueOf(sql: SqlStorage, { space, key }: Asked<'get' | 'delete'>
   return { found: true, value: JSON.parse(String(row['value'])), label: labelOfRows(rows) }
 }
 
-/** Behind all that a key has: it stands for no sign. A range is read by the table's own order, whatever else is kept. */
+/** Sorts after every character of a key. A range is read in the table's own order. */
 const lastSign = '\u{10ffff}'
 
-/** The keys of a space that begin so, in their order: 1,000 at most. */
+/** The keys of a space with this prefix, in order: 1,000 at most. */
 export function keysOf(sql: SqlStorage, { space, prefix, limit }: Asked<'list'>): StorageAnswer {
   const rows = [
     ...sql.exec(
@@ -42,7 +42,7 @@ export function keysOf(sql: SqlStorage, { space, prefix, limit }: Asked<'list'>)
   return { keys: rows.map((row) => String(row['key'])), label: labelOfRows(rows) }
 }
 
-/** Writes a short entry behind those that are there. */
+/** Adds a short entry at the end. */
 export function append(
   sql: SqlStorage,
   { space, text, label, maxEntries, maxChars }: Asked<'append'>,

@@ -6,9 +6,9 @@ import { append, keysOf, lastEntries, toLabelText, valueOf } from './space-entri
 
 const maxValueBytes = 1_048_576
 const maxKeyChars = 512
-/** So much of a quota is left when the oldest values had to go. */
+/** The share of a quota that stays filled after the oldest values were removed. */
 const keptShare = 7 / 8
-/** Told by the row's header: the value itself is not read for it. */
+/** SQLite reads this from the row's header, without the value itself. */
 const sizeInBytes = 'octet_length(value)'
 
 const problemOf = (key: string, sizeBytes: number): string | undefined => {
@@ -23,7 +23,7 @@ const problemOf = (key: string, sizeBytes: number): string | undefined => {
 export function createSpace(storage: DurableObjectStorage, clock: Clock): Space {
   const { sql } = storage
   let isReady: boolean | undefined
-  /** Bytes of the values by space, of those that something was set in: added up once, then kept. */
+  /** The bytes of each space's values: summed once, then kept up to date. Only for spaces that were written. */
   const used = new Map<string, number>()
   const exists = () =>
     (isReady ??= [...sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'items'`)].length > 0)
@@ -35,7 +35,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
   }
 
   return function answer(request) {
-    // Looking for what was never kept makes no table.
+    // A read makes no table.
     if (['set', 'append', 'claim'].includes(request.verb)) prepare()
     else if (!exists()) return { found: false, keys: [], entries: [] }
     const { space } = request
@@ -95,7 +95,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     let left = others
     // All of it or nothing: where the new value cannot be written, the old ones stay.
     storage.transactionSync(() => {
-      // Some more than is needed, so that not every one that follows looks for the oldest.
+      // Removes more than is needed, so that not every further write has to search for the oldest values.
       if (isFull) left = evict(space, key, quotaBytes * keptShare - sizeBytes)
       const row = [space, key, text, clock.nowMs(), toLabelText(label)]
       sql.exec('INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?)', ...row)
@@ -109,7 +109,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     if (known !== undefined) return known
     const query = `SELECT coalesce(sum(${sizeInBytes}), 0) AS used FROM items WHERE space = ?`
     const sum = Number([...sql.exec(query, space)][0]?.['used'])
-    used.set(space, sum) // also where nothing is written then: whoever is refused may try again
+    used.set(space, sum) // cached even if the write is refused: the caller may retry
     return sum
   }
   function sizeOf(space: string, key: string): number {
@@ -117,7 +117,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     return Number([...sql.exec(query, space, key)][0]?.['size'] ?? 0)
   }
 
-  /** Removes the oldest values but one key's until the others have so many bytes at most. @returns What they have. */
+  /** Removes the oldest values, except that of one key, until the others fit into `maxBytes`. @returns Their bytes. */
   function evict(space: string, kept: string, maxBytes: number): number {
     let left = usedIn(space) - sizeOf(space, kept)
     const query = `SELECT key, ${sizeInBytes} AS size FROM items WHERE space = ? AND key <> ?

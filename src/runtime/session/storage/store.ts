@@ -16,38 +16,42 @@ import { spentOf, type RunSpent } from './spent-of.ts'
 import type { LogRow, RunRow, SessionRow } from './stored-rows.ts'
 
 /**
- * The session's SQLite: one table, not made before there is something to keep. Row (0, 0) is the session, (n, 0)
- * the n-th run, (n, t) its t-th turn, so that the primary key is also the order of the log. Few sessions need another
- * one, `run_index`, for what does not stand where the log ends. Every method is synchronous, so that what is written in
- * one go lands in one go; those that are not said to give a whole list read as much of a long session as of a short one.
+ * The session's SQLite: one table, made at the first write. Row (0, 0) is the session, (n, 0) the n-th run, (n, t) its
+ * t-th turn, so that the primary key is also the order of the log. A few sessions need a second table, `run_index`, for
+ * runs away from the log's end. Every method is synchronous, so that writes without an `await` between them are atomic.
+ * A method reads the same amount in a long session as in a short one, unless its comment says that it gives a whole
+ * list.
  */
 export interface SessionStore {
   readonly session: () => SessionRow | undefined
   /** Inserts or replaces. */
   readonly writeSession: (row: SessionRow) => void
-  /** Inserts a run. Its place is its own; runs behind it may have been written before it. */
+  /** Inserts a run at its own place. Later runs may have been written before it. */
   readonly addRun: (run: RunRow) => void
   /** Replaces a run. */
   readonly writeRun: (run: RunRow) => void
-  /** In accept order; all of them, or those from one order to another, both included. */
+  /** All runs in accept order, or the runs from one order to another, both included. */
   readonly runs: (from?: number, to?: number) => readonly RunRow[]
   readonly findRun: (id: string) => RunRow | undefined
-  /** The runs of which something is in the database that cannot be read: it is left out, and nothing else suffers. */
+  /** Whether rows of a run cannot be read. Such rows are left out; the rest of the session still works. */
   readonly isDamaged: (order: number) => boolean
   /** The number of a run's last turn, readable or not; 0 if it has none. */
   readonly lastTurn: (order: number) => number
-  /** Runs without a final turn, in accept order: of the last that were accepted, and of those that were parked. */
+  /** Runs without a final turn, in accept order: among the newest runs, and among the parked ones. */
   readonly unfinishedRuns: () => readonly RunRow[]
-  /** The run is not over and will not be soon: it is remembered however many come after it. */
+  /** Marks a parked run, so that `unfinishedRuns` finds it however many runs come after it. */
   readonly keepOpen: (order: number) => void
   readonly pending: PendingOutcomes
   readonly turns: (order: number) => readonly TurnRecord[]
   /** @param begun All children of the turn, if it begins some that are not noted yet; without them they stay as they are. */
   readonly writeTurn: (order: number, turn: TurnRecord, begun?: readonly BegunChild[]) => void
   readonly final: (order: number) => AgentResult | undefined
-  /** What a run has spent, without its texts; `undefined` where that takes the run as a whole. */
+  /** The usage of a run, without its texts; `undefined` if only the whole run shows it. */
   readonly spentOf: (order: number) => RunSpent | undefined
-  /** Where the rows with an event after `seq` are, by their first event, to be read a few at a time; reads no older ones. */
+  /**
+   * The places of rows with an event after `seq`, ordered by their first event, to be read a few at a time. Does not
+   * read older rows.
+   */
   readonly placesAfter: (seq: number) => readonly LogPlace[]
   /** The rows at these places, as they are now and in this order. */
   readonly rowsAt: (places: readonly LogPlace[]) => readonly LogRow[]
@@ -57,22 +61,22 @@ export interface SessionStore {
     readonly upTo: number
   }
   readonly lastSeq: () => number
-  /** The highest place of a run, whatever of it was written. */
+  /** The highest place of a run, even if only part of the run was written. */
   readonly lastOrder: () => number
   readonly hasBefore: (order: number) => boolean
-  /** What the runs that are over have spent; `undefined` if nobody has counted yet. */
+  /** The usage of all finished runs; `undefined` if it has not been counted yet. */
   readonly spent: () => Usage | undefined
   readonly writeSpent: (spent: Usage) => void
-  /** Who has the conversation, or had it last. */
+  /** The handoff in force, or the last one. */
   readonly floor: () => Floor | undefined
   readonly writeFloor: (floor: Floor) => void
   /** All of `work`'s writes, or none. */
   readonly together: (work: () => void) => void
-  /** Has this done whenever writes were taken back: tables that they made are gone too. */
+  /** Calls `forget` after writes were rolled back, since tables made by them are gone too. */
   readonly onForget: (forget: () => void) => void
   /** Changes rows of the whole database, each change after the one before found something: all of it or nothing. */
   readonly rewrite: (changes: readonly ((value: unknown) => unknown)[]) => number
-  /** Of the whole database. */
+  /** The size of the whole database. */
   readonly sizeBytes: () => number
   /** From here on the session looks absent and takes nothing, in every later life of the object too. */
   readonly close: () => void
@@ -80,13 +84,13 @@ export interface SessionStore {
   readonly isClosed: () => boolean
   /** Removes some rows of a session that was closed. @returns Whether any were left. */
   readonly removeSome: () => boolean
-  /** Forgets everything, the tree's storage included, and takes nothing any more. */
+  /** Deletes everything, with the session tree's storage, and takes no more writes. */
   readonly drop: () => void
   /** Sum of `cursor.rowsWritten` since this object started. */
   readonly rowsWritten: () => number
 }
 
-/** @param onDamaged Told of a row that cannot be read, once. */
+/** @param onDamaged Called once with a row that cannot be read. */
 export function createSessionStore(
   storage: DurableObjectStorage,
   onDamaged: (order: number) => void = () => {},

@@ -10,41 +10,41 @@ import type { Submission } from '../types/submission.ts'
 import type { AttemptSettlement } from '../types/unconfirmed.ts'
 import type { BegunWith } from './begun-with.ts'
 
-/** What a client said between two runs. */
+/** Messages that a client added between two runs. */
 export interface Addition {
-  /** The place of the run behind which it stands. */
+  /** The place of the run before them. */
   readonly behind: number
   readonly messages: readonly Message[]
 }
 
-/** What identifies a session; its first row. */
+/** The first row of a session: its identity. */
 export interface SessionRow {
   readonly id: string
-  /** Absent until the first run says which, where a conversation was made before it. */
+  /** Absent until the first run names it, if the conversation was created before. */
   readonly agent?: string
   readonly principal: string
   readonly createdAtMs: number
-  /** What was said before its first run. */
+  /** The messages before its first run. */
   readonly preamble?: readonly Message[]
-  /** What its client said between two runs, in the order in which it came. */
+  /** Messages that the client added between two runs, in order of arrival. */
   readonly additions?: readonly Addition[]
   readonly metadata?: JsonObject
-  /** Nobody named it. */
+  /** The client gave the session no id. */
   readonly isStateless?: boolean
-  /** It is kept for so long from its beginning, whatever its kind. */
+  /** How long the session is kept from its beginning, whatever its kind. */
   readonly keepMs?: number
   readonly lineage?: Lineage
   /** It was deleted, and its rows are being removed: it looks absent. */
   readonly isDeleted?: true
   /** It is being taken off the list of sessions: should its object end meanwhile, it deletes itself. */
   readonly isLeaving?: true
-  /** Somebody has the conversation, or had it. */
+  /** A handoff is in force, or was. */
   readonly hasFloor?: true
-  /** What all its runs together may spend. */
+  /** The limits of all its runs together. */
   readonly limits?: Partial<Limits>
-  /** As it was made with: the same key names a session with the same one. */
+  /** The persona at creation: a repeated request with the same key must name the same one. */
   readonly persona?: string
-  /** What it was changed to since; `null`: none. */
+  /** The persona set later; `null`: none. */
   readonly personaSince?: string | null
 }
 
@@ -53,10 +53,10 @@ export interface InboxItem {
   /** The same id twice is one item. */
   readonly id: string
   readonly message: Message
-  /** Set if it is what came of this run's own call, started in the background, and what that spent. */
+  /** Set if the message is the result of a background call of this run. */
   readonly call?: string
   readonly usage?: Usage
-  /** It begins a run, whose message it is; absent again if that run was refused. */
+  /** The message begins a run. Absent again if that run was refused. */
   readonly begins?: true
 }
 
@@ -65,7 +65,7 @@ export interface ChangedLimits {
   readonly limits: Partial<Limits>
   /** How often they were changed. */
   readonly count: number
-  /** What an operator has allowed: also what the day does not have. */
+  /** The part that an operator allowed, beyond the principal's day. */
   readonly byOperator?: Partial<Limits>
 }
 
@@ -82,19 +82,26 @@ export interface RunRow extends BegunWith {
   readonly startedAtMs?: number
   readonly cancelReason?: string
   readonly inbox?: readonly InboxItem[]
-  /** What calls that waited when the run ended took after all, by call id: they were booked with all they held. */
+  /**
+   * The real usage, by call id, of calls that waited when the run ended: the run was billed their whole reservation.
+   */
   readonly settledLate?: Readonly<Record<string, Usage>>
-  /** What became of failed attempts that may have reached a provider, its own and those below it, by their id. */
+  /**
+   * Settlements of failed attempts that may have reached a provider, by attempt id, of this run and of runs below it.
+   */
   readonly confirmed?: Readonly<Record<string, AttemptSettlement>>
-  /** What was decided about its waiting calls, by call id. */
+  /** The decisions about its waiting calls, by call id. */
   readonly answers?: Readonly<Record<string, PauseAnswer>>
-  /** What somebody outside said about a call, as a hash: the same again is no news, whatever has become of the run. */
+  /**
+   * Hashes of the answers from clients and approvers: the same answer again is accepted without effect, whatever the
+   * run's state.
+   */
   readonly decided?: Readonly<Record<string, string>>
-  /** Who decided about a call that waited for a yes, and when, by call id. */
+  /** Who approved or denied a waiting call, and when, by call id. */
   readonly deciders?: Readonly<Record<string, Decider & { readonly atMs: number }>>
-  /** What somebody has made of its limits since it was accepted. */
+  /** Changes of its limits since it was accepted. */
   readonly changed?: ChangedLimits
-  /** What its agent may spend less by now than when it was begun, as far as it has met that. */
+  /** Lower limits of its agent since the run began, as far as the run has met them. */
   readonly lowered?: Partial<Limits>
   /** `echo` of the requests with which its client answered, by the turn that waited for them. */
   readonly echoes?: RunMemo['echoes']

@@ -1,18 +1,21 @@
 import type { Emitted, SubscriptionOwner } from '../types/event-bus.ts'
 
-/** That whoever keeps subscriptions is to be told of an event. */
+/** A delivery that is due: the keeper of subscriptions that gets an event. */
 export interface Tell {
   readonly owner: SubscriptionOwner
   readonly seq: number
 }
 
-/** Which events are still to be told, and to whom. */
+/** The event deliveries that are due. */
 export interface TellRows {
-  /** Who is still to be told of what, in the order of the log: so many, and none of these owners. */
+  /** The due deliveries in the order of the log: at most `limit`, none to the owners in `without`. */
   readonly tells: (limit: number, without?: ReadonlySet<string>) => readonly Tell[]
-  /** Nothing where it was told meanwhile. */
+  /** Undefined if it was delivered meanwhile. */
   readonly eventOf: (tell: Tell) => Emitted | undefined
-  /** The same one twice is one. The event is kept once, whoever is told of it, until the last one was. */
+  /**
+   * Adds deliveries; a delivery that exists is not added twice. The event is stored once for all its owners, until the
+   * last delivery is done.
+   */
   readonly addTells: (tells: {
     readonly owners: readonly SubscriptionOwner[]
     readonly seq: number
@@ -21,7 +24,7 @@ export interface TellRows {
   readonly removeTell: (tell: Tell) => void
 }
 
-/** Rows of the table of what is still to be done. */
+/** Rows of the `todo` table. */
 interface Rows extends Pick<DurableObjectStorage, 'sql'> {
   readonly exists: () => boolean
   readonly put: (key: string, value: unknown) => void

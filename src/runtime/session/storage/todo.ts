@@ -3,7 +3,7 @@ import type { Delivery } from '../types/lineage.ts'
 import { tablesMark } from '#contracts/object-tables.ts'
 import { createTellRows, type TellRows } from './tell-rows.ts'
 
-/** A message that must reach another object, whatever breaks: kept until it is acknowledged. */
+/** An outbox entry: a message for another object, stored until it is acknowledged. */
 export type Errand =
   | {
       readonly kind: 'cancel'
@@ -13,7 +13,7 @@ export type Errand =
       readonly reason: string
     }
   | { readonly kind: 'deliver'; readonly session: string; readonly delivery: Delivery }
-  /** What a run of this session has spent, for its principal's day, and what goes along. */
+  /** The spending of a run for its principal's day, with the fields of the settlement. */
   | {
       readonly kind: 'settle'
       readonly session: string
@@ -38,7 +38,7 @@ export interface CancelTombstone {
  */
 export interface Todo extends TellRows {
   readonly errands: () => readonly { readonly key: string; readonly errand: Errand }[]
-  /** The same errand twice is one. */
+  /** Adds an outbox entry. Adding the same entry again changes nothing. */
   readonly add: (errand: Errand) => void
   readonly remove: (key: string) => void
   readonly addTombstone: (tombstone: CancelTombstone) => void
@@ -46,7 +46,7 @@ export interface Todo extends TellRows {
   readonly tombstoneOf: (parentRun: string, call: string) => string | undefined
   /** Forgets the tombstones from before this moment. @returns The moment of the oldest one that is left. */
   readonly dropTombstones: (beforeMs: number) => number | undefined
-  /** Remembers that an operator was told of an incident; false if that was known. */
+  /** Stores that an incident was reported; false if it was stored already. */
   readonly noteTrouble: (kind: string) => boolean
   /** False if there was no incident of the kind. */
   readonly clearTrouble: (kind: string) => boolean
@@ -54,10 +54,13 @@ export interface Todo extends TellRows {
   readonly tries: (kind: string) => number
   /** 0 forgets them. */
   readonly setTries: (kind: string, tries: number) => void
-  /** The last run whose spending was told while the session was being deleted, and all before it; 0 if there is none. */
+  /**
+   * The last run whose spending was settled during the deletion of the session, with all runs before it; 0 if there is
+   * none.
+   */
   readonly settledUpTo: () => number
   readonly noteSettled: (order: number) => void
-  /** Runs whose trace is still to be exported, and how often that was tried. */
+  /** Runs whose trace has yet to be exported, with the number of tries. */
   readonly traces: () => readonly { readonly run: string; readonly tries: number }[]
   readonly addTrace: (run: string, tries: number) => void
   readonly removeTrace: (run: string) => void
@@ -67,7 +70,7 @@ export interface Todo extends TellRows {
   readonly drop: () => void
 }
 
-/** An errand that cannot be read stays where it is, and holds up no other. */
+/** An entry that cannot be read stays where it is, and holds up no other. */
 function parse(body: string): Errand | undefined {
   try {
     return JSON.parse(body) as Errand
@@ -107,7 +110,7 @@ export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>): Todo {
     const [row] = sql.exec('SELECT body FROM todo WHERE key = ?', key).toArray()
     return row && (JSON.parse(String(row['body'])) as unknown)
   }
-  // Below a word that no errand begins with.
+  // The prefix is a word that no outbox entry begins with.
   const tracePrefix = 'trouble trace '
   const triesPrefix = 'trouble tries '
   const settledKey = 'trouble settled'

@@ -4,21 +4,21 @@ import type { SubscriptionManifest } from './manifest-events.ts'
 import type { ScheduleAsker, ScheduleChanger } from './schedule.ts'
 import type { StoredAgent } from './stored-agent.ts'
 
-/** An agent that is no plugin's, as far as its schedules go. */
+/** An agent without a plugin, with the fields that its schedules need. */
 export interface ScheduledAgent {
   readonly id: string
   readonly owner: string
   /** Changes of it that were not brought in line yet; absent: none. */
   readonly behind?: number
-  /** Not while it is archived, or waits for an operator. */
+  /** False while it is archived, or waits for an operator. */
   readonly isActive: boolean
-  /** What its text schedules, with what each firing is to do; absent: nothing, and what it scheduled before is gone. */
+  /** The schedule of its text and the work of each firing. Absent: an earlier schedule of the agent is removed. */
   readonly schedule?: ScheduleRequestBody
   /** Events that begin a run of it. */
   readonly subscribes?: readonly SubscriptionManifest[] | undefined
-  /** The key or sign-in of its owner, where the owner says so now; what is there keeps the one that it has otherwise. */
+  /** The owner's key or sign-in, if the owner makes the change. Without it existing schedules keep theirs. */
   readonly asker?: ScheduleAsker | undefined
-  /** That of the owner who wrote its text: of what is not there yet. */
+  /** The key or sign-in of the owner who wrote the text, for schedules that do not exist yet. */
   readonly author?: ScheduleAsker | undefined
 }
 
@@ -30,11 +30,11 @@ export interface ScheduledAgent {
 export interface AgentSchedules {
   /** The same without doing it: throws what `sync` would refuse. To be asked before an agent is changed, so that none is active without its schedule. */
   readonly check: (agent: ScheduledAgent, by: ScheduleChanger) => Promise<void>
-  /** Brings those of its text in line, and pauses or resumes all that the agent has with it. */
+  /** Brings the schedules of its text in line, and pauses or resumes all schedules of the agent. */
   readonly sync: (agent: ScheduledAgent, by: ScheduleChanger) => Promise<void>
-  /** The same for those of which that was cut before its end: a few, the rest another day. Never throws. */
+  /** The same for agents whose last `sync` was cut: a few at a time, the rest another day. Never throws. */
   readonly syncBehind: () => Promise<void>
-  /** The agent is gone, and all that it had with it. */
+  /** Removes all schedules of a deleted agent. */
   readonly removed: (
     agent: Pick<ScheduledAgent, 'id' | 'owner'>,
     by: ScheduleChanger,

@@ -6,7 +6,7 @@ export interface ApprovalRules {
   readonly of: (principal: string, tool: string) => Promise<readonly ApprovalRule[]>
   /** The same id twice is one rule. */
   readonly add: (rule: ApprovalRule) => Promise<void>
-  /** Newest first; everybody's without a principal. */
+  /** Newest first; of all principals if none is named. */
   readonly list: (query: {
     readonly principal?: string
     readonly limit: number

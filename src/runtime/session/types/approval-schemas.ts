@@ -4,12 +4,12 @@ import { decidedBySchema, askerSchema } from '#contracts/approval-schemas.ts'
 import { approvalState } from './approval-words.ts'
 import { approverSchema } from '#contracts/approval-words.ts'
 
-/** What a free field of the arguments may be. */
+/** The types that a free field of the arguments may have. */
 export const jsonType = z.enum(['string', 'number', 'boolean', 'null', 'array', 'object'])
 
 /**
- * Leave for calls that come later: of one principal's agent, to one version of a tool, with arguments of one shape, by
- * whoever has read nothing worse than what had been read then.
+ * An approval of later calls: of one principal's agent, to one version of a tool, with arguments of one shape, in a
+ * context no worse than the one at the approval.
  */
 export const approvalRuleSchema = z.object({
   id: z.string(),
@@ -17,10 +17,10 @@ export const approvalRuleSchema = z.object({
   agent: z.string(),
   tool: z.string(),
   definitionHash: z.string(),
-  /** Only in this session and below it; it ends with it. */
+  /** The rule covers this session and its children only, and ends with the session. */
   session: z.string().optional(),
   free: z.record(z.string(), jsonType),
-  /** sha-256 of what is fixed, of the types of what is not, and of what the call was asked about for and does. */
+  /** sha-256 of the fixed values, of the types of the free fields, and of the reason, the sinks and the place. */
   shape: z.string(),
   label: labelSchema,
   decidedBy: decidedBySchema,
@@ -37,7 +37,7 @@ export const approvalEntrySchema = z.object({
   tool: z.string(),
   approver: approverSchema,
   argsHash: z.string(),
-  /** Alike for calls of one tool whose arguments have the same fields and types, behind the same label. */
+  /** The same for calls of one tool whose arguments have the same fields and types, in contexts with the same label. */
   shape: z.string(),
   label: labelSchema,
   reason: z.string(),

@@ -6,7 +6,7 @@ import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
 
 type Sha256 = (text: string) => string
 
-/** The same text for the same value, in whatever order its fields came. */
+/** A text that is the same for equal values, whatever the order of their fields. */
 export function canonical(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
@@ -22,15 +22,15 @@ const typeOf = (value: Json | undefined): FreeFields[string] => {
   return typeof value as 'string' | 'number' | 'boolean' | 'object'
 }
 
-/** The types of these fields; `undefined` if one of them is not there. */
+/** The types of these fields; `undefined` if a field is missing. */
 export function freeFields(input: JsonObject, names: readonly string[]): FreeFields | undefined {
   if (names.some((name) => !Object.hasOwn(input, name))) return undefined
   return Object.fromEntries(names.map((name) => [name, typeOf(input[name])]))
 }
 
 /**
- * Names the arguments with everything fixed but what is free: of that only the type counts. Whoever allows it was told
- * why they were asked, what the call does and where: a call that differs there has another shape.
+ * A hash of the arguments: every value is fixed, except that a free field counts by its type only. The approver saw the
+ * reason, the sinks and the place, so a call that differs in one of them has another shape.
  */
 export function shapeOf(
   input: JsonObject,
@@ -38,13 +38,13 @@ export function shapeOf(
   sha256: Sha256,
 ): string {
   const fixed = Object.entries(input).filter(([name]) => !Object.hasOwn(free, name))
-  // The reason may say it already.
+  // The reason may already be `destructive`.
   const destroys = isDestructive && reason !== 'destructive'
   const asked = { reason, sinks: sinks.toSorted(), place, ...(destroys && { destroys }) }
   return sha256(canonical({ fixed: Object.fromEntries(fixed), free, asked }))
 }
 
-/** Alike for calls that somebody may decide about together. */
+/** The same for calls that one decision may cover together. */
 export const likenessOf = (
   { tool, definitionHash = '', input, label }: AskedCall,
   sha256: Sha256,
@@ -58,7 +58,7 @@ export const likenessOf = (
     }),
   )
 
-/** Of the rule that the approval of a call makes: the same approval makes the same rule. */
+/** The id of the rule that an approval makes: the same approval makes the same rule. */
 export function ruleIdOf(
   of: Readonly<Record<'session' | 'run' | 'call' | 'argsHash', string>>,
   sha256: Sha256,
@@ -67,7 +67,7 @@ export function ruleIdOf(
   return `rul_${sha256(JSON.stringify([session, run, call, argsHash])).slice(0, 22)}`
 }
 
-/** Stands for sources that were too many to name: nobody knows them. */
+/** Stands for sources that were too many to name, so they cannot be compared. */
 const unnamed = '\u2026'
 
 /** Whether a context is no worse than another, in its sources too: joined with the worse one it changes nothing. */
@@ -83,12 +83,15 @@ export function isNoWorse(label: Label | undefined, than: Label): boolean {
 }
 
 interface Now {
-  /** Whose yes the policy wants by now, not what it wanted then. */
+  /** The approver by today's policy, not by the policy at the approval. */
   readonly approver: Approver
   readonly nowMs: number
 }
 
-/** Whether this rule is about the call, whatever its arguments are and has become of its tool. */
+/**
+ * Whether this rule covers the call's principal, agent and tool, without regard to its arguments and the tool's
+ * version.
+ */
 function isAbout(rule: ApprovalRule, call: AskedCall, { approver, nowMs }: Now): boolean {
   const { principal, agent, tool, session, expiresAtMs } = rule
   return (
@@ -102,7 +105,7 @@ function isAbout(rule: ApprovalRule, call: AskedCall, { approver, nowMs }: Now):
   )
 }
 
-/** Whether this rule lets the call run, for which the policy wants the yes of `approver`. */
+/** Whether this rule lets a call run that needs an approval of `approver`. */
 export function covers(
   rule: ApprovalRule,
   call: AskedCall & AskedFor,
@@ -116,6 +119,6 @@ export function covers(
   )
 }
 
-/** Whether this rule held for such calls until their tool became another: schema, hints or code. */
+/** Whether this rule covered such calls until the tool's schema, hints or code changed. */
 export const isOutdated = (rule: ApprovalRule, call: AskedCall, now: Now): boolean =>
   isAbout(rule, call, now) && rule.definitionHash !== call.definitionHash

@@ -1,4 +1,4 @@
 import * as z from 'zod'
 
-/** What became of a call that waited for a yes. `ended`: its run did, before anybody had decided. */
+/** The state of a call that needs an approval. `ended`: its run ended before a decision. */
 export const approvalState = z.enum(['open', 'approved', 'denied', 'expired', 'ended'])

@@ -10,7 +10,7 @@ import type { Label } from '#contracts/label.ts'
 export const scopeOf = ({ session }: Pick<ApprovalRule, 'session'>): ApprovalScope =>
   session === undefined ? 'rule' : 'session'
 
-/** Whether this one's yes counts. `owner` is whose session it is. */
+/** Whether this decider may approve. `owner`: the owner of the session. */
 export function mayApprove(
   approver: Approver,
   { principal, role }: Pick<Decider, 'principal' | 'role'>,
@@ -20,7 +20,7 @@ export function mayApprove(
   return approver === 'owner' ? principal === owner : role === approver
 }
 
-/** Who could, in words for somebody who may not. */
+/** The possible approvers, in words for a principal that may not approve. */
 export const approverText = (approver: Approver): string =>
   approver === 'owner'
     ? 'whoever the session is of, or an operator'
@@ -35,10 +35,10 @@ type JsonType = z.infer<typeof jsonType>
 
 export type ApprovalRule = Readonly<z.infer<typeof approvalRuleSchema>>
 
-/** Why somebody is asked about a call, what it does outward, and where. */
+/** Why a call needs an approval, what it does outward, and where. */
 export type AskedFor = Pick<ApprovalRequest, 'reason' | 'sinks' | 'place' | 'isDestructive'>
 
-/** A call that somebody would be asked about. */
+/** A call that would need an approval. */
 export interface AskedCall {
   readonly principal: string
   readonly agent: string
@@ -51,7 +51,7 @@ export interface AskedCall {
 
 export type ApprovalEntry = Readonly<z.infer<typeof approvalEntrySchema>>
 
-/** Which entries are asked for; what is left out does not narrow. */
+/** Filters for the list of entries. An absent filter matches all. */
 export interface ApprovalQuery {
   readonly state?: ApprovalEntry['state']
   readonly approver?: Approver
@@ -73,8 +73,8 @@ export interface ApprovalInbox {
   }>
   readonly find: (id: string) => Promise<ApprovalEntry | undefined>
   /**
-   * Takes a call that was decided out of those that wait, until the record says it as well. Never rejects: the record
-   * comes in any case.
+   * Removes a decided call from the list of waiting calls before the record does. Never rejects: the record comes in
+   * any case.
    */
   readonly mark: (decided: {
     readonly session: string

@@ -3,7 +3,10 @@ import type { RunState } from '#contracts/agent.ts'
 import type { Emitted } from './event-bus.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 
-/** Whose log it is. A name that is deleted and used again starts a new log: `sinceMs` tells them apart. */
+/**
+ * The session that a log belongs to. A name that is deleted and used again starts a new log: `sinceMs` tells them
+ * apart.
+ */
 export interface AuditOwner {
   readonly session: string
   readonly principal: string
@@ -14,12 +17,12 @@ export interface AuditOwner {
 /** A session as the list of sessions shows it. */
 export interface SessionCard {
   readonly agent?: string
-  /** Named: somebody may come back to it. */
+  /** `named`: the client gave it an id and may come back to it. */
   readonly kind: 'named' | 'stateless' | 'child'
   /** When its last run came in or ended, epoch milliseconds. */
   readonly usedAtMs: number
   readonly runs: number
-  /** Of its last run. */
+  /** The state of its last run. */
   readonly state?: RunState
 }
 
@@ -28,24 +31,26 @@ export interface AuditBatch {
   /** May be none: then it tells of the session alone. */
   readonly events: readonly SessionEvent[]
   readonly card: SessionCard
-  /** Asked in one go with it: where a subscription may want one of these, nothing lands, and it throws. */
+  /**
+   * Checked in the same step: if a subscription may want one of these events, nothing is written and `append` throws.
+   */
   readonly unheard?: readonly Emitted[]
 }
 
-/** Told what the database was made to do, once for each time it answered. */
+/** Called with the database's work, once for each reply. */
 export type Counted = (amounts: PlatformAmounts) => void
 
 /**
- * How many rows D1 is billed for when a run is carried, indexes included: known before it is done, so that the run
- * itself can say it. A row of the record has two indexes; a session is listed in five, a sub-agent's in one, and one
- * that is listed already changes none.
+ * The rows that D1 bills when a run is sent to the record, with indexes. Known beforehand, so that the run can book
+ * them itself. A row of the record has two indexes; the row of a session has five, of a sub-agent's session one, and a
+ * session that is listed already changes none.
  */
 export const recordRows = (kind: SessionCard['kind'], isListed: boolean): number => {
   if (isListed) return 4
   return kind === 'child' ? 5 : 9
 }
 
-/** Where a session's log goes, and the list of sessions with it; batches may arrive twice and must then land once. */
+/** Takes a session's log and its entry in the list of sessions. Batches may arrive twice and must then land once. */
 export interface AuditSink {
   readonly append: (owner: AuditOwner, batch: AuditBatch, counted?: Counted) => Promise<void>
   /** The highest `seq` that landed, 0 if the session is listed without an event, -1 if it is not listed. */

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 
-/** What came of it, as the run's `output`: nothing of a failed call but what a model would be told. */
+/** The outcome of a direct call, as the run's `output`: of a failed call only what a model would read. */
 export type DirectOutcome =
   | { readonly ok: true; readonly call: string; readonly output: Json }
   | { readonly ok: false; readonly call: string; readonly code: string; readonly message: string }

@@ -3,14 +3,14 @@ import type { Label } from '#contracts/label.ts'
 import type { EventChain } from '#contracts/event-bus.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 
-/** An event on its way to those who subscribe to it. Plain data: it crosses Durable Object RPC. */
+/** An event on its way to its subscribers. Plain data: it crosses Durable Object RPC. */
 export interface Emitted {
   /** `<session>:<seq>`: its place in its emitter's log. */
   readonly id: string
   /** `<plugin>.<event>` as its manifest declares it, or `isola.<kind>` of our own. */
   readonly name: string
   readonly atMs: number
-  /** Whose session it is. */
+  /** The owner of the session. */
   readonly principal: string
   readonly session: string
   readonly run: string
@@ -19,22 +19,22 @@ export interface Emitted {
   readonly trace: string
   readonly payload: JsonObject
   readonly label: Label
-  /** Everybody may subscribe to it. */
+  /** Every principal may subscribe to it. */
   readonly isPublic?: true
   /** Absent where no event began the run that emitted it. */
   readonly chain?: EventChain
 }
 
-/** Whose object keeps a subscription: a person's, or a plugin's for the deployment. */
+/** The object that has a subscription: a principal's, or a plugin's for the deployment. */
 export type SubscriptionOwner = `principal:${string}` | `plugin:${string}`
 
-/** Takes events from the logs that they are in to those who subscribe to them. Throws `request_unavailable`. */
+/** Carries events from logs to subscribers. Throws `request_unavailable`. */
 export interface EventBus {
-  /** Whose objects keep a subscription that may want it, for each event by its id. */
+  /** The objects with a subscription that may want an event, by event id. */
   readonly ownersOf: (
     events: readonly Emitted[],
     counted?: PlatformCount['count'],
   ) => Promise<ReadonlyMap<string, readonly SubscriptionOwner[]>>
-  /** Told twice it is heard once. */
+  /** Delivers an event. A repeated delivery has no effect. */
   readonly tell: (owner: SubscriptionOwner, event: Emitted) => Promise<void>
 }

@@ -1,7 +1,7 @@
 import type { FloorTerms } from '#contracts/floor.ts'
 import type { Label } from '#contracts/label.ts'
 
-/** Why somebody has the conversation no more. */
+/** Why a handoff ended. */
 export type FloorEnding =
   | 'returned'
   | 'limit'
@@ -13,41 +13,44 @@ export type FloorEnding =
   | 'revoked'
   | 'gone'
 
-/** Who has a conversation, on which lease, until when; and how that ended. */
+/** A handoff: its agent, its lease, until when; and how it ended. */
 export interface Floor {
-  /** The run in which it was taken. */
+  /** The run in which it began. */
   readonly id: string
-  /** The name of a tool: a session knows no more of it. */
+  /** The handoff agent, by its tool's name. The session knows nothing else of it. */
   readonly holder: string
-  /** The call in which it was taken. */
+  /** The call in which it began. */
   readonly call: string
   readonly terms: FloorTerms
   readonly sinceMs: number
   readonly untilMs: number
-  /** What its messages took, those that are over. */
+  /** The number of finished messages to it. `tokens` and `costNanoUsd` are theirs. */
   readonly messages: number
   readonly tokens: number
   readonly costNanoUsd: number
-  /** How many in a row failed. */
+  /** Failed messages in a row. */
   readonly failures: number
-  /** Of what it said. */
+  /** The label of everything that it said. */
   readonly label: Label
   readonly end?: {
     readonly reason: FloorEnding
     readonly atMs: number
     readonly summary?: string
-    /** Of a summary that is kept aside, of which only where that is is known; that of all it said if absent. */
+    /**
+     * The label of a summary that is stored aside, where a model sees only its handle. Absent: the label of everything
+     * that it said.
+     */
     readonly label?: Label
-    /** The operator who took it back. */
+    /** The operator who ended it. */
     readonly by?: string
   }
-  /** Its end is in the log. */
+  /** The log has its end. */
   readonly isTold?: true
-  /** The session's own agent knows of its end. */
+  /** The session's own agent was told of its end. */
   readonly isNoted?: true
 }
 
-/** What others may know of it. */
+/** A handoff as clients see it. */
 export interface FloorView {
   readonly holder: string
   readonly state: 'held' | 'ended'

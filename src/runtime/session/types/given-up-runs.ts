@@ -1,4 +1,4 @@
-/** A run that was given up after too many interruptions, and what an operator decided about it. */
+/** A run that the session gave up after too many interruptions, and the operator's decision about it. */
 export interface GivenUpRun {
   readonly run: string
   readonly session: string
@@ -19,6 +19,6 @@ export interface GivenUpRuns {
     readonly limit: number
   }) => Promise<readonly GivenUpRun[]>
   readonly find: (run: string) => Promise<GivenUpRun | undefined>
-  /** Only from `open`; otherwise it stays as it is. */
+  /** Changes the state only from `open`. */
   readonly resolve: (run: string, state: 'retried' | 'dropped') => Promise<void>
 }

@@ -1,22 +1,22 @@
 import type { Submission } from './submission.ts'
 
-/** Work of a session in a principal's name, by what it was asked with. Plain data: it crosses Durable Object RPC. */
+/** Work of a session under a principal's credentials. Plain data: it crosses Durable Object RPC. */
 export interface HeldWorkRequest {
   readonly principal: string
   readonly session: string
   /** Ids of the key and of the sign-in. */
   readonly credentials: readonly string[]
-  /** Place of the newest run in its session: what is said of an earlier one is late and changes nothing. */
+  /** The place of the newest run in its session. A request about an earlier run is late and changes nothing. */
   readonly upTo: number
 }
 
-/** A key or a sign-in under which nothing may go on. */
+/** A key or a sign-in that has ended: its work has to stop. */
 export interface EndedCredential {
   readonly id: string
   readonly reason: 'revoked' | 'expired'
 }
 
-/** Whether what was begun with a key or a sign-in may go on. */
+/** Whether work that began with a key or a sign-in may go on. */
 export type CredentialState =
   | {
       readonly state: 'active'
@@ -26,21 +26,23 @@ export type CredentialState =
   | { readonly state: 'ended'; readonly reason: EndedCredential['reason'] }
 
 /**
- * Where a principal's work is known while it goes on: whose key or sign-in is taken back has it cancelled, within a
- * second, or as soon as its session can be reached. Each verb may come any number of times. May throw
- * `request_unavailable`.
+ * The register of work by credential: revoking a key or a sign-in cancels its work within a second, or as soon as its
+ * session can be reached. Each verb is idempotent. May throw `request_unavailable`.
  * @see docs/decisions/0070-what-ends-with-a-key.md
  */
 export interface HeldWork {
-  /** Before or while the run works. @returns What it was asked with, if that has ended: then it is to be cancelled. */
+  /**
+   * Registers work before or while the run works. @returns The credential that has ended, if any: the run is then
+   * cancelled.
+   */
   readonly hold: (request: HeldWorkRequest) => Promise<EndedCredential | undefined>
-  /** Nothing of the session that was begun with these goes on. */
+  /** Removes the entry once no work of the session uses these credentials. */
   readonly release: (request: HeldWorkRequest) => Promise<void>
 }
 
 /**
- * By what a run can be ended from outside: nothing for whoever has the operator key. What a call waits for ends with
- * the run above it.
+ * The credentials whose end cancels a run; none for a run of the operator key. A run that its parent waits for ends
+ * with the parent.
  */
 export function credentialsOf({
   key,
@@ -51,7 +53,7 @@ export function credentialsOf({
   return [key, grant].filter((id) => id !== undefined)
 }
 
-/** Why a run was cancelled, as its result and the record say it. */
+/** The reason of a cancelled run, as its result and the record have it. */
 export function whyEnded({ id, reason }: EndedCredential): string {
   const what = id.startsWith('grant_') ? 'sign-in' : 'key'
   return reason === 'expired'

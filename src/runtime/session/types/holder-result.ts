@@ -5,15 +5,15 @@ import type { Json } from '#contracts/json.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 
-/** The change that a call made, if it made one. */
+/** The handoff that a call began or ended, if any. */
 export const floorChangeOf = (result: ToolResult | undefined): FloorChange | undefined =>
   result?.ok ? result.floor : undefined
 
-/** What a tool's result says to a person. */
+/** A tool's output as text for a person. */
 export const wordsOf = (output: Json): string =>
   typeof output === 'string' ? output : JSON.stringify(output)
 
-/** What a run is to whoever called for it, where it works for one that may keep the conversation. */
+/** The result of a run as its caller reads it, for an agent that may keep the conversation. */
 export function toHolderResult(
   ended: AgentResult,
   { holds }: Pick<RunOptions, 'holds'>,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
 import { additive } from '#contracts/limit-requests.ts'
 
-/** Limits of a session: those that add up over its runs. */
+/** Limits of a session: the dimensions that add up over its runs. */
 export const sessionLimits = z.strictObject(additive)

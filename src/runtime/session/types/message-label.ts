@@ -4,7 +4,10 @@ import type { Label } from '#contracts/label.ts'
 import { joinLabels } from '#contracts/label.ts'
 import { labelOfAll } from '#contracts/message-label.ts'
 
-/** Of a transcript and of what stands for some of it: more went into a summary than what it sums up. */
+/**
+ * The label of a transcript and its compactions. Compactions count too: a summary may contain more than the messages
+ * that it replaces.
+ */
 export function labelOfContext(
   messages: readonly Message[],
   compactions: readonly Compaction[],

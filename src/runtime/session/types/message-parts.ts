@@ -1,6 +1,6 @@
 import type { Message } from '#contracts/message.ts'
 
-/** A message as people and programs read it: what a model service alone reads is left out. */
+/** A message as clients read it, without fields that only a model service reads. */
 export function withoutOpaque(message: Message): Message {
   if (message.role !== 'assistant' || !message.toolCalls?.some(({ opaque }) => opaque))
     return message

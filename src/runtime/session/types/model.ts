@@ -1,6 +1,6 @@
 import type { ModelParameters } from '#contracts/model.ts'
 
-/** What later calls of a run ask for: only its first is held to a tool. */
+/** The parameters for later calls of a run: a forced tool applies to the first call only. */
 export function afterFirstCall(parameters: ModelParameters): ModelParameters {
   const { toolChoice: _first, ...rest } = parameters
   return rest

@@ -1,6 +1,6 @@
 import { unlimited, type Limits } from '#contracts/lease.ts'
 
-/** What was asked for as a limit of its own, as limits that hold nothing else back. */
+/** The given limits; every other dimension is unlimited. */
 export const onlyLimited = (some: Partial<Limits> = {}): Limits => ({ ...noLimits, ...some })
 
 const noLimits: Required<Limits> = {

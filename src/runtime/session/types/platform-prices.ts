@@ -1,7 +1,7 @@
 import type { PlatformAmounts, PlatformUnit } from '#contracts/platform.ts'
 import { platformPrices } from '#platform/d1/types/platform-prices.ts'
 
-/** @returns Whole billionths of a US dollar; below zero for what is taken back. */
+/** @returns Whole billionths of a US dollar; below zero for a correction. */
 export function platformCostNanoUsd(amounts: PlatformAmounts): number {
   const units = Object.entries(amounts) as [PlatformUnit, number][]
   return Math.round(units.reduce((sum, [unit, amount]) => sum + amount * platformPrices[unit], 0))
@@ -13,7 +13,7 @@ export function platformCostNanoUsd(amounts: PlatformAmounts): number {
  */
 const cpuMsOf = { request: 1, turn: 3, call: 1 } as const
 
-/** What so many took, as an estimate. */
+/** An estimate of CPU time for so many requests and turns. */
 export const cpuEstimate = (of: {
   readonly requests: number
   readonly turns: number

@@ -4,7 +4,7 @@ import { platformCostNanoUsd } from './platform-prices.ts'
 import { plusPlatform } from '#contracts/platform-sum.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 
-/** What one has beyond the other. */
+/** The usage in `all` beyond `part`. */
 export function usageBeyond(all: Usage, part: Usage): Usage {
   return {
     ...minus(all, part),

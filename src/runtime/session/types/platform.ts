@@ -1,7 +1,7 @@
 import type { PlatformCount, PlatformAmounts } from '#contracts/platform.ts'
 
-/** Counts what an object makes the platform do. */
+/** Counts the platform work of an object. */
 export interface PlatformMeter extends PlatformCount {
-  /** What was counted since it was last asked, and is booked by who asks. */
+  /** The amounts since the last call of `take`. The caller books them. */
   readonly take: () => PlatformAmounts
 }

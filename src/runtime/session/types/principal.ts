@@ -5,38 +5,38 @@ import type { Reply } from '#contracts/reply.ts'
 import type { ScheduleApi } from './schedule-object.ts'
 import type { StorageAnswer, StorageRequest } from './space.ts'
 
-/** The dimensions a principal's day is limited in. `unlimited` if it is not. Integers. */
+/** The limited dimensions of a principal's day, as integers. A dimension without a limit is `unlimited`. */
 export interface DayAmount {
   readonly tokens: number
   readonly costNanoUsd: number
 }
 
-/** One run's part of its principal's day. `run` names it: asking twice reserves once. */
+/** One run's part of its principal's day. `run` names it: a repeated request reserves once. */
 export interface DayLeaseRequest {
   readonly principal: string
   readonly session: string
   readonly run: string
   /**
-   * The most the run may spend, what it has settled before included. It gets this or what the day has left, if that
-   * is less; one that asks for a whole day gets an eighth of what is left, so that others may run beside it.
+   * The most that the run may spend, with the amount that it has settled before. The run gets this or the rest of the
+   * day, if that is less. A run that asks for a whole day gets an eighth of the rest, so that others may run beside it.
    */
   readonly asked: DayAmount
   /**
-   * Which step of the run this is about. A reservation is for the step that is worked on, a settlement of the one that
-   * was reached; what is of an earlier step than what is known changes nothing.
+   * The step of the run. A reservation names the step that begins, a settlement the step that was reached. A request
+   * for an earlier step than the last known one changes nothing.
    */
   readonly step?: number
-  /** What is known of the principal's limits; looked up if it is absent or old. */
+  /** The principal's limits as the caller knows them. Looked up if absent or old. */
   readonly limits?: OwnLimits
 }
 
 /**
- * The outermost lease: a principal's day (UTC), above session, run and call. A day never holds more than its
- * limit, settled and reserved together, but for an overrun that was booked; then it gives nothing more. A
- * reservation outlives no run, whatever crashes. It belongs to the day it was made in: a run that gave it back and
- * goes on on another day reserves there, and what it had settled stays where it was.
+ * The outermost lease: a principal's day (UTC), above session, run and call. Settled and reserved amounts of a day
+ * never exceed its limit together, except by a booked overrun; after that the day grants nothing more. No reservation
+ * outlives its run, even after a crash. A reservation belongs to its day: a run that goes on on another day reserves
+ * there, and the settled amount stays in the first day.
  *
- * For a principal whose day is not limited nothing is asked and nothing is counted: no RPC, no row.
+ * A principal without a limit of the day costs no RPC and no row.
  * @see docs/design.md section 6
  */
 export interface PrincipalLedger {
@@ -46,18 +46,19 @@ export interface PrincipalLedger {
    */
   readonly reserve: (request: DayLeaseRequest & AskedByRun) => Promise<DayAmount>
   /**
-   * What a run has spent up to now, everything below it included; its reservation ends. The word of the
-   * latest step counts, in whatever order and however often it comes. Throws `request_unavailable`; what is not settled is asked for later (`SessionApi.spentBy`).
+   * Settles the spending of a run so far, with all runs below it, and ends its reservation. The latest step counts, in
+   * whatever order and however often requests arrive. Throws `request_unavailable`; an amount that could not be settled
+   * is fetched later (`SessionApi.spentBy`).
    */
   readonly settle: (
     request: Omit<DayLeaseRequest, 'asked'> & { readonly spent: DayAmount } & AskedByRun,
   ) => Promise<void>
-  /** Tells the operator's page that something is wrong, or (`isOver`) is well again. Never throws, waits for nobody. */
+  /** Shows a problem on the operator's page, or (`isOver`) its end. Never throws, never waits. */
   readonly report: (incident: Incident) => void
 }
 
 interface AskedByRun {
-  /** Takes what the question makes the platform do; the deployment if absent. Stays where it is: it crosses no RPC. */
+  /** Counts the platform's work for the request; the deployment pays if absent. Stays local: it crosses no RPC. */
   readonly counted?: PlatformCount['count']
 }
 
@@ -96,13 +97,13 @@ export interface FailedLogin {
   readonly key?: string
 }
 
-/** What follows from a failed login. */
+/** The consequences of a failed login. */
 export interface FailedLoginVerdict {
-  /** There were too many: how long further ones from this address need not be looked at. */
+  /** Too many failures: for how long further attempts from this address need no check. */
   readonly retryAfterMs?: number
   /**
-   * What is to be put on the record now: of each address and key the first failure, the tenth, and so on, and the one
-   * that was too many. `count` is of the current window; without an address it is of all of them.
+   * The failure to record now: for each address and key the first, the tenth, and so on, and the one that exceeded the
+   * limit. `count` is of the current window. Without an address it covers all addresses.
    */
   readonly record?: { readonly count: number } & Partial<FailedLogin>
 }
@@ -115,22 +116,22 @@ export interface DayUsage {
   readonly settled: DayAmount
   readonly reserved: DayAmount
   readonly openRuns: number
-  /** The most that the run that was asked about may come to, with what it holds itself. Absent if it holds nothing. */
+  /** The most that the run in the request may spend, its own reservation included. Absent if it has none. */
   readonly most?: DayAmount
 }
 
 /** A call that counts for each of these. */
 export interface RateRequest {
-  /** Names it among all calls of its principal: asking twice counts once. */
+  /** Names the call among all calls of its principal: a repeated request counts once. */
   readonly call: string
   readonly rules: readonly {
     readonly key: string
-    /** So many in a minute. */
+    /** The most calls in a minute. */
     readonly most: number
   }[]
 }
 
-/** With a time there were too many, and this one did not count. */
+/** With `retryAfterMs` there were too many calls, and this one did not count. */
 export interface RateVerdict {
   readonly retryAfterMs?: number
 }
@@ -140,7 +141,7 @@ export interface PrincipalRates {
   readonly takeRate: (principal: string, request: RateRequest) => Promise<RateVerdict>
 }
 
-/** What a `Principal` object answers over RPC. */
+/** The RPC methods of a `Principal` object. */
 export interface PrincipalApi extends ScheduleApi {
   readonly takeRate: (request: RateRequest) => Promise<Reply<RateVerdict>>
   readonly reserve: (request: DayLeaseRequest, limits: DayAmount) => Promise<Reply<DayAmount>>
@@ -150,26 +151,26 @@ export interface PrincipalApi extends ScheduleApi {
   readonly usage: (limits: DayAmount, run?: string) => Promise<Reply<DayUsage>>
   readonly report: (incident: Incident) => Promise<Reply<null>>
   readonly incidents: (limit: number) => Promise<Reply<readonly IncidentRecord[]>>
-  /** Of the one object that counts failed logins; it is no principal's. */
+  /** Only on the one object that counts failed logins, which is no principal's. */
   readonly loginFailed: (failed: FailedLogin) => Promise<Reply<FailedLoginVerdict>>
   readonly hold: (request: HeldWorkRequest) => Promise<Reply<EndedCredential | null>>
   readonly release: (request: HeldWorkRequest) => Promise<Reply<null>>
-  /** A key or a sign-in of this principal may have ended: whoever works with it is told. */
+  /** A key or a sign-in of this principal may have ended: re-check the sessions that work with it. */
   readonly lookHeld: () => Promise<Reply<null>>
   /** The principal is erased: all of its rows go. Answers how many there were. */
   readonly empty: () => Promise<Reply<number>>
-  /** Of the operator's object: there are persons to be erased. */
+  /** Only on the operator's object: starts the erasure of persons. */
   readonly erase: () => Promise<Reply<null>>
-  /** What plugins keep for this principal, each in its own space. */
+  /** The plugins' storage for this principal, each in a space of its own. */
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
 }
 
-/** A principal's days and what is wrong, for the operator's page. Throws `request_unavailable`. */
+/** A principal's days, and the incidents of the deployment, for the operator's page. Throws `request_unavailable`. */
 export interface PrincipalReader {
   readonly usage: (principal: string, run?: string) => Promise<DayUsage>
   /** Newest first. */
   readonly incidents: (limit: number) => Promise<readonly IncidentRecord[]>
-  /** Takes one off the list; if it goes on, it is reported anew. */
+  /** Removes an incident from the list; if it goes on, it is reported anew. */
   readonly clearIncident: (incident: Pick<Incident, 'kind' | 'session'>) => Promise<void>
 }
 
@@ -180,13 +181,13 @@ export interface PrincipalTiming {
    * one to two intervals after it was reserved; of a run that goes on less and less often, at least every hour.
    */
   readonly sweepEveryMs: number
-  /** How many days it keeps, today included: what was settled in them. More than the seven a run may be parked. */
+  /** How many days of settled usage are stored, today included. More than the seven that a run may be parked. */
   readonly keepUsageDays: number
-  /** While a run that was asked for with a key is under way, the key is looked up this often, should nobody tell. */
+  /** How often the key of a run under way is looked up, in case a revocation was not reported. */
   readonly checkHeldEveryMs: number
 }
 
-/** A sweep once a minute; usage is kept for 40 days. */
+/** The timing of a fresh deployment. */
 export const defaultPrincipalTiming: PrincipalTiming = {
   sweepEveryMs: 60_000,
   keepUsageDays: 40,

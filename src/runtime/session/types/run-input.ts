@@ -5,30 +5,30 @@ import type { Decision } from '#runtime/kernel/types/pause.ts'
 import type { PauseView, RunView } from './run-view.ts'
 import type { SteerReceipt } from './submission.ts'
 
-/** Somebody who says something to a run that is there. */
+/** The sender of an input for an existing run. */
 interface Speaker {
-  /** Whose session it is: in that name it is said. */
+  /** The owner of the session. The input is recorded in this name. */
   readonly principal: string
-  /** Who says it, where that is somebody else. Whether they may is settled by whoever calls. */
+  /** The real sender, if another principal. Its right to do so is the caller's check. */
   readonly by?: string
 }
 
-/** Somebody who decides about a call that waits; the session looks whether that one may. */
+/** The sender of a decision about a waiting call. The session checks whether this principal may decide. */
 interface Decides extends Speaker {
   readonly decider: Decider
 }
 
-/** What somebody outside says to a run that is not over. Each throws what the session refused. */
+/** Input for a run that is not over. Each verb throws the refusals of the session. */
 export interface RunInput {
-  /** Another message, which the run's next turn sees. The same key says it once. */
+  /** Adds a message, which the run's next turn reads. The same key adds it once. */
   readonly steer: (
     speaker: Speaker,
     run: RunPlace,
     said: { readonly text: string; readonly key: string | undefined },
   ) => Promise<SteerReceipt>
   /**
-   * Settles a call that waits. What somebody else approves is exactly what it waits for now. `settled` is what it waited
-   * for, where that had to be looked at; absent if it was settled before.
+   * Settles a waiting call. Another principal's approval covers exactly the call that waits now. `settled` is that
+   * call, if it was looked up; absent if it was settled before.
    */
   readonly decide: (
     speaker: Decides,
@@ -36,15 +36,15 @@ export interface RunInput {
     decided: { readonly call: string; readonly decision: Decision },
   ) => Promise<{ readonly view: RunView; readonly settled?: PauseView | undefined }>
   /**
-   * Raises or lowers its limits: its owner as far as the day of its principal goes, an operator beyond that. Throws
-   * `request_forbidden` with how far that is.
+   * Raises or lowers the limits of a run: its owner within the principal's day, an operator beyond it. Throws
+   * `request_forbidden` with the highest amount that is allowed.
    */
   readonly changeLimits: (
     speaker: Speaker,
     run: RunPlace,
     change: { readonly limits: Partial<Limits>; readonly isOperator: boolean },
   ) => Promise<RunView>
-  /** `wasOver`: it had ended, and stays as it ended; looked at only where somebody else cancels. */
+  /** `wasOver`: the run had already ended. Checked only if another principal cancels. */
   readonly cancel: (
     speaker: Speaker,
     run: RunPlace,

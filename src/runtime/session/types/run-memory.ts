@@ -9,13 +9,16 @@ export interface RememberedRun {
   readonly agent: string
   readonly session: string
   readonly run: string
-  /** What was asked. */
+  /** The messages of the task. */
   readonly asked: readonly Message[]
 }
 
 /** Long-term memory and documents around a run, for agents that have them. */
 export interface RunMemory {
-  /** What it is reminded of and shown, with the labels of that; nothing where nothing fits. Never rejects: a run goes on without. */
+  /**
+   * Memories and document passages for a run, with their labels; empty if none fits. Never rejects: a run goes on
+   * without.
+   */
   readonly recall: (
     run: RememberedRun,
     settings: {
@@ -23,7 +26,7 @@ export interface RunMemory {
       readonly knowledge?: KnowledgeSettings | undefined
     },
   ) => Promise<Message | undefined>
-  /** Keeps what was said in it. Never rejects. */
+  /** Stores memories of the run. Never rejects. */
   readonly keep: (
     run: RememberedRun,
     settings: MemorySettings,

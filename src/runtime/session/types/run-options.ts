@@ -1,10 +1,10 @@
 import type { RunOptions } from '#contracts/run-options.ts'
 
-/** What holds for one option wherever runs are told apart or begun by others. */
+/** The rules of one option: in comparing requests, and in beginning runs below. */
 interface RunOptionRule<Value> {
-  /** Part of the body that an idempotency key stands for: a retry with another value is another request. */
+  /** Part of the body that an idempotency key stands for: a retry with another value is a different request. */
   readonly isHashed: boolean
-  /** What a run that a tool begins below gets of it: `undefined` is nothing. */
+  /** The value for a run that a tool begins below; `undefined` passes nothing on. */
   readonly inherit: (value: Value | undefined) => Value | undefined
 }
 
@@ -14,37 +14,37 @@ const whole = <Value>(value: Value): Value => value
 
 const own = { isHashed: true, inherit: nothing } as const
 
-/** Every option has its line; a new one does not compile without. */
+/** Every option has a line: a new one does not compile without. */
 export const runOptionFields: {
   readonly [Name in keyof Required<RunOptions>]: RunOptionRule<RunOptions[Name]>
 } = {
   model: own,
   parameters: own,
   clientInstructions: own,
-  // Who asks reads how it is said; a child is read by its caller.
+  // The persona speaks to the user. A child is read by its caller, so it has none.
   persona: own,
   limits: own,
-  // What a surface can wait for is no part of what was asked. A child has no client with tools.
+  // How long a surface can wait is no part of the task. A child has no client with tools.
   pauses: { isHashed: false, inherit: (pauses) => (pauses === 'park' ? 'park' : 'refuse') },
-  // A child's limits are its parent's to give: it is the parent that asks.
+  // A child's limits come from its parent, so only the parent can ask for more.
   mayRaise: { isHashed: false, inherit: nothing },
   requireApproval: { isHashed: true, inherit: whole },
   clientTools: own,
-  // It changes nothing of the answer.
+  // It does not change the answer.
   bringsAll: { isHashed: false, inherit: nothing },
   mayAsk: own,
   directCall: own,
   compact: own,
   isNote: own,
-  // What is begun below is as deep in the chain: else a loop would go round by a sub-agent.
+  // Runs below count as deep in the chain: otherwise a sub-agent would reset the count and a loop could go on for ever.
   chain: { isHashed: true, inherit: whole },
   mayHandOff: { isHashed: false, inherit: nothing },
-  // Who calls says it anew with each message.
+  // The caller sets it anew with each message.
   holds: { isHashed: false, inherit: nothing },
   onDemand: own,
-  // Where a retry comes in by is no part of what it asks; what is begun below came in there too.
+  // A retry may arrive by another surface. Runs below have the origin of the first one.
   origin: { isHashed: false, inherit: whole },
-  // Any of its principal's keys may repeat a request; what is begun below ends with the same one.
+  // A retry may come with another key of the principal. Runs below end with the same key.
   key: { isHashed: false, inherit: whole },
   grant: { isHashed: false, inherit: whole },
 }
@@ -58,7 +58,7 @@ const given = (entries: readonly (readonly [string, unknown])[]): RunOptions =>
 export const toRunOptions = (from: RunOptions): RunOptions =>
   given(names.map((name) => [name, from[name]]))
 
-/** By which way in a run came, for the record. */
+/** The run's origin, for the record. */
 export const toEntry = ({ origin }: RunOptions): Pick<RunOptions, 'origin'> =>
   given([['origin', origin]])
 
@@ -67,6 +67,6 @@ function inherited<Name extends keyof RunOptions>(name: Name, options: RunOption
   return inherit(options[name])
 }
 
-/** What a run that a tool begins below has of them. */
+/** The options that a run below inherits. */
 export const toInherited = (options: RunOptions): RunOptions =>
   given(names.map((name) => [name, inherited(name, options)]))

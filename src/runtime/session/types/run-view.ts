@@ -3,7 +3,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { BegunBy } from './lineage.ts'
 import type { Pause } from '#runtime/kernel/types/pause.ts'
 
-/** What a run that was waited for came to: its result, or that it waits for someone outside. */
+/** The outcome that a waiting caller gets: the run's result, or that it is parked. */
 export type RunOutcome = AgentResult | ParkedView
 
 export interface ParkedView {
@@ -15,11 +15,11 @@ export interface ParkedView {
   readonly pauses: readonly PauseView[]
 }
 
-/** A waiting call as someone outside sees it. */
+/** A waiting call as clients see it. */
 export interface PauseView extends Omit<Pause, 'changes' | 'limits'> {
-  /** Names exactly what this call asks now, where it has `asks`: an answer says which it was given to. */
+  /** The hash of the call's current questions, if it has `asks`: an answer names the hash that it answers. */
   readonly asksHash?: string
-  /** Of a call that waits for a yes: what its run has spent up to now. */
+  /** Of a call that needs an approval: the spending of its run so far. */
   readonly spent?: { readonly tokens: number; readonly costNanoUsd: number }
   /** Epoch milliseconds; absent if it does not expire. */
   readonly expiresAtMs?: number
@@ -31,18 +31,18 @@ export interface RunView {
   readonly agent: string
   readonly state: RunState
   readonly createdAtMs: number
-  /** Absent if somebody asked for it. */
+  /** Absent if a request began the run. */
   readonly begunBy?: BegunBy
   readonly result?: AgentResult
-  /** What it waits for, while it is parked. */
+  /** The waiting calls, while it is parked. */
   readonly pauses?: readonly PauseView[]
 }
 
-/** What a surface gave to keep with a run. */
+/** Data that a surface stores with a run. */
 export interface RunMemo {
   readonly createdAtMs: number
   readonly state: RunState
   readonly isHidden: boolean
-  /** By the turn after which each response begins: `echo` of its request. */
+  /** The `echo` of each response's request, by the turn after which the response begins. */
   readonly echoes: Readonly<Record<string, JsonObject>>
 }

@@ -28,27 +28,30 @@ import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 export interface ReadyAgent {
   readonly spec: AgentSpec
   readonly toolset: Toolset
-  /** What a run of it that is taken up again goes on with; absent where that is not kept. */
+  /** The pin from which a run is resumed; absent where none is stored. */
   readonly pin?: AgentPin
-  /** What the agent may spend as it is set now, where its spec is that of a run's beginning. */
+  /** The agent's limits of today, if its spec is that of a run's beginning. */
   readonly limitsNow?: Limits
 }
 
-/** What an agent is made ready for. */
+/** The circumstances for which an agent is loaded. */
 export interface AgentUse {
-  /** Out of its caller's, for a child. */
+  /** The lease that its caller gives a child. */
   readonly lease?: Limits | undefined
-  /** What its run was begun with: instructions, model, parameters, limits and definitions are those, the tools behind them today's. */
+  /**
+   * The spec that the run began with: instructions, model, parameters, limits and definitions. The tools behind the
+   * definitions are today's.
+   */
   readonly pinned?: PinnedAgent | undefined
-  /** The persona of its session or key. One that is not there, or for another agent, changes nothing. */
+  /** The persona of its session or key. A persona that does not exist, or is for another agent, has no effect. */
   readonly persona?: string | undefined
-  /** On whose behalf: who may run which of the agents that need no plugin. */
+  /** The principal of the run: decides which agents without a plugin may run. */
   readonly principal?: string | undefined
 }
 
-/** What is installed and enabled, as a session sees it. */
+/** The agents and tools of the deployment, as a session sees them. */
 export interface AgentDirectory {
-  /** `undefined` if there is no such agent. Throws `request_invalid` for a persona that was asked for and cannot be. */
+  /** `undefined` if there is no such agent. Throws `request_invalid` for a requested persona that cannot be used. */
   readonly load: (
     agent: string,
     options: RunOptions,
@@ -56,35 +59,40 @@ export interface AgentDirectory {
   ) => Promise<ReadyAgent | undefined>
   readonly list: () => readonly AgentDescriptor[]
   /**
-   * The agent of this id that needs no plugin, if a principal may run it now, in the version that it would. Absent where
-   * there are none. May throw `request_unavailable`.
+   * An agent without a plugin, if a principal may run it now, in the version that would run. Absent where the
+   * deployment has none. May throw `request_unavailable`.
    */
   readonly runnable?: (principal: string, id: string) => Promise<RunnableAgent | undefined>
   /** Whether a principal may know of an agent of this id that needs no plugin, run it or not. May throw the same. */
   readonly isSeen?: (principal: string, id: string) => Promise<boolean>
-  /** All of those, without their texts. May throw `request_unavailable`. */
+  /** All agents without a plugin that the principal may run, without their texts. May throw `request_unavailable`. */
   readonly listRunnable?: (principal: string) => Promise<readonly RunnableListing[]>
-  /** Of these names and patterns (`kv__*`) the full names of the tools that there are; while the Catalog does not answer, of those that every run has. */
+  /**
+   * The full names of the tools that match these names and patterns (`kv__*`). While the Catalog does not answer, only
+   * tools that every run has.
+   */
   readonly toolNames: (wanted: readonly string[]) => Promise<readonly string[]>
-  /** The same with what they are. May throw `request_unavailable`. */
+  /** The same tools with their definitions. May throw `request_unavailable`. */
   readonly tools: (wanted: readonly string[]) => Promise<readonly ListedTool[]>
-  /** What these plugins and servers have besides tools, read without running anything. May throw `request_unavailable`. */
+  /**
+   * The resources and prompts of these plugins and servers, read without running code. May throw `request_unavailable`.
+   */
   readonly offers: (owners: readonly string[]) => Promise<Offers>
-  /** What the orchestrator's model would see from the start under a policy. May throw `request_unavailable`. */
+  /** The start of the orchestrator's window under a policy. May throw `request_unavailable`. */
   readonly promptUnder: (policy: ToolPolicy) => Promise<OrchestratorPrompt>
 }
 
-/** What the orchestrator's model sees before anybody says anything: instructions and definitions. In tokens, as estimated. */
+/** The start of the orchestrator's window: instructions and definitions. In tokens, as estimated. */
 export interface OrchestratorPrompt {
   readonly tokens: number
   readonly most: number
-  /** What is pinned and there, with what its definition takes. */
+  /** The pinned tools that exist, with the tokens of each definition. */
   readonly pinned: readonly { readonly name: string; readonly tokens: number }[]
-  /** What is pinned and there, and found no room. */
+  /** The pinned tools that exist and did not fit. */
   readonly left: readonly string[]
 }
 
-/** A tool as somebody outside sees it; the hints are those that the host goes by. */
+/** A tool as clients see it, with the hints that the host goes by. */
 export interface ListedTool extends ToolDefinition {
   readonly isReadOnly: boolean
   readonly isIdempotent: boolean
@@ -99,50 +107,53 @@ export interface SessionRuntime extends Sources {
   readonly sessions: SessionGateway
   readonly audit: AuditSink
   readonly principals: PrincipalLedger
-  /** Absent where nobody can subscribe to anything. */
+  /** Absent where no principal can subscribe to events. */
   readonly events?: EventBus
-  /** Takes what approvals allow besides their own call; absent where nothing is kept of it. */
+  /** Stores approvals of later calls; absent where none are stored. */
   readonly approvalRules?: Pick<ApprovalRules, 'add'>
-  /** Whether a run may begin now for somebody who asked earlier, and is not here to show a key. May throw `request_unavailable`. */
+  /**
+   * Whether a run may begin now for a principal who asked for it earlier and sends no key now. May throw
+   * `request_unavailable`.
+   */
   readonly mayBegin: (
     asked: Pick<Submission, 'principal' | 'key' | 'grant' | 'agent' | 'model'> & {
-      /** And see what is of others. */
+      /** And may read other principals' events. */
       readonly seesEverybody?: true
     },
   ) => Promise<boolean>
   /**
-   * What of a run that was asked for a while ago its principal may not do any more: what was lost, in words; `undefined` if it may all
-   * of it, or the record cannot be read. Absent where there are no keys.
+   * Why the principal of an older run may no longer do its work: the lost right, in words. `undefined` if every right
+   * is still there, or the record cannot be read. Absent where there are no keys.
    */
   readonly whyNotOn?: (
     asked: Pick<Submission, 'principal' | 'agent' | 'model'>,
   ) => Promise<{ readonly code: ErrorCode; readonly message: string } | undefined>
-  /** Absent where nobody has a key. */
+  /** Absent in a deployment without keys. */
   readonly held?: HeldWork
   readonly timing: SessionTiming
-  /** Absent where nothing is remembered beyond sessions. */
+  /** Absent where there is no long-term memory. */
   readonly memory?: RunMemory
-  /** Told before a session is forgotten; again if it could not be forgotten then. Never rejects. */
+  /** Called before a session is deleted, and again if the deletion failed. Never rejects. */
   readonly onSessionEnded?: ((ended: EndedSession) => Promise<void>) | undefined
-  /** Takes what no run is booked with. */
+  /** Counts platform work that belongs to no run. */
   readonly deployment?: PlatformCount
   /** Absent if traces are not exported. */
   readonly telemetry?: Telemetry
 }
 
-/** How long a session waits for what. Milliseconds. */
+/** The waiting times of a session, in milliseconds. */
 export interface SessionTiming {
   /** While a run is live, or something is still to be carried, the object is woken this often; after a crash, that is how soon. */
   readonly recoverEveryMs: number
   /** How long a pause for an approval, an answer or a client's tool may take. */
   readonly pauseMs: number
-  /** How long after its last run a session is kept that nobody named (docs/design.md section 11). */
+  /** How long a session without a client's id is kept after its last run (docs/design.md section 11). */
   readonly keepStatelessMs: number
-  /** The same for one that was named. */
+  /** The same for a session with a client's id. */
   readonly keepNamedMs: number
-  /** How long it is remembered that a call was cancelled before it came. */
+  /** How long a tombstone is kept: it refuses a call whose cancellation came first. */
   readonly keepGravesMs: number
-  /** How long after a session was deleted its object looks whether anything is left. */
+  /** How long after the deletion of a session its object checks that no rows are left. */
   readonly vanishAgainMs: number
 }
 

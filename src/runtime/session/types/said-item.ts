@@ -11,14 +11,14 @@ export interface ResponsePlace {
 }
 
 /**
- * One thing that was said in a session, as its client knows it. `run` and `key` name it for good; an output has the
- * key of its call, if that is ours.
+ * One item of a conversation, as its client knows it. `run` and `key` name it for good; an output has the key of its
+ * call, if that call is ours.
  */
 export type SaidItem = {
-  /** Absent for what was said before the first run. */
+  /** Absent for items before the first run. */
   readonly run?: string
   readonly key: string
-  /** What the model said: the turn. What came to it: the turn after which it came. */
+  /** The turn of the model's text or call. Of a message to the model: the turn before it. */
   readonly turn: number
 } & (
   | {
@@ -31,7 +31,7 @@ export type SaidItem = {
   | {
       readonly type: 'call'
       readonly call: string
-      /** The run that made the call; absent for one that the client brought. */
+      /** The run that made the call; absent for a call that the client brought. */
       readonly callsOf?: string
       readonly name: string
       readonly input: JsonObject
@@ -48,14 +48,14 @@ export type SaidItem = {
 export type ItemPlace = Pick<SaidItem, 'type' | 'run' | 'key'>
 
 export interface ItemsQuery {
-  /** Only what came in with this response. Everything that was said otherwise. */
+  /** Only the input items of this response; absent: all items. */
   readonly inputsOf?: ResponsePlace
   /** The one item, or none. */
   readonly only?: ItemPlace
-  /** Those behind it, in the order asked for. Throws `request_invalid` if it is not among them. */
+  /** The items after it, in the requested order. Throws `request_invalid` if it is not among the items. */
   readonly after?: ItemPlace
   readonly order: 'asc' | 'desc'
-  /** At most so many; fewer if they are long, but one at least. */
+  /** At most so many; fewer if they are long, but at least one. */
   readonly limit: number
 }
 

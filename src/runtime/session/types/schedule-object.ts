@@ -18,26 +18,29 @@ import type { ScheduleKeeper } from '#contracts/schedule.ts'
 
 export type ForgottenSlot = Pick<Slot, 'schedule' | 'slotMs'>
 
-/** A firing that an event of a person began, and where that went. */
+/** A firing that an event of a principal began, and the session that got it. */
 export interface HeardOfPerson {
   readonly slot: ForgottenSlot
-  /** Whose subscription it is. */
+  /** The owner of the subscription. */
   readonly asker: string
-  /** The session that it began; one that others use too keeps what is not of this. */
+  /** The session that it began. A shared session keeps the texts of other firings. */
   readonly session?: string
   readonly isShared?: boolean
   readonly deliveredTo?: string
-  /** What was heard and said. */
+  /** The texts of the event and of the run. */
   readonly texts: readonly ForgottenText[]
 }
 
 interface OfOne {
   readonly id: string
-  /** Only if it is this principal's; absent for those who see everybody's. */
+  /** Only a schedule of this principal; absent for a caller that may read all. */
   readonly principal?: string
 }
 
-/** What an owner's object is asked, by verb, and what it answers. Throws `request_not_found` for what is not there. */
+/**
+ * The verbs of an owner's object, each with its request and its answer. Throws `request_not_found` for a missing
+ * schedule.
+ */
 export interface ScheduleVerbs {
   readonly add: {
     readonly ask: {
@@ -48,7 +51,7 @@ export interface ScheduleVerbs {
     readonly answer: ScheduleView
   }
   readonly list: {
-    /** Of those by the clock. */
+    /** Schedules by the clock only. */
     readonly ask: { readonly limit: number }
     readonly answer: readonly ScheduleView[]
   }
@@ -61,19 +64,22 @@ export interface ScheduleVerbs {
     }
     readonly answer: readonly Slot[]
   }
-  /** What is due by then has its row first. Throws `request_conflict` where it is not `was` any more, or where too much waits. */
+  /**
+   * Changes a schedule. Slots that are due by now get their rows first. Throws `request_conflict` if the schedule is no
+   * longer `was`, or too many slots wait.
+   */
   readonly edit: {
     readonly ask: OfOne & {
       readonly spec: ScheduleSpec
       readonly was: ScheduleSpec
-      /** Whoever changes it: it works by that key or sign-in from then on. */
+      /** The key or sign-in of the principal that makes the change: firings use it from then on. */
       readonly asker: Schedule['asker']
       readonly by: ScheduleChanger
       readonly isDryRun?: boolean
     }
     readonly answer: ScheduleView
   }
-  /** All of an agent's but those, when the agent is archived, comes back, is deleted or says otherwise. */
+  /** Pauses, resumes or removes the schedules of an agent, except `but`, after a change of the agent. */
   readonly ofAgent: {
     readonly ask: {
       readonly agent: string
@@ -91,7 +97,7 @@ export interface ScheduleVerbs {
     readonly ask: OfOne & { readonly by: ScheduleChanger }
     readonly answer: ScheduleView
   }
-  /** A firing now, beside its slots. The same key meets the firing that is there. */
+  /** Fires now, beside its slots. The same key joins the existing firing. */
   readonly run: {
     readonly ask: OfOne & { readonly key?: string; readonly by: ScheduleChanger }
     readonly answer: Slot
@@ -100,22 +106,22 @@ export interface ScheduleVerbs {
     readonly ask: OfOne & { readonly by: ScheduleChanger }
     readonly answer: { readonly id: string; readonly deleted: true }
   }
-  /** Whoever watches saw that these are late: they are looked at now, and what is not here is said to be gone. */
+  /** The watcher found these schedules late. The object rechecks them, and reports the missing ones as removed. */
   readonly poke: {
     readonly ask: { readonly schedules: readonly Schedule[] }
     readonly answer: { readonly looked: true }
   }
-  /** What was emitted somewhere: each subscription that wants it, and may see it, has it once. */
+  /** Delivers an event: each subscription that wants it and may see it gets it once. */
   readonly hear: {
     readonly ask: { readonly event: Emitted }
     readonly answer: { readonly heard: number }
   }
-  /** What came of a person's events here, at most so many firings. */
+  /** The firings that a principal's events began here, at most `limit`. */
   readonly heardOf: {
     readonly ask: { readonly principal: string; readonly limit: number }
     readonly answer: readonly HeardOfPerson[]
   }
-  /** Takes firings away, with the notices of them. */
+  /** Deletes firings and their notices. */
   readonly forgetHeard: {
     readonly ask: { readonly slots: readonly ForgottenSlot[] }
     readonly answer: { readonly forgotten: number }
@@ -132,7 +138,7 @@ export interface ScheduleVerbs {
     readonly ask: { readonly id: string }
     readonly answer: { readonly id: string; readonly deleted: true }
   }
-  /** Sets them where any is named. */
+  /** Reads the settings, or sets the given ones. */
   readonly settings: {
     readonly ask: { readonly set?: PrincipalSettings }
     readonly answer: PrincipalSettings & { readonly timeZone: string }
@@ -140,19 +146,19 @@ export interface ScheduleVerbs {
 }
 
 export type ScheduleVerb = keyof ScheduleVerbs
-/** One question to an owner's object. */
+/** One request to an owner's object. */
 export type ScheduleRequest = {
   readonly [Verb in ScheduleVerb]: { readonly verb: Verb; readonly ask: ScheduleVerbs[Verb]['ask'] }
 }[ScheduleVerb]
-/** What the verb says that it is. */
+/** The answer of the verb. */
 export type ScheduleAnswer = ScheduleVerbs[ScheduleVerb]['answer']
 
-/** What an object that keeps schedules answers over RPC. */
+/** The RPC method of an object that owns schedules. */
 export interface ScheduleApi {
   readonly schedules: (request: ScheduleRequest) => Promise<Reply<ScheduleAnswer>>
 }
 
-/** What is needed of an object's jobs. */
+/** The part of an object's jobs that schedules need. */
 export interface ScheduleJobs {
   readonly get: (id: string) => { readonly time: number } | undefined
   readonly push: (job: {
@@ -193,38 +199,38 @@ export interface ScheduleGateway {
   ) => Promise<ScheduleVerbs[Verb]['answer']>
 }
 
-/** Stands in the list for whose events somebody hears. */
+/** In the list: the subscription wants events of all principals. */
 export const ofEverybody = '*'
 
-/** A subscription as the list has it: what it wants, and whose events: a principal's, or `ofEverybody`. */
+/** A subscription as the list has it: its event, and the principal whose events it wants, or `ofEverybody`. */
 export interface ListedSubscription {
   readonly owner: SubscriptionOwner
   readonly event: string
   readonly hears: string
 }
 
-/** What the manifest of an enabled plugin schedules. */
+/** A schedule in the manifest of an enabled plugin. */
 export interface ManifestSchedule {
   readonly plugin: string
   readonly name: string
   readonly cron: string
 }
 
-/** The list of all schedules, a moment old. Every verb may throw `request_unavailable`. */
+/** The list of all schedules in D1, which may be a moment old. Every verb may throw `request_unavailable`. */
 export interface ScheduleIndex {
-  /** Each once: what is older than what is there changes nothing. */
+  /** Mirrors schedules. Each version is written once; an older version changes nothing. */
   readonly tell: (told: readonly ToldSchedule[]) => Promise<void>
-  /** The schedules whose owners should have done something before then, the latest first to be due. */
+  /** The schedules whose owner's object is overdue, the latest due first. */
   readonly late: (beforeMs: number, limit: number) => Promise<readonly Schedule[]>
   readonly find: (id: string) => Promise<Schedule | undefined>
-  /** Subscriptions that may want one of these, by what the list knows of them. */
+  /** Subscriptions that may want one of these events, by the columns of the list. */
   readonly wanting: (
     events: readonly Emitted[],
     counted?: PlatformCount['count'],
   ) => Promise<readonly ListedSubscription[]>
-  /** Subscriptions that the object of a plugin keeps, or those of all plugins. */
+  /** Subscriptions in the object of a plugin, or in the objects of all plugins. */
   readonly subscriptionsOf: (plugin?: string) => Promise<readonly Schedule[]>
-  /** In one read, however many plugins are enabled. */
+  /** All of them in one read, however many plugins are enabled. */
   readonly ofManifests: () => Promise<readonly ManifestSchedule[]>
   /** Manifests of enabled plugins whose agent subscribes to something, in one read. */
   readonly subscribingManifests: () => Promise<
@@ -232,13 +238,13 @@ export interface ScheduleIndex {
   >
   /** Agents without a plugin whose schedules were not brought in line with their last change. */
   readonly agentsBehind: (limit: number) => Promise<readonly ScheduledAgent[]>
-  /** They are, up to that change. */
+  /** Marks the agent's schedules as in line, up to that change. */
   readonly agentSettled: (agent: Pick<ScheduledAgent, 'id' | 'behind'>) => Promise<void>
   readonly list: (query: {
     readonly principal?: string
     readonly limit: number
     readonly after?: string
-    /** Subscriptions; those by the clock if absent. */
+    /** True: subscriptions; absent: schedules by the clock. */
     readonly subscriptions?: true
   }) => Promise<readonly Schedule[]>
 }

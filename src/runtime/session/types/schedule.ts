@@ -6,26 +6,29 @@ import type { EventChain } from '#contracts/event-bus.ts'
 import type { Label } from '#contracts/label.ts'
 import type { DeploymentDraft } from '#runtime/catalog/types/event.ts'
 
-/** When a schedule is due. A slot is one moment of it, in epoch milliseconds: what follows is found from the slot. */
+/** When a schedule is due. A slot is one such moment in epoch milliseconds; the next slot is computed from it. */
 export type When =
   | { readonly cron: string; readonly timeZone: string }
-  /** Every so long from `anchorMs` on, whatever clocks on walls do. */
+  /** Every `everyMs` from `anchorMs` on, whatever time zones do. */
   | { readonly everyMs: number; readonly anchorMs: number }
   /** These moments, in order. */
   | { readonly atMs: readonly number[] }
   | Wanted
 
-/** A subscription is a schedule that events fire instead of the clock: it has no slots but theirs. */
+/** A subscription: events fire it instead of the clock, so each of its slots is an event. */
 export interface Wanted {
   /** A whole name, or `<plugin>.*`. */
   readonly event: string
   /** Fields of the payload that must be equal to these. */
   readonly where?: Readonly<Record<string, string | number | boolean>>
-  /** Beside what is public: events of its own principal's sessions, or of everybody's, for whoever may see those. */
+  /**
+   * Besides public events: events of its own principal's sessions, or of all sessions for a principal who may read
+   * those.
+   */
   readonly of: 'own' | 'everybody'
-  /** So long after an event it may still begin a run, and all that follows from it. */
+  /** How long after an event the subscription may begin a run. No later run of the chain begins after that time. */
   readonly ttlMs: number
-  /** So many runs one after the other may events begin, this one included. */
+  /** The most runs in a chain of events, this one included. */
   readonly maxDepth: number
 }
 
@@ -34,15 +37,15 @@ export type ScheduledWork =
   | { readonly agent: string; readonly task: string; readonly model?: string }
   | { readonly agent: string; readonly tool: string; readonly input: JsonObject }
 
-/** A tool that is called first, without a model: only where it answers `shouldRun: true` the work begins. */
+/** A tool call before the work, without a model. The work begins only if it answers `shouldRun: true`. */
 export interface ScheduledCheck {
   readonly tool: string
   readonly input: JsonObject
-  /** Instead of `shouldRun`: a field of the answer that has to hold something. */
+  /** In place of `shouldRun`: a field of the answer that must not be empty. */
   readonly has?: string
 }
 
-/** Where what came of it goes. */
+/** Where the result goes. */
 export type DeliverTo =
   | { readonly to: 'none' }
   /** Its principal's notices. */
@@ -52,45 +55,45 @@ export type DeliverTo =
   /** POST to a public host. */
   | { readonly to: 'webhook'; readonly url: string }
 
-/** What somebody wants done, and when. */
+/** A schedule as its owner writes it. */
 export interface ScheduleSpec {
   readonly name: string
   readonly when: When
   readonly work: ScheduledWork
   readonly check?: ScheduledCheck
-  /** What is done about slots that nobody fired in time: none, the newest for all of them, or each. */
+  /** The rule for slots that were not fired in time: skip them, fire the newest for all of them, or fire each. */
   readonly catchUp: 'skip' | 'once' | 'all'
   /** A slot that is later than this is missed, whatever `catchUp` says. */
   readonly notAfterMs?: number
-  /** A slot that is due while an earlier one works. */
+  /** The rule for a slot that is due while an earlier one works. */
   readonly overlap: 'skip' | 'queue'
-  /** A firing comes up to so much later than its slot, always by the same amount. */
+  /** A firing is delayed by up to this, always by the same amount. */
   readonly jitterMs: number
-  /** Of one firing. */
+  /** The limits of one firing. */
   readonly limits?: Partial<Limits>
-  /** Of a day (UTC): how many firings begin, and what all of them may spend. */
+  /** The limits of a day (UTC): how many firings begin, and what all of them may spend. */
   readonly daily: {
     readonly runs: number
     readonly tokens?: number
     readonly costNanoUsd?: number
   }
-  /** It pauses itself after so many failures in a row. */
+  /** The schedule pauses itself after so many failures in a row. */
   readonly stopAfterFailures: number
   readonly deliver: DeliverTo
   /** Of a subscription: the named session in which all firings work; each in its own if absent. */
   readonly session?: string
-  /** All firings work in one session of the schedule's own, and what has nothing to tell is silent. */
+  /** All firings work in one session of the schedule's own. A firing without news sends nothing. */
   readonly heartbeat?: true
 }
 
-/** In whose name it works: the key or sign-in it was made with, looked up anew before each firing. */
+/** The principal and the credential that firings use. The credential is looked up anew before each firing. */
 export interface ScheduleAsker {
   readonly principal: string
   readonly key?: string
   readonly grant?: string
 }
 
-/** Whose it is. An agent's is kept by the principal that owns the agent, and works in that principal's name. */
+/** The owner. The schedules of an agent lie with the agent's owner, and work in that principal's name. */
 export type ScheduleOwner = ScheduleKeeper | `agent:${string}`
 
 /** A schedule as its owner's object has it. */
@@ -100,18 +103,18 @@ export interface Schedule {
   readonly asker: ScheduleAsker
   readonly spec: ScheduleSpec
   readonly createdAtMs: number
-  /** The slot that is next to be settled; absent when there is none. Moves when a slot is settled, and never else. */
+  /** The next slot to settle; absent when there is none. Only settling a slot moves it. */
   readonly nextMs?: number
   readonly paused?: { readonly atMs: number; readonly reason: string; readonly by: string }
-  /** In a row. */
+  /** Failed firings in a row. */
   readonly failures: number
-  /** What this day has had. */
+  /** The spending of the current day. */
   readonly day: DaySpent
   /** Counts its changes. */
   readonly version: number
 }
 
-/** What a schedule's firings of one day came to. */
+/** The firings of one day and their spending. */
 export interface DaySpent {
   /** `YYYY-MM-DD`, UTC. */
   readonly day: string
@@ -130,46 +133,46 @@ export const slotStates = [
   'skipped',
 ] as const
 
-/** The first three are under way; each slot comes to exactly one of the others. */
+/** The first three are under way; each slot ends in exactly one of the others. */
 export type SlotState = (typeof slotStates)[number]
 
-/** What became of one slot. There is one row for each slot of a schedule: whoever fires it, it works once. */
+/** One slot and its state. Each slot of a schedule has one row, so that it works once however often it is fired. */
 export interface Slot {
   readonly schedule: string
   readonly slotMs: number
   readonly state: SlotState
-  /** Of what did not work: why. */
+  /** Why the slot did not work. */
   readonly reason?: string
-  /** Somebody asked for it now, beside its slots, by this key if any. */
+  /** A firing on request, beside its slots, with the request's idempotency key if any. */
   readonly asked?: { readonly key?: string }
-  /** Of a subscription: the event, with its label as it is for whoever hears it. */
+  /** Of a subscription: the event, with its label as the subscriber sees it. */
   readonly cause?: Emitted & { readonly chain: EventChain }
-  /** How many events came to this for the same reason within the hour, the first being its `cause`; one if absent. */
+  /** How many events within the hour had this result for the same reason; `cause` is the first. Absent: one. */
   readonly count?: number
   readonly beganAtMs?: number
-  /** What it may spend, as it was when it began: asked again it must ask for the same. */
+  /** The limits at its beginning: a retry must ask for the same. */
   readonly limits?: Partial<Limits>
   readonly endedAtMs?: number
-  /** Of the check first, then of the work. */
+  /** The session of the check, then of the work. */
   readonly session?: string
   readonly run?: string
-  /** Of its principal, as it was when it began. */
+  /** The principal's language at its beginning. */
   readonly language?: string
-  /** As its schedule was when it began, where that was changed since: what is under way goes on as it is. */
+  /** The schedule at its beginning, if it was changed since: work under way keeps it. */
   readonly spec?: ScheduleSpec
-  /** What its check answered, as JSON: the work reads it. */
+  /** The check's answer as JSON, for the work to read. */
   readonly checked?: string
-  /** What it says, cut. */
+  /** The text of the result, cut. */
   readonly text?: string
   readonly label?: Label
   readonly tokens: number
   readonly costNanoUsd: number
   readonly delivery?: SlotDelivery
-  /** How often it was tried or looked at in the state that it is in. */
+  /** How often it was tried or checked in its current state. */
   readonly looks: number
 }
 
-/** The way of what came of a slot to whoever is told. */
+/** The delivery of a slot's result. */
 export interface SlotDelivery {
   readonly to: Exclude<DeliverTo['to'], 'none'>
   readonly state: 'waiting' | 'delivered' | 'failed'
@@ -178,14 +181,14 @@ export interface SlotDelivery {
   readonly atMs?: number
 }
 
-/** A schedule with its next slots, which asking for them does not move. */
+/** A schedule with its next slots. Reading them does not move `nextMs`. */
 export interface ScheduleView extends Schedule {
   readonly next: readonly number[]
 }
 
-/** Something a schedule has to tell its principal. */
+/** A message of a schedule to its principal. */
 export interface Notice {
-  /** The same for what is delivered again. */
+  /** The same for a repeated delivery. */
   readonly id: string
   readonly atMs: number
   readonly schedule: string
@@ -195,16 +198,16 @@ export interface Notice {
   readonly session?: string
 }
 
-/** A row of the list of all schedules, as its owner's object told it last. */
+/** A row of the list of all schedules, as the owner's object sent it last. */
 export interface ToldSchedule {
   readonly id: string
   readonly owner: ScheduleOwner
   readonly version: number
-  /** Absent: it is gone. */
+  /** Absent: the schedule was removed. */
   readonly schedule?: Schedule
-  /** When its owner will have something to do with it next; absent where there is nothing. */
+  /** When its owner's object has work for it next; absent if there is none. */
   readonly dueMs?: number
-  /** What is to be on the record, each of the version that it came with. */
+  /** Events for the record, each with the version that it belongs to. */
   readonly events: readonly ToldEvent[]
 }
 
@@ -225,13 +228,13 @@ type ScheduleEventType =
   | 'schedule_missed'
   | 'subscription_stopped'
 
-/** Who changes a schedule, for the record. */
+/** The principal that changes a schedule, for the record. */
 export interface ScheduleChanger {
   readonly principal: string
   readonly trace: string
 }
 
-/** What holds for a person, wherever they are. */
+/** Settings of a principal for all sessions. */
 export interface PrincipalSettings {
   /** IANA, such as Europe/Berlin; UTC unless set. */
   readonly timeZone?: string

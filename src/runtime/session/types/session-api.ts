@@ -22,10 +22,10 @@ import type { StorageAnswer, StorageRequest } from './space.ts'
 import type { ConfirmedAttempt, ConfirmRequest } from './unconfirmed.ts'
 import type { SteerReceipt, SubmitReceipt, SubmitRequest } from './submission.ts'
 
-/** A run that is read as it goes. */
+/** A run whose client reads its stream. */
 export interface StartedStream {
   readonly receipt: SubmitReceipt
-  /** Names this reader for `abandon`: an object notices only late that a stream is not read. */
+  /** Names this reader for `abandon`: an object learns only late that no client reads a stream. */
   readonly reader: string
   readonly stream: ReadableStream<Uint8Array>
 }
@@ -33,19 +33,22 @@ export interface StartedStream {
 /** Everything a `Session` object answers over RPC. Streams carry one JSON `StreamItem` a line. */
 export interface SessionApi {
   readonly create: (about: {
-    /** Absent: the first run says which. */
+    /** Absent: the first run names it. */
     readonly agent?: string
     readonly metadata?: JsonObject
-    /** What was said before. */
+    /** Messages before the first run. */
     readonly messages?: readonly Message[]
     readonly principal: string
     readonly session: string
-    /** What all its runs together may spend. */
+    /** The limits of all its runs together. */
     readonly limits?: Partial<Limits>
-    /** What the orchestrator speaks as in it; `request_invalid` if there is none of this name. */
+    /** The persona of the orchestrator in this session; `request_invalid` if it does not exist. */
     readonly persona?: string
   }) => Promise<Reply<SessionAbout>>
-  /** Sets its metadata or its persona (`null`: none of its own), or adds to what was said before its first run (`request_conflict` if it has one). */
+  /**
+   * Sets its metadata or its persona (`null`: none of its own), or adds messages before its first run
+   * (`request_conflict` if it has one).
+   */
   readonly amend: (
     principal: string,
     change: {
@@ -59,8 +62,8 @@ export interface SessionApi {
   /** Submits and waits for the final outcome. */
   readonly run: (session: string, submission: SubmitRequest) => Promise<Reply<RunOutcome>>
   /**
-   * Makes a run that only compacts (`compact` says for whom), and waits for it. What the last run asked of its model
-   * holds for it too. For the session: throws `request_conflict` while a run is not over, or if nothing would leave.
+   * Makes a run that only compacts (`compact` names its caller), and waits for it. The model options of the last run
+   * apply. For the session: throws `request_conflict` while a run is not over, or if nothing would be compacted.
    */
   readonly compact: (
     session: string,
@@ -68,20 +71,20 @@ export interface SessionApi {
   ) => Promise<Reply<CompactionOutcome>>
   /** Submits and streams from the run's first event, deltas included, to its terminal event. */
   readonly runStream: (session: string, submission: SubmitRequest) => Promise<Reply<StartedStream>>
-  /** Whose session it is: for those who may see everybody's. */
+  /** The owner of the session: for a caller that may read all sessions. */
   readonly owner: () => Promise<Reply<string>>
   readonly result: (principal: string, run: string) => Promise<Reply<RunView>>
   readonly recall: (principal: string, run: string) => Promise<Reply<RunMemo>>
   /**
-   * Takes texts that were forgotten out of everything but what its owner wrote, with the summaries of such a conversation.
-   * `request_conflict` while something is under way. Answers how many rows were changed.
+   * Removes forgotten texts from all rows but the owner's own messages, with the summaries of such a conversation.
+   * `request_conflict` while a run is under way. Answers how many rows were changed.
    */
   readonly forgetTexts: (
     principal: string,
-    /** Or, of a session whose agent's maker is erased, what its runs were begun with of that. */
+    /** `agent`: the texts of the erased maker's agent in the pins of the session's runs. */
     texts: readonly ForgottenText[] | 'agent',
   ) => Promise<Reply<{ readonly changed: number }>>
-  /** `recall` says so from now on; the transcript keeps the run, since others may go on from it. */
+  /** Marks a run as hidden in `recall`. The transcript keeps the run, since other runs may branch from it. */
   readonly hide: (principal: string, run: string) => Promise<Reply<RunMemo>>
   /** Everything after `afterSeq`, then live; ends after the terminal event of `run` if one is named, else when nothing runs. */
   readonly events: (
@@ -90,14 +93,19 @@ export interface SessionApi {
       readonly afterSeq: number
       readonly run?: string
       readonly follow: boolean
-      /** The run that a place is of, and what the reader calls that place: refused by that name if it is none of here. */
+      /**
+       * The run that the cursor belongs to, and the reader's name of the parameter: an unknown run is refused with that
+       * name.
+       */
       readonly cursor?: { readonly run: string; readonly param: string }
     },
   ) => Promise<Reply<ReadableStream<Uint8Array>>>
   readonly cancel: (principal: string, run: string, reason: string) => Promise<Reply<RunView>>
-  /** Cancels a run that nobody but `reader`, who has gone, follows or waits for. */
+  /** Cancels a run that no client follows or waits for, except `reader`, which is gone. */
   readonly abandon: (principal: string, run: string, reader: string) => Promise<Reply<RunView>>
-  /** Gives a run that is not over another message; its next turn sees it. Refused with `request_conflict` once it is over. */
+  /**
+   * Adds a message to a run that is not over; its next turn reads it. Refused with `request_conflict` once it is over.
+   */
   readonly steer: (
     principal: string,
     run: string,
@@ -105,9 +113,9 @@ export interface SessionApi {
     idempotencyKey?: string,
   ) => Promise<Reply<SteerReceipt>>
   /**
-   * Settles what a parked run waits for. The same decision again changes nothing; another is refused with
-   * `request_conflict`, with who decided and when. `request_forbidden` if a yes of that one is not what the call waits
-   * for. @param decider The session's own principal if absent.
+   * Settles a waiting call of a parked run. The same decision again changes nothing; another is refused with
+   * `request_conflict`, which names the decider and the time. `request_forbidden` if the call waits for another
+   * approver. @param decider The session's own principal if absent.
    */
   readonly decide: (
     principal: string,
@@ -117,43 +125,47 @@ export interface SessionApi {
     decider?: Decider,
   ) => Promise<Reply<RunView>>
   /**
-   * Raises or lowers the limits of a run that is not over; one that waits for it goes on. The same again changes
-   * nothing. Refused with `request_conflict` where it is over, or a sub-agent's. `isOperator`: also what the day has not.
+   * Raises or lowers the limits of a run that is not over. A run that waits for a raise goes on. The same change again
+   * has no effect. Refused with `request_conflict` if the run is over or a sub-agent's. `isOperator`: also beyond the
+   * principal's day.
    */
   readonly changeLimits: (
     principal: string,
     run: string,
     change: { readonly limits: Partial<Limits>; readonly isOperator: boolean },
   ) => Promise<Reply<RunView>>
-  /** A new run of the same task for one that was given up. For the operator; the same run joins the retry that is there. */
+  /**
+   * Begins a new run of the task of a run that was given up. For the operator. A repeated request joins the existing
+   * retry.
+   */
   readonly retry: (run: string) => Promise<Reply<SubmitReceipt>>
-  /** Cancels whatever a parent's call started here, or will. */
+  /** Cancels every run that a parent's call started here, or will start here. */
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
-  /** Cancels what was asked for with a key or a sign-in that has ended. */
+  /** Cancels all work of a key or a sign-in that has ended. */
   readonly endHeld: (credential: string, reason: string) => Promise<void>
-  /** Whether anything that was asked for with a key or a sign-in works or waits here. */
+  /** Whether work of a key or a sign-in is under way or waits here. */
   readonly worksWith: (credential: string) => Promise<boolean>
   /**
-   * Takes the conversation back from whoever it was handed to, with what is passed on at this moment. `request_conflict`
-   * if it is with the session's own agent. @param by The operator who does it; its user if absent.
+   * Ends the handoff, and cancels a run that is passing a message on in it. `request_conflict` if there is none. @param
+   * by The operator who ends it; the session's user if absent.
    */
   readonly reclaim: (principal: string, by?: string) => Promise<Reply<FloorView>>
-  /** The one outcome of what a call started elsewhere; may come twice. */
+  /** Delivers the outcome of a call that was started elsewhere. A repeated delivery has no effect. */
   readonly deliver: (delivery: Delivery) => Promise<Reply<null>>
   /**
-   * Settles a failed attempt that may have reached a provider: of this session, or of one below it. The same again
-   * changes nothing; another is refused with `request_conflict`, as is an attempt of a run that is not over.
+   * Settles a failed attempt that may have reached a provider, of this session or of one below it. The same settlement
+   * again changes nothing; another one is refused with `request_conflict`, as is an attempt of a run that is not over.
    */
   readonly confirm: (request: ConfirmRequest) => Promise<Reply<ConfirmedAttempt>>
-  /** What a run has spent up to now; `unknown` if there is none. For the ledger above it. */
+  /** The spending of a run so far; `unknown` if there is no such run. For the ledger above it. */
   readonly spentBy: (run: string) => Promise<RunSpending>
   readonly transcript: (
     principal: string,
     query?: TranscriptQuery,
   ) => Promise<Reply<TranscriptPage>>
-  /** What fills the window of its next model call. */
+  /** The window of its next model call, by kind. */
   readonly context: (principal: string) => Promise<Reply<ContextView>>
-  /** What was said as the client knows it, every branch in accept order. */
+  /** The items of the conversation as the client knows them, every branch in accept order. */
   readonly items: (principal: string, query: ItemsQuery) => Promise<Reply<ItemsPage>>
   readonly tree: (principal: string, query?: TreeQuery) => Promise<Reply<SessionTree>>
   readonly delete: (principal: string) => Promise<Reply<{ readonly deleted: true }>>
@@ -163,6 +175,6 @@ export interface SessionApi {
 /** Reaches sessions by id, so that no room needs a Durable Object namespace. */
 export interface SessionGateway {
   readonly at: (session: string) => SessionApi
-  /** The id of the session a client named, or of the child of a call: always the same for the same parts. */
+  /** The id of a session that a client named, or of the child of a call. The same parts give the same id. */
   readonly idFor: (kind: 'named' | 'child', parts: readonly string[]) => Promise<string>
 }

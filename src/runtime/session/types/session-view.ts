@@ -5,38 +5,38 @@ import type { Message } from '#contracts/message.ts'
 import type { RunView } from './run-view.ts'
 import type { SharedFrom } from '#contracts/shared-parts.ts'
 
-/** What identifies a session. */
+/** A session's identity. */
 export interface SessionAbout {
   readonly id: string
-  /** Empty until the first run says which. */
+  /** Empty until the first run names it. */
   readonly agent: string
   readonly principal: string
   readonly createdAtMs: number
-  /** Of a conversation, as its client set it. */
+  /** The metadata of a conversation, as its client set it. */
   readonly metadata?: JsonObject
-  /** What the orchestrator speaks as in it, where a request does not say. */
+  /** The session's persona, for a request that names none. */
   readonly persona?: string
 }
 
-/** A session that is about to be forgotten, with everything in it. */
+/** A session that is about to be deleted, with everything in it. */
 export interface EndedSession {
   readonly session: string
   readonly rootSession: string
   readonly shared?: SharedFrom | undefined
   readonly principal: string
-  /** Empty if nothing was ever said in it. */
+  /** Empty if the session never had a run. */
   readonly agent: string
 }
 
-/** Which runs of a session are asked for: the last ones. */
+/** A page of a session's runs: the last ones. */
 export interface TreeQuery {
   /** The last ones before this run: `earlier` of another page. */
   readonly before?: string
-  /** At most so many, 100 if absent; fewer if what they came to is long, but one at least. */
+  /** At most so many, 100 if absent; fewer if their results are long, but at least one. */
   readonly limit?: number
   /** Instead of runs, their children from this session on: `moreChildren` of another page, with its `before`. */
   readonly fromChild?: string
-  /** At most about so many characters, 1,000,000 if absent; but one run. */
+  /** At most about so many characters, 1,000,000 if absent; but at least one run. */
   readonly maxChars?: number
 }
 
@@ -48,23 +48,23 @@ export interface SessionTree extends SessionAbout {
   readonly runs: readonly RunView[]
   /** The first of `runs`, if there are earlier ones: `before` of the next page. */
   readonly earlier?: string
-  /** All this session's runs with everything below them. */
+  /** The usage of all this session's runs, with everything below them. */
   readonly usage: Usage
-  /** Who has the conversation, or had it last. */
+  /** The handoff in force, or the last one. */
   readonly floor?: FloorView
   readonly costEstimateUsd: number
-  /** What `runs` started, in the order in which it was asked for, each with its last runs: as much as fits a page. */
+  /** The children of `runs` in the order of their calls, each with its last runs: as many as fit the page. */
   readonly children: readonly SessionTree[]
-  /** The first of those that did not fit: `fromChild` of the next page. */
+  /** The first child that did not fit: `fromChild` of the next page. */
   readonly moreChildren?: string
 }
 
 export interface TranscriptQuery {
-  /** What was said behind this run: `next` of another page. From the beginning if absent. */
+  /** The messages after this run: `next` of another page. From the beginning if absent. */
   readonly after?: string
 }
 
-/** A stretch of what was said, at most about 1,000,000 characters, one run at least. */
+/** A stretch of the transcript, at most about 1,000,000 characters, one run at least. */
 export interface TranscriptPage {
   readonly messages: readonly Message[]
   /** The last run of the page, if there is more behind it. */

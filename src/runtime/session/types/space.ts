@@ -2,7 +2,7 @@ import type { Json } from '#contracts/json.ts'
 import type { Label } from '#contracts/label.ts'
 import type { MemoryEntry } from './memory.ts'
 
-/** The storage verbs, run in the object of whoever keeps it. */
+/** The storage verbs, run in the object of the space's owner. */
 export type StorageRequest =
   | { readonly verb: 'get' | 'delete'; readonly space: string; readonly key: string }
   | {
@@ -10,15 +10,18 @@ export type StorageRequest =
       readonly space: string
       readonly key: string
       readonly value: Json
-      /** Of what is kept; the worst if absent. */
+      /** The label of the value; least trusted if absent. */
       readonly label?: Label
       readonly quotaBytes: number
-      /** What does not fit displaces the oldest values, instead of being refused. */
+      /** A value that does not fit displaces the oldest values instead of being refused. */
       readonly evicts?: true
-      /** The label is joined with that of what stands there, in one step. */
+      /** The label is joined with the stored value's label, in one step. */
       readonly joins?: true
     }
-  /** Sets it and answers `found: false`; `found: true`, and nothing is written, if this is what it has already. */
+  /**
+   * Sets the value and answers `found: false`. If the value is stored already, writes nothing and answers `found:
+   * true`.
+   */
   | {
       readonly verb: 'claim'
       readonly space: string
@@ -37,7 +40,7 @@ export type StorageRequest =
       readonly text: string
       readonly label?: Label
       readonly maxEntries: number
-      /** Of all entries together, as JSON; what comes in stays in any case. */
+      /** Of all entries together, as JSON. The new entry is always stored. */
       readonly maxChars?: number
     }
   | { readonly verb: 'entries'; readonly space: string; readonly limit: number }
@@ -50,7 +53,7 @@ export type Space = (request: StorageRequest) => StorageAnswer
 export interface StorageAnswer {
   readonly error?: string
   readonly value?: Json
-  /** Of what was read; of keys and entries of all of them. The worst for what nobody labelled. */
+  /** The label of the value, or of all keys or entries together. Least trusted for a value without a label. */
   readonly label?: Label | undefined
   readonly found?: boolean
   readonly keys?: readonly string[]

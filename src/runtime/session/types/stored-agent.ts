@@ -3,7 +3,7 @@ import type { AgentNeed } from './agent-definition.ts'
 import type { ScheduleAsker } from './schedule.ts'
 import type { Administrator, Rights } from '#contracts/keys.ts'
 
-/** One text of an agent. It never changes; what it was allowed may be added once. */
+/** One version of an agent's text. It never changes; its approval is added once. */
 export interface AgentVersion {
   /** From 1. */
   readonly version: number
@@ -12,14 +12,14 @@ export interface AgentVersion {
   readonly definition: AgentDefinition
   readonly createdBy: string
   readonly createdAtMs: number
-  /** What an operator has to allow before it is in force. */
+  /** The needs that an operator has to approve before it is in force. */
   readonly needs: readonly AgentNeed[]
-  /** Who allowed that, or needed nobody's leave: absent while it waits. */
+  /** The approver, or the author if no approval was needed. Absent while it waits. */
   readonly approvedBy?: string
   readonly approvedAtMs?: number
-  /** The session of the agent on demand that it was. */
+  /** The session of the on-demand agent that it was made from. */
   readonly from?: string
-  /** The key or sign-in its owner wrote it by: what it schedules and subscribes to works by that. */
+  /** The owner's key or sign-in at writing: its schedules and subscriptions use that. */
   readonly asker?: ScheduleAsker
 }
 
@@ -27,9 +27,9 @@ export interface AgentVersion {
 export interface StoredAgent {
   readonly id: string
   readonly owner: string
-  /** `archived` is kept and does not run. */
+  /** `archived` is stored and does not run. */
   readonly state: 'active' | 'archived'
-  /** What runs; absent while its first version waits. */
+  /** The version that runs; absent while the first one waits. */
   readonly inForce?: AgentVersion
   /** The newest version, in force or not. */
   readonly newest: number
@@ -38,7 +38,7 @@ export interface StoredAgent {
   readonly behind: number
 }
 
-/** What lists and searches need of the version in force. */
+/** The fields of the version in force that lists and searches need. */
 export interface AgentHead {
   readonly version: number
   readonly hash: string
@@ -49,17 +49,17 @@ export interface AgentHead {
   readonly model?: string | null
 }
 
-/** One that may run, without its text. */
+/** An agent that may run, without its text. */
 export interface RunnableListing {
   readonly id: string
   readonly head: AgentHead
 }
 
-/** What an agent is called that lives for one request: no other has this id. */
+/** The id of an agent that lives for one request. No other agent has this id. */
 export const onDemandId = 'on-demand'
 
-/** Whoever asks, with what they may. */
+/** The caller, with its rights. */
 export interface AgentAdministrator extends Administrator, Pick<Rights, 'role' | 'agents'> {
-  /** By what, as far as a text of theirs begins something by itself. */
+  /** The caller's credential, for a text that starts runs by itself. */
   readonly asker?: ScheduleAsker
 }

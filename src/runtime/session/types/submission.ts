@@ -7,7 +7,10 @@ import type { RunOptions } from '#contracts/run-options.ts'
 import type { ResponsePlace } from './said-item.ts'
 import type { TraceLink } from '#contracts/trace.ts'
 
-/** Counts up when what sessions say to each other changes so that an older one would misread it. Unknown fields are ignored. */
+/**
+ * Raised when a change of the messages between sessions would be misread by an older session. Unknown fields are
+ * ignored.
+ */
 export const sessionProtocol = 1
 
 /** One task for a session. Plain data: it crosses Durable Object RPC. */
@@ -15,45 +18,53 @@ export interface Submission extends RunOptions {
   /** Set on the first submission; later ones must name the same agent. */
   readonly agent: string
   readonly principal: string
-  /** Messages to append to the transcript; at least one, the last one not the agent's. Whatever they are for a run that only compacts. */
+  /**
+   * Messages to append to the transcript; at least one, the last one not the agent's. A run that only compacts ignores
+   * them.
+   */
   readonly messages: readonly Message[]
   readonly trace: string
-  /** What came in with the trace; absent if it begins here. */
+  /** The trace context of the request; absent if the trace begins here. */
   readonly traceLink?: TraceLink
-  /** The same key and body join the run that is there; another body is refused. */
+  /** The same key and body join the existing run; another body is refused. */
   readonly idempotencyKey?: string
   readonly lineage?: Lineage
   readonly begunBy?: BegunBy
-  /** The principal's own limits of a day, as they were when it asked. */
+  /** The principal's own limits of a day, at the time of the request. */
   readonly dayLimits?: OwnLimits
-  /** The persona of the key that it was asked with: where neither the request nor the session names one. */
+  /** The persona of the request's key, for a request and a session that name none. */
   readonly keyPersona?: string
-  /** What it goes on from; absent: everything that was accepted before it. Two that name the same place are two branches. */
+  /**
+   * The place that the run goes on from; absent: after everything accepted before it. Two submissions with the same
+   * place are two branches.
+   */
   readonly after?: ResponsePlace
-  /** Nobody named the session, and nobody will come back to it: it is kept for an hour only. */
+  /** The client named no session and cannot come back to it: it is kept for an hour only. */
   readonly isStateless?: boolean
-  /** Handed back by `recall`. To the session only `store` in it: with `false` nobody can name the response later. */
+  /**
+   * Handed back by `recall`. To the session only `store` in it: with `false` no later request can name the response.
+   */
   readonly echo?: JsonObject
 }
 
 /** A submission as a surface sends it. */
 export interface SubmitRequest extends Omit<Submission, 'agent'> {
-  /** Without it the session must be there, and its own agent works. */
+  /** Without it the session must exist, and its own agent works. */
   readonly agent?: string
-  /** The caller names a session that it was given: an absent one is not made. */
+  /** The caller names a session that it was given: a missing one is not created. */
   readonly mustExist?: boolean
-  /** The agents that its principal may talk to: a session of another one looks absent. Everybody's if absent. */
+  /** The agents that its principal may talk to: a session of another one looks absent. Absent: every agent. */
   readonly allowedAgents?: readonly string[]
   /**
-   * The run waits for these: it goes on, and `messages` (there may be none) are given to it on its way. If it does
-   * not wait for them any more, `request_conflict`, unless it was given the same outputs: then it is joined.
+   * The outputs that the run waits for: it goes on, with `messages` (possibly none) added. If it does not wait for them
+   * any more, `request_conflict`, unless it was given the same outputs before: then the request joins it.
    */
   readonly answers?: ClientAnswers
   /** `sessionProtocol` of the sender; 1 if absent. A later one is refused with `request_conflict`. */
   readonly protocol?: number
 }
 
-/** What the client's own tools returned. */
+/** The outputs of the client's own tools. */
 export interface ClientAnswers {
   readonly run: string
   readonly outputs: readonly { readonly call: string; readonly output: Json }[]
@@ -62,14 +73,14 @@ export interface ClientAnswers {
 export interface SubmitReceipt {
   readonly session: string
   readonly run: string
-  /** True if the run was there already under this idempotency key. */
+  /** True if the run already existed under this idempotency key. */
   readonly isJoined: boolean
   readonly state: RunState
-  /** When it was accepted, epoch milliseconds: the same for everyone who joins. */
+  /** When it was accepted, epoch milliseconds: the same for every request that joins. */
   readonly createdAtMs: number
 }
 
-/** A message that a running run was given on its way. */
+/** The receipt for a message to a running run. */
 export interface SteerReceipt {
   readonly session: string
   readonly run: string

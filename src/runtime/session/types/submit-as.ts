@@ -7,7 +7,7 @@ import type { RunOutcome } from './run-view.ts'
 import type { StartedStream } from './session-api.ts'
 import type { SubmitReceipt, SubmitRequest } from './submission.ts'
 
-/** Who asks: whose work it is, by which key or sign-in, what its day has, and which agents it may talk to. */
+/** The caller: its principal, its key or sign-in, the limits of its day, and the agents that it may talk to. */
 export type Asker = Pick<Principal, 'id' | 'key' | 'grant' | 'limits' | 'agents' | 'persona'>
 
 type SaidOtherwise =
@@ -23,22 +23,22 @@ type SaidOtherwise =
   | 'begunBy'
   | 'origin'
 
-/** What a session is asked to work on. Plain data, whoever asks and however it came in. */
+/** A task for a session, as every surface and schedule writes it. Plain data. */
 export interface Ask extends Omit<SubmitRequest, SaidOtherwise | 'trace'> {
   readonly session: string
-  /** W3C trace id that it belongs to; one of its own if absent. */
+  /** W3C trace id that it belongs to; a new one if absent. */
   readonly trace?: string
 }
 
-/** How it came in: from a client, a schedule, another machine. */
+/** Its origin: a client, a schedule, another deployment. */
 export interface AskedFrom {
-  /** Idempotency key, 1 to 255 characters: the same key and body join the run that is there. */
+  /** Idempotency key, 1 to 255 characters: the same key and body join the existing run. */
   readonly key?: string | undefined
   /** The surface: `chat`, `responses`, `api`, `mcp`; of a plugin's with its id behind a colon. For the record alone. */
   readonly origin: string
 }
 
-/** Or from a call of a run: its options and the origin are handed down as their lines in `runOptionFields` say. */
+/** Its origin, if the call of a run sent it: the caller's options and origin pass down as `runOptionFields` says. */
 export interface AskedByCall {
   /** The call's id. */
   readonly key: string
@@ -46,24 +46,24 @@ export interface AskedByCall {
 }
 
 /**
- * A submission that is ready: each of these sends it, and says by that who waits. Faults that are expected are values,
- * as of `SessionApi`; sent a second time it joins its own run only with a key.
+ * A prepared submission. Each verb sends it and decides what the caller waits for. Expected faults are values, as of
+ * `SessionApi`. Only with a key does a second sending join the same run.
  */
 export interface Submitted {
   readonly session: string
-  /** Its W3C trace id, for whoever tells it further. */
+  /** Its W3C trace id, to pass on. */
   readonly trace: string
-  /** Nobody waits: it is accepted. */
+  /** Returns as soon as the session has accepted it. */
   readonly submit: () => Promise<Reply<SubmitReceipt>>
-  /** The outcome is waited for. */
+  /** Waits for the outcome. */
   readonly run: () => Promise<Reply<RunOutcome>>
-  /** It is read as it goes. */
+  /** Streams the run. */
   readonly runStream: () => Promise<Reply<StartedStream>>
   readonly compact: () => Promise<Reply<CompactionOutcome>>
 }
 
 /**
- * Has a session work on something in somebody's name: what every surface, schedule and call of an agent goes through.
- * Needs no request; whether the principal may ask this is settled by whoever calls it.
+ * Sends a task to a session in a principal's name: the one path for surfaces, schedules and calls of an agent. Needs no
+ * request. The caller has checked that the principal may do this.
  */
 export type SubmitAs = (principal: Asker, ask: Ask, by: AskedFrom | AskedByCall) => Submitted

@@ -3,23 +3,23 @@ import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import type { TraceLink } from '#contracts/trace.ts'
 
-/** A run that is over, with everything that its spans are made of: the same rows, the same spans. */
+/** A finished run, with everything that its spans are made of: the same rows give the same spans. */
 export interface RunRecord {
   readonly run: string
   readonly session: string
   readonly agent: string
   readonly trace: string
   readonly link?: TraceLink
-  /** The call that asked for it, where it is a sub-agent's. */
+  /** The parent's call, if the run is a sub-agent's. */
   readonly parent?: { readonly run: string; readonly call: string }
   readonly startedAtMs: number
   readonly turns: readonly TurnRecord[]
   readonly final: AgentResult
-  /** What the model was told before the first turn; only where content is captured. */
+  /** The model's window before the first turn; only if content is captured. */
   readonly content?: { readonly instructions?: string; readonly messages: readonly Message[] }
 }
 
-/** `isFinal`: another try would be answered alike. The message is for the operator and holds no secret. */
+/** `isFinal`: a retry would have the same outcome. The message is for the operator and holds no secret. */
 export type ExportOutcome =
   | { readonly ok: true }
   | { readonly ok: false; readonly message: string; readonly isFinal: boolean }
@@ -32,7 +32,7 @@ export interface Telemetry {
   readonly export: (run: RunRecord) => Promise<ExportOutcome>
 }
 
-/** One request as the log has it: no address, no body, nothing that somebody wrote. */
+/** One request as the log has it: no address, no body, no text of a client. */
 export interface RequestEntry {
   readonly requestId: string
   readonly method: string
@@ -41,7 +41,7 @@ export interface RequestEntry {
   readonly status: number
   /** Until the answer began. */
   readonly ms: number
-  /** Of what was begun; absent if nothing was. */
+  /** The trace of the work that it began; absent if there is none. */
   readonly trace?: string
   readonly role?: string
   /** The id of the key, never the key; absent for the operator key of the deployment. */

@@ -13,7 +13,7 @@ export function toTraceparent({ trace, span, link }: TracePosition): string {
   return `00-${trace}-${span}-${link?.isSampled === false ? '00' : '01'}`
 }
 
-/** What a request to a model server carries. */
+/** The trace headers of a request to a model server. */
 export function toTraceHeaders(position: TracePosition): Readonly<Record<string, string>> {
   const state = position.link?.state
   return {

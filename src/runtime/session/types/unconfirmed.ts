@@ -1,22 +1,25 @@
 import type { ModelAmount } from '#contracts/lease.ts'
 
-/** What a failed attempt holds that may have reached a provider, and what it came to. */
+/** The reservation of a failed attempt that may have reached a provider, and its real spending. */
 export interface AttemptSettlement {
   readonly held: ModelAmount
   readonly spent: ModelAmount
 }
 
-/** What became of an attempt: of a run's own by its place in the log, of one below it as its session has it. */
+/**
+ * The settlement of an attempt: of a run's own attempt by its place in the log, of a run below by the settlement of its
+ * session.
+ */
 export type ConfirmRequest = {
   readonly run: string
   /** Names the attempt in every run that it is booked with. */
   readonly id: string
-  /** Only looks whether this can be done: nothing is written. */
+  /** True: checks whether this is possible, and writes nothing. */
   readonly isLook?: true
 } & (
   | {
       readonly seq: number
-      /** All that is held if absent. */
+      /** The whole reservation if absent. */
       readonly spent?: Partial<ModelAmount>
     }
   | { readonly settlement: AttemptSettlement }
@@ -25,7 +28,7 @@ export type ConfirmRequest = {
 /** The attempt as its run has it now, and the run above that it is booked with as well. */
 export interface ConfirmedAttempt {
   readonly settlement: AttemptSettlement
-  /** It was not settled before. */
+  /** True if it was not settled before. */
   readonly isNew: boolean
   readonly principal: string
   readonly agent: string

@@ -37,12 +37,14 @@ export interface AfterRunParts extends SettleParts {
   readonly report: Report
 }
 
-/** The work that follows a segment of a run: the audit record, errands, incidents, and the timers of its pauses. */
+/**
+ * The work that follows a segment of a run: the audit record, outbox entries, incidents, and the timers of its pauses.
+ */
 export interface AfterRun {
   readonly afterRun: (row: RunRow, outcome: RunOutcome | undefined) => void
-  /** Carries the errands to other objects, and sets the recovery timer for those that are left. */
+  /** Sends the outbox entries to other objects, and sets the recovery timer for the rest. */
   readonly carry: () => void
-  /** Carries the log to the audit record soon. */
+  /** Sends the log to the audit record soon. */
   readonly recordSoon: () => void
   /** Sets the timer of the handoff, if an agent has the conversation. */
   readonly watchFloor: () => Promise<void>
@@ -56,7 +58,7 @@ export function createAfterRun(parts: AfterRunParts): AfterRun {
     if (courier.isDone()) return
     recovery.ensure()
     await courier.carry()
-    // The timer of the errands that are left has a row.
+    // The timer for the remaining outbox entries has a row.
     if (!courier.isDone()) await keepRows()
   }
   // The recovery job looks again at rows that cannot be read or stored just now.
@@ -74,7 +76,7 @@ export function createAfterRun(parts: AfterRunParts): AfterRun {
     const time = Math.min(planned, ...ends)
     jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(recovery.ensure)
   }
-  /** The run as it is stored by now. The day's ledger asks by itself for spending that it was not told. */
+  /** The run as it is stored now. The day's ledger fetches spending that did not reach it. */
   const settle = async (row: RunRow) => settleDay(store.findRun(row.id) ?? row, parts)
 
   return {
@@ -102,7 +104,7 @@ export function createAfterRun(parts: AfterRunParts): AfterRun {
   }
 }
 
-/** Tells the principal's day how much a run has spent by now. Rejects if the day cannot be told. */
+/** Settles a run's spending so far in the principal's day. Rejects if the ledger cannot be reached. */
 export async function settleDay(row: RunRow, parts: SettleParts): Promise<void> {
   const { store, live, identity, meter, runtime } = parts
   if (row.submission.lineage) return // a child's lease is part of its parent's

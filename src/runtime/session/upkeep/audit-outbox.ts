@@ -35,7 +35,7 @@ export interface OutboxOptions {
   readonly clock: Clock
   readonly cardOf: (session: SessionRow) => SessionCard
   readonly live: { readonly isIdle: () => boolean }
-  /** Gives events to the sink, and notes the subscribers that are to be told of them. */
+  /** Sends events to the sink, and notes the subscribers that get them. */
   readonly note: ReturnType<typeof createEventNotes>
   /** Counts the rows of the database. */
   readonly counted?: Counted

@@ -23,9 +23,9 @@ export interface DeletionParts extends ChildrenParts {
 }
 
 /**
- * Deletes a session with everything below it, in bounded steps. Throws `request_unavailable` if a run is not over, or if
- * another object could not be told: the session stays then, and the next attempt does not repeat the finished steps. Once
- * its rows begin to go, the session looks absent, and `removeRows` ends it, also after a crash.
+ * Deletes a session with everything below it, in bounded steps. Throws `request_unavailable` if a run is not over, or
+ * if another object could not be reached: the session stays then, and the next attempt does not repeat the finished
+ * steps. Once its rows begin to go, the session looks absent, and `removeRows` ends it, also after a crash.
  */
 export async function deleteSession(
   principal: string,

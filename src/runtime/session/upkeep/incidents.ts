@@ -18,7 +18,8 @@ export function createReport({ principals, identity, todo }: IncidentOptions): R
   return (kind, message, run) => {
     const about = { kind, session: identity.id, ...(run !== undefined && { run }) }
     if (message !== undefined) {
-      // Stored, so that its end is told after a restart too. Without a working disk the set alone remembers it.
+      // Stored, so that the end of the incident is reported after a restart too. If storage fails, the set in memory is
+      // the only copy.
       open.add(kind)
       attempt(() => todo.noteTrouble(kind))
       principals.report({ ...about, message: headOf(message, maxProblemChars) })

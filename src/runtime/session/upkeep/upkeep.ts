@@ -41,11 +41,11 @@ export interface Upkeep extends Pick<AfterRun, 'afterRun' | 'carry'> {
   readonly onJob: (fn: string) => Promise<number | undefined>
   /** Forgets when the alarm comes: it was set to a later time. */
   readonly alarmMoved: () => void
-  /** Tells the principal's day how much a run has spent by now. Rejects if the day cannot be told. */
+  /** Settles a run's spending so far in the principal's day. Rejects if the ledger cannot be reached. */
   readonly settle: (row: RunRow) => Promise<void>
   /** The session was made: it is put on the list of sessions, and its retention job is planned. */
   readonly afterCreate: () => void
-  /** Plans the job that forgets tombstones, when their calls cannot come any more. */
+  /** Plans the job that deletes tombstones once their calls cannot arrive any more. */
   readonly keepTombstones: () => void
   readonly report: Report
   /** Plans the job that deletes the session even if its object ends right after the session has left the list. */

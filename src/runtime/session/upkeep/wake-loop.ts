@@ -1,7 +1,7 @@
 import type { Clock } from '#contracts/sources.ts'
 import type { Report } from './incidents.ts'
 
-/** An object is in a loop when it has so many times the alarms of recovery in this time, and adds nothing to its log. */
+/** An object is in a wake loop if so many recovery alarms come in this time without a new row in its log. */
 const timesRecovery = 5
 const windowMs = 60_000
 const firstPauseMs = 60_000

@@ -14,8 +14,8 @@ interface ConfirmParts {
 
 /**
  * Settles an attempt that may have reached a provider: the unspent part goes back to its run, to its session and, by an
- * errand, to the day. The same settlement again changes nothing. Refused while the run is not over: the run books its
- * spending at its end, beside the correction. Throws `request_not_found`, `request_conflict` or `request_invalid`.
+ * outbox entry, to the day. The same settlement again changes nothing. Refused while the run is not over: the run books
+ * its spending at its end, beside the correction. Throws `request_not_found`, `request_conflict` or `request_invalid`.
  */
 export function confirmAttempt(
   row: RunRow,

@@ -8,21 +8,24 @@ import type { Errand, Todo } from '../storage/todo.ts'
 export interface CourierOptions {
   readonly todo: Todo
   readonly sessions: SessionGateway
-  /** Tells the principal's day how much a run has spent by now. */
+  /** Settles a run's spending so far in the principal's day. */
   readonly settle: (run: string) => Promise<void>
-  /** Tells the principal's object that nothing of a run goes on. */
+  /** Reports to the principal's object that no work of a run goes on. */
   readonly release: (run: string) => Promise<void>
   readonly addRule: (rule: ApprovalRule) => Promise<void>
   readonly tell?: EventBus['tell'] | undefined
-  /** Called with the error of a failed errand, and without one when all were carried. */
+  /** Called with the error of an entry that failed, and without one once all were sent. */
   readonly onTrouble: (problem: string | undefined) => void
 }
 
-/** Carries errands to other objects and events to subscribers, until each was acknowledged. The recovery job comes back for the rest. */
+/**
+ * Sends outbox entries to other objects and events to subscribers, until each is acknowledged. The recovery job comes
+ * back for the rest.
+ */
 export interface Courier {
   readonly carry: () => Promise<void>
   readonly isDone: () => boolean
-  /** How often in a row an errand failed. */
+  /** How often in a row an entry failed. */
   readonly failures: () => number
 }
 
@@ -44,7 +47,7 @@ export function createCourier(options: CourierOptions): Courier {
   }
   const carryAll = async () => {
     const tried = new Set<string>()
-    // Errands that are added meanwhile are carried too.
+    // Entries that are added meanwhile are sent too.
     for (;;) {
       const errands = todo.errands().filter(({ key }) => !tried.has(key))
       const owners = [...Map.groupBy(todo.tells(maxTells, tried), ({ owner }) => owner)]

@@ -48,7 +48,7 @@ export interface OutcomeRunParts {
   readonly runtime: Pick<SessionRuntime, 'mayBegin' | 'sha256'>
   /** The session of the run. */
   readonly sessionId: string
-  /** No run begins any more, and the deletion waits for the acknowledgement. */
+  /** The session is being deleted: no run begins, and the deletion waits for the acknowledgement. */
   readonly isDeleting: () => boolean
   readonly admit: (request: SubmitRequest) => Promise<{ readonly live: LiveRun | undefined }>
 }
@@ -119,7 +119,7 @@ function toRequest(
     under: outcomeKey(id, call),
     // The first run has made its forced first call.
     ...(parameters && { parameters: afterFirstCall(parameters) }),
-    // No client is connected that could answer its tools.
+    // No connected client could run its tools.
     ...(pauses === 'park' && { pauses, ...(clientTools && { clientTools }) }),
     ...(pauses === 'park' && mayAsk && { mayAsk }),
     messages: [message],

@@ -79,7 +79,7 @@ const tooLarge = (): IsolaError => {
   return new IsolaError('request_too_large', message, { param: 'output' })
 }
 
-/** Each answer beside its question; the call goes on waiting for missing answers. */
+/** Stores each answer beside its question; the call waits on for missing answers. */
 function withAnswersTo(asks: Asks, output: Json, before: PauseAnswer | undefined): PauseAnswer {
   const given = Object.entries(Object(output) as JsonObject)
   const isByKey = typeof output === 'object' && !Array.isArray(output) && given.length > 0
