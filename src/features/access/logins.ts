@@ -10,7 +10,7 @@ import { createAuthenticator } from './authenticator.ts'
 import { createLoginLimit } from './login-limit.ts'
 import type { PrincipalNamespace } from './principal-ledger.ts'
 
-/** What authentication and the authorization server are built from. */
+/** Dependencies of authentication and the authorization server. */
 export interface LoginParts extends Sources {
   readonly operatorKey: string | undefined
   readonly keys: KeyStore

@@ -132,7 +132,7 @@ export function composePlugins(parts: PluginParts) {
   }
 }
 
-/** What the capabilities of every call are made from. */
+/** The dependencies of every call's capabilities. */
 function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode']) {
   const { config, clock, ids, installed, sessions, validator, send, checkUrl } = parts
   const scopedStorage = createScopedStorage(parts)

@@ -23,7 +23,7 @@ import type { Upstream } from './oidc/upstream.ts'
 import { isFromOurPage, type OriginOf } from './origins.ts'
 import type { SignIns } from './sign-in.ts'
 
-/** What the sign-in's pages and forms need. */
+/** Dependencies of the sign-in's pages and forms. */
 export interface AuthorizationOptions {
   readonly originOf: OriginOf
   readonly library: Library
@@ -109,7 +109,7 @@ async function ask(
   { upstream }: AuthorizationOptions,
   server: AuthorizationServer,
   url: string,
-  /** Of the page before: why it is shown again, and which scopes were ticked. */
+  /** The form of the page before, with the reason to show it again. */
   before?: { readonly problem: Consent['problem']; readonly form: ConsentForm },
 ): Promise<AuthorizationStep> {
   const request = await server.api.parseAuthRequest(new Request(url))

@@ -19,7 +19,7 @@ const purgeCursorKey = 'isola:purge-cursor'
 const purgeBatch = 50
 const purgeRounds = 4
 
-/** What the endpoints for tokens and registrations need. */
+/** Dependencies of the endpoints for tokens and registrations. */
 export interface ProtocolOptions {
   readonly kv: KVNamespace
   readonly library: Library

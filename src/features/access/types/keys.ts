@@ -92,7 +92,7 @@ export interface IssuedKey {
 export type KeyEnd = { readonly expiresAtMs?: number } | { readonly expiresInMs?: number }
 
 /**
- * What an operator does with keys. Throws `request_invalid`, `request_not_found`, `request_conflict` or
+ * The operator's administration of keys. Throws `request_invalid`, `request_not_found`, `request_conflict` or
  * `request_unavailable`; every change is an event on the record.
  */
 export interface KeyAdministration {

@@ -96,7 +96,7 @@ export interface GrantStore {
   readonly purge: (endedMs: number) => Promise<void>
 }
 
-/** What an operator does with grants. Throws `request_not_found` or `request_unavailable`. */
+/** The operator's list and revocation of grants. Throws `request_not_found` or `request_unavailable`. */
 export interface GrantAdministration {
   readonly list: GrantStore['list']
   /** Ends the grant's tokens from the next request on. A repeated call changes nothing. */

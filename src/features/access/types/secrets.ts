@@ -50,7 +50,7 @@ export interface Rotation {
 }
 
 /**
- * What an operator does with secrets. Throws `request_invalid`, `request_not_found`, `request_unavailable`, or
+ * The operator's administration of secrets. Throws `request_invalid`, `request_not_found`, `request_unavailable`, or
  * `config_missing` and `config_invalid` if there is no key to seal under; every change is an event without a value.
  */
 export interface SecretAdministration {

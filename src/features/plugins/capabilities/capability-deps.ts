@@ -15,7 +15,7 @@ import type { NetworkNow } from './open-network.ts'
 import type { ScopedStorage } from './storage/scoped-storage.ts'
 import type { WatchRevocation } from './revocation-watch.ts'
 
-/** What the capabilities of every call are made from. Shared by the deployment: nothing in it belongs to a call. */
+/** Dependencies of every call's capabilities. Shared by the deployment: nothing in it belongs to a call. */
 export interface CapabilityDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly sessions: SessionGateway
   /** The memory room's scratchpad over the storage verbs. */

@@ -128,7 +128,7 @@ export interface ModelRecord {
    */
   readonly calls: number
   readonly failures: Readonly<Record<string, number>>
-  /** Of the answered requests; absent without any. */
+  /** Latency of the answered requests; absent without any. */
   readonly latencyMs?: { readonly mean: number; readonly max: number }
   readonly costNanoUsd: number
 }
