@@ -151,10 +151,7 @@ const unconfirmedAttempt = z
   })
   .meta({ id: 'UnconfirmedAttempt' })
 
-/**
- * The record: `/api/operator/audit`, figures of models and agents, spending (`/api/usage` for the caller's own), and
- * model requests that may have been billed.
- */
+/** Routes of the record: audit, models and agents, spending (`/api/usage`: the caller's own), unconfirmed model requests. */
 export default [
   route('GET /api/operator/audit', {
     roles: readers,
