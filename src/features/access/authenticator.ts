@@ -8,12 +8,12 @@ import type { Sources } from '#contracts/sources.ts'
 import type { LoginLimit } from './login-limit.ts'
 import { holderOf, operator } from './principal-of.ts'
 
-/** An access token has three parts, and no key of ours a colon. */
+/** An access token has three parts with colons between them; a key of this deployment has no colon. */
 const tokenForm = /^[^:]+:[^:]+:[^:]+$/
-/** Keys and tokens that are remembered as known, by their hashes. */
+/** How many hashes of accepted keys and tokens one isolate remembers. */
 const maxKnown = 10_000
 
-/** Where keys are looked up, and who hears of those that are wrong. */
+/** The stores of keys and tokens, and the limits for wrong ones. */
 export interface AuthenticatorOptions {
   readonly operatorKey?: string | undefined
   readonly sha256: Sources['sha256']
@@ -21,19 +21,19 @@ export interface AuthenticatorOptions {
   readonly clock: Pick<Sources['clock'], 'nowMs'>
   readonly logins: LoginLimit
   readonly limits: Pick<RequestLimits, 'stranger'>
-  /** Absent: keys alone are taken, as on the page where somebody signs in. */
+  /** Absent on the sign-in page, which accepts keys alone. */
   readonly tokens?: TokenReader
 }
 
 /**
- * Checks keys: that of the operator without asking anybody, every other one by its hash in one query, anew with each
- * request, so that what was revoked is refused from the next request on. Without an operator key every request is
- * refused: an open deployment would spend its owner's money for anybody.
+ * Checks keys. The operator key needs no query; every other key is looked up by its hash with each request, so that a
+ * revoked key is refused from the next request on. Without an operator key every request is refused: an open
+ * deployment would let strangers spend its owner's money.
  *
- * Before a key or token that nobody was let in with yet is looked up, its network is asked to have not brought too many
- * of them. One that was let in here is looked up whatever others of its network do. What was wrong is counted, and on
- * the record; for a wrong token the answer stays that it is not valid, since each of them ends within the hour, and a
- * client must be told to get another, not to wait.
+ * A key or token that this isolate has not accepted before counts against its network (`limits.stranger`) before it
+ * is looked up. An accepted key is looked up whatever others in its network do. Wrong keys are counted and recorded.
+ * The answer to a wrong token stays "not valid" however many there were: a token ends within the hour, and its client
+ * must learn that it needs another, not wait.
  */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
   const { operatorKey, sha256, keys, clock, logins, limits, tokens } = options
@@ -72,7 +72,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticate
   }
 }
 
-/** A key that never was, one that expired and one that was revoked are refused alike; the record tells them apart. */
+/** An unknown, an expired and a revoked key get the same answer; only the record tells them apart. */
 async function refusal(
   logins: LoginLimit,
   client: Client,
@@ -84,7 +84,7 @@ async function refusal(
   return new IsolaError('request_login_limited', message, verdict)
 }
 
-/** Every character of two hashes is looked at, whatever differs. */
+/** Compares all characters whatever differs, so that the time tells nothing about the hash. */
 function isEqual(a: string, b: string): boolean {
   let difference = a.length ^ b.length
   for (let index = 0; index < a.length; index += 1) {

@@ -3,7 +3,7 @@ import { unlimited } from '#contracts/lease.ts'
 import type { DayAmount } from '#runtime/session/types/principal.ts'
 import type { Clock } from '#contracts/sources.ts'
 
-/** Who may have set a limit of cost: the deployment, or a key. */
+/** The two sources of a cost limit: the deployment's settings, and keys. */
 export interface CostLimitsOptions {
   readonly defaults: () => DayAmount
   readonly keys: Pick<KeyStore, 'list'>
@@ -13,8 +13,8 @@ export interface CostLimitsOptions {
 const maxKeys = 500
 
 /**
- * Where this deployment limits the cost of a day, in words for an operator; empty if nowhere. Under such a limit a model
- * without a price is not asked. May throw: settings are wrong, or the database is away.
+ * Lists where this deployment limits the cost of a day, in words for an operator; empty without such a limit. Under
+ * one, a model without a price is not called. May throw: settings are wrong, or the database is away.
  */
 export function createCostLimits({ defaults, keys, clock }: CostLimitsOptions) {
   return async (): Promise<readonly string[]> => {

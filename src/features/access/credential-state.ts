@@ -5,7 +5,7 @@ import type { GrantStore } from './types/oauth.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { inForce } from './successors.ts'
 
-/** The tables that say whether a key or a sign-in holds. */
+/** The tables that hold the state of keys and sign-ins. */
 export interface CredentialStateOptions {
   readonly keys: Pick<KeyStore, 'find'>
   readonly grants: Pick<GrantStore, 'find'>
@@ -13,8 +13,8 @@ export interface CredentialStateOptions {
 }
 
 /**
- * Looks up whether what was begun with a key or a sign-in may go on. A sign-in that merely ran out ends nothing: nobody
- * took it back. May throw `request_unavailable`.
+ * Looks up whether work that began with a key or a sign-in may go on. An expired sign-in ends no work: its principal
+ * did not revoke it. May throw `request_unavailable`.
  */
 export function createCredentialState({ keys, grants, clock }: CredentialStateOptions) {
   return async (id: string): Promise<CredentialState> => {

@@ -8,13 +8,13 @@ import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { CredentialRow, HeldRows, HolderRow } from './held-rows.ts'
 
-/** So many sessions are told side by side. */
+/** How many sessions are called at the same time. */
 const width = 32
 /** A session that hangs must not hold up the others. */
 const answerMs = 5_000
-/** A session is asked whether it still works with what it holds, this long after it came and again after each answer. */
+/** How long after `hold`, and after each answer, a session is asked whether it still works with a credential. */
 const askEveryMs = 3_600_000
-/** How soon what could not be looked up or told is tried again, at first and at most. */
+/** Pause before a failed lookup or delivery is retried: the first one, and the longest. */
 const [againMs, maxAgainMs] = [1_000, 60_000]
 
 export interface CredentialWatchOptions {
@@ -23,23 +23,31 @@ export interface CredentialWatchOptions {
   readonly stateOf: (id: string) => Promise<CredentialState>
   readonly sessions: Pick<SessionGateway, 'at'>
   readonly clock: Clock
-  /** While somebody works, the database is asked this often, should nobody have told what changed. Milliseconds. */
+  /** How often the database is asked while sessions work, in case a revocation was not reported. Milliseconds. */
   readonly checkEveryMs: number
-  /** When `look` is to be called again, at the latest. Written in the same go as what needs it. */
+  /** Sets the alarm: `look` is to be called by then. Written in the same transaction as the row that needs it. */
   readonly wakeAt: (timeMs: number) => void
 }
 
 /**
- * Knows which sessions work with which key or sign-in, and has them cancel it when that ends. Nothing slips through: a
- * session is noted before the database is asked about its key, so that whoever takes the key back, and then asks for
- * `look`, finds it here; and what is known to have ended is said to whoever comes later. Nothing stays for ever either:
- * a session that was deleted, or fell before its run was written, gives nothing back, and says so when it is asked.
+ * Keeps which sessions work with which credential (a key or a sign-in), and cancels their work when it ends.
+ * Invariant: no session works on with an ended credential. `hold` writes the session's row before the database is
+ * asked about its credential. A revocation calls `look` after it changed the database, so `look` finds the row. For a
+ * credential already known to have ended, `hold` itself returns the end.
+ * Rows do not stay for ever: a session that was deleted, or crashed before it wrote its run, calls no `release`, so
+ * each session is asked from time to time whether it still works with the credential.
  */
 export interface CredentialWatch {
-  /** One synchronous step. @returns What is known to have ended; what turns out to have is told. */
+  /**
+   * One synchronous step. @returns The credential already known to have ended; an end found later is sent to the
+   * session.
+   */
   readonly hold: (request: HeldWorkRequest) => EndedCredential | undefined
   readonly release: (request: HeldWorkRequest) => void
-  /** Asks the database about all that is held, and tells whom it concerns. Never rejects. @returns When to look again. */
+  /**
+   * Asks the database about all open credentials, and tells the sessions whose credential ended. Never rejects.
+   * @returns When to look again, epoch milliseconds.
+   */
   readonly look: () => Promise<number | undefined>
   readonly isNeeded: () => boolean
 }
@@ -47,7 +55,7 @@ export interface CredentialWatch {
 export function createCredentialWatch(options: CredentialWatchOptions): CredentialWatch {
   const { rows, sessions, stateOf, clock, checkEveryMs, wakeAt } = options
   let failures = 0
-  /** What sessions are being asked about, and whether they came with it again meanwhile. */
+  /** Sessions being asked now, by credential and session; true if `hold` was called again meanwhile. */
   const asking = new Map<string, boolean>()
 
   const check = async (ids: readonly string[]): Promise<boolean> => {
@@ -61,7 +69,7 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
       const ended = endedOf(row)
       return ended ? rows.holders(ended.id).map((holder) => ({ ended, holder })) : []
     })
-  /** @returns Whether everybody was reached. */
+  /** @returns Whether all sessions acknowledged the end of their credential. */
   const tell = async (): Promise<boolean> => {
     let areReached = true
     await sideBySide(untold(), async ({ ended, holder }) => {
@@ -70,7 +78,7 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
     })
     return areReached
   }
-  /** A session that cannot be asked is asked again. */
+  /** Asks sessions whether they still work with a credential. A session that does not answer keeps its row. */
   const ask = async (): Promise<void> => {
     const nowMs = clock.nowMs()
     const due = rows.toAsk(nowMs, nowMs + askEveryMs)
@@ -81,7 +89,7 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
       const key = keyOf(credential, session)
       asking.set(key, false)
       const works = await answerOf(() => sessions.at(session).worksWith(credential), options)
-      // A run that came since may have the place of one that was declined: only what was asked about is given back.
+      // A new run may have begun since the question: then the row stays.
       if (works === false && asking.get(key) === false) rows.release(credential, holder)
       asking.delete(key)
     })
@@ -129,10 +137,10 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
         rows.prune()
         const open = rows.credentials().filter(({ ended }) => ended === undefined)
         const isWell = await checkAndTell(open.map(({ id }) => id))
-        await ask() // after that: what was taken back ends within a second
+        await ask() // after `checkAndTell`: a revocation must reach its sessions within a second
         return nextMs(isWell)
       } catch {
-        return clock.nowMs() + maxAgainMs // the object's storage cannot be read just now
+        return clock.nowMs() + maxAgainMs // the object's storage cannot be read now
       }
     },
     isNeeded: () => rows.credentials().length > 0,
@@ -161,10 +169,10 @@ async function isTold(
     await options.sessions.at(session).endHeld(ended.id, whyEnded(ended))
     return true
   }
-  return (await answerOf(tell, options)) ?? false // told again
+  return (await answerOf(tell, options)) ?? false // false: the delivery is retried
 }
 
-/** What a session answers; `undefined` if it does not. */
+/** The session's answer, or `undefined` if it fails or takes longer than `answerMs`. */
 async function answerOf<T>(
   ask: () => Promise<T>,
   { clock }: Pick<CredentialWatchOptions, 'clock'>,

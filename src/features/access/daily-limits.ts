@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { unlimited } from '#contracts/lease.ts'
 
 /**
- * The two settings of a day: `ISOLA_DAILY_TOKENS`, a whole number, and `ISOLA_DAILY_COST_USD`, US dollars as a
- * decimal number. A variable of `wrangler.toml` may be a number, a secret is text; empty means not set. Zero is
- * a limit too: nothing may be spent.
+ * Two settings limit a day: `ISOLA_DAILY_TOKENS`, a whole number, and `ISOLA_DAILY_COST_USD`, US dollars as a decimal
+ * number. A variable of `wrangler.toml` may be a number, a secret is text; empty means not set. Zero is a limit too:
+ * no run may spend anything.
  */
 export const dailyTokens = setting(/^\d{1,15}$/, 'must be a whole number, such as 2000000', Number)
 /** `ISOLA_DAILY_COST_USD`, read into billionths of a US dollar; empty is no limit. */
@@ -23,7 +23,7 @@ function setting(form: RegExp, message: string, toAmount: (text: string) => numb
     .transform((text) => (text === '' ? unlimited : toAmount(text)))
 }
 
-/** By digits: a decimal fraction is no binary one, and a limit is kept to the last billionth. */
+/** Reads the digits, since binary fractions cannot hold every decimal: a limit is exact to the billionth. */
 function toNanoUsd(text: string): number {
   const [whole = '0', fraction = ''] = text.split('.')
   return Number(whole) * 1e9 + Number(fraction.padEnd(9, '0'))

@@ -23,17 +23,17 @@ import { createLeaseChecks, type LeaseChecks } from './lease-checks.ts'
 import type { LeaseRow, PrincipalRows, ProgressRow } from './principal-rows.ts'
 
 /**
- * One principal's days. At every moment, for every day: settled + reserved ≤ limit, but for overruns that were
- * booked (a run that spent more than it got, a limit that was lowered); then nothing more is given. Each verb is
- * one synchronous step: read, await, write would lose updates.
+ * The days of one principal. Invariant, for every day at every moment: settled + reserved ≤ limit. The exceptions are
+ * booked overruns: a run that spent more than it reserved, or a limit that was lowered. After an overrun nothing more
+ * is granted. Each verb is one synchronous step, because read, await, write would lose updates.
  *
- * A reservation has one day for good, so that whatever is settled of it lands where it was reserved, across midnight
- * and after a restart. A run that goes on while one is open may get more of its day. One that has none open reserves in
- * the day of now: a day that is over may be used up. What it settled before stays in that day and is the base of what
- * it says from then on.
+ * A reservation belongs to one day for good, so that its settlement is booked on that day, across midnight and after
+ * a restart. A resumed run with an open reservation may get more of that day. Without an open reservation it reserves
+ * from today, because an earlier day may be used up: the amount settled before stays in its day and becomes the base
+ * of the run's later figures.
  *
- * Settlements and reservations of a run travel on their own. Each says its step: one of an earlier step than what
- * is known is late and changes nothing.
+ * Settlements and reservations of a run may arrive in any order. Each names its step; a message of an earlier step
+ * than the stored one is late and changes nothing.
  */
 export interface DayLedger {
   readonly reserve: (request: DayLeaseRequest, limits: DayAmount, nowMs: number) => Reply<DayAmount>
@@ -42,7 +42,10 @@ export interface DayLedger {
   readonly checks: LeaseChecks
 }
 
-/** Books a principal's days in its object: reserves, settles, and frees what was never begun. Synchronous. */
+/**
+ * Books a principal's days in its object: reserves, settles, and frees reservations of runs that never began.
+ * Synchronous.
+ */
 export function createDayLedger(
   rows: PrincipalRows,
   { sweepEveryMs, keepUsageDays }: PrincipalTiming,
@@ -65,12 +68,14 @@ export function createDayLedger(
     const amount = toAmount(minus(toAmount(spent), known.base))
     if (!lease && isSame(before?.amount ?? nothing, amount)) return
     if (lease) rows.closeLease(run)
-    // Nothing spent is lost, even what was never reserved.
+    // Spending without a reservation is booked too.
     rows.writeSettled({ run, day: lease?.day ?? before?.day ?? openDay(nowMs), amount })
     if (step !== undefined && step > known.step) rows.writeProgress({ ...known, step })
   }
 
-  /** It was parked meanwhile, and something below it works on: it may ask for more than it has, once its limit is raised. */
+  /**
+   * The run was parked while a sub-agent works on: it may ask for more than its reservation once its limit is raised.
+   */
   const goOn = (
     open: LeaseRow,
     progress: ProgressRow,
@@ -88,7 +93,10 @@ export function createDayLedger(
     return amount
   }
 
-  /** What a run that has a reservation may come to: what it settled before, what it holds, and what is left of its day. */
+  /**
+   * The most that a run with a reservation may spend in all: earlier settlements, its reservation, and the rest of
+   * its day.
+   */
   const mostOf = ({ run, day, amount }: LeaseRow, limits: DayAmount): DayAmount => {
     const used = plus(rows.settledIn(day), reservedIn(day, rows.leases()))
     return toAmount(sumOf([rows.progress(run).base, amount, besides(limits, used)]))
@@ -105,7 +113,7 @@ export function createDayLedger(
           amount = goOn(open, { ...known, step: at }, { asked, limits })
         return { ok: true, value: toAmount(plus(known.base, amount)) }
       }
-      // A run that goes on after it was settled keeps what that was, and gets what it may spend besides.
+      // A resumed run keeps its settled amount and gets what it may spend besides.
       const before = rows.settled(run)
       const day = today(nowMs)
       const isOfToday = before?.day === day
@@ -120,7 +128,7 @@ export function createDayLedger(
         else if (before) rows.leaveSettled(run)
         openDay(nowMs)
         rows.openLease({ run, session, day, amount, nextCheckMs: nowMs + sweepEveryMs })
-        // Nothing can be late of a run that reserves for the first time.
+        // A run's first reservation needs no progress row: no earlier message of it can arrive late.
         if (at > firstStep || !isSame(base, nothing)) rows.writeProgress({ run, step: at, base })
       })
       return { ok: true, value: toAmount(plus(base, amount)) }
@@ -145,7 +153,7 @@ export function createDayLedger(
 
 const firstStep = 1
 
-/** Few are open at a time, so this is summed and not kept. */
+/** Summed at each call, not stored: few reservations are open at a time. */
 const reservedIn = (day: string, leases: readonly LeaseRow[]): DayAmount =>
   sumOf(leases.filter((lease) => lease.day === day).map(({ amount }) => amount))
 

@@ -9,19 +9,22 @@ export const nothing: DayAmount = { tokens: 0, costNanoUsd: 0 }
 /** `YYYY-MM-DD`, UTC: as text, days sort by time. */
 export const dayOf = (nowMs: number): string => new Date(nowMs).toISOString().slice(0, 10)
 
-/** Days never go backwards: a clock that does must not open a day anew that was spent (docs/reliability.md F29). */
+/**
+ * Days never go backwards: with a clock that was set back, an earlier day could be spent twice (docs/reliability.md
+ * F29).
+ */
 export const laterDay = (today: string, seen: string | undefined): string =>
   seen !== undefined && seen > today ? seen : today
 
 /** When the next day begins, epoch milliseconds. */
 export const endOfDayMs = (day: string): number => Date.parse(`${day}T00:00:00Z`) + dayMs
 
-/** The first day that is still kept. */
+/** The first day whose rows are kept. */
 export const keptFrom = (day: string, keptDays: number): string =>
   dayOf(Date.parse(`${day}T00:00:00Z`) - keptDays * dayMs)
 
 /**
- * Figures as a ledger may book them. What is no figure counts as everything: never less than was spent
+ * Figures as a ledger may book them. NaN counts as unlimited: the ledger must never book less than was spent
  * (docs/security.md T19).
  */
 export function toAmount({ tokens, costNanoUsd }: DayAmount): DayAmount {
@@ -30,20 +33,18 @@ export function toAmount({ tokens, costNanoUsd }: DayAmount): DayAmount {
   return { tokens: clean(tokens), costNanoUsd: clean(costNanoUsd) }
 }
 
-/** Both amounts together. */
 export function plus(a: DayAmount, b: DayAmount): DayAmount {
   return { tokens: a.tokens + b.tokens, costNanoUsd: a.costNanoUsd + b.costNanoUsd }
 }
 
-/** What is left of `a`; below zero where `b` is more. */
+/** `a` minus `b`; below zero where `b` is more. */
 export function minus(a: DayAmount, b: DayAmount): DayAmount {
   return { tokens: a.tokens - b.tokens, costNanoUsd: a.costNanoUsd - b.costNanoUsd }
 }
 
-/** All amounts together. */
 export const sumOf = (amounts: readonly DayAmount[]): DayAmount => amounts.reduce(plus, nothing)
 
-/** What is asked for besides what was spent already; no limit stays no limit. */
+/** The asked amount minus the spent amount; an unlimited amount stays unlimited. */
 export function besides(asked: DayAmount, spent: DayAmount): DayAmount {
   const more = (all: number, own: number) => (all >= unlimited ? all : Math.max(all - own, 0))
   return {
@@ -52,20 +53,20 @@ export function besides(asked: DayAmount, spent: DayAmount): DayAmount {
   }
 }
 
-/** What of the day a run gets, or the dimension in which nothing is left. */
+/** The amount a run gets of a day, or the dimension in which nothing is left. */
 export type Granted =
   | { readonly ok: true; readonly amount: DayAmount }
   | { readonly ok: false; readonly code: 'lease_tokens' | 'lease_cost' }
 
-/** What a run that asks for the whole day gets at most of what is left: others beside it want something too. */
+/** The share of the rest that a run gets if it asks for the whole day: other runs need some too. */
 const openShare = 1 / 8
-/** No less than this while it is there, or the end of a day would be cut into parts that pay for nothing. */
+/** The smallest share while that much is left: smaller shares at the end of a day would pay for no run. */
 const openLeast: DayAmount = { tokens: 50_000, costNanoUsd: 250_000_000 }
 
 /**
- * What a run gets of a day: what it asks, or what is left if that is less. One that asks for as much as a whole day
- * gets an eighth of what is left, or `openLeast`. Refused if it asks for something of which nothing is left; what is not limited is
- * not counted against anything.
+ * The amount a run gets of a day: the asked amount, or the rest if that is less. A run that asks for a whole day or
+ * more gets an eighth of the rest, or `openLeast`. Refused if it asks for something of which nothing is left. An
+ * unlimited dimension is always granted.
  *
  * @param used Settled and reserved together; more than the limit after an overrun or a lowered limit.
  */

@@ -3,13 +3,16 @@ import type { FailedLogin, FailedLoginVerdict } from '#runtime/session/types/pri
 import { tablesMark } from '#contracts/object-tables.ts'
 import type { PrincipalStorage } from './principal-rows.ts'
 
-/** So many wrong keys an address may show in a window. */
+/** How many wrong keys an address may show in a window. */
 export const maxFailures = 30
-/** Wrong keys are counted over so many milliseconds, from the first one. */
+/** Length of a window, counted from the first wrong key. */
 export const failureWindowMs = 600_000
-/** So many rows a window may add to the record, of guesses and of keys that have ended each; after that only the sum. */
+/**
+ * How many rows a window may add to the record: so many for unknown keys, and so many for ended keys. Then only the
+ * sum.
+ */
 const maxRecords = 100
-/** Stand for no address: what all of them together did, and how much of it is on record. */
+/** Rows that belong to no address: the count of all addresses, and the count of recorded rows. */
 const everybody = ''
 const recorded = ' recorded'
 
@@ -30,20 +33,20 @@ const upsert = `
   ON CONFLICT (address, key) DO UPDATE SET count = count + 1
   RETURNING count`
 
-/** Counts wrong keys by address in the object that is kept for it, and says which of them go on the record. */
+/** Counts wrong keys by address in one object of its own, and decides which failures go on the record. */
 export function createFailedLoginLog(storage: PrincipalStorage): FailedLoginLog {
   const { sql } = storage
   const numberIn = (query: string, ...values: (string | number)[]) =>
     Number(Object.values(sql.exec(query, ...values).toArray()[0] ?? {})[0] ?? 0)
 
-  /** What is to be told of this failure, if anything. */
+  /** The row for the record, if this failure gets one. */
   const recordOf = (failed: FailedLogin, ofAddress: number, nowMs: number) => {
     const count = (address: string, key = '') => numberIn(upsert, address, key, nowMs)
     const own = count(failed.address, failed.key)
     const all = count(everybody)
     const isTooMany = ofAddress === maxFailures + 1
     if (!isTooMany && !isMilestone(own)) return undefined
-    // Guesses must not keep the record from showing who still uses a key that was revoked.
+    // Guesses must not hide which clients still use a revoked key.
     if (count(recorded, failed.key && 'keys') <= maxRecords)
       return { ...failed, count: isTooMany ? ofAddress : own }
     return isMilestone(all) ? { count: all } : undefined
@@ -71,5 +74,5 @@ function dropEnded({ sql }: PrincipalStorage, nowMs: number): void {
   sql.exec(ended, nowMs - failureWindowMs, nowMs + failureWindowMs)
 }
 
-/** At the first, the tenth, the hundredth …: a flood is told in a few rows. */
+/** True for 1, 10, 100 …: a flood becomes a few rows. */
 const isMilestone = (count: number) => /^10*$/.test(String(count))

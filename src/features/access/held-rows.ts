@@ -2,10 +2,10 @@ import type { CredentialState, EndedCredential } from '#runtime/session/types/he
 import { tablesMark } from '#contracts/object-tables.ts'
 import type { PrincipalStorage } from './principal-rows.ts'
 
-/** A key or a sign-in with which somebody works, or did a moment ago. */
+/** A credential (a key or a sign-in) that sessions work with, or did a moment ago. */
 export interface CredentialRow {
   readonly id: string
-  /** False until the database was asked about it. */
+  /** False until the database was asked about this credential. */
   readonly isChecked: boolean
   readonly endsAtMs?: number
   readonly ended?: EndedCredential['reason']
@@ -16,14 +16,14 @@ export interface HolderRow {
   readonly upTo: number
 }
 
-/** Which sessions work with which keys and sign-ins. Synchronous; a table is made with the first row. */
+/** Which sessions work with which credentials. Synchronous; the tables are made with the first row. */
 export interface HeldRows {
-  /** @param askAtMs When its session is to be asked whether it still works with it; one that is known keeps its time. */
+  /** @param askAtMs When to ask the session whether it still works with the credential. Ignored for a known row. */
   readonly hold: (credential: string, holder: HolderRow, askAtMs: number) => void
-  /** What was held since for a later run stays. */
+  /** Removes the row unless a later run has taken it (`upTo` is higher). */
   readonly release: (credential: string, holder: HolderRow) => void
   readonly holders: (credential: string) => readonly HolderRow[]
-  /** Those whose session is to be asked now, and those whose time is further off than `latestMs`. */
+  /** Rows whose session is to be asked now, and rows whose time lies beyond `latestMs`: a clock was set back. */
   readonly toAsk: (
     nowMs: number,
     latestMs: number,
@@ -31,13 +31,13 @@ export interface HeldRows {
   readonly askLater: (credential: string, session: string, askAtMs: number) => void
   readonly credential: (id: string) => CredentialRow | undefined
   readonly credentials: () => readonly CredentialRow[]
-  /** What has ended has ended for good: an answer of the database that is older changes nothing. */
+  /** An end is final: an older answer of the database does not undo it. */
   readonly note: (id: string, state: CredentialState) => void
-  /** Forgets what nobody works with: the database is asked again with the next one. */
+  /** Forgets credentials without a session; the database is asked again at the next `hold`. */
   readonly prune: () => void
 }
 
-/** So many are asked at once: each question wakes a session. */
+/** How many sessions are asked at once: each question wakes a session. */
 const maxAsked = 256
 
 const tables = `

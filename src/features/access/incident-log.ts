@@ -6,14 +6,14 @@ import type { PrincipalStorage } from './principal-rows.ts'
 const maxIncidents = 200
 const maxMessageChars = 1_000
 
-/** What is wrong somewhere, for the operator: one row for a kind in a session, the last 200 of them. */
+/** Incidents for the operator: one row for each kind in a session, the last 200 of them. */
 export interface IncidentLog {
   readonly report: (incident: Incident, nowMs: number) => void
   /** Newest first. */
   readonly list: (limit: number) => readonly IncidentRecord[]
 }
 
-// `place` orders by when it was last said, and no clock can turn that round.
+// `place` orders by the last report, and no clock can reorder it.
 const table = `
   CREATE TABLE IF NOT EXISTS incidents (${tablesMark}
     kind TEXT NOT NULL, session TEXT NOT NULL, run TEXT, message TEXT NOT NULL, count INTEGER NOT NULL,
@@ -29,7 +29,8 @@ const upsert = `
     last_at_ms = excluded.last_at_ms, place = excluded.place`
 
 /**
- * The last 200 troubles of all sessions, in the operator's object. A kind in one session is one row, until it is over.
+ * The last 200 incidents of all sessions, in the operator's object. A kind in one session is one row, until it is
+ * over.
  */
 export function createIncidentLog(storage: PrincipalStorage): IncidentLog {
   const { sql } = storage

@@ -20,17 +20,17 @@ import type { Sources } from '#contracts/sources.ts'
 
 const hintChars = 8
 
-/** The operator key's own name: no other principal may have its sessions and its day. */
+/** The operator key's own principal: another principal of this name would share its sessions and its day. */
 const reserved = 'operator'
 
-/** Adds, changes, rotates and revokes keys. A key is shown once, when it is made; kept is its hash. */
+/** Adds, changes, rotates and revokes keys. A key is shown once, when it is made; the table keeps its hash. */
 export function createKeyAdministration({
   keys,
   clock,
   ids,
   sha256,
 }: Sources & { readonly keys: KeyStore }): KeyAdministration {
-  /** The key, and what is kept of it. */
+  /** A new key, and the row for the table. */
   const make = (
     { principal, persona }: Pick<NewKey, 'principal' | 'persona'>,
     nowMs: number,
@@ -104,7 +104,7 @@ export function createKeyAdministration({
   }
 }
 
-/** `null` takes away, absent stays. */
+/** `null` removes a limit, an absent field stays. */
 function changed(before: Rights, change: RightsChange): Rights {
   const { role = before.role, agents = before.agents, models = before.models } = change
   const { tokens = before.limits?.tokens, costNanoUsd = before.limits?.costNanoUsd } = change

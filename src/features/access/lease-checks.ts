@@ -4,20 +4,20 @@ import type { LeaseRow, PrincipalRows } from './principal-rows.ts'
 
 const maxPauseMs = 3_600_000
 
-/** Which open reservations a sweep asks about, when, and what follows from the answer. */
+/** Which open reservations a sweep asks about, when, and how the answer changes them. */
 export interface LeaseChecks {
-  /** When a sweep is to look again, epoch milliseconds; `undefined` if nothing is open. */
+  /** When a sweep is to look again, epoch milliseconds; `undefined` if no reservation is open. */
   readonly nextMs: (nowMs: number) => number | undefined
   /**
-   * The reservations whose session is to be asked now. One that is met for the first time is asked about the next
-   * time only: its run may not be written yet, and no clock says how old it is (docs/reliability.md F29).
+   * The reservations whose session is to be asked now. A reservation that a sweep meets for the first time waits for
+   * the next sweep: its run may not be written yet, and no clock says how old it is (docs/reliability.md F29).
    */
   readonly start: (nowMs: number) => readonly LeaseRow[]
-  /** What the session says of such a run; `undefined` if it cannot be asked. */
+  /** Takes the session's answer about such a run; `undefined` if the session did not answer. */
   readonly finish: (run: string, spending: RunSpending | undefined, nowMs: number) => void
 }
 
-/** Asks what became of a reservation, later each time while its run goes on. */
+/** Asks about an open reservation, at growing intervals while its run goes on. */
 export function createLeaseChecks(
   rows: PrincipalRows,
   options: Pick<PrincipalTiming, 'sweepEveryMs'> & {
@@ -44,24 +44,24 @@ export function createLeaseChecks(
     },
     finish(run, spending, nowMs) {
       const lease = rows.lease(run)
-      // Settled meanwhile, or settled and reserved anew: what the session said is older.
+      // Settled meanwhile, or settled and reserved again: the session's answer is older than that.
       if (!lease || lease.checks === 0) return
       rows.together(() => {
         const isSettled = spending?.state === 'over' || spending?.state === 'parked'
         if (isSettled) settle(run, spending.usage, nowMs, spending.step)
         else if (spending?.state === 'unknown') rows.closeLease(run)
-        // Also if it has gone on since it was asked: then its reservation is still open.
+        // The reservation is still open if the run went on after it was asked.
         if (rows.lease(run)) rows.checkLater(run, nowMs + pauseAfter(lease, spending, sweepEveryMs))
       })
     },
   }
 }
 
-/** A clock that went back must not put a check off for longer than the longest pause (docs/reliability.md F29). */
+/** A clock that was set back must not delay a check by more than the longest pause (docs/reliability.md F29). */
 const nextCheck = ({ nextCheckMs }: LeaseRow, nowMs: number): number =>
   nextCheckMs > nowMs + maxPauseMs ? nowMs : Math.max(nextCheckMs, nowMs)
 
-/** A run that goes on, or is parked for days, is asked about less and less often: each question wakes its session. */
+/** Asks ever less often about a run that goes on or is parked for days: each question wakes its session. */
 function pauseAfter(
   { checks }: LeaseRow,
   spending: RunSpending | undefined,

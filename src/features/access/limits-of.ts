@@ -4,26 +4,29 @@ import type { OwnLimits } from '#contracts/own-limits.ts'
 import type { DayAmount } from '#runtime/session/types/principal.ts'
 import type { Clock } from '#contracts/sources.ts'
 
-/** What was read with the key of a request is good for the run that it starts. */
+/** Limits that the request's key brought are fresh for so long: its run needs no second lookup. */
 const freshMs = 5_000
 
-/** Where the limits of a principal's day come from. */
+/** Where a principal's daily limits come from. */
 export interface LimitsOfOptions {
-  /** What the deployment sets, for what a principal has no limit of its own. May throw if the settings are wrong. */
+  /**
+   * The deployment's limits, for dimensions without a limit of the principal's own. May throw if the settings are
+   * wrong.
+   */
   readonly defaults: () => DayAmount
   readonly keys: Pick<KeyStore, 'rightsOf'>
   readonly clock: Pick<Clock, 'nowMs'>
 }
 
-/** What a principal may spend in a day, now. May throw: then nothing is to be spent. */
+/** A principal's daily limits as of now. May throw: then no run may spend anything. */
 export type LimitsOf = (principal: string, known?: OwnLimits) => DayAmount | Promise<DayAmount>
 
 /**
- * The limits of a principal as they are when they are needed, not as they were when a run was asked for: one that
- * waited, or is retried days later, is held to today's. Only what was read a moment ago is taken as it is, so that
- * the run of a fresh request asks nobody. With the database away what is known holds: running work goes on.
+ * A principal's limits as of now, not as of the request: a run that waited, or is retried days later, is held to
+ * today's limits. Limits read less than `freshMs` ago are used as they are, so that the run of a fresh request makes
+ * no query. While the database is away the known limits apply, so that running work goes on.
  *
- * The operator key has no row: its day is what the deployment sets.
+ * The operator has no row in the table: its limits are the deployment's.
  */
 export function createLimitsOf({ defaults, keys, clock }: LimitsOfOptions): LimitsOf {
   const withDefaults = ({ tokens, costNanoUsd }: Partial<DayAmount> = {}): DayAmount => {
@@ -43,6 +46,6 @@ export function createLimitsOf({ defaults, keys, clock }: LimitsOfOptions): Limi
   }
 }
 
-/** Of a clock that went back it cannot be said. */
+/** False after a clock was set back: the age of the limits is unknown then. */
 const isFresh = ({ asOfMs }: OwnLimits, nowMs: number) =>
   nowMs >= asOfMs && nowMs - asOfMs < freshMs

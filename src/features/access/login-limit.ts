@@ -18,16 +18,16 @@ import type { PrincipalNamespace } from './principal-ledger.ts'
 
 const maxBlocked = 1_000
 
-/** What follows from a key that was wrong. Never throws: who is refused stays refused. */
+/** Counts and records a wrong key. Never throws: a refused caller stays refused. */
 export interface LoginLimit {
-  /** @param shown The key it was, if it is revoked or expired; or that it was a token. */
+  /** @param shown The key, if it is revoked or expired; or `token` for a token. */
   readonly failed: (
     client: Client,
     shown: KeyView | 'token' | undefined,
   ) => Promise<Pick<FailedLoginVerdict, 'retryAfterMs'>>
 }
 
-/** The object that counts wrong keys, and where their sums are recorded. */
+/** The object that counts wrong keys, and the log that records their sums. */
 export interface LoginLimitOptions extends Pick<Sources, 'sha256' | 'clock'> {
   readonly namespace: PrincipalNamespace
   readonly log: DeploymentLog
@@ -36,9 +36,9 @@ export interface LoginLimitOptions extends Pick<Sources, 'sha256' | 'clock'> {
 }
 
 /**
- * Counts wrong keys and tokens in one object, apart from every principal's, so that a flood of them delays nobody's work. An
- * address that had too many is remembered here until its window ends: its further failures make no call, and are
- * told as `refused` with the first one after.
+ * Counts wrong keys and tokens in one object of their own, so that a flood of them delays no principal's work. This
+ * isolate remembers a limited address until its window ends: further failures make no call, and the next recorded row
+ * reports them as `refused`.
  */
 export function createLoginLimit(options: LoginLimitOptions): LoginLimit {
   const { namespace, sha256, clock, log, onFault, deployment } = options
@@ -86,7 +86,7 @@ export function createLoginLimit(options: LoginLimitOptions): LoginLimit {
   }
 }
 
-/** What was shown is on no record: only whose it was, if it was somebody's. */
+/** The event of a failure. The shown key itself is never recorded, only its id and owner if it is a known key. */
 function eventOf(
   { address, count, key: id }: NonNullable<FailedLoginVerdict['record']>,
   at: {

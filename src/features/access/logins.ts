@@ -10,7 +10,7 @@ import { createAuthenticator } from './authenticator.ts'
 import { createLoginLimit } from './login-limit.ts'
 import type { PrincipalNamespace } from './principal-ledger.ts'
 
-/** What the parts of signing in are built from. */
+/** Dependencies of authentication and the authorization server. */
 export interface LoginParts extends Sources {
   readonly operatorKey: string | undefined
   readonly keys: KeyStore
@@ -18,13 +18,13 @@ export interface LoginParts extends Sources {
   readonly log: DeploymentLog
   readonly limits: RequestLimits
   readonly onFault: (error: unknown, requestId?: string) => void
-  /** Takes what looking after wrong keys makes the platform do. */
+  /** Counts the platform's work for wrong keys. */
   readonly deployment?: PlatformCount
-  /** Opens the authorization server, on whose page keys alone are taken. Absent where its platform is not there. */
+  /** Opens the authorization server, whose page accepts keys alone. Absent without its KV binding. */
   readonly openOAuth?: ((authenticate: Authenticate) => OAuthService) | undefined
 }
 
-/** How somebody is let in: by a key, or by a token that was made for one. */
+/** Builds authentication: by a key, or by a token of the authorization server. */
 export function createLogins(parts: LoginParts): {
   readonly authenticate: Authenticate
   readonly oauth?: OAuthService

@@ -9,20 +9,21 @@ import type { Sources } from '#contracts/sources.ts'
 import type { Person } from './oauth/oidc/people.ts'
 import { inForce } from './successors.ts'
 
-/** Where it is looked up whether somebody may still do what they asked for earlier. */
+/** The tables that say whether a principal may still do what it asked for earlier. */
 export interface MayBeginOptions {
   readonly keys: Pick<KeyStore, 'find' | 'rightsOf'>
   readonly grants: Pick<GrantStore, 'find'>
-  /** Who is let in by the upstream provider. */
+  /** People whom the upstream provider may sign in. */
   readonly people: readonly Pick<Person, 'principal' | 'role'>[]
   readonly clock: Pick<Sources['clock'], 'nowMs'>
-  /** `<provider>/<model>` of a model as a request names it; `undefined` for one that is not served. */
+  /** `<provider>/<model>` of a model as a request names it; `undefined` for an unknown model. */
   readonly fullNameOf: (model: string) => string | undefined
 }
 
 /**
- * Looks up now what a request would be held to: the key or the sign-in it was asked with, or what took its place, and
- * what its principal may do and name. What cannot be looked up is refused: nobody is there to show it.
+ * Checks again, for work that begins without a request: the key or sign-in it was asked with (or its successor), the
+ * principal's role, and the agent and model it names. A credential that is not found is refused: no client is there
+ * to show another.
  */
 export function createMayBegin(options: MayBeginOptions): SessionRuntime['mayBegin'] {
   const { keys, grants, people, clock, fullNameOf } = options
@@ -36,7 +37,7 @@ export function createMayBegin(options: MayBeginOptions): SessionRuntime['mayBeg
       const key = await inForce(id, keys.find, isActive)
       return key && isActive(key) ? key : undefined
     }
-    // Of an operator's sign-in only the token itself knows whether the operator key is still the same.
+    // For an operator's sign-in only the token itself can tell whether the operator key is still the same.
     const isPerson = grant?.signedInWith.startsWith('oidc:')
     const person = isPerson ? people.find((one) => one.principal === principal) : undefined
     return person && ((await keys.rightsOf(principal)) ?? person)
@@ -54,9 +55,8 @@ export function createMayBegin(options: MayBeginOptions): SessionRuntime['mayBeg
 }
 
 /**
- * Why a run that was asked for earlier may not go on, by what its principal may do now; `undefined` if it may. Whether
- * the key or the sign-in still holds is another question (`credential-state.ts`). Where the record cannot be read, what was let
- * begin goes on.
+ * Why an existing run may not go on, by its principal's present rights; `undefined` if it may. `credential-state.ts`
+ * checks its key or sign-in. If the table cannot be read, the run goes on.
  */
 export function createMayGoOn({
   keys,
@@ -74,7 +74,7 @@ export function createMayGoOn({
 
 type Lost = NonNullable<Awaited<ReturnType<NonNullable<SessionRuntime['whyNotOn']>>>>
 
-/** What of a request its principal may not do or name any more. */
+/** Why the principal may no longer use this agent or model. */
 function whyNot(
   { role, agents, models }: Rights,
   { agent, model }: { readonly agent: string; readonly model?: string | undefined },
@@ -94,7 +94,7 @@ const holds = (grant: OAuthGrant, principal: string, nowMs: number): boolean =>
 
 const talking: readonly Scope[] = ['agents', 'operator']
 
-/** A token may less than its principal, never more. */
+/** A token allows no more than its principal's role. */
 const has = ({ role }: Rights, grant: OAuthGrant | undefined, scope: Scope): boolean =>
   scopesOfRole(role).includes(scope) && grant?.scopes.includes(scope) !== false
 const mayTalk = (rights: Rights, grant: OAuthGrant | undefined): boolean =>

@@ -1,8 +1,8 @@
 const maxChars = 64
 
 /**
- * Where a request comes from, as far as it can be told apart: an IPv4 address, or the /64 network of an IPv6 address,
- * since a single line has that many addresses. Whatever names none is one place.
+ * The network of a request: an IPv4 address, or the /64 of an IPv6 address, since a single line has that many
+ * addresses. All requests without an address count as one network.
  */
 export function networkOf(address: string | undefined): string {
   const text = (address ?? '').trim().toLowerCase().slice(0, maxChars)
@@ -10,7 +10,7 @@ export function networkOf(address: string | undefined): string {
   return text.includes(':') ? `${networkGroups(text).join(':')}::/64` : text
 }
 
-/** The first four groups; `::` stands for as many zeros as are missing to eight. */
+/** The first four groups; `::` stands for as many zero groups as are missing to eight. */
 function networkGroups(text: string): readonly string[] {
   const [head = '', tail] = text.split('::')
   const groups = (part: string) => part.split(':').filter((group) => group !== '')

@@ -1,8 +1,8 @@
 import type { Approvals, Policy, RateLimiter, ToolHooks } from '#runtime/kernel/types/policy.ts'
 
 /**
- * Gates that let everything pass, for an agent that a host embeds in its own process (`src/embedded/agent.ts`): there is no
- * Catalog to ask. What it may call is decided by the tools it was given.
+ * Gates that let every call pass, for an agent that a host embeds in its own process (`src/embedded/agent.ts`), where
+ * no Catalog exists. The host limits its calls by the tools it hands in.
  */
 export const openPolicy: {
   readonly policy: Policy

@@ -17,46 +17,45 @@ import type { Sources } from '#contracts/sources.ts'
 import type { LimitsOf } from './limits-of.ts'
 import { createReportLimit } from './report-limit.ts'
 
-/** What the ledger needs of a Durable Object namespace. */
+/** The part of a Durable Object namespace that the ledger uses. */
 export interface PrincipalNamespace {
   readonly getByName: (name: string) => unknown
 }
 
-/** The objects of principals, and what each may spend in a day. */
+/** The objects of principals, and the limits of their days. */
 export interface PrincipalLedgerOptions extends Pick<Sources, 'sha256' | 'clock'> {
   readonly namespace: PrincipalNamespace
-  /** What a principal may spend in a day. May throw if that cannot be known: then nothing is reserved. */
+  /** A principal's daily limits. May throw if they cannot be read: then nothing is reserved. */
   readonly limitsOf: LimitsOf
-  /** Takes what no run is booked with. */
+  /** Counts the platform's work that belongs to no run. */
   readonly deployment?: PlatformCount
 }
 
-/** `report` for those who wait until it is told: nothing may outlive a Worker's own work. */
+/** `report` for callers that must wait for the delivery: unawaited work may end with the Worker's request. */
 export interface IncidentTeller {
   /** May throw `request_unavailable`. */
   readonly tell: (incident: Incident) => Promise<void>
 }
 
-/** What is asked of the objects of principals. */
+/** All calls to the objects of principals. */
 export interface PrincipalObjects
   extends PrincipalLedger, PrincipalReader, PrincipalRates, IncidentTeller, HeldWork {
-  /** A key or a sign-in of a principal may have ended. May throw `request_unavailable`. */
+  /** A principal's key or sign-in may have ended: its object looks. May throw `request_unavailable`. */
   readonly lookHeld: (principal: string) => Promise<void>
-  /** How many rows the object of a principal had; they are gone. May throw `request_unavailable`. */
+  /** Empties a principal's object. @returns How many rows it had. May throw `request_unavailable`. */
   readonly empty: (principal: string) => Promise<number>
-  /** Persons are to be erased. May throw `request_unavailable`. */
+  /** Starts the pending erasures of persons. May throw `request_unavailable`. */
   readonly erase: () => Promise<void>
 }
 
-/** Incidents of every session are kept by the operator's object. */
+/** The operator's object keeps the incidents of all sessions. */
 const operator = 'operator'
 const retryAfterMs = 5_000
 
 /**
- * Reaches the `Principal` objects. Without a limit `reserve` and `settle` return at once and make no call, so
- * that the hot path costs nothing where nobody asked for a limit; with one a run costs two calls. A call is
- * repeated once if the object was reset under it (every verb is idempotent), never if it is overloaded
- * (docs/reliability.md F30).
+ * Reaches the `Principal` objects. Without a limit `reserve` and `settle` return at once and make no call, so that a
+ * deployment without limits pays nothing; with a limit a run costs two calls. A call is repeated once if the object
+ * was reset meanwhile (every verb is idempotent), never if it is overloaded (docs/reliability.md F30).
  */
 export function createPrincipalLedger({
   namespace,
@@ -92,14 +91,14 @@ export function createPrincipalLedger({
       return ask(request.principal, (api) => api.reserve(request, limits), counted)
     },
     async settle({ limits: known, counted, ...request }) {
-      // What was known when it was reserved will do: what is not settled here, the object asks for.
+      // The limits of the reservation are good enough: the object asks the session for what is not settled here.
       const now = known && { ...known, asOfMs: clock.nowMs() }
       if (isUnlimited(await limitsFor(limitsOf, request.principal, now))) return
       await ask(request.principal, (api) => api.settle(request), counted)
     },
     report(incident: Incident) {
       if (!mayReport(incident)) return
-      tell(incident).catch(() => undefined) // it is said again if it goes on
+      tell(incident).catch(() => undefined) // reported again if the incident goes on
     },
     tell,
     async hold(request) {
@@ -126,7 +125,7 @@ export function createPrincipalLedger({
 const isUnlimited = ({ tokens, costNanoUsd }: DayAmount) =>
   tokens >= unlimited && costNanoUsd >= unlimited
 
-/** Limits that cannot be read are no permission to spend. */
+/** Unreadable limits permit no spending. */
 async function limitsFor(
   limitsOf: LimitsOf,
   principal: string,
@@ -152,7 +151,7 @@ async function answered<T>(call: () => Promise<Reply<T>>): Promise<T> {
   return fromReply(reply)
 }
 
-/** The object's own flags: the runtime sets them, they survive no further hop. */
+/** The runtime sets these flags on the object's errors; they survive no further hop. */
 function isReset(error: unknown): boolean {
   const flags = error as { retryable?: unknown; durableObjectReset?: unknown; overloaded?: unknown }
   if (typeof error !== 'object' || error === null || flags.overloaded === true) return false

@@ -3,10 +3,10 @@ import type { KeyView } from './types/keys.ts'
 import type { Rights } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
 
-/** Whoever has the operator's key. */
+/** The principal of the operator key. */
 export const operator: Principal = { id: 'operator', role: 'operator' }
 
-/** What somebody may, as it was read now. */
+/** A principal with its rights as of `nowMs`. */
 export function principalOf(id: string, rights: Rights, nowMs: number): Principal {
   const { role, agents, models, limits } = rights
   return {
@@ -17,7 +17,7 @@ export function principalOf(id: string, rights: Rights, nowMs: number): Principa
   }
 }
 
-/** Whoever shows this key. */
+/** The principal of this key. */
 export function holderOf(key: KeyView, nowMs: number): Principal {
   const { id, principal, persona } = key
   return {

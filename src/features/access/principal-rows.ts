@@ -2,15 +2,15 @@ import type { DayAmount } from '#runtime/session/types/principal.ts'
 import { tablesMark } from '#contracts/object-tables.ts'
 import { minus, nothing } from './day.ts'
 
-/** A reservation that is open. */
+/** An open reservation. */
 export interface LeaseRow {
   readonly run: string
   readonly session: string
   readonly day: string
   readonly amount: DayAmount
-  /** How often a sweep has met it. At 0 it may be so young that its run is not written yet. */
+  /** How many sweeps have met it. At 0 the reservation may be so young that its run is not written yet. */
   readonly checks: number
-  /** When a sweep is to look at it, epoch milliseconds. */
+  /** When a sweep is to look at the reservation, epoch milliseconds. */
   readonly nextCheckMs: number
 }
 
@@ -21,16 +21,16 @@ export interface SettledRow {
   readonly amount: DayAmount
 }
 
-/** How far a run has come; of one that never went on after it was settled, nothing need be known. */
+/** How far a run has come. A run that never went on after its settlement needs no row. */
 export interface ProgressRow {
   readonly run: string
-  /** What is said of an earlier step is late. */
+  /** A message of an earlier step than this is late. */
   readonly step: number
-  /** What it settled in days that were over when it went on. */
+  /** What the run settled in days that were over when it went on. */
   readonly base: DayAmount
 }
 
-/** The part of a Durable Object's storage that this room uses, so that a test can stand SQLite in for it. */
+/** The part of a Durable Object's storage that this room uses, so that a test can use SQLite in its place. */
 export interface PrincipalStorage {
   readonly sql: {
     exec(query: string, ...values: (string | number)[]): { toArray(): Row[] }
@@ -50,33 +50,36 @@ interface LeaseRows {
 }
 
 interface DayRows {
-  /** The last day that anything was reserved or settled in. */
+  /** The last day with a reservation or a settlement. */
   readonly lastDay: () => string | undefined
-  /** Makes the day known, so that days do not go backwards. */
+  /** Writes the day's row, so that days do not go backwards. */
   readonly openDay: (day: string) => void
   readonly dropDaysBefore: (day: string) => void
   readonly settledIn: (day: string) => DayAmount
   readonly settled: (run: string) => SettledRow | undefined
-  /** Inserts or replaces, and keeps the day's sum. A row that is of another day was left before. */
+  /**
+   * Inserts or replaces the row, and updates the day's sum. The row of an earlier day must have left it before
+   * (`leaveSettled`).
+   */
   readonly writeSettled: (row: SettledRow) => void
-  /** It is out of its day's sum again. */
+  /** Deletes the row and subtracts it from its day's sum. */
   readonly removeSettled: (run: string) => void
-  /** It stays in its day's sum for good. */
+  /** Deletes the row; its amount stays in its day's sum for good. */
   readonly leaveSettled: (run: string) => void
   readonly progress: (run: string) => ProgressRow
   readonly writeProgress: (row: ProgressRow) => void
 }
 
 /**
- * The rows of one principal's days. Made with the first write, so that a principal without a limit has none.
- * Every method is synchronous; `together` makes several of them one step that lands whole or not at all, and
- * whatever writes is inside one.
+ * The rows of one principal's days. The tables are made with the first write, so that a principal without a limit has
+ * none. Every method is synchronous. `together` makes several of them one transaction, and every write happens inside
+ * one.
  */
 export interface PrincipalRows extends LeaseRows, DayRows {
   readonly together: <T>(work: () => T) => T
 }
 
-// REAL holds sums of absurd figures too, without an overflow that would stop every settlement.
+// REAL holds the sum of absurd figures too, where an integer would overflow and block every settlement.
 const tables = `
   CREATE TABLE IF NOT EXISTS days (${tablesMark}
     day TEXT PRIMARY KEY, tokens REAL NOT NULL DEFAULT 0, cost_nano_usd REAL NOT NULL DEFAULT 0
@@ -92,7 +95,7 @@ const tables = `
     run TEXT PRIMARY KEY, step INTEGER NOT NULL, tokens REAL NOT NULL, cost_nano_usd REAL NOT NULL
   ) STRICT, WITHOUT ROWID;`
 
-/** The tables of a principal's days. None is made before there is something to keep. */
+/** The tables of a principal's days; none before the first write. */
 export function createPrincipalRows(storage: PrincipalStorage): PrincipalRows {
   let isReady = false
   const exec: Exec = (query, ...values) => storage.sql.exec(query, ...values).toArray()
@@ -112,7 +115,7 @@ export function createPrincipalRows(storage: PrincipalStorage): PrincipalRows {
           return work()
         })
       } catch (error) {
-        isReady = wasReady // what was rolled back includes the tables
+        isReady = wasReady // the rollback removed the tables too
         throw error
       }
     },
@@ -146,7 +149,7 @@ function createLeaseRows(exec: Exec, read: Exec): LeaseRows {
 function createDayRows(exec: Exec, read: Exec): DayRows {
   const settled = (run: string) =>
     read('SELECT * FROM settled WHERE run = ?', run).map(toSettled)[0]
-  /** Added to the sum of a day; a day that was dropped comes back for what is settled late. */
+  /** Adds to a day's sum. A late settlement brings a dropped day back. */
   const book = (day: string, { tokens, costNanoUsd }: DayAmount) => {
     const sql = `
       INSERT INTO days (day, tokens, cost_nano_usd) VALUES (?1, max(0, ?2), max(0, ?3))

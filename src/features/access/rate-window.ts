@@ -5,9 +5,9 @@ import type { PrincipalStorage } from './principal-rows.ts'
 /** How long a call counts. */
 export const rateWindowMs = 60_000
 
-/** Counts calls by key over the last minute, whichever runs they come from. */
+/** Counts calls by key over the last minute, across all runs. */
 export interface RateWindow {
-  /** A call counts for all of the rules, or, if one of them is over, for none. Asked again it is the same call. */
+  /** A call counts for all of the rules, or, if one of them is exceeded, for none. The same call id is counted once. */
   readonly take: (request: RateRequest, nowMs: number) => RateVerdict
 }
 
@@ -17,12 +17,12 @@ const table = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS rate_calls_by_time ON rate_calls (at_ms);`
 
-/** Counts calls in windows that slide, and takes those that every rule allows, all or none. */
+/** Counts calls in sliding windows, and accepts a call only if every rule allows it. */
 export function createRateWindow(storage: PrincipalStorage): RateWindow {
   const { sql } = storage
   const take = ({ call, rules }: RateRequest, nowMs: number): RateVerdict => {
     sql.exec(table)
-    // A clock that went back must not keep a window open for longer than a window.
+    // A clock that was set back must not keep a call counted for longer than a window.
     const ended = 'DELETE FROM rate_calls WHERE at_ms <= ? OR at_ms > ?'
     sql.exec(ended, nowMs - rateWindowMs, nowMs + rateWindowMs)
     const waits = rules.map(({ key, most }) => {

@@ -2,13 +2,13 @@ import type { Incident } from '#runtime/session/types/principal.ts'
 import type { Clock } from '#contracts/sources.ts'
 
 const sameEveryMs = 1_000
-/** Sessions that fail together must not bury the object they report to: it keeps the operator's day as well. */
+/** Sessions that fail together must not overload the object they report to: it keeps the operator's day as well. */
 const maxInWindow = 20
 const maxPlaces = 1_000
 
 /**
- * Whether an incident is worth a call: the same one at most once a second, all together at most twenty. That it
- * began or is over is always told, as far as that goes: else it would seem to go on.
+ * Whether an incident is worth a call: the same incident at most once a second, all together at most twenty. The
+ * first and the last report of an incident pass while the total allows: without the last one it would seem to go on.
  */
 export function createReportLimit({ nowMs }: Pick<Clock, 'nowMs'>) {
   const places = new Map<string, { readonly isOver: boolean; readonly atMs: number }>()
@@ -28,5 +28,5 @@ export function createReportLimit({ nowMs }: Pick<Clock, 'nowMs'>) {
   }
 }
 
-/** A clock that went back ends the wait. */
+/** False after a clock was set back: the wait is over. */
 const isWithin = (startMs: number, now: number) => now >= startMs && now - startMs < sameEveryMs

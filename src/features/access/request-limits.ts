@@ -3,26 +3,26 @@ import type { RequestLimits } from './types/request-limits.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { networkOf } from './network.ts'
 
-/** What the platform counts by; absent where the deployment has no such binding: then nothing is limited. */
+/** The platform's counters. Without such a binding nothing is limited. */
 export interface RequestLimitsOptions extends Pick<Sources, 'sha256'> {
   readonly counters: {
     readonly strangers?: RateLimit | undefined
     readonly requests?: RateLimit | undefined
     readonly sessions?: RateLimit | undefined
   }
-  /** Tells this deployment from others of the account: they count in the same namespaces. */
+  /** Tells this deployment from others of the same account: they share the counters' namespaces. */
   readonly operatorKey: string | undefined
   readonly onFault: (error: unknown, requestId?: string) => void
 }
 
-/** What a binding counts over, and so the longest that somebody has to wait. */
+/** Window of a binding's counter, and so the longest wait of a client. */
 const periodMs = 60_000
-/** Sessions that are remembered as counted. */
+/** How many sessions this isolate remembers as counted. */
 const maxCounted = 10_000
 
 /**
- * Limits by the platform's own counters: of one of its places each, no exact ones, and nothing is stored or billed for
- * a request that is refused.
+ * Limits by the platform's own counters: they count in one location each and are not exact, and a refused request
+ * stores and costs nothing.
  */
 export function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
   const { counters, operatorKey, sha256, onFault } = options
@@ -31,7 +31,7 @@ export function createRequestLimits(options: RequestLimitsOptions): RequestLimit
   const take = async (counter: RateLimit | undefined, key: string, message: string) => {
     if (!counter) return
     const asked = counter.limit({ key: `${deployment} ${key}` })
-    // What cannot be counted is not refused: everything behind this has limits of its own.
+    // If the counter fails, the request is let in: the code behind this has limits of its own.
     const { success } = await asked.catch((error: unknown) => {
       onFault(error)
       return { success: true }
@@ -40,7 +40,7 @@ export function createRequestLimits(options: RequestLimitsOptions): RequestLimit
   }
   return {
     stranger: ({ address }) => take(counters.strangers, networkOf(address), tooManyKeys),
-    // No principal has a blank in its name.
+    // The blank keeps this key apart from principals: no principal has one in its name.
     visitor: ({ address }) =>
       take(counters.requests, `visitor ${networkOf(address)}`, tooManyRequests),
     async request({ id, role }) {

@@ -46,7 +46,7 @@ const issuedKey = z
   .meta({ id: 'IssuedKey' })
 const keyId = 'The key’s id: `key_` and 22 characters.'
 
-/** `/api/operator/keys…` and `/api/operator/principals…`: keys, ended ones too, and what their principals may. */
+/** `/api/operator/keys…` and `/api/operator/principals…`: keys, ended ones too, and the rights of their principals. */
 export default [
   route('GET /api/operator/keys', {
     roles: operators,
@@ -112,21 +112,21 @@ export default [
   }),
 ] as const
 
-/** The only answer that has a key in it: nothing on its way may keep it. */
+/** The only answer that contains a key: no cache on its way may store it. */
 function issued(deps: KeyDeps, { key, secret }: IssuedKey): Response {
   const headers = { 'cache-control': 'no-store' }
   const view = shownKey(key, deps.sources.clock.nowMs())
   return jsonResponse({ key: secret, ...view, ...warned(deps, view) }, { status: 201, headers })
 }
 
-/** Says of a daily limit that it cannot pay for a model call. */
+/** Warns of a daily limit too small for a single model call. */
 const warned = (deps: KeyDeps, { limits }: Pick<ReturnType<typeof shownRights>, 'limits'>) =>
   warningsOf(deps, {
     tokens: { field: 'limits.dailyTokens', limit: limits.dailyTokens },
     costUsd: { field: 'limits.dailyCostUsd', limit: limits.dailyCostUsd },
   })
 
-/** `null` for no limit of its own, for everything, and for never. Dollars as everywhere in this API. */
+/** `null` means: no limit of its own, all agents or models, no end. Costs are in dollars, as everywhere in this API. */
 function shownKey(view: KeyView, nowMs: number) {
   const { id, principal, hint, createdAtMs } = view
   return {
@@ -154,7 +154,7 @@ function shownRights({ role, agents, models, limits }: Rights) {
   }
 }
 
-/** A malformed id looks like one that is absent. */
+/** A malformed id gets the same answer as an absent one. */
 function refuseMalformed({ params }: RequestContext): void {
   if (/^key_[0-9A-Za-z]{22}$/.test(params['key'] ?? '')) return
   throw new IsolaError('request_not_found', 'There is no such key.')

@@ -1,14 +1,14 @@
-/** What may be taken by another one of its kind. */
+/** A key or sign-in that may have a successor. */
 interface Followed {
   readonly followedBy?: string
 }
 
-/** So many times in a row, and whoever made them in a ring is not followed for ever. */
+/** How many successors are followed. Bounded, since rows that follow one another in a ring would never end. */
 const maxSteps = 32
 
 /**
- * The key or sign-in that stands for one: itself while it holds, else what took its place. `undefined` if it is not
- * there; one that does not hold if nothing took its place.
+ * The key or sign-in in force for an id: itself while it holds, else its nearest successor that holds. `undefined` if
+ * there is no such row; the last one of the chain if none holds.
  */
 export async function inForce<One extends Followed>(
   id: string,

@@ -13,13 +13,13 @@ export interface SweepJobOptions extends SweepOptions {
   readonly job: PlannedJob
 }
 
-/** The job that looks after open reservations: there while there are any. */
+/** The job that checks open reservations; planned while there are any. */
 export interface SweepJob {
-  /** After a restart. Asks for the job only where reservations are open. */
+  /** Called after a restart. Plans the job only if reservations are open. */
   readonly restore: () => void
-  /** One job while reservations are open. Written in the same go as the reservation. */
+  /** Plans one job while reservations are open. Written in the same transaction as the reservation. */
   readonly ensure: () => void
-  /** @returns When it comes again, if it does. */
+  /** @returns When the job runs again, if it does. */
   readonly run: () => ReturnType<PlannedJob['run']>
 }
 

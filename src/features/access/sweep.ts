@@ -4,12 +4,12 @@ import type { Clock } from '#contracts/sources.ts'
 import type { LeaseChecks } from './lease-checks.ts'
 import type { LeaseRow } from './principal-rows.ts'
 
-/** So many sessions are asked side by side. */
+/** How many sessions are asked at the same time. */
 const width = 8
 /** A session that hangs must not hold up the others. */
 const answerMs = 10_000
 
-/** What open reservations are compared with: the sessions of their runs. */
+/** The open reservations, and the sessions of their runs. */
 export interface SweepOptions {
   readonly checks: LeaseChecks
   readonly sessions: Pick<SessionGateway, 'at'>
@@ -17,8 +17,8 @@ export interface SweepOptions {
 }
 
 /**
- * Asks the session of every reservation that is open for long what became of its run: so a crash between a
- * reservation and its settling leaks nothing. One that does not answer is asked again the next time.
+ * Asks the session of each old open reservation what became of its run, so that a crash between reservation and
+ * settlement leaks nothing. A session that does not answer is asked again at the next sweep.
  */
 export async function sweep({ checks, sessions, clock }: SweepOptions): Promise<void> {
   const waiting = [...checks.start(clock.nowMs())]
@@ -41,7 +41,7 @@ async function askSession(
     const timeout = clock.sleep(answerMs, late.signal).then(() => undefined)
     return await Promise.race([sessions.at(session).spentBy(run), timeout])
   } catch {
-    return undefined // unreachable: its reservation stays until it answers
+    return undefined // unreachable: the reservation stays until the session answers
   } finally {
     late.abort()
   }

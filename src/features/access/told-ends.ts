@@ -4,7 +4,7 @@ import type { KeyStore } from './types/keys.ts'
 import type { GrantStore } from './types/oauth.ts'
 import type { PrincipalObjects } from './principal-ledger.ts'
 
-/** The tables, and who is to hear of what ends in them. */
+/** The tables, and the principals' objects that are told of an end. */
 export interface ToldEndsOptions {
   readonly keys: KeyStore
   readonly grants: GrantStore
@@ -12,8 +12,8 @@ export interface ToldEndsOptions {
 }
 
 /**
- * The same tables: whoever ends a key or a sign-in in them, in whichever way, has its principal's object look for what
- * goes on with it. It is revoked in any case; an object that cannot be reached looks by itself a while later.
+ * Wraps the tables so that each end of a key or sign-in makes its principal's object look for work that goes on with
+ * it. The revocation holds in any case; an unreachable object looks by itself later.
  */
 export function tellEnds({ keys, grants, principals }: ToldEndsOptions): {
   readonly keys: KeyStore

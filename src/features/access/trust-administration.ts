@@ -6,11 +6,11 @@ import type { TrustAdministration, TrustedKey, TrustStore } from '#runtime/catal
 
 const idChars = 22
 
-/** The one name of a public key. */
+/** The id of a public key: the same for the same key. */
 export const toKeyId = (publicKey: string, sha256: (text: string) => string): string =>
   `trust_${sha256(publicKey).slice(0, idChars)}`
 
-/** Accepts and drops the keys whose signatures make a plugin `trusted`, each with its event. */
+/** Accepts and removes the keys whose signatures make a plugin `trusted`, each with its event. */
 export function createTrustAdministration({
   store,
   clock,
@@ -44,7 +44,7 @@ function eventOf(
   return deploymentEvent(type, { principal: by.principal, trace: by.trace, atMs }, data)
 }
 
-/** Ends of the curve's small subgroups: under these "keys" one signature fits many texts (RFC 8032, 5.1.7). */
+/** Encodings of points of small order: with such a "key" one signature fits many texts (RFC 8032, 5.1.7). */
 const weak: ReadonlySet<string> = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',

@@ -94,7 +94,7 @@ export default [
   }),
 ] as const
 
-/** Without fields that are absent. */
+/** Leaves out absent fields. */
 const definedOf = <Fields extends object>(fields: Fields) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [Key in keyof Fields]?: NonNullable<Fields[Key]>

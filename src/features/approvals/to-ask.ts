@@ -14,8 +14,8 @@ export interface ToAskDeps extends Pick<Sources, 'clock' | 'sha256'> {
 }
 
 /**
- * What somebody is asked about a call, with whose yes it needs by now; or that a rule of an earlier approval covers it,
- * which is told. Rules that cannot be read cover nothing.
+ * Builds the approval request for a call, or finds the rule of an earlier approval that covers it and emits
+ * `approval_held`. Rules that cannot be read cover nothing.
  */
 export const createToAsk =
   ({ rules, clock, sha256 }: ToAskDeps) =>
@@ -27,7 +27,7 @@ export const createToAsk =
     const asked = { reason, sinks, isDestructive, ...defined({ place }) }
     const known = await rules.of(principal, tool).catch(() => [])
     const now = { approver, nowMs: clock.nowMs(), sha256 }
-    // What was said of this very call is its answer, and no rule for it.
+    // The rule that this very call's approval made does not count: the approval itself is its answer.
     const argsHash = sha256(toCanonicalJson(subject.input))
     const own = ruleIdOf({ session, run, call, argsHash }, sha256)
     const covering = known.find(
@@ -58,7 +58,7 @@ export const createToAsk =
     }
   }
 
-/** What is nothing is left out, and what has no limit says nothing of what it costs. */
+/** Leaves out zero amounts; a call without a lease costs none. */
 function mayCost({ tokens, costNanoUsd }: NonNullable<ApprovalSubject['amount']> = zeroAmount) {
   const cost = { ...(tokens > 0 && { tokens }), ...(costNanoUsd > 0 && { costNanoUsd }) }
   return Object.keys(cost).length > 0 && { mayCost: cost }

@@ -58,7 +58,7 @@ export interface PluginParts
     readonly sharesIsolate: (plugin: string) => boolean
     readonly sqlDatabases: readonly string[]
   }
-  /** Where the operator's databases for plugins are found by name. */
+  /** The bindings in which the operator's databases for plugins are found by name. */
   readonly bindings: object
   readonly clock: Clock
   readonly ids: Ids
@@ -73,7 +73,7 @@ export interface PluginParts
   readonly onFault: (error: unknown) => void
 }
 
-/** The hosts of plugins, what their code may reach, and how one comes in: leaves first. */
+/** The hosts of plugins, the capabilities of their code, and the admission of uploads: leaves first. */
 export function composePlugins(parts: PluginParts) {
   const { clock, sha256, ids, installed, trust, validator, send } = parts
   const { isolates, modelCode, host } = composeIsolates(parts)
@@ -106,7 +106,7 @@ export function composePlugins(parts: PluginParts) {
     },
     openHosts,
     tryOut: (wire: TryOutDeps['wire']) => createTryOut({ wire, isolates: host }),
-    /** What skills come in by, too. */
+    /** Skills are admitted through the same readers. */
     admission: {
       readArchive: createSkillArchiveReader(archiveParts),
       fetchArchive: (url: string, hop?: Pick<FetchArchiveDeps, 'from' | 'onAnswer'>) =>
@@ -132,7 +132,7 @@ export function composePlugins(parts: PluginParts) {
   }
 }
 
-/** What the capabilities of every call are made from. */
+/** The dependencies of every call's capabilities. */
 function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode']) {
   const { config, clock, ids, installed, sessions, validator, send, checkUrl } = parts
   const scopedStorage = createScopedStorage(parts)

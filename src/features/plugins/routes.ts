@@ -28,13 +28,13 @@ interface PluginDeps {
   readonly plugins: PluginAdministration
   readonly trust: Pick<TrustAdministration, 'list'>
   readonly schedules: {
-    /** Brings the schedule of a manifest, or of all of them, to what is enabled. Never throws. */
+    /** Brings the schedule of one plugin, or of all, up to date with the enabled manifests. Never throws. */
     readonly syncPlugins: (plugin?: string) => Promise<void>
   }
 }
 
 interface RemovePluginDeps extends PluginDeps {
-  /** Takes away what a plugin keeps outside of sessions. */
+  /** Deletes a plugin's stored values outside of sessions. */
   readonly purgePlugin: (id: string) => Promise<void>
 }
 
@@ -42,7 +42,7 @@ const changed = { 200: { is: 'What it came to.', json: change } }
 const params = { plugin: 'Its id.' }
 const errors = [409, 422]
 
-/** The body of an installation: a bundle that was built, or its address. */
+/** The body of an installation: a built bundle, or its address. */
 const upload = addPluginOptions.extend({
   bundle: z.unknown().optional().describe('What `isola plugin build` makes.'),
   url: text.optional().describe('Where a bundle or a zip is.'),
@@ -50,7 +50,10 @@ const upload = addPluginOptions.extend({
   source: text.optional(),
 })
 
-/** `/api/operator/plugins…`: what is installed, and every change of it; `/api/operator/generations…`: what was enabled before. */
+/**
+ * `/api/operator/plugins…`: the installed plugins, and every change of them; `/api/operator/generations…`: earlier
+ * generations.
+ */
 export default [
   route('GET /api/operator/plugins', {
     roles: pluginReaders,
@@ -108,14 +111,14 @@ export default [
       const isPurge = request.query.purge === 'true'
       const done = await applyChange(deps, request, { do: 'remove', id }).catch(
         (error: unknown) => {
-          // A purge that was cut is asked for again when the plugin is gone already.
+          // An interrupted purge is requested again after the plugin is gone.
           if (isPurge && errorCode(error) === 'request_not_found') return { notes: [] }
           throw error
         },
       )
-      // No code of the plugin runs any more, so it writes nothing behind the purge.
+      // No code of the plugin runs any more, so nothing is written after the purge.
       if (isPurge) await deps.purgePlugin(id)
-      // Last: as long as a part of it may be left, the id is its owner's.
+      // Last: while data of the plugin may remain, the id stays its owner's.
       if (isPurge) await deps.plugins.change({ do: 'free', id }, changeBy(request))
       return done
     },
@@ -226,7 +229,10 @@ export default [
   }),
 ] as const
 
-/** Says of each signed version whether its signer is still accepted: a key that was removed takes back nothing by itself. */
+/**
+ * Adds to each signed version whether its signer is still accepted: removing a key does not by itself revoke
+ * versions.
+ */
 async function signedVersions({ trust }: Pick<PluginDeps, 'trust'>, { versions }: PluginView) {
   const accepted = new Set((await trust.list()).map(({ name }) => name))
   return versions.map((one) =>

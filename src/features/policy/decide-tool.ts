@@ -23,7 +23,10 @@ import {
 
 const core = 'isola__'
 
-/** What the operator's policy says of a call: deny wins, then every allow-list that applies, then where it goes, then what is destructive. */
+/**
+ * Applies the operator's policy to a call. Order: deny rules, allow-lists, hosts, destructive tools, label rules; the
+ * strictest result wins.
+ */
 export function decideTool(policy: ToolPolicy, asked: AskedTool): ToolDecision {
   const { tool } = asked
   const sections = sectionsOf(policy, asked)
@@ -37,7 +40,7 @@ export function decideTool(policy: ToolPolicy, asked: AskedTool): ToolDecision {
   }
   const labelled = byLabel(policy, asked, sections)
   const { about } = labelled
-  // What was read is told whatever else somebody is asked for.
+  // An approver sees the labels even if the call is asked about for another reason.
   return { ...worse(byWhatItDoes(policy, asked, sections), labelled), ...(about && { about }) }
 }
 
@@ -49,7 +52,7 @@ const sectionsOf = (policy: ToolPolicy, { agent, principal }: AskedTool): readon
   { where: `principals.${principal}`, ...own(policy.principals, principal) },
 ]
 
-/** Where it goes, and whether it destroys. */
+/** Decides by the call's host, and by whether the tool is destructive. */
 function byWhatItDoes(
   { destructive, network }: ToolPolicy,
   { tool, isDestructive, isElsewhere }: AskedTool,
@@ -69,8 +72,8 @@ function byWhatItDoes(
 }
 
 /**
- * By what was read before, and what the call does outward. A `deny` that fits counts wherever it stands; else the first
- * rule that fits decides, the principal's own before the agent's, and these before the deployment's.
+ * Decides by the labels read before and the sinks of the call. A `deny` that fits wins wherever it stands; else the
+ * first rule that fits decides: the principal's rules before the agent's, and these before the deployment's.
  */
 function byLabel(
   { network }: ToolPolicy,
@@ -87,7 +90,7 @@ function byLabel(
   return { verdict, reason: 'label', rule: text, about: labelText(label, found) }
 }
 
-/** Whose yes the call needs, if somebody is asked about it. */
+/** Whose approval the call needs, if it needs one. */
 export function approverOf(policy: ToolPolicy, asked: AskedTool): Approver {
   const { tool, sinks = [] } = asked
   const rules = sectionsOf(policy, asked)
@@ -101,7 +104,7 @@ export function approverOf(policy: ToolPolicy, asked: AskedTool): Approver {
   return found?.approver ?? 'owner'
 }
 
-/** What rules look at of where a call goes. That every host is open names none. */
+/** The call's destination as label rules see it. `*`, which opens every host, names none. */
 function placeOf(to: Destination | undefined, network: ToolPolicy['network']): RuledCall {
   if (!to) return {}
   if (!('url' in to)) return { home: to.home, isNamed: true }
@@ -109,11 +112,13 @@ function placeOf(to: Destination | undefined, network: ToolPolicy['network']): R
   return { home: `* ${new URL(to.url).host}`, isNamed }
 }
 
-/** Limits of how often this tool may be called; all of them hold. */
+/** All rates that limit this tool; every one of them holds. */
 export const ratesOf = (policy: ToolPolicy, tool: string): readonly ToolRate[] =>
   policy.rates.filter((rate) => isMatch(tool, rate.tools))
 
-/** Whether a call goes to a host that is not open. @param ownHosts At which a server in development itself answers. */
+/**
+ * Whether a call goes to a host that is not open. @param ownHosts Hosts at which a development server answers itself.
+ */
 export function goesElsewhere(
   { network }: Pick<ToolPolicy, 'network'>,
   goesTo: Destination | undefined,
@@ -123,7 +128,7 @@ export function goesElsewhere(
   return to !== undefined && !isOpen(to, network, ownHosts)
 }
 
-/** Both, for whoever tries a policy out. */
+/** Decides about a call that is not made, and adds its rates and approver. */
 export const createTryPolicy =
   (ownHosts: readonly string[]): TryPolicy =>
   (policy, given) => {
@@ -142,6 +147,6 @@ const denied = (reason: ToolDecision['reason'], rule: string): ToolDecision => (
   rule,
 })
 
-/** A principal may be called `constructor`. */
+/** `hasOwn`, because a principal may be called `constructor`. */
 const own = (sections: ToolPolicy['agents'], id: string) =>
   Object.hasOwn(sections, id) ? sections[id] : undefined

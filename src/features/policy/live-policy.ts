@@ -22,31 +22,31 @@ import type { ToolEntry } from '#contracts/tool.ts'
 import type { ToolDecision, ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import { approverOf, decideTool, goesElsewhere, ratesOf } from './decide-tool.ts'
 
-/** Where the policy in force is read, and who counts calls. */
+/** Where the policy in force is read, and which object counts calls. */
 export interface LivePolicyDeps {
-  /** The set in force, as it is cached here, the policy with it. Throws if none was ever read. */
+  /** The cached generation in force, with its policy. Throws if none was ever read. */
   readonly snapshot: () => Promise<PluginSnapshot>
   readonly takeRate: PrincipalRates['takeRate']
-  /** Hosts and ports at which a server in development itself answers. */
+  /** Hosts and ports at which a development server answers itself. */
   readonly ownHosts: readonly string[]
-  /** Which words in this very input whoever makes the call has not seen. */
+  /** The words in this input object that the calling agent has not seen. */
   readonly unseen?: (input: CallSubject['input']) => UnseenWords | undefined
-  /** What somebody is asked, unless a rule covers it. */
+  /** Builds the approval request, unless a rule of an earlier approval covers the call. */
   readonly toAsk: (
     subject: ApprovalSubject,
     why: Why & AskedWhy,
   ) => ReturnType<Approvals['isNeeded']>
 }
 
-/** Whose yes a call needs, and what somebody should see first. */
+/** The approver a call needs, and what the approver must see first. */
 export interface AskedWhy {
   readonly approver: Approver
   readonly about: string | undefined
-  /** Where the call goes: the origin if that is closed, else what names the one place it can reach. */
+  /** The call's destination: the origin if its host is closed, else the name of the one place it can reach. */
   readonly place: string | undefined
 }
 
-/** Microtasks: the calls of a turn reach a gate in the same one, give or take what a gate before it awaits. */
+/** In microtasks. The calls of a turn reach a gate together, except for awaits in the gates before it. */
 const momentTicks = 8
 
 async function moment(): Promise<void> {
@@ -54,21 +54,21 @@ async function moment(): Promise<void> {
 }
 
 /**
- * The gates of what the operator allows. The policy comes with the generation, so that a call asks nobody; one that has
- * a rate asks its principal's object. What cannot be known is no permission.
+ * The gates of the operator's policy. The policy is part of the cached generation, so that deciding makes no request;
+ * a tool with a rate asks its principal's object. An unknown policy or rate permits nothing.
  */
 export function createLivePolicy(deps: LivePolicyDeps): {
   readonly policy: Policy
   readonly rates: RateLimiter
   readonly approvals: Approvals
-  /** While nobody knows the policy, none: no call of any is allowed then. */
+  /** Empty while the policy cannot be read: then no call is allowed anyway. */
   readonly deniedOf: DeniedTools
 } {
   const { snapshot, takeRate, ownHosts } = deps
   const look = (): Promise<ToolPolicy | undefined> => snapshot().then(policyOf, () => undefined)
   /**
-   * Calls of a turn come here in the same moment, and ask once: one that comes later asks anew, since what is allowed
-   * may have changed meanwhile. Not those of other sessions: no object waits for another's answer.
+   * Calls of one turn arrive at the same time and share one read. A later call reads again, since the policy may have
+   * changed. Sessions share no read: no object waits for another's answer.
    */
   const asking = new WeakMap<AbortSignal, Promise<ToolPolicy | undefined>>()
   const now = ({ signal }: CallSubject): Promise<ToolPolicy | undefined> => {
@@ -82,7 +82,10 @@ export function createLivePolicy(deps: LivePolicyDeps): {
   }
   const isElsewhere = (policy: ToolPolicy, goesTo: Destination | undefined) =>
     goesElsewhere(policy, goesTo, ownHosts)
-  /** Words that nobody saw steer nothing but what they are in: an operator may say in which parameters that is harmless. */
+  /**
+   * Label of a call. Unseen words affect only their own parameter; an operator may declare parameters where they are
+   * harmless.
+   */
   const labelOf = (
     { unseen_words = [], unseen_links = [] }: ToolPolicy,
     { tool, input, label }: CallSubject,
@@ -96,10 +99,13 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     })
     return joinLabels([words.own, ...left])
   }
-  /** A model reads it too, where nobody can be asked: no address that it has not seen is in it. */
+  /**
+   * Text about a closed host. If no approver can be asked, a model reads it, so it contains no address that the model
+   * has not seen.
+   */
   const closedText = ({ input }: CallSubject, to: OutsideAddress): string =>
     deps.unseen?.(input) ? unseenAddressText : closedAddressText(to)
-  /** What nobody labelled is the worst, and what says nothing of its sinks does everything. */
+  /** An absent label counts as the worst; absent sinks count as all sinks. */
   const asked = (policy: ToolPolicy, subject: CallSubject) => ({
     ...subject,
     isElsewhere: isElsewhere(policy, subject.goesTo),
@@ -154,13 +160,13 @@ export function createLivePolicy(deps: LivePolicyDeps): {
         const decided: Verdict = policy ? decide(policy, subject) : unknown
         const { verdict, about, reason, rule } = decided
         if (verdict === 'allow' && !asks) return false
-        // Nobody knows what is open: then nothing is.
+        // Without a policy no host is known to be open, so every host is closed.
         const closed = !policy || isElsewhere(policy, goesTo) ? goesTo : undefined
         const where = policy && closed ? [closedText(subject, closed)] : []
         const texts = [...where, ...(about === undefined ? [] : [about])]
         return deps.toAsk(subject, {
           ...(verdict === 'allow' ? { reason: asks ?? '', rule: '' } : { reason, rule }),
-          // Nobody knows what the policy says: then an operator is asked.
+          // Without a policy an operator must decide.
           approver: policy ? approverOf(policy, asked(policy, subject)) : 'operator',
           about: texts.length === 0 ? undefined : texts.join(' '),
           place: closed ? new URL(closed.url).origin : namedIn(subject.goesTo),
@@ -178,13 +184,16 @@ const namedIn = (to: Destination | undefined): string | undefined =>
 type Verdict = Pick<ToolDecision, 'verdict' | 'about'> & Why
 const unknown = { verdict: 'ask', reason: 'policy_unknown', rule: '' } as const
 
-/** What decided, for the record. */
+/** The reason and rule of a decision, for the record. */
 export interface Why {
   readonly reason: string
   readonly rule: string
 }
 
-/** Alike for the model, whatever the reason; the record has it. A host that is not allowed is named: it asked for it. */
+/**
+ * The model gets the same message whatever the reason; the record has the reason. A closed host is named, since the
+ * call named it.
+ */
 function refused(
   subject: HookSubject,
   why: Why,

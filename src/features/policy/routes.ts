@@ -35,7 +35,10 @@ const prompt = z
   .describe("What the orchestrator's model sees before anybody says anything.")
 const lines = z.array(text).describe('The same in lines, each of which says one thing.')
 
-/** `/api/operator/policy…`, `/api/operator/http` (hosts that the `http` tools may reach) and `/api/operator/exposed` (what MCP clients are offered). */
+/**
+ * `/api/operator/policy…`, `/api/operator/http` (hosts that the `http` tools may reach) and `/api/operator/exposed`
+ * (agents, tools and skills that MCP clients are offered).
+ */
 export default [
   route('GET /api/operator/policy', {
     roles: readers,

@@ -1,22 +1,25 @@
-/** Takes out of a text what nobody may read there. */
+/** Removes secrets from a text. */
 export type Redact = (text: string) => string
 
 const mark = '[redacted]'
-/** A shorter value is no secret (`ollama` as the key of a local server), and taking it out would hide other words. */
+/**
+ * A shorter value is not treated as a secret (`ollama` as the key of a local server): redacting it would hide other
+ * words.
+ */
 const minChars = 8
 const maxLearned = 500
 
-/** Keys of this deployment, which it knows by their hash only. */
+/** Keys of this deployment, of which it knows only the hash. */
 const ownKey = /\bisk_[\w-]{16,}/g
 
-/** Secrets that turn up while the Worker runs: those that the operator sets. */
+/** Secrets that the Worker learns while it runs, such as those the operator sets. */
 export interface LearnedSecrets {
   readonly learn: (value: string) => void
-  /** The forms of all of them. */
+  /** All forms of all learned secrets. */
   readonly forms: () => readonly string[]
 }
 
-/** The newest of them: of more, those not used for longest are forgotten. */
+/** Keeps the newest `maxLearned` secrets, and forgets the least recently learned. */
 export function createLearnedSecrets(): LearnedSecrets {
   const known = new Map<string, readonly string[]>()
   return {
@@ -32,8 +35,8 @@ export function createLearnedSecrets(): LearnedSecrets {
 }
 
 /**
- * The one writer of everything that leaves for a log or a collector: replaces known secrets by exact value, as they are
- * and as they look in JSON, in an address and in base64.
+ * Every text for a log or a collector passes through this. Replaces known secrets by exact value, in plain form and
+ * as they look in JSON, in an address and in base64.
  */
 export function createRedactor(
   secrets: readonly (string | undefined)[],
@@ -41,7 +44,7 @@ export function createRedactor(
 ): Redact {
   const forms = secrets.flatMap((secret) => (secret ? formsOf(secret) : []))
   return (text) =>
-    // The longest first: one may be part of another.
+    // The longest first: a secret may be part of another.
     [...new Set([...forms, ...learned.forms()])]
       .toSorted((one, other) => other.length - one.length)
       .reduce((rest, value) => rest.replaceAll(value, mark), text)

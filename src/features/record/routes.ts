@@ -151,7 +151,7 @@ const unconfirmedAttempt = z
   })
   .meta({ id: 'UnconfirmedAttempt' })
 
-/** The record: `/api/operator/audit`, how models and agents did, what was spent (`/api/usage`: by the caller), and requests to models that may have been billed. */
+/** Routes of the record: audit, models and agents, spending (`/api/usage`: the caller's own), unconfirmed model requests. */
 export default [
   route('GET /api/operator/audit', {
     roles: readers,
@@ -290,7 +290,7 @@ export default [
   }),
 ] as const
 
-/** What a scraper asks for; a browser and curl get JSON. */
+/** The format of the reply: Prometheus for a scraper, JSON for a browser and curl. */
 const formatOf = (accept: string): 'json' | 'prometheus' =>
   /text\/plain|openmetrics-text/.test(accept) && !accept.includes('json') ? 'prometheus' : 'json'
 

@@ -23,19 +23,19 @@ import type { Upstream } from './oidc/upstream.ts'
 import { isFromOurPage, type OriginOf } from './origins.ts'
 import type { SignIns } from './sign-in.ts'
 
-/** What the pages and forms of a sign-in are made of. */
+/** Dependencies of the sign-in's pages and forms. */
 export interface AuthorizationOptions {
   readonly originOf: OriginOf
   readonly library: Library
   readonly identity: Identity
   readonly signIns: SignIns
-  /** Keys alone. */
+  /** Accepts keys alone. */
   readonly authenticate: Authenticate
   readonly upstream?: Upstream | undefined
   readonly limit: Limit
 }
 
-/** What is kept while somebody is at the upstream provider. */
+/** Kept with the sign-in's state while the user is at the upstream provider. */
 interface Away {
   readonly chosen: readonly string[]
   readonly verifier: string
@@ -48,13 +48,16 @@ interface Decision {
   readonly client: Client
 }
 
-/** What happens on the consent page, step by step. */
+/** The steps of the consent page. */
 export function createAuthorization(
   options: AuthorizationOptions,
 ): Pick<OAuthService, 'authorize' | 'decide' | 'finishUpstream'> {
   const { originOf, library, limit } = options
 
-  /** What the library refuses is told where it may be told; what is a fault of ours goes up. */
+  /**
+   * Runs a step at one of the deployment's own hosts. A refusal of the library becomes a redirect or a page; any
+   * other error is a bug and is thrown on.
+   */
   const atOurs = async (
     request: Request,
     work: (server: AuthorizationServer, origin: string) => Promise<AuthorizationStep>,
@@ -106,17 +109,17 @@ async function ask(
   { upstream }: AuthorizationOptions,
   server: AuthorizationServer,
   url: string,
-  /** Of the page before: why it is shown again, and what was ticked on it. */
+  /** The form of the page before, with the reason to show it again. */
   before?: { readonly problem: Consent['problem']; readonly form: ConsentForm },
 ): Promise<AuthorizationStep> {
   const request = await server.api.parseAuthRequest(new Request(url))
-  // OAuth 2.1 asks it of every client, the library only of those without a secret.
+  // OAuth 2.1 requires PKCE of every client, the library only of clients without a secret.
   if (request.codeChallenge === undefined) {
     const to = authorizationErrorRedirect(request, 'invalid_request', 'PKCE with S256 is needed')
     return { kind: 'redirect', to, cookies: [] }
   }
   const other = upstream && { upstreamHost: upstream.host, upstreamOrigin: upstream.origin }
-  // More than the least is for somebody to choose: one click must not give away what an operator may.
+  // Only the baseline scope is ticked: one click must not hand an operator's rights to a client.
   const ticked = before ? before.form.scopes.filter(isScope) : [baselineScope]
   const more = { ...other, ticked, ...(before?.problem && { problem: before.problem }) }
   return { kind: 'ask', ...(await beginConsent(server, request, more)) }
@@ -157,7 +160,7 @@ async function toUpstream(
   if (!upstream) return stop(400, noUpstream)
   const secrets = upstream.prepare()
   const { origin } = new URL(request.url)
-  // First of all: nobody but whom a page was shown to has the provider asked.
+  // Checked first: only a browser that was shown a page may make this deployment call the provider.
   const { headers, request: approved } = await server.api.approveConsent(request, form.handle)
   const signInUrl = await upstream.begin({ ...secrets, origin })
   if (signInUrl === undefined) return ask(options, server, request.url, { problem: isAway, form })
@@ -200,7 +203,7 @@ function stop(status: number, message: string): AuthorizationStep {
   return { kind: 'refuse', status, message }
 }
 
-/** What the page says of a key that was refused; `undefined` for what is no matter of the key. */
+/** What the page says of a refused key; `undefined` for an error that has nothing to do with the key. */
 function problemOf(error: unknown): Consent['problem'] | undefined {
   const code = errorCode(error)
   if (code === 'request_unauthenticated') return { status: 401, message: 'This key is not valid.' }

@@ -6,13 +6,13 @@ import { type Scope } from '#contracts/scopes.ts'
 import type { Role } from '#contracts/keys.ts'
 import type { AuthorizationServer, AuthRequest } from './library.ts'
 
-/** What is asked for, as far as there is such a thing; the least of all if nothing is. */
+/** The known scopes among the requested ones; the baseline scope if there is none. */
 export function askedScopes(requested: readonly string[]): readonly Scope[] {
   const known = [...new Set(requested.filter(isScope))]
   return known.length > 0 ? known : [baselineScope]
 }
 
-/** What was asked for, was left ticked and is of use to this role. */
+/** The scopes that were requested, that the user left ticked, and that the role can use. */
 export function grantedScopes(
   requested: readonly string[],
   chosen: readonly string[],
@@ -22,7 +22,7 @@ export function grantedScopes(
   return askedScopes(requested).filter((scope) => chosen.includes(scope) && useful.includes(scope))
 }
 
-/** Begins a page: what it shows, and the cookies that bind it to this browser. */
+/** Begins a page: its content, and the cookies that bind it to this browser. */
 export async function beginConsent(
   { api }: AuthorizationServer,
   request: AuthRequest,

@@ -3,7 +3,7 @@ import type { DeploymentEvent } from '#contracts/event.ts'
 import type { GrantAdministration, GrantStore, OAuthGrant } from '../types/oauth.ts'
 import type { Sources } from '#contracts/sources.ts'
 
-/** What an operator does with grants; every change is an event on the record. */
+/** The operator's list and revocation of grants; every change is an event on the record. */
 export function createGrantAdministration({
   grants,
   clock,
@@ -11,7 +11,7 @@ export function createGrantAdministration({
 }: {
   readonly grants: GrantStore
   readonly clock: Pick<Sources['clock'], 'nowMs'>
-  /** Takes its tokens out of KV as well. Never throws: the table is what counts. */
+  /** Deletes the grant's tokens in KV too. Never throws: the table decides. */
   readonly forget: (grant: OAuthGrant) => Promise<void>
 }): GrantAdministration {
   const find = async (id: string): Promise<OAuthGrant> => {

@@ -8,7 +8,7 @@ import {
 import type { OAuthGrant } from '../types/oauth.ts'
 import type { Client } from '#contracts/operations.ts'
 
-/** What the record has of a sign-in. No token, no code, no key. */
+/** An event of a sign-in for the record: without token, code or key. */
 export function eventOf<Type extends Extract<DeploymentEventType, `oauth_${string}`>>(
   type: Type,
   at: { readonly principal?: string; readonly nowMs: number; readonly client?: Client },
@@ -19,10 +19,10 @@ export function eventOf<Type extends Extract<DeploymentEventType, `oauth_${strin
   return deploymentEvent(type, { principal, trace: '', atMs }, { ...data, ...request })
 }
 
-/** A client says what it likes about itself: the record keeps the beginning. */
+/** Shortens a text that a client chose about itself, before it goes on the record. */
 export const short = (text: string): string => headOf(text, 200)
 
-/** A grant as the record has it: names are shortened, tokens are not in it. */
+/** A grant for the record: names are shortened, tokens are left out. */
 export function grantData(grant: OAuthGrant): DeploymentEventData<'oauth_granted'> {
   const { id, client, clientName, redirectUri, resource, scopes, signedInWith } = grant
   return {

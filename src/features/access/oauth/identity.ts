@@ -6,28 +6,28 @@ import { holderOf, operator, principalOf } from '../principal-of.ts'
 import type { Person } from './oidc/people.ts'
 import type { Proof } from './proof.ts'
 
-/** Where it is looked up who somebody with a token is, anew for each request. */
+/** The tables that say which principal a token speaks for, read anew for each request. */
 export interface IdentityOptions extends Pick<Sources, 'sha256'> {
   readonly operatorKey: string | undefined
   readonly keys: Pick<KeyStore, 'find' | 'rightsOf'>
   readonly grants: Pick<GrantStore, 'find'>
   readonly clock: Pick<Sources['clock'], 'nowMs'>
-  /** Who is let in by the upstream provider, asked anew each time. */
+  /** The person as the upstream provider knows it, if it may sign in. Asked anew each time. */
   readonly personOf: (by: Extract<Proof['by'], { kind: 'person' }>) => Person | undefined
 }
 
-/** Who stands behind a proof now; `undefined` once the grant, the key or the person is let in no more. */
+/** The principal behind a proof now; `undefined` once the grant, the key or the person is no longer accepted. */
 export interface Identity {
   readonly holderOf: (by: Proof['by']) => Promise<Principal | undefined>
   readonly holderOfGrant: (proof: Proof) => Promise<Principal | undefined>
-  /** The proof of somebody who just showed a key. */
+  /** The proof of a principal who just showed a key. */
   readonly proofOf: (principal: Principal) => Proof['by']
 }
 
-/** Asks the database anew with each request: what was revoked opens nothing from the next request on. */
+/** Asks the database anew with each request, so that a revoked key or grant opens nothing from the next request on. */
 export function createIdentity(options: IdentityOptions): Identity {
   const { operatorKey, sha256, keys, grants, clock, personOf } = options
-  // Of a key that can be guessed this tells nothing: it is sealed with the token.
+  // The mark tells nothing even about a weak key: it is sealed inside the token.
   const mark = operatorKey ? sha256(`oauth-sign-in:${operatorKey}`) : undefined
 
   const holder = async (by: Proof['by']): Promise<Principal | undefined> => {
@@ -51,7 +51,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     holderOf: holder,
     async holderOfGrant(proof) {
       const [grant, found] = await Promise.all([grants.find(proof.grant), holder(proof.by)])
-      // A person may have been given another principal since: what was allowed was for that one.
+      // A person may be mapped to another principal since: the grant is for the earlier one.
       return grant && holds(grant, clock.nowMs()) && grant.principal === found?.id
         ? found
         : undefined

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { OAuthGrant } from '../types/oauth.ts'
 import type { Sources } from '#contracts/sources.ts'
 
-/** What the library writes of a grant, as far as it tells whether a code or token may end it. */
+/** The fields of the library's grant row in KV that tell whether a code or token may end the grant. */
 const record = z.object({
   clientId: z.string(),
   authCodeId: z.string().optional(),
@@ -11,17 +11,18 @@ const record = z.object({
   previousRefreshTokenId: z.string().optional(),
 })
 
-/** What a client sent that the library answered. */
+/** A code or token that a client sent and the library answered. */
 export interface Sent {
   readonly secret: string
   readonly isToken: boolean
-  /** Whom the client says it is. The library found that to be true. */
+  /** The client's own id. The library has verified it. */
   readonly client: string | undefined
 }
 
 /**
- * Whether the library has ended this grant. What it deleted KV may show for a minute more: then the code or token tells,
- * by the rules of the library. One read, and its key comes of the grant: what was sent says nothing about whose it is.
+ * Whether the library has ended this grant. KV may show a deleted grant for a minute more; then the code or token
+ * decides, by the rules of the library. One read, whose key is made from the grant: a sent code or token must not
+ * choose the row.
  */
 export async function hasEnded(
   { kv, sha256 }: Pick<Sources, 'sha256'> & { readonly kv: KVNamespace },

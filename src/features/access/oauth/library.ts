@@ -11,35 +11,35 @@ import { resourcePaths } from '../types/oauth.ts'
 import { scopes } from '#contracts/scopes.ts'
 import { describeResource } from './resource-document.ts'
 
-/** What the library calls the namespace it keeps everything in. */
+/** The library's fixed name for the namespace that holds all its rows. */
 interface LibraryEnv {
   readonly OAUTH_KV: KVNamespace
 }
 
-/** How long what holds, in seconds. */
+/** Lifetime of an access token, in seconds. */
 export const accessTokenSeconds = 3_600
-/** A refresh token that is not used for so long has ended. */
+/** A refresh token that is not used for so many seconds has ended. */
 export const refreshTokenSeconds = 30 * 86_400
 const registrationSeconds = 90 * 86_400
 
-/** Asked for by clients that want to come again without the user; a refresh token is given anyway. */
+/** Requested by clients that want to come again without the user. The library issues a refresh token anyway. */
 export const offlineScope = 'offline_access'
 
-/** Somebody comes for tokens. A refusal ends what KV has of the grant; a database that is away does not. */
+/** A client's request for tokens. A refusal ends the grant in KV; an unreachable database does not. */
 export interface Redemption {
   readonly isFirst: boolean
   readonly props: unknown
   readonly libraryId: string
 }
 
-/** Where tokens are kept, and who is asked before any are made. */
+/** Where tokens are kept, and the check before the library issues any. */
 export interface LibraryOptions {
   readonly kv: KVNamespace
-  /** Whether tokens are to be made. May throw `request_unavailable`. */
+  /** Whether the library may issue tokens. May throw `request_unavailable`. */
   readonly mayHaveTokens: (redemption: Redemption) => Promise<boolean>
 }
 
-/** Everything that is done at one of our addresses. */
+/** The authorization server at one address of the deployment. */
 export interface AuthorizationServer {
   readonly api: OAuthHelpers
   readonly fetch: (request: Request, context: ExecutionContext) => Promise<Response>
@@ -52,7 +52,7 @@ export interface AuthorizationServer {
 /** The authorization server at an address of this deployment (`https://…`). */
 export type Library = (origin: string) => AuthorizationServer
 
-/** The one place that knows the library. One server for each address, with a document for each part. */
+/** The only module that knows the library. One server for each address, with a metadata document for each resource. */
 export function createLibrary({ kv, mayHaveTokens }: LibraryOptions): Library {
   const bindings: LibraryEnv = { OAUTH_KV: kv }
   const build = (origin: string): AuthorizationServer => {
@@ -60,7 +60,7 @@ export function createLibrary({ kv, mayHaveTokens }: LibraryOptions): Library {
     const server = new OAuthAuthorizationServer<LibraryEnv>({
       issuer: origin,
       resources,
-      // Clients from before resource indicators are MCP clients.
+      // A client that names no resource is an MCP client from before resource indicators.
       defaultResource: `${origin}/mcp`,
       clientRegistrationEndpoint: '/oauth/register',
       scopesSupported: [...scopes, offlineScope],
@@ -91,7 +91,7 @@ export function createLibrary({ kv, mayHaveTokens }: LibraryOptions): Library {
   return (origin) => {
     const known = servers.get(origin)
     if (known) return known
-    // Few but on a developer's machine, where anybody there may name any port.
+    // Few addresses exist, except on a developer's machine, where a local client may name any port.
     if (servers.size >= 20) servers.clear()
     const server = build(origin)
     servers.set(origin, server)
@@ -99,7 +99,7 @@ export function createLibrary({ kv, mayHaveTokens }: LibraryOptions): Library {
   }
 }
 
-/** Where the metadata of our resources is; the part (`/v1`, `/mcp`, `/api`) follows. */
+/** Where the metadata of the resources is; the resource's path (`/v1`, `/mcp`, `/api`) follows. */
 export const metadataPath = '/.well-known/oauth-protected-resource'
 
 async function allowed(
@@ -118,7 +118,7 @@ async function allowed(
   }
 }
 
-/** Where to send the browser with an error, or what to show; `undefined` for what is a fault of ours. */
+/** Where to send the browser with an error, or what to show it; `undefined` for an error that is a bug. */
 export function toRefusal(
   error: unknown,
 ): { readonly to: string } | { readonly message: string } | undefined {

@@ -3,8 +3,8 @@ import type { Client } from '#contracts/operations.ts'
 import type { PrincipalRates, RateRequest } from '#runtime/session/types/principal.ts'
 
 /**
- * So many in a minute: of one network whatever others do, of one network where there is room, and of all beyond what each
- * has for itself. Nobody can use up what is somebody else's.
+ * How many in a minute: reserved for one network whatever others do, for one network while there is room, and for all
+ * networks beyond their reserves. No network can use up the reserve of another.
  */
 const most = {
   pages: [10, 30, 1_000],
@@ -12,14 +12,14 @@ const most = {
   clients: [3, 10, 100],
   documents: [20, 60, 1_000],
 } as const
-/** No principal can be called so. */
+/** A name that no principal can have. */
 const counter = 'oauth limits'
 
-/** Pages and clients are written down, and addresses asked, before anybody signed in: a stranger must not have it done at will. */
+/** Pages, clients and lookups of addresses cost work before a sign-in: a stranger must not cause it without limit. */
 export type Limit = (what: keyof typeof most, client: Client) => Promise<void>
 
 /**
- * Counts what strangers do by their network and of all together. Throws `request_queue_full` with how long to wait.
+ * Counts the requests of strangers by network and in total. Throws `request_queue_full` with how long to wait.
  */
 export function createLimit(
   takeRate: PrincipalRates['takeRate'],

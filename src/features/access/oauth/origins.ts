@@ -1,19 +1,19 @@
 import { resourcePaths } from '../types/oauth.ts'
 
-/** Under which names this deployment is reached. */
+/** The host names of this deployment. */
 export interface OriginOptions {
   /** Hosts of the deployment besides its workers.dev one, in lower case. */
   readonly hosts: readonly string[]
   readonly isDevelopment: boolean
 }
 
-/** Where this deployment is, as `scheme://host`; `undefined` for a host that is not among ours. */
+/** The deployment's own address of a request, as `scheme://host`; `undefined` for a foreign host. */
 export type OriginOf = (url: string) => string | undefined
 
 /**
- * Issuer and resources are named after the address a request came to, so that one deployment works at each of its
- * hosts. Only at those: a name that anybody may send must not become one that tokens are made for. Cloudflare routes
- * no host to a Worker that is not its own, a server on a developer's machine takes any.
+ * Issuer and resources are named after the address of the request, so that one deployment works at each of its hosts.
+ * Only at its own hosts: a client may send any host name, and tokens must not be issued for it. Cloudflare routes no
+ * foreign host to a Worker; a server on a developer's machine accepts any.
  */
 export function createOriginOf({ hosts, isDevelopment }: OriginOptions): OriginOf {
   return (url) => {
@@ -24,7 +24,7 @@ export function createOriginOf({ hosts, isDevelopment }: OriginOptions): OriginO
   }
 }
 
-/** What a request to this address needs a token for; `undefined` where none is taken. */
+/** The resource that a token for this address must be for; `undefined` where tokens are not accepted. */
 export function resourceOf(originOf: OriginOf, url: string): string | undefined {
   const origin = originOf(url)
   const { pathname } = new URL(url)
@@ -37,7 +37,10 @@ export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
 
-/** Whether a form was sent from a page of ours. A browser says so; what says nothing is refused by the handle's cookie. */
+/**
+ * Whether a form was sent from a page of this deployment. A browser says so in these headers; without them the
+ * handle's cookie decides.
+ */
 export function isFromOurPage(headers: Headers, origin: string): boolean {
   const sent = headers.get('origin')
   const site = headers.get('sec-fetch-site')

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * What a grant rests on. It is sealed into each token, and looked up anew with each request: a key by its id, the
- * operator key by a mark that another key would not have, a person by the list of those who are let in.
+ * How the principal of a grant proved itself. Sealed into each token, and checked anew with each request: a key by
+ * its id, the operator key by a mark that only this key yields, a person by the list in the settings.
  */
 const proof = z.strictObject({
   grant: z.string(),
@@ -18,15 +18,15 @@ const proof = z.strictObject({
   ]),
 })
 
-/** What a token says of its bearer: the grant behind it, and what was signed in with. */
+/** The content of a token: the grant behind it, and the key or person that signed in. */
 export type Proof = z.infer<typeof proof>
 
-/** `undefined` for what is none: a token of a version that wrote it otherwise opens nothing. */
+/** `undefined` for anything else: a token in another version's form opens nothing. */
 export function parseProof(value: unknown): Proof | undefined {
   return proof.safeParse(value).data
 }
 
-/** As in the table of grants. */
+/** In the form of the table's column. */
 export function signedInWith({ by }: Proof): string {
   switch (by.kind) {
     case 'key':

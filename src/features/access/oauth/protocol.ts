@@ -12,14 +12,14 @@ import { createRetiredTokens } from './retired-tokens.ts'
 import type { StrangersLog } from './strangers-log.ts'
 
 const decoder = new TextDecoder()
-/** A grant that has ended stays on the list that long. */
+/** How long an ended grant stays on the list. */
 const keepEndedMs = 30 * 86_400_000
 const purgeCursorKey = 'isola:purge-cursor'
-/** One sweep is at most so many reads of KV for grants, and as many for tokens. */
+/** How many rows of grants, and as many of tokens, a sweep reads from KV. */
 const purgeBatch = 50
 const purgeRounds = 4
 
-/** What the endpoints for tokens and registrations are made of. */
+/** Dependencies of the endpoints for tokens and registrations. */
 export interface ProtocolOptions {
   readonly kv: KVNamespace
   readonly library: Library
@@ -32,15 +32,15 @@ export interface ProtocolOptions {
   readonly onFault: (error: unknown) => void
 }
 
-/** What programs ask of the authorization server, and what is to be done besides answering. */
+/** The endpoints that programs call, and the daily upkeep. */
 export interface Protocol extends Pick<OAuthService, 'daily'> {
   readonly answer: OAuthService['protocol']
   readonly forget: (grant: OAuthGrant) => Promise<void>
 }
 
 /**
- * The endpoints that programs use: token, revocation, registration and metadata. A refresh token that is older than
- * the one before ends its grant.
+ * The endpoints that programs use: token, revocation, registration and metadata. A refresh token older than the
+ * previous one ends its grant.
  */
 export function createProtocol(options: ProtocolOptions): Protocol {
   const { kv, library, originOf, grants, record, clock, limit, onFault } = options
@@ -58,7 +58,10 @@ export function createProtocol(options: ProtocolOptions): Protocol {
     await api.revokeGrant(libraryId, encodeURIComponent(principal)).catch(onFault)
   }
 
-  /** Whoever copied it, or whom it was copied from: nobody can tell, so everything of the grant ends. */
+  /**
+   * Either the thief of the token or its client shows an old copy: the server cannot tell which, so the whole grant
+   * ends.
+   */
   const endReplayed = async (token: string, asking: string | undefined, client: Client) => {
     if (!(await retired.has(token))) return
     const grant = await grants.findByLibraryId(token.split(':')[1] ?? '')
@@ -77,13 +80,13 @@ export function createProtocol(options: ProtocolOptions): Protocol {
   ): Promise<Response> => {
     const older = await retired.retiredBy(token)
     const response = await about.ask()
-    // Its client gets the answer in any case.
+    // The client gets its answer in any case.
     if (older !== undefined && response.ok) await retired.add(older).catch(onFault)
     if (response.status === 400) await endReplayed(token, about.asking, about.client)
     return response
   }
 
-  /** The library ended a grant by itself: the table and the record are to say so too. */
+  /** If the library ended a grant by itself, the table and the record must say so too. */
   const follow = async (sent: Sent, client: Client): Promise<void> => {
     const [, libraryId, secret] = sent.secret.split(':')
     if (libraryId === undefined || secret === undefined) return
@@ -151,13 +154,13 @@ export function createProtocol(options: ProtocolOptions): Protocol {
 }
 
 /**
- * A token that was given back ends its grant, and a code that is used twice what it gave the first time. Nobody ends
- * anything whom the library does not take for the client: that is 401.
+ * A revoked token ends its grant, and a code that is used twice ends the grant of its first use. A client that the
+ * library does not authenticate ends nothing: the answer is 401.
  */
 const mayHaveEnded = (form: URLSearchParams, { ok, status }: Response) =>
   form.has('token') ? ok : form.has('code') && status === 400
 
-/** Whom a client says it is; `undefined` where that is not plain to see. */
+/** The client id of a request; `undefined` if it cannot be read. */
 function clientIn({ headers }: Request, form: URLSearchParams): string | undefined {
   const basic = /^Basic\s+(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1]
   if (basic === undefined) return form.getAll('client_id').find((id) => id !== '')
@@ -168,10 +171,10 @@ function clientIn({ headers }: Request, form: URLSearchParams): string | undefin
   }
 }
 
-/** A client that is named by an address has that address asked before anything else is looked at. */
+/** The library fetches the document of a client that is named by an address before it checks anything else. */
 const mayNameDocument = (client: string | undefined) => client === undefined || URL.canParse(client)
 
-/** Whether somebody who came for tokens gets them: asked of the table, which knows of every end. */
+/** Whether a client gets the tokens it asks for. Asks the table, which knows every end of a grant. */
 export function createMayHaveTokens(
   identity: Identity,
   grants: GrantStore,

@@ -1,6 +1,6 @@
 import { baselineScope } from '#platform/routes/types/scopes.ts'
 
-/** What anybody may read, a page in a browser too; nobody keeps it, since an address may move. */
+/** Any page may read the document, and no client may cache it, since an address may move. */
 const headers = {
   'cache-control': 'no-store',
   'access-control-allow-origin': '*',
@@ -22,7 +22,8 @@ export function describeResource(
   const document = {
     resource: origin + part,
     authorization_servers: [origin],
-    // What an operator may is asked for by name only: no client is to take it for the least.
+    // The document of `/api` lists no scopes: a client must ask for operator rights by name, and not take them as the
+    // baseline.
     ...(part !== '/api' && { scopes_supported: [baselineScope] }),
     bearer_methods_supported: ['header'],
     resource_name: 'Isola',

@@ -2,15 +2,18 @@ import * as z from 'zod'
 import type { Sources } from '#contracts/sources.ts'
 import { refreshTokenSeconds } from './library.ts'
 
-/** What the library writes of a grant, as far as it tells which refresh tokens are good. */
+/** The fields of the library's grant row in KV that tell which refresh tokens are valid. */
 const record = z.object({
   refreshTokenId: z.string(),
   previousRefreshTokenId: z.string().optional(),
 })
-/** KV takes no longer names, and tokens of ours are shorter. */
+/** KV refuses longer names, and our tokens are shorter. */
 const maxTokenChars = 400
 
-/** Refresh tokens that are good no more: two were used after them. Whoever shows one has a copy (RFC 9700, 4.14.2). */
+/**
+ * Refresh tokens that are no longer valid, since two newer ones were used. A client that shows one has a copy (RFC
+ * 9700, 4.14.2).
+ */
 export interface RetiredTokens {
   /** Names the token that is retired when this one is used now; `undefined` for none. */
   readonly retiredBy: (token: string) => Promise<string | undefined>
@@ -19,8 +22,8 @@ export interface RetiredTokens {
 }
 
 /**
- * The library keeps the present token and the one before, which is good until the present one was used. Only what was
- * written down here counts as retired: a token that was made up, or that KV does not know yet, is none.
+ * The library keeps the present token and the previous one, which stays valid until the present one is used. Only
+ * tokens written here count as retired: an invented token, or one that KV does not show yet, does not.
  */
 export function createRetiredTokens({
   kv,

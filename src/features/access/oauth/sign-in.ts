@@ -13,20 +13,20 @@ import {
 import { signedInWith, type Proof } from './proof.ts'
 import type { StrangersLog } from './strangers-log.ts'
 
-/** Who signed in, how, and what was allowed. */
+/** The principal that signed in, its proof, and the scopes it allowed. */
 export interface SignIn {
   readonly request: AuthRequest
   readonly principal: Principal
   readonly by: Proof['by']
-  /** What was left ticked. */
+  /** The scopes that the user left ticked. */
   readonly chosen: readonly string[]
-  /** Good for one grant, whatever KV still remembers. */
+  /** Good for one grant, even if KV still shows it. */
   readonly handle: string
   readonly cookies: readonly string[]
   readonly client: Client
 }
 
-/** Why nobody gets anything. `message` goes to the client, the rest on record. */
+/** Why the client gets no grant. `message` goes to the client, the rest on the record. */
 export interface Refusal {
   readonly reason: string
   readonly client: Client
@@ -34,7 +34,7 @@ export interface Refusal {
   readonly message?: string
 }
 
-/** Ends a page of consent, once: with a grant, or refused. */
+/** Ends a consent page, once: with a grant or a refusal. */
 export interface SignIns {
   /** Throws `request_conflict` for a page that was used before. */
   readonly complete: (server: AuthorizationServer, signIn: SignIn) => Promise<AuthorizationStep>
@@ -45,7 +45,7 @@ export interface SignIns {
   ) => Promise<AuthorizationStep>
 }
 
-/** The end of a sign-in, however it began: a grant in the table and a code for the client, or an error for it. */
+/** The end of every sign-in: a grant in the table and a code for the client, or an error for it. */
 export function createSignIns({
   grants,
   record,
@@ -87,7 +87,7 @@ export function createSignIns({
       await grants.add(grant, event)
       const { redirectTo } = await api.completeAuthorization({
         request,
-        // A colon would part it from the rest of the token.
+        // A colon in the principal's name would split the token in the wrong place.
         userId: encodeURIComponent(principal.id),
         metadata: {},
         scope: [...scopes, ...request.scope.filter((scope) => scope === offlineScope)],

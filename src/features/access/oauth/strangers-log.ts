@@ -2,15 +2,20 @@ import { withData, type DeploymentEvent, type DeploymentLog } from '#contracts/e
 import type { Client } from '#contracts/operations.ts'
 import type { PrincipalRates } from '#runtime/session/types/principal.ts'
 
-/** So many rows a minute: of one network, and of all. After that only the sum. */
+/** How many rows a minute: for one network, and for all. Then only the sum. */
 const most = { network: 5, all: 30 } as const
-/** No principal can be called so. */
+/** A name that no principal can have. */
 const counter = 'oauth records'
 
-/** The record of what anybody can bring about. What was left out is told as `unrecorded` with the next row of its kind. */
+/**
+ * Records events that strangers can cause. Omitted events are counted as `unrecorded` in the next row of their kind.
+ */
 export type StrangersLog = (event: DeploymentEvent, client: Client) => Promise<void>
 
-/** Sums are of this isolate: the rows that are there are what counts, a flood must not push others out. */
+/**
+ * The sum of omitted events is this isolate's own and may be lost: the limit must hold, so that a flood cannot push
+ * other rows out.
+ */
 export function createStrangersLog(
   log: DeploymentLog,
   takeRate: PrincipalRates['takeRate'],

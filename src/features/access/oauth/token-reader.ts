@@ -5,7 +5,7 @@ import { metadataPath, type Library } from './library.ts'
 import { resourceOf, type OriginOf } from './origins.ts'
 import { parseProof } from './proof.ts'
 
-/** Finds out whose a token is: what it says by KV, whether that still holds by the database. */
+/** Finds the principal of a token: KV has its content, the database says whether it still holds. */
 export function createTokenReader({
   originOf,
   library,

@@ -10,7 +10,7 @@ import { atMs, text } from '#platform/routes/shapes.ts'
 import { grantsQuery } from './requests.ts'
 
 interface GrantDeps {
-  /** Absent where the platform lacks what sign-ins need. */
+  /** Absent without the bindings that sign-ins need. */
   readonly oauth?: OAuthService
   readonly sources: Sources
 }
@@ -33,7 +33,7 @@ const grant = z
   })
   .meta({ id: 'SignInGrant' })
 
-/** `/api/operator/grants…`: what clients were allowed in OAuth sign-ins, ended ones too. */
+/** `/api/operator/grants…`: grants of clients from OAuth sign-ins, ended ones too. */
 export default [
   route('GET /api/operator/grants', {
     roles: operators,
@@ -54,7 +54,7 @@ export default [
     body: noBody,
     replies: { 200: { is: 'The grant as it then is.', json: grant } },
     async handle({ oauth, sources }: GrantDeps, { params, by }) {
-      // A malformed id looks like one that is absent.
+      // A malformed id gets the same answer as an absent one.
       if (!oauth || !/^grant_[0-9a-f]{22}$/.test(params.grant))
         throw new IsolaError('request_not_found', 'There is no such grant.')
       return shownGrant(await oauth.grants.revoke(params.grant, by()), sources.clock.nowMs())

@@ -10,7 +10,7 @@ import { presenceIn } from '#runtime/session/requests/presence.ts'
 import { hasAgent, isServed, type Targets } from '#platform/routes/targets.ts'
 import type { addKeyRequest, changePrincipalRequest, rotateKeyRequest } from './requests.ts'
 
-/** What routes of keys need; agents, models and personas, since a key may name them. */
+/** The dependencies of the key routes; agents, models and personas, since a key may name them. */
 export interface KeyDeps extends Targets {
   readonly keys: KeyAdministration
   readonly sources: Sources
@@ -22,7 +22,7 @@ const nanoPerUsd = 1e9
 
 type AddFields = z.infer<typeof addKeyRequest>
 
-/** Agents and models must be there: a name that is misspelt would allow nothing, and say so nowhere. */
+/** Agents and models must exist: a misspelt name would silently allow nothing. */
 export async function toNewKey(
   deps: KeyDeps,
   request: AddFields,
@@ -43,7 +43,7 @@ export async function toNewKey(
   }
 }
 
-/** A change of a principal's rights: a field that is left out stays, `null` lifts the limit. Throws `request_invalid`. */
+/** A change of a principal's rights: an omitted field stays, `null` lifts its limit. Throws `request_invalid`. */
 export function toRightsChange(
   deps: KeyDeps,
   { role, agents, models, limits }: z.infer<typeof changePrincipalRequest>,
@@ -56,7 +56,7 @@ export function toRightsChange(
   }
 }
 
-/** How long the old key holds on, and when the new one ends. Throws `request_invalid`. */
+/** The old key's grace period, and the end of the new key. Throws `request_invalid`. */
 export function toRotation({ graceMs, ...rest }: z.infer<typeof rotateKeyRequest>) {
   const ends = toEnd(rest)
   return defined({ graceMs, end: ends })
@@ -94,7 +94,7 @@ async function checkPersona(deps: KeyDeps, name: string): Promise<void> {
   throw new IsolaError('request_invalid', message, { param: 'persona' })
 }
 
-/** Without a role the request adds a key to a principal that has its rights already. */
+/** Without a role the request adds a key to an existing principal, whose rights are set already. */
 function refuseRightsAlone(request: AddFields): void {
   const param = (['agents', 'models', 'limits'] as const).find((field) => request[field])
   if (param === undefined) return

@@ -25,7 +25,7 @@ export const keysQuery = z.strictObject({
   limit: listLimit.optional(),
 })
 
-/** `POST /api/operator/keys`: with a role for a new principal, without one another key of one that is there. */
+/** `POST /api/operator/keys`: with a role for a new principal, without a role another key of an existing one. */
 export const addKeyRequest = z.strictObject({
   principal: principalName,
   role: z.enum(roles, `must be one of ${roles.join(', ')}`).optional(),
@@ -38,7 +38,7 @@ export const addKeyRequest = z.strictObject({
   ...end,
 })
 
-/** `POST /api/operator/principals/:principal`: what is left out stays, `null` lifts it. */
+/** `POST /api/operator/principals/:principal`: an omitted field stays, `null` lifts its limit. */
 export const changePrincipalRequest = z.strictObject({
   role: addKeyRequest.shape.role,
   agents: names.nullish(),

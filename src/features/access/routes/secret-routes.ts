@@ -18,7 +18,7 @@ const setSecretRequest = z.strictObject({
 const secret = { name: text, keyId: text, setBy: text, setAtMs: atMs }
 const askedBy = z.array(text).describe('The plugins that ask for it.')
 
-/** `/api/operator/secrets…`: names of secrets, and the plugins that ask for them; never a value. */
+/** `/api/operator/secrets…`: names of secrets, and the plugins that request them; never a value. */
 export default [
   route('GET /api/operator/secrets', {
     roles: operators,

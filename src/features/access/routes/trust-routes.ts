@@ -22,7 +22,10 @@ const trusted = z
   .object({ id: text, name: text, publicKey: text, addedBy: text, addedAtMs: atMs })
   .meta({ id: 'TrustedKey' })
 
-/** `/api/operator/trust…`: the keys whose signatures make a plugin trusted. What is installed already stays in its tier. */
+/**
+ * `/api/operator/trust…`: the keys whose signatures make a plugin trusted. A new key does not change the tier of
+ * installed plugins.
+ */
 export default [
   route('GET /api/operator/trust', {
     roles: operators,
@@ -50,7 +53,8 @@ export default [
     async handle({ trust, plugins }: TrustDeps, request) {
       const removing = trust.remove(request.params.key, request.by())
       await removing.catch(() => {})
-      // Also if that failed: what the key signed counts as a stranger's from now on, and a repeated request does it again.
+      // Also if the removal failed: plugins signed with the key become community from now on, and a repeated request
+      // does the rest.
       await plugins.change({ do: 'distrust' }, changeBy(request))
       return shownTrusted(await removing)
     },

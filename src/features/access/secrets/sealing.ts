@@ -2,29 +2,29 @@ import { IsolaError } from '#contracts/errors.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { SealedSecret } from '../types/secrets.ts'
 
-/** The keys of the deployment as they were set, not looked at yet. */
+/** The deployment's keys as they were set, not validated yet. */
 export interface MasterKeys {
   /** `ISOLA_MASTER_KEY` */
   readonly current: string | undefined
-  /** `ISOLA_MASTER_KEY_PREVIOUS`, from a change of the key until everything is sealed anew. */
+  /** `ISOLA_MASTER_KEY_PREVIOUS`: set after a change of the key until every value is sealed again. */
   readonly previous: string | undefined
 }
 
 type Sealed = Pick<SealedSecret, 'name' | 'sealed' | 'keyId'>
 
-/** What sealing takes from outside. */
+/** Sources of hashes and randomness. */
 export interface SealingSources {
   readonly sha256: (text: string) => string
-  /** Of a cryptographic source. */
+  /** Must come from a cryptographic source. */
   readonly randomBytes: (count: number) => Uint8Array<ArrayBuffer>
 }
 
 /** Seals values under `ISOLA_MASTER_KEY`, and opens them. */
 export interface Sealing {
-  /** Why nothing can be sealed, with what to do; undefined if all is well. */
+  /** Why nothing can be sealed, and the remedy; `undefined` if all is well. */
   readonly problem: () => IsolaError | undefined
   readonly seal: (name: string, value: string) => Promise<Sealed>
-  /** With whichever key it was sealed under. Throws `config_invalid` that names the secret and what to do. */
+  /** Uses the key the value was sealed under. Throws `config_invalid`, which names the secret and the remedy. */
   readonly open: (secret: Sealed) => Promise<string>
   readonly isCurrent: (secret: Pick<Sealed, 'keyId'>) => boolean
 }
@@ -33,7 +33,9 @@ const format = 'v1'
 const ivBytes = 12
 const keyForm = /^[A-Za-z0-9+/]{43}=$/
 
-/** Seals values with AES-256-GCM: a name and a form of its own each, so that no row can stand for another (I28). */
+/**
+ * Seals values with AES-256-GCM. Name and format are bound to the value, so that no row can stand for another (I28).
+ */
 export function createSealing(keys: MasterKeys, { sha256, randomBytes }: SealingSources): Sealing {
   const idOf = (key: string) => sha256(lengthPrefixed(['master-key', key])).slice(0, 16)
   const problem = () => problemOf(keys)
@@ -47,7 +49,7 @@ export function createSealing(keys: MasterKeys, { sha256, randomBytes }: Sealing
     problem,
     async seal(name, value) {
       const key = usable()
-      // Random for each value: with the same one twice GCM would give both away.
+      // Random for each value: with the same IV twice, GCM would reveal both values.
       const iv = randomBytes(ivBytes)
       const cipher = { name: 'AES-GCM', iv, additionalData: aboutOf(name) }
       const text = new TextEncoder().encode(value)
@@ -99,7 +101,10 @@ function lockedOut(name: string): IsolaError {
   return new IsolaError('config_invalid', message)
 }
 
-/** What a sealed value is of: whoever can write the table cannot pass one off as another. */
+/**
+ * Additional data that binds a value to its name: an attacker who can write the table cannot pass one secret off as
+ * another.
+ */
 const aboutOf = (name: string) =>
   new TextEncoder().encode(lengthPrefixed(['isola-secret', format, name]))
 

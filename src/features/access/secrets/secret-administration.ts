@@ -18,21 +18,21 @@ import type { Clock } from '#contracts/sources.ts'
 import type { Sealing } from './sealing.ts'
 
 const maxBytes = 16 * 1024
-/** As many as land in one go. */
+/** How many secrets are written in one transaction. */
 const batchSize = 50
 
-/** Where secrets are kept, sealed, and who may never write them down. */
+/** The store and seal of secrets, and the logs' redactor. */
 export interface SecretAdministrationDeps {
   readonly secrets: SecretStore
   readonly sealing: Sealing
   readonly clock: Pick<Clock, 'nowMs'>
-  /** Told each value before it is used: no log may hold it. */
+  /** Called with each value before its use: the logs redact it. */
   readonly learn: (value: string) => void
-  /** Seals anew what is kept elsewhere under the same keys. */
+  /** Seals values of other tables again under the same keys. */
   readonly rotateOthers?: () => Promise<Rotation>
 }
 
-/** Sets, lists and removes secrets, each with its event. No function here gives a value back. */
+/** Sets, lists and removes secrets, each with its event. No function here returns a value. */
 export function createSecretAdministration(deps: SecretAdministrationDeps): SecretAdministration {
   const { secrets, sealing, clock } = deps
   const eventOf = <Type extends DeploymentEventType>(
@@ -76,7 +76,7 @@ export function createSecretAdministration(deps: SecretAdministrationDeps): Secr
   }
 }
 
-/** One that cannot be opened holds up none of the others. */
+/** A secret that cannot be opened does not keep the others from being sealed. */
 async function resealAll(
   secrets: readonly SealedSecret[],
   { sealing, learn }: SecretAdministrationDeps,
@@ -110,7 +110,7 @@ function checkName(name: string): void {
   throw new IsolaError('request_invalid', message, { param: 'name' })
 }
 
-/** Never with the value, nor a part of it. */
+/** Error messages never contain the value, nor a part of it. */
 function checkValue(value: string): void {
   const wrong = (what: string) =>
     new IsolaError('request_invalid', `value: ${what}.`, { param: 'value' })

@@ -1,15 +1,15 @@
 import type { ReadSecrets, SecretStore } from '../types/secrets.ts'
 import type { Sealing } from './sealing.ts'
 
-/** Where a secret is found and opened, each time it is used. */
+/** The store and seal of secrets, used at each read. */
 export interface SecretReaderDeps {
   readonly secrets: Pick<SecretStore, 'find'>
   readonly sealing: Pick<Sealing, 'open'>
-  /** Told each value before anybody has it: no log may hold it. */
+  /** Called with each value before any caller gets it: the logs redact it. */
   readonly learn: (value: string) => void
 }
 
-/** Opens secrets for the host's own use. Nothing is kept: what the operator sets or removes holds for the next one. */
+/** Opens secrets for the host's own use. Nothing is cached: a change by the operator holds from the next read on. */
 export function createSecretReader({ secrets, sealing, learn }: SecretReaderDeps): ReadSecrets {
   return async (names) => {
     const values = new Map<string, string>()

@@ -2,8 +2,9 @@ import { lengthPrefixed } from '#contracts/naming.ts'
 import type { MasterKeys, Sealing, SealingSources } from './sealing.ts'
 
 /**
- * Seals what a client carries for us between two requests. Of the master key alone, 32 random bytes: whatever can be
- * guessed could be guessed from what it sealed. Nothing without one.
+ * Seals state that a client carries for us between two requests. The key is made from the master key alone, 32 random
+ * bytes: with a guessable part in it, a client could try guesses against a sealed value. `undefined` without a master
+ * key.
  */
 export function createStateKey(
   { current = '' }: MasterKeys,

@@ -15,7 +15,7 @@ const insertPrincipal = `
 const columns = '(id, principal, hash, hint, created_at_ms, expires_at_ms, persona)'
 const insertKey = `INSERT INTO keys ${columns} VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`
 
-/** The tables of principals and keys: hashes only, and no way to read one back. */
+/** The tables of principals and keys: hashes only, from which no key can be recovered. */
 export function createKeyStore(database: Database): KeyStore {
   const first = async (where: string, value: string): Promise<KeyView | undefined> => {
     const statement = database.prepare(`${select} WHERE ${where}`).bind(value)
@@ -145,7 +145,7 @@ function toRights(row: RightsRow): Rights {
   }
 }
 
-/** A list that cannot be read allows nothing. */
+/** A value that is not a list allows nothing. */
 function toNames(json: string): readonly string[] {
   const value: unknown = JSON.parse(json) // the table checks that it is JSON
   return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []

@@ -11,7 +11,7 @@ const given =
 const columns = `${given}, library_id, redeemed_at_ms, revoked_at_ms, followed_by`
 const select = `SELECT ${columns} FROM oauth_grants`
 
-/** What clients were allowed: no token is in here, nor anything a token could be made of. */
+/** The grants of clients. No row holds a token, nor anything from which a token could be made. */
 export function createGrantStore(database: Database): GrantStore {
   const first = async (column: 'id' | 'library_id', value: string) => {
     const statement = database.prepare(`${select} WHERE ${column} = ?1`).bind(value)
@@ -28,11 +28,12 @@ export function createGrantStore(database: Database): GrantStore {
       return results.map(toGrant)
     },
     async add(grant, event) {
-      // A client that is named by a document is many installations: only the one at the same address is replaced.
+      // A client that is named by a document is many installations: only the installation at the same redirect
+      // address is replaced.
       const isReplaced = `
         principal = ?6 AND client = ?7 AND resource = ?8 AND revoked_at_ms IS NULL AND expires_at_ms > ?10
           AND (?7 NOT LIKE 'https://%' OR redirect_uri = ?9)`
-      // Each sign-in replaces the one before: there is one at most.
+      // Each sign-in replaces the previous one, so there is at most one.
       const replaced = `(SELECT id FROM oauth_grants WHERE ${isReplaced} LIMIT 1)`
       const replace = `
         UPDATE oauth_grants SET revoked_at_ms = ?5, followed_by = ?6
@@ -40,7 +41,7 @@ export function createGrantStore(database: Database): GrantStore {
           AND (?2 NOT LIKE 'https://%' OR redirect_uri = ?4)`
       const insert = `INSERT INTO oauth_grants (${given}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
       const { principal, client, resource, redirectUri, createdAtMs } = grant
-      // Which one it is, the database knows.
+      // The id of the replaced grant is found by the statement itself.
       const end = { owner: principal, reason: 'replaced', by: grant.id, grant: '' }
       const statements = [
         eventRow(
@@ -75,7 +76,7 @@ export function createGrantStore(database: Database): GrantStore {
       await revokeRow(database, 'oauth_grants', { id, event })
     },
     async purge(endedMs) {
-      // What was begun with one that was replaced goes on for as long as what took its place holds.
+      // Work of a replaced grant goes on while its successor holds, so the row stays as long.
       const sql = `
         DELETE FROM oauth_grants WHERE min(expires_at_ms, coalesce(revoked_at_ms, expires_at_ms)) < ?1
           AND (followed_by IS NULL OR followed_by NOT IN (SELECT id FROM oauth_grants))`
@@ -121,7 +122,7 @@ function toGrant(row: GrantRow): OAuthGrant {
   }
 }
 
-/** A list that cannot be read allows nothing. */
+/** A value that is not a list allows nothing. */
 function toScopes(json: string): OAuthGrant['scopes'] {
   const value: unknown = JSON.parse(json) // the table checks that it is JSON
   return Array.isArray(value) ? value.map(String).filter(isScope) : []

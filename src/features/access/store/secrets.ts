@@ -7,7 +7,7 @@ const select = 'SELECT name, sealed, key_id, set_by, set_at_ms FROM secrets'
 const put = `
   INSERT INTO secrets (name, sealed, key_id, set_by, set_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)
   ON CONFLICT (name) DO UPDATE SET (sealed, key_id, set_by, set_at_ms) = (?2, ?3, ?4, ?5)`
-/** Not over what was set meanwhile. */
+/** A value that was set meanwhile must not be overwritten. */
 const reseal = 'UPDATE secrets SET sealed = ?2, key_id = ?3 WHERE name = ?1 AND sealed = ?4'
 
 /** The table of secrets: sealed, and never opened here. */

@@ -2,26 +2,26 @@ import type { Rights, Administrator } from '#contracts/keys.ts'
 import type { DeploymentEvent } from '#contracts/event.ts'
 import type { Role } from '#contracts/role.ts'
 
-/** A key as everybody may see it. Neither the key nor its hash. */
+/** A key as lists show it: neither the key nor its hash. */
 export interface KeyView extends Rights {
   /** `key_` + 22 characters; not the key. */
   readonly id: string
   readonly principal: string
   /** The first characters of the key. */
   readonly hint: string
-  /** What the orchestrator speaks as to whoever shows it, where nothing else is asked for. */
+  /** The persona of the orchestrator for callers with this key, unless the request names another. */
   readonly persona?: string
   readonly createdAtMs: number
   readonly expiresAtMs?: number
   readonly revokedAtMs?: number
-  /** The key that took its place when it was rotated; absent once it was revoked. */
+  /** The successor after a rotation; absent once the key is revoked. */
   readonly followedBy?: string
 }
 
 /** Whether a key opens anything now. */
 type KeyState = 'active' | 'expired' | 'revoked'
 
-/** A key from the moment `expiresAtMs` on is expired. Revoked wins. */
+/** A key is expired from `expiresAtMs` on. A revoked key is never called expired. */
 export function stateOf(
   key: Pick<KeyView, 'expiresAtMs' | 'revokedAtMs'>,
   nowMs: number,
@@ -30,7 +30,7 @@ export function stateOf(
   return key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs ? 'expired' : 'active'
 }
 
-/** A key on its way into the table. */
+/** A key to be added to the table. */
 export interface NewKey extends Pick<
   KeyView,
   'id' | 'principal' | 'hint' | 'persona' | 'createdAtMs'
@@ -41,8 +41,9 @@ export interface NewKey extends Pick<
 }
 
 /**
- * The tables of principals and keys. Each change lands with its event, both or neither, and changes nothing the second
- * time. Every verb may throw `request_unavailable`. Nothing is cached: what was revoked is so for the next question.
+ * The tables of principals and keys. Each change lands with its event, both or neither, and a repeated change does
+ * nothing. Every verb may throw `request_unavailable`. Nothing is cached, so a revocation holds from the next lookup
+ * on.
  */
 export interface KeyStore {
   readonly findByHash: (hash: string) => Promise<KeyView | undefined>
@@ -52,12 +53,12 @@ export interface KeyStore {
     readonly principal?: string
     readonly limit: number
   }) => Promise<readonly KeyView[]>
-  /** Everybody who has, or had, a key, and the operator. */
+  /** All principals that have, or had, a key, and the operator. */
   readonly principals: () => Promise<readonly string[]>
   readonly rightsOf: (principal: string) => Promise<Rights | undefined>
-  /** With `rights` the principal is new too: throws `request_conflict` if it is there. */
+  /** With `rights` the principal is new too; throws `request_conflict` if the principal exists. */
   readonly add: (key: NewKey, event: DeploymentEvent, rights?: Rights) => Promise<void>
-  /** Changes nothing of a key that was revoked before. One that was rotated has no successor any more. */
+  /** Changes nothing of a revoked key. A rotated key loses its successor. */
   readonly revoke: (id: string, event: DeploymentEvent) => Promise<void>
   /**
    * Adds a key for the principal of `old`, which ends at `endsAtMs`. Changes nothing if `old` has ended already: the
@@ -68,11 +69,11 @@ export interface KeyStore {
     key: NewKey,
     event: DeploymentEvent,
   ) => Promise<void>
-  /** Replaces what a principal may, for each of its keys; nothing if there is no such principal. */
+  /** Replaces a principal's rights, for each of its keys; does nothing if there is no such principal. */
   readonly change: (principal: string, rights: Rights, event: DeploymentEvent) => Promise<void>
 }
 
-/** What is to be different; `null` takes a list or a limit away, and what is absent stays. */
+/** The fields to change; `null` removes a list or a limit, and an absent field stays. */
 export interface RightsChange {
   readonly role?: Role
   readonly agents?: readonly string[] | null
@@ -81,22 +82,22 @@ export interface RightsChange {
   readonly costNanoUsd?: number | null
 }
 
-/** A key that was just made. `secret` is the key: it is shown this once and is nowhere else. */
+/** A new key. `secret` is the key itself: shown this once and stored nowhere. */
 export interface IssuedKey {
   readonly key: KeyView
   readonly secret: string
 }
 
-/** When a key ends: at a moment, or so long after it was made. Not both. */
+/** When a key ends: at a moment, or so long after its making. Not both. */
 export type KeyEnd = { readonly expiresAtMs?: number } | { readonly expiresInMs?: number }
 
 /**
- * What an operator does with keys. Throws `request_invalid`, `request_not_found`, `request_conflict` or
+ * The operator's administration of keys. Throws `request_invalid`, `request_not_found`, `request_conflict` or
  * `request_unavailable`; every change is an event on the record.
  */
 export interface KeyAdministration {
   readonly list: KeyStore['list']
-  /** Another key of a principal that is there, or, with `rights`, the first one of a new principal. */
+  /** Another key of an existing principal, or, with `rights`, the first key of a new one. */
   readonly add: (
     request: {
       readonly principal: string
@@ -106,7 +107,7 @@ export interface KeyAdministration {
     },
     by: Administrator,
   ) => Promise<IssuedKey>
-  /** Ends a key with the next request. The same again changes nothing. */
+  /** Ends a key from the next request on. A repeated call changes nothing. */
   readonly revoke: (id: string, by: Administrator) => Promise<KeyView>
   /**
    * Makes a new key for the same principal, with the same persona; the old one ends at once, or `graceMs` later. The new
@@ -117,6 +118,6 @@ export interface KeyAdministration {
     request: { readonly graceMs?: number; readonly end?: KeyEnd },
     by: Administrator,
   ) => Promise<IssuedKey>
-  /** Holds from the next request, and from the next run that reserves. */
+  /** Applies from the next request, and from the next run that reserves. */
   readonly change: (principal: string, change: RightsChange, by: Administrator) => Promise<Rights>
 }

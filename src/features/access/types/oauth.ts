@@ -3,45 +3,45 @@ import type { Administrator } from '#contracts/keys.ts'
 import type { Client, Principal } from '#contracts/operations.ts'
 import type { Scope } from '#contracts/scopes.ts'
 
-/** The parts of the deployment a token can be for: one each, never two. */
+/** The resources a token can be for: one each, never two. */
 export const resourcePaths = ['/mcp', '/v1', '/api'] as const
 
-/** Why there is no sign-in at an address. */
+/** Why an address has no sign-in. */
 export const notOurHost =
   'Sign-in is not set up for this address. The operator names the hosts of the deployment in ISOLA_HOSTS.'
 
-/** What a consent page shows. Every text of the client's is as the client wrote it: to be escaped. */
+/** The content of a consent page. The client wrote some of the texts: escape them. */
 export interface Consent {
   readonly clientName: string
-  /** The host that vouches for the client: only of a client that is named by a document on it. */
+  /** The host that vouches for the client; set only for a client that is named by a document on it. */
   readonly clientHost?: string
   readonly redirectHost: string
   /** `scheme://host:port` of where the answer goes. */
   readonly redirectOrigin: string
-  /** The answer goes to a program on the user's own machine, whichever listens there. */
+  /** The answer goes to a program on the user's own machine, whichever program listens there. */
   readonly isLoopback: boolean
   readonly resource: string
   readonly scopes: readonly Scope[]
-  /** Of these, those that are ticked when the page opens. */
+  /** The scopes that are ticked when the page opens. */
   readonly ticked: readonly Scope[]
   /** Posted back by the form; good once, in this browser, for ten minutes. */
   readonly handle: string
-  /** The host of the upstream provider, if somebody may sign in with it. */
+  /** The host of the upstream provider, if the deployment has one. */
   readonly upstreamHost?: string
   /** `scheme://host:port` of it. */
   readonly upstreamOrigin?: string
-  /** What went wrong with the sign-in before; safe to show. */
+  /** Why the sign-in before failed; safe to show. */
   readonly problem?: { readonly status: number; readonly message: string }
 }
 
-/** What the browser is to get next. */
+/** The browser's next step. */
 export type AuthorizationStep =
   | { readonly kind: 'ask'; readonly consent: Consent; readonly cookies: readonly string[] }
   | { readonly kind: 'redirect'; readonly to: string; readonly cookies: readonly string[] }
-  /** Shown here, since nothing says that the address to go back to is the client's. `message` may quote what was sent. */
+  /** Shown here, because the redirect address is not proven to be the client's. `message` may quote the request. */
   | { readonly kind: 'refuse'; readonly status: number; readonly message: string }
 
-/** What somebody chose on the page. */
+/** The user's choice on the page. */
 export interface ConsentForm {
   readonly decision: 'key' | 'upstream' | 'deny'
   readonly handle: string
@@ -49,7 +49,7 @@ export interface ConsentForm {
   readonly scopes: readonly string[]
 }
 
-/** What was allowed whom, as an operator may see it. */
+/** A client's grant, as an operator sees it. */
 export interface OAuthGrant {
   /** `grant_` + 22 characters. */
   readonly id: string
@@ -67,11 +67,11 @@ export interface OAuthGrant {
   readonly revokedAtMs?: number
   /** The grant that took its place when the same client was signed in again. */
   readonly followedBy?: string
-  /** What the grant is called in KV; absent until the client came for its tokens. */
+  /** The grant's id in KV; absent until the client redeemed its code. */
   readonly libraryId?: string
 }
 
-/** Whose grants are listed, newest first, and how many. */
+/** Filter and length of a list of grants, newest first. */
 interface GrantQuery {
   readonly principal?: string
   readonly limit: number
@@ -79,64 +79,64 @@ interface GrantQuery {
 
 /**
  * The table of grants. Each change lands with its event, both or neither. Every verb may throw `request_unavailable`.
- * Nothing is cached: what was revoked is so for the next question.
+ * Nothing is cached, so a revocation holds from the next lookup on.
  */
 export interface GrantStore {
   readonly find: (id: string) => Promise<OAuthGrant | undefined>
   readonly findByLibraryId: (libraryId: string) => Promise<OAuthGrant | undefined>
   /** Newest first. */
   readonly list: (query: GrantQuery) => Promise<readonly OAuthGrant[]>
-  /** Ends what the same client had for the same resource and principal. Throws `request_conflict` if the id is there. */
+  /** Ends the same client's grant for the same resource and principal. Throws `request_conflict` if the id exists. */
   readonly add: (grant: OAuthGrant, event: DeploymentEvent) => Promise<void>
-  /** True for the first time, and only for a grant that still holds. */
+  /** True at the first call only, and only while the grant holds. */
   readonly redeem: (id: string, libraryId: string, nowMs: number) => Promise<boolean>
-  /** Changes nothing of a grant that has ended before. */
+  /** Changes nothing of a grant that has ended. */
   readonly revoke: (id: string, event: DeploymentEvent) => Promise<void>
-  /** Deletes what ended before `endedMs`. */
+  /** Deletes grants that ended before `endedMs`. */
   readonly purge: (endedMs: number) => Promise<void>
 }
 
-/** What an operator does with grants. Throws `request_not_found` or `request_unavailable`. */
+/** The operator's list and revocation of grants. Throws `request_not_found` or `request_unavailable`. */
 export interface GrantAdministration {
   readonly list: GrantStore['list']
-  /** Ends its tokens with the next request. The same again changes nothing. */
+  /** Ends the grant's tokens from the next request on. A repeated call changes nothing. */
   readonly revoke: (id: string, by: Administrator) => Promise<OAuthGrant>
 }
 
-/** Finds out whose a token is. */
+/** Finds the principal of a token. */
 export interface TokenReader {
   /**
-   * Who shows this token at this address; `undefined` for one that is wrong, expired, revoked, for another resource, or
-   * whose key or person is no longer let in. May throw `request_unavailable`.
+   * The principal that a token speaks for at this address; `undefined` for a token that is wrong, expired, revoked or
+   * for another resource, or whose key or person is no longer accepted. May throw `request_unavailable`.
    */
   readonly principalOf: (token: string, url: string) => Promise<Principal | undefined>
 }
 
-/** The authorization server, and what the rest of the deployment says about it. */
+/** The authorization server. */
 export interface OAuthService extends TokenReader {
-  /** The parameters of a `WWW-Authenticate: Bearer`; `undefined` where no token would be taken. */
+  /** The parameters of a `WWW-Authenticate: Bearer`; `undefined` where tokens are not accepted. */
   readonly challenge: (
     url: string,
     about: { readonly error?: string; readonly scopes: readonly Scope[] },
   ) => string | undefined
   /**
-   * Metadata, tokens, registration. `undefined` at a host that is not among ours. Throws `request_queue_full` for an
-   * address that registers too many clients.
+   * Metadata, tokens, registration. `undefined` at a foreign host. Throws `request_queue_full` for an address that
+   * registers too many clients.
    */
   readonly protocol: (
     request: Request,
     about: { readonly client: Client; readonly context: ExecutionContext },
   ) => Promise<Response | undefined>
   readonly authorize: (request: Request, client: Client) => Promise<AuthorizationStep>
-  /** @param request The POST; its form was read before. */
+  /** @param request The POST, whose form has been read already. */
   readonly decide: (
     request: Request,
     form: ConsentForm,
     client: Client,
   ) => Promise<AuthorizationStep>
-  /** Somebody comes back from the upstream provider. */
+  /** The upstream provider sends the browser back. */
   readonly finishUpstream: (request: Request, client: Client) => Promise<AuthorizationStep>
   readonly grants: GrantAdministration
-  /** What is to be done once a day. */
+  /** Deletes ended grants and expired rows of KV; called once a day. */
   readonly daily: () => Promise<void>
 }

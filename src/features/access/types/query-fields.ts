@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What somebody is called: the owner of keys, sessions and limits. Also what a key of a publisher is called. */
+/** The name of a principal: the owner of keys, sessions and limits. A publisher's key is named by the same rule. */
 export const principalName = z
   .string()
   .regex(

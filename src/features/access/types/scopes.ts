@@ -9,24 +9,24 @@ const isForScope: Readonly<Record<Role, readonly Scope[]>> = {
   operator: scopes,
 }
 
-/** What is worth giving somebody of this role: the rest would open nothing. */
+/** The scopes that are of use to this role: the others would open nothing. */
 export function scopesOfRole(role: Role): readonly Scope[] {
   return isForScope[role]
 }
 
 /**
- * What somebody of this role is while a token speaks for it: no more than the token is for, least of all an operator.
+ * The role that a principal has while a token speaks for it: never more than the token's scopes, least of all an
+ * operator.
  *
- * @param given Those of the token that the role still has.
+ * @param given The scopes of the token that the role still has.
  */
 export function roleWithin(role: Role, given: readonly Scope[]): Role {
   if (given.includes('operator')) return role
   if (given.includes('plugins:install')) return 'author'
-  // Whoever has nothing is of the role that sees the least.
+  // Without any scope: the role that sees the least.
   return given.includes('audit:read') && !given.includes('agents') ? 'auditor' : 'user'
 }
 
-/** Whether this is a scope of ours. */
 export function isScope(text: string): text is Scope {
   return scopes.some((scope) => scope === text)
 }

@@ -1,13 +1,13 @@
 import type { DeploymentEvent } from '#contracts/event.ts'
 import type { Administrator } from '#contracts/keys.ts'
 
-/** What a secret may be called, in manifests and everywhere else. */
+/** The form of a secret's name, in manifests and everywhere else. */
 export const secretNameForm = /^[A-Z][A-Z0-9_]{0,63}$/
 
-/** A secret as everybody may see it: never its value, sealed or not. */
+/** A secret as lists show it: never its value, sealed or not. */
 export interface SecretView {
   readonly name: string
-  /** Of the key it is sealed under: the same for the same key, and says nothing about it. */
+  /** Id of the key the value is sealed under; reveals nothing of the key. */
   readonly keyId: string
   readonly setBy: string
   readonly setAtMs: number
@@ -18,7 +18,7 @@ export interface SealedSecret extends SecretView {
   readonly sealed: string
 }
 
-/** The same value under another key: lands only where the row still holds `was`. */
+/** The same value under another key. Written only if the row still holds `was`. */
 export interface Resealed extends Pick<SealedSecret, 'name' | 'sealed' | 'keyId'> {
   readonly was: string
 }
@@ -27,40 +27,40 @@ export interface Resealed extends Pick<SealedSecret, 'name' | 'sealed' | 'keyId'
 export interface SecretStore {
   /** By name. */
   readonly list: () => Promise<readonly SealedSecret[]>
-  /** Those of these names that there are. */
+  /** The secrets with these names, as far as they exist. */
   readonly find: (names: readonly string[]) => Promise<readonly SealedSecret[]>
   readonly put: (secret: SealedSecret, event: DeploymentEvent) => Promise<void>
-  /** Nothing, and no event, if there is none. */
+  /** Does nothing, and records no event, if there is no such secret. */
   readonly remove: (name: string, event: DeploymentEvent) => Promise<void>
   readonly reseal: (secrets: readonly Resealed[], event: DeploymentEvent) => Promise<void>
 }
 
 /**
- * The values of these secrets; one that is not set is not in the answer. Asked anew at each use: what the operator sets
- * holds at once. Throws `config_missing` or `config_invalid` that says what to do, or `request_unavailable`.
+ * The values of these secrets, without those that are not set. Read anew at each use, so that a change by the
+ * operator holds at once. Throws `config_missing` or `config_invalid` with the remedy, or `request_unavailable`.
  */
 export type ReadSecrets = (names: readonly string[]) => Promise<ReadonlyMap<string, string>>
 
-/** What a rotation did. `failed` are those that no key opens, each with what to do. */
+/** The result of a rotation. `failed` lists secrets that no key opens, each with the remedy. */
 export interface Rotation {
   readonly rotated: number
-  /** Under the new key before. */
+  /** Secrets that were under the new key before. */
   readonly current: number
   readonly failed: readonly { readonly name: string; readonly message: string }[]
 }
 
 /**
- * What an operator does with secrets. Throws `request_invalid`, `request_not_found`, `request_unavailable`, or
+ * The operator's administration of secrets. Throws `request_invalid`, `request_not_found`, `request_unavailable`, or
  * `config_missing` and `config_invalid` if there is no key to seal under; every change is an event without a value.
  */
 export interface SecretAdministration {
   readonly list: () => Promise<readonly SecretView[]>
-  /** Puts a value in, over an old one if there is one. */
+  /** Sets a value, and replaces an earlier one. */
   readonly set: (
     secret: { readonly name: string; readonly value: string },
     by: Administrator,
   ) => Promise<SecretView>
   readonly remove: (name: string, by: Administrator) => Promise<void>
-  /** Seals all of them under the current key. The same again changes nothing. */
+  /** Seals all secrets under the current key. A repeated call changes nothing. */
   readonly rotate: (by: Administrator) => Promise<Rotation>
 }

@@ -13,14 +13,14 @@ import {
 } from '#runtime/session/requests/for-others.ts'
 import type { inboxDecisions } from './requests.ts'
 
-/** What routes of the inbox need: each decision is made as in its session. */
+/** Dependencies of the inbox routes: each decision is made in the call's session. */
 export interface InboxDeps extends ForOthersDeps {
   readonly approvals: ApprovalInbox
 }
 
 /**
- * Decides about several calls of one shape, each with the arguments that were shown of it. A call that is gone, was
- * decided or has other arguments by now is refused by itself.
+ * Decides about several calls of one shape, each bound to the arguments that were shown. A call that is gone, decided
+ * already, or whose arguments have changed is refused on its own.
  */
 export async function decideTogether(
   deps: InboxDeps,
@@ -55,7 +55,7 @@ export async function decideTogether(
   return { decided }
 }
 
-/** What became of one of several. */
+/** The outcome of one call among several. */
 interface Outcome {
   readonly id: string
   readonly ok: boolean
@@ -64,7 +64,7 @@ interface Outcome {
 }
 type Found = ApprovalEntry | Outcome
 
-/** The entry, if its arguments are those that were shown. Its session looks once more. */
+/** The entry, if its arguments are the shown ones. Its session compares them again. */
 function asShown(entry: ApprovalEntry, argsHash: string | undefined): Found {
   if (argsHash === undefined || argsHash === entry.argsHash) return entry
   const message =
@@ -72,7 +72,7 @@ function asShown(entry: ApprovalEntry, argsHash: string | undefined): Found {
   return refused(entry.id, new IsolaError('request_conflict', message))
 }
 
-/** What has no code of ours is a bug, and no outcome. */
+/** An error without a code is a bug: thrown, not an outcome. */
 function refused(id: string, error: unknown): Outcome {
   const code = errorCode(error)
   if (code === undefined) throw error
@@ -84,7 +84,7 @@ interface Deciding {
   readonly decision: Decision
 }
 
-/** What is approved is what the entry shows. */
+/** Decides in the call's session. An approval is bound to the arguments of the entry. */
 export function decideEntry(
   deps: InboxDeps,
   context: RequestContext,
@@ -98,7 +98,7 @@ export function decideEntry(
   return decideCall(deps, context, { opened, run, call, decision: exact, via: 'inbox' })
 }
 
-/** An entry that is not for the caller looks like one that is absent. */
+/** An entry that the caller may not see gets the same answer as an absent one. */
 export async function findEntry(
   { approvals }: Pick<InboxDeps, 'approvals'>,
   { role }: Pick<Principal, 'role'>,
@@ -110,7 +110,7 @@ export async function findEntry(
   return entry
 }
 
-/** What a call waits for, with its arguments as its session has them; nothing once it waits no more. */
+/** The pause a call waits in, with its arguments from its session; `undefined` once it waits no more. */
 export async function pauseOf(
   { sessions }: Pick<InboxDeps, 'sessions'>,
   { session, principal, run, call }: ApprovalEntry,

@@ -15,7 +15,10 @@ interface ApprovalRuleDeps {
 
 const rule = approvalRuleSchema.meta({ id: 'ApprovalRule' })
 
-/** `/api/approval-rules…`: the caller's own; an operator's and (to read) an auditor's are those of every principal. */
+/**
+ * `/api/approval-rules…`: the caller's own rules; an operator manages, and an auditor reads, those of every
+ * principal.
+ */
 export default [
   route('GET /api/approval-rules', {
     roles: sessionReaders,

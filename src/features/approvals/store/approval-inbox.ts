@@ -7,7 +7,7 @@ import type { Clock } from '#contracts/sources.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
 
-// `seq` stays: what the record says comes later, and counts.
+// `seq` is not written here: the event on the record arrives later, and decides.
 const mark = `
   UPDATE approvals SET state = ?4, decided_by = ?5, decided_at_ms = ?6
   WHERE session = ?1 AND run = ?2 AND call = ?3 AND state = 'open'`

@@ -5,7 +5,7 @@ import type { EventData, SessionEvent } from '#contracts/event.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
 
-/** What one batch of a log says of one call. Without `asked` it began to wait in an earlier batch. */
+/** What one batch of events says about one call. Without `asked` the call began to wait in an earlier batch. */
 interface Said {
   readonly run: string
   readonly call: string
@@ -16,7 +16,7 @@ interface Said {
   readonly seq: number
 }
 
-// A batch that comes again, or late, changes nothing; a call that asks once more waits again.
+// A repeated or late batch changes nothing; a call that asks again waits again.
 const insert = `
   INSERT INTO approvals (id, session, since_ms, run, call, principal, agent, tool, approver, args_hash, shape, label,
     reason, rule, at_ms, state, decided_by, decided_at_ms, seq)
@@ -47,8 +47,8 @@ const close = `
     AND approvals.state = 'open' AND approvals.seq < said.value->>'seq'`
 
 /**
- * The statements that keep the inbox as a batch of a log says, to land in one go with it; none for runs that asked
- * nobody. A run whose beginning is in the batch has nothing in the inbox but what the batch says.
+ * The statements that bring the inbox up to date with a batch of events, to be committed with it; none for runs
+ * without approvals. A run that begins in the batch has no rows in the inbox yet.
  */
 export function mirrorApprovals(
   database: Database,
@@ -79,7 +79,7 @@ function saidIn(events: readonly SessionEvent[]): ReadonlyMap<string, Said> {
         if (!approval) continue
         const key = `${run} ${call}`
         const { argsHash } = approval
-        // A run that is parked again with the same call goes on waiting for it.
+        // A run that is parked again with the same call has waited since the first time.
         const before = said.get(key)?.asked
         const atFirst = before?.argsHash === argsHash ? before.atMs : atMs
         const { id, approver, reason, rule, shape } = approval
@@ -104,7 +104,7 @@ function stateOf(answer: EventData<'pause_answered'>['answer']): ApprovalEntry['
   return answer === 'tool_expired' ? 'expired' : 'denied'
 }
 
-/** The statements that take what is left of a session out of the inbox, and the rules that held in it alone. */
+/** The statements that delete a session's rows from the inbox, and the rules that hold in it alone. */
 export const forgetApprovals = (
   database: Database,
   { session, sinceMs }: Pick<AuditOwner, 'session' | 'sinceMs'>,

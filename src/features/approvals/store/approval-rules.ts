@@ -6,7 +6,7 @@ import type { Database } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
 import { revokeRow } from '#platform/d1/revoke-row.ts'
 
-/** Of one tool of one principal: those that do not fit are looked through with each call that would ask. */
+/** How many rules of one principal and tool are read: each call that would ask compares all of them. */
 const maxOfTool = 200
 
 const insert = `
@@ -14,7 +14,7 @@ const insert = `
     created_at_ms, expires_at_ms)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (id) DO NOTHING`
 
-/** What approvals allow besides their own call. A rule whose time is over is as good as gone. */
+/** Rules that approvals made for later calls. An expired rule is never returned. */
 export function createApprovalRules(
   database: Database,
   clock: Pick<Clock, 'nowMs'>,

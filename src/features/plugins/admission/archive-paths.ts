@@ -4,8 +4,8 @@ import { quoted, refused } from './refused.ts'
 const maxDepth = 10
 
 /**
- * Checks the path of a file in an upload: relative, forward slashes, nothing that means another place or another name
- * on some system. Throws `plugin_upload_invalid` (docs/security.md T26).
+ * Checks the path of a file in an upload: relative, forward slashes, and no part that means another place or another
+ * name on some system. Throws `plugin_upload_invalid` (docs/security.md T26).
  */
 export function checkPath(path: string): void {
   const problem = problemOf(path)
@@ -17,7 +17,7 @@ function problemOf(path: string): string | undefined {
   if (path.length > bundleCaps.maxPathChars)
     return `is longer than ${bundleCaps.maxPathChars} characters`
   if (!path.isWellFormed()) return 'is not valid Unicode'
-  // Controls, but also what is invisible or turns the direction of writing.
+  // Control characters, and also characters that are invisible or turn the direction of writing.
   if (/\p{C}/u.test(path)) return 'has control or invisible characters'
   if (path.includes('\\')) return 'has a backslash; folders are separated by /'
   if (path.startsWith('/')) return 'is absolute; paths start at the folder of plugin.yaml'
@@ -32,10 +32,12 @@ function problemOf(path: string): string | undefined {
   return undefined
 }
 
-/** What two names have in common that some file system takes for one. */
+/** The form in which two names are equal if some file system takes them for one. */
 const sameName = (path: string): string => path.normalize('NFKC').toLowerCase().normalize('NFKC')
 
-/** Refuses names that are given twice, differ in case or Unicode form only, or are a file and a folder at once. */
+/**
+ * Refuses names that occur twice, that differ only in case or Unicode form, or that are a file and a folder at once.
+ */
 export function checkDistinct(paths: readonly string[]): void {
   const seen = new Map<string, string>()
   for (const path of paths) {

@@ -10,27 +10,27 @@ import { refused } from './refused.ts'
 /** Reads a zip. Throws `plugin_upload_invalid`, `plugin_manifest_invalid` or `plugin_isolate_unavailable`. */
 export type ReadArchive = (archive: Uint8Array) => Promise<CheckedBundle>
 
-/** Our own code that reads archives, kept as an asset of the deployment. */
+/** Our own code that reads archives, stored as an asset of the deployment. */
 export interface ArchiveReaderAsset {
-  /** Of the asset, such as `/archive-reader.js`. */
+  /** Path of the asset, such as `/archive-reader.js`. */
   readonly path: string
-  /** Of its text; another text is not run. */
+  /** Hash of the asset's text; any other text is not run. */
   readonly sha256: string
 }
 
 export interface ArchiveReaderDeps {
-  /** Absent where the deployment has no Worker Loader. */
+  /** Absent without a Worker Loader. */
   readonly isolates: Pick<Isolates, 'openReader'> | undefined
-  /** Reads a file of the deployment's own by its path; absent where there are none. */
+  /** Reads a file of the deployment by its path; absent without assets. */
   readonly readAsset: ((path: string) => Promise<Response>) | undefined
   readonly reader: ArchiveReaderAsset
   readonly sha256: (text: string) => string
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
-/** A zip as large as may be takes a few hundredths of a second. */
+/** The largest zip takes a few hundredths of a second. */
 const timeoutMs = 10_000
-/** A bundle as large as it may be, each character of it as JSON at its longest. */
+/** The largest bundle with each character at its longest in JSON. */
 const maxAnswerChars =
   6 * (bundleCaps.maxManifestChars + bundleCaps.maxCodeChars + bundleCaps.maxFilesChars) + 10_000
 
@@ -50,9 +50,9 @@ export type ReadSkillArchive = (
 ) => Promise<readonly SentSkill[]>
 
 /**
- * Archives are read in an isolate that has nothing: no network, no bindings, and for each archive one of its own, so that
- * what one does to the parsers is not there for the next. What it answers is foreign, and is checked as a bundle that
- * somebody sent.
+ * Reads archives in an isolate without network and bindings. Each archive gets a new isolate, so that an archive that
+ * takes over the parsers cannot affect the next one. The isolate's answer is untrusted, and is checked like a bundle
+ * from a client.
  * @see docs/security.md T26
  */
 export function createArchiveReader(deps: ArchiveReaderDeps): ReadArchive {
@@ -66,7 +66,7 @@ export function createArchiveReader(deps: ArchiveReaderDeps): ReadArchive {
   }
 }
 
-/** The same of skills, whose bundles are checked by who installs them. */
+/** The same for skills, whose bundles are checked at their installation. */
 export function createSkillArchiveReader(deps: ArchiveReaderDeps): ReadSkillArchive {
   const inIsolate = createIsolateReader(deps)
   return async (archive, only) => {
@@ -120,7 +120,7 @@ function refuseUnread(why: string, cause?: unknown): never {
   throw refused(`The archive ${why}.`, cause)
 }
 
-/** What an answer has to be. */
+/** The form that an answer must have. */
 interface Wanted<T> {
   readonly schema: z.ZodType<T>
   readonly maxChars: number

@@ -5,21 +5,21 @@ import { skillCaps, type SentSkill } from '#runtime/catalog/types/skill-catalog.
 import { readYaml } from './read-yaml.ts'
 import { quoted, refused } from './refused.ts'
 
-/** The second is no name of the specification, and is read as the reference validator does. */
+/** `skill.md` is not in the specification; the reference validator accepts it too. */
 const entryFiles = ['SKILL.md', 'skill.md']
-/** What tests a skill, and is none of it. */
+/** Test cases of a skill, which are not a part of it. */
 const triggersFile = 'triggers.yaml'
 
-/** All the files of a folder or an archive by their path. */
+/** All files of a folder or an archive by their path. */
 type Files = ReadonlyMap<string, Uint8Array>
 
 /**
- * The skills of a folder or an archive: itself, or each folder in it that has a SKILL.md, with all that is under it. YAML
- * is parsed here, which is never in the Worker itself.
+ * The skills of a folder or an archive: the folder itself, or each folder in it with a SKILL.md, with all files
+ * below. Parses YAML, so this never runs in the Worker itself.
  *
- * @param options.folder What the whole of it is called, where that is known.
- * @param options.only Names of those that are wanted; all of them if there are none.
- * @throws `plugin_upload_invalid` if there is none, or too many.
+ * @param options.folder Name of the whole folder, if known.
+ * @param options.only Names of the wanted skills; empty for all.
+ * @throws `plugin_upload_invalid` without any skill, or with too many.
  */
 export function collectSkills(
   files: Files,
@@ -47,7 +47,7 @@ export function collectSkills(
   return withoutDoubles(wanted)
 }
 
-/** The first of those that have one name: of two nobody would know which one was looked at. */
+/** Keeps the first of several skills with one name: a reviewer could not tell which of two was reviewed. */
 function withoutDoubles(all: readonly SentSkill[]): readonly SentSkill[] {
   const seen = new Map<string, string>()
   return all.map((one) => {
@@ -63,7 +63,7 @@ function withoutDoubles(all: readonly SentSkill[]): readonly SentSkill[] {
   })
 }
 
-/** What a skill calls itself, or its folder. */
+/** The name of a skill by its own front matter, or else by its folder. */
 export function nameOfSent({ bundle, folder = '' }: SentSkill): string {
   const name = bundle?.fields['name']
   return typeof name === 'string' ? name : folder
@@ -72,7 +72,7 @@ export function nameOfSent({ bundle, folder = '' }: SentSkill): string {
 const charsOf = (files: Readonly<Record<string, string>>): number =>
   Object.values(files).reduce((sum, text) => sum + text.length, 0)
 
-/** Folders with a SKILL.md, each with a slash behind it; none that is in another: those are its files. */
+/** Folders with a SKILL.md, each ending with a slash. A folder inside another one is a part of that skill. */
 function rootsOf(paths: readonly string[]): readonly string[] {
   const folders = paths.flatMap((path) => {
     const at = path.lastIndexOf('/') + 1
@@ -111,7 +111,7 @@ function toSent(inside: Files, folder: string | undefined): SentSkill {
   }
 }
 
-/** Keys and settings of whoever has the folder, mostly; of the folders above it nothing is asked. */
+/** Dotfiles are mostly keys and settings of the folder's owner. Folders above the skill do not count. */
 const isHidden = (path: string): boolean => path.split('/').some((part) => part.startsWith('.'))
 
 const leftOut = (what: string, paths: readonly string[]): readonly string[] =>
@@ -124,7 +124,7 @@ const leftOut = (what: string, paths: readonly string[]): readonly string[] =>
 function toText(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-    // What has a zero byte is no text, whatever it decodes to.
+    // A file with a zero byte is not text, whatever it decodes to.
     return text.includes('\0') ? undefined : text
   } catch {
     return undefined
@@ -137,6 +137,6 @@ function fieldsOf(text: string | undefined): JsonObject {
   const { value } = readFrontMatter(cut.yaml, (yaml) => readYaml(yaml, 'SKILL.md'))
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw refused('the front matter must be a mapping: `name: …`')
-  // Dates and the like as the texts that they are in JSON.
+  // JSON turns dates and the like into texts.
   return JSON.parse(JSON.stringify(value)) as JsonObject
 }

@@ -6,24 +6,24 @@ import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
 const maxRedirects = 5
 const timeoutMs = 30_000
 
-/** How an archive is fetched from an address. */
+/** The network, and the limits of a fetch. */
 export interface FetchArchiveDeps {
   readonly send: Send
   readonly maxBytes?: number
-  /** What the operator opened of this machine, if that is to be asked. */
+  /** Private hosts of this machine that the operator opened; absent if none may be used. */
   readonly openHosts?: OpenHosts
-  /** What named the address, where that is no caller. */
+  /** The page that named the address, if no caller did. */
   readonly from?: URL | undefined
-  /** Told who answered, after redirects. */
+  /** Called with the answering address, after redirects. */
   readonly onAnswer?: ((answer: Pick<Answer, 'url'>) => void) | undefined
 }
 
 /**
- * Fetches a named archive: https from a public host, or from one of this machine that an operator opened;
- * redirects checked again, no credentials, size counted while it is read, all of it within 30 seconds.
+ * Fetches an archive by its address: https from a public host, or from a host of this machine that an operator
+ * opened. Checks each redirect, sends no credentials, counts the size while reading, and takes at most 30 seconds.
  *
- * @throws `request_invalid` (`url`) for an address that is refused, `plugin_source_unavailable` for what did not come,
- *   `plugin_upload_invalid` for what is too large.
+ * @throws `request_invalid` (`url`) for a refused address, `plugin_source_unavailable` if the fetch fails,
+ *   `plugin_upload_invalid` for an archive that is too large.
  */
 export async function fetchArchive(
   url: string,

@@ -7,9 +7,9 @@ import { readYaml } from './read-yaml.ts'
 import { quoted, refused } from './refused.ts'
 
 /**
- * A plugin's folder as a bundle: `plugin.yaml`, the entry module as JavaScript, the files that the manifest names and
- * README.md. Everything else stays out. Nothing of it is run,
- * and the module is not parsed either: what it imports shows when it is enabled.
+ * Makes a bundle of a plugin's folder: `plugin.yaml`, the entry module as JavaScript, the files that the manifest
+ * names, and README.md. All other files are left out. No code is run, and the module is not even parsed: a wrong
+ * import shows when the plugin is enabled.
  */
 export function folderToBundle(files: ReadonlyMap<string, Uint8Array>): PluginBundle {
   const yaml = files.get('plugin.yaml')
@@ -48,7 +48,7 @@ function find(files: ReadonlyMap<string, Uint8Array>, field: string, path: strin
   )
 }
 
-/** Text that is meant to be kept: UTF-8, no more than may be kept. */
+/** A file as text: UTF-8, within the size limit. */
 function toText(path: string, bytes: Uint8Array): string {
   if (bytes.byteLength > bundleCaps.maxCodeChars)
     throw refused(`${quoted(path)} is larger than ${bundleCaps.maxCodeChars} bytes.`)

@@ -21,15 +21,15 @@ const bundleSchema = z.strictObject({
   files: z.record(z.string(), z.string()),
 })
 
-/** A bundle that holds together, with its manifest as the host reads it. */
+/** A valid bundle with its parsed manifest. */
 export interface CheckedBundle {
   readonly bundle: PluginBundle
   readonly manifest: Manifest
 }
 
 /**
- * Checks what somebody sent as a bundle: its shape, sizes and paths, the manifest, and that manifest, code and files go
- * with each other. Runs nothing of it.
+ * Checks a client's bundle: its shape, sizes and paths, the manifest, and that manifest, code and files fit together.
+ * Runs none of its code.
  *
  * @throws `plugin_upload_invalid` or `plugin_manifest_invalid`, naming the place.
  */
@@ -47,7 +47,7 @@ export function parseBundle(value: unknown): CheckedBundle {
   return checkBundle(bundle)
 }
 
-/** The same of a bundle that was made here. */
+/** The same for a bundle that was made here. */
 export function checkBundle(bundle: PluginBundle): CheckedBundle {
   const { code, files } = bundle
   if (JSON.stringify(bundle.manifest).length > bundleCaps.maxManifestChars)
@@ -77,7 +77,8 @@ export function checkBundle(bundle: PluginBundle): CheckedBundle {
   for (const [field, path] of references(manifest))
     if (!Object.hasOwn(files, path))
       throw invalidManifest(field, `there is no file ${quoted(path)}`)
-  // A model takes it for instructions. A mark at the beginning is an editor's.
+  // Models read these files as instructions, so hidden characters are refused. A byte order mark at the beginning
+  // comes from an editor.
   for (const [, path] of references(manifest)) {
     const hidden = hiddenProblem(files[path]!.replace(/^\ufeff/, ''), 'text')
     if (hidden !== undefined) throw refused(`bundle.files[${quoted(path)}]: ${hidden}.`)
@@ -85,7 +86,7 @@ export function checkBundle(bundle: PluginBundle): CheckedBundle {
   return { bundle, manifest }
 }
 
-/** Files that a manifest names, beside its entry module. */
+/** Files that a manifest names, other than its entry module. */
 export function references(
   manifest: Manifest,
 ): readonly (readonly [field: string, path: string])[] {
@@ -103,7 +104,7 @@ function isObject(value: unknown): boolean {
 
 const maxDepth = 64
 
-/** `JSON.parse` makes them as members like others; whoever copies them sets a prototype. */
+/** `JSON.parse` makes `__proto__` an ordinary member; code that copies the object would set a prototype. */
 function refuseProtoKeys(value: unknown, place: string, depth: number): void {
   if (typeof value !== 'object' || value === null) return
   if (depth > maxDepth) throw refused(`bundle: is nested deeper than ${maxDepth} levels.`)

@@ -3,8 +3,8 @@ import { folderToBundle } from './folder-to-bundle.ts'
 import { unzip, withoutTop } from './unzip.ts'
 
 /**
- * Reads the zip of a plugin's folder: the one place where a zip and YAML are parsed. It runs in an isolate of its own on
- * the server (inside/archive-entry.ts) and as it is in the command line.
+ * Reads the zip of a plugin's folder: the only place where a zip and YAML are parsed. On the server it runs in an
+ * isolate of its own (inside/archive-entry.ts); the command runs it directly.
  *
  * @throws `plugin_upload_invalid` or `plugin_manifest_invalid`
  */

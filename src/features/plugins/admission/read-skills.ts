@@ -5,10 +5,10 @@ import { untar } from './untar.ts'
 import { unzip } from './unzip.ts'
 
 /**
- * Reads the skills of a .zip or a .tar.gz, or the one of a SKILL.md. Like `readArchive` it runs in an isolate of its own
- * on the server, and as it is in the command line.
+ * Reads the skills of a .zip or a .tar.gz, or a single SKILL.md. Like `readArchive` it runs in an isolate of its own
+ * on the server, and directly in the command.
  *
- * @param only Names of those that are wanted; all of them if there are none.
+ * @param only Names of the wanted skills; empty for all.
  * @throws `plugin_upload_invalid`
  */
 export function readSkills(bytes: Uint8Array, only: readonly string[]): readonly SentSkill[] {

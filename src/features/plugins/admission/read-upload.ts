@@ -9,12 +9,12 @@ import { fetchArchive, type FetchArchiveDeps } from './fetch-archive.ts'
 import { parseBundle, type CheckedBundle } from './parse-bundle.ts'
 import { refused } from './refused.ts'
 
-/** An upload before its signature was looked at. */
+/** An upload whose signature is not verified yet. */
 export type UnverifiedUpload = Omit<ReadUpload, 'tier' | 'signer'> & {
   readonly signature?: PluginSignature
 }
 
-/** What reading an upload takes: the network for an address, who reads a zip, and hashes. */
+/** The network for an address, the reader of zips, and hashes. */
 export interface UploadDeps extends FetchArchiveDeps {
   readonly readArchive: ReadArchive
   readonly sha256: (text: string) => string
@@ -36,7 +36,7 @@ const jsonSchema = z.strictObject({
 const urlSchema = z.strictObject({ url: z.string().min(1).max(2_048) })
 
 /**
- * Reads what somebody wants installed, in any of its forms. Nothing of the plugin is run on the way.
+ * Reads an upload in any of its forms. Runs no code of the plugin.
  *
  * @throws `plugin_upload_invalid`, `plugin_manifest_invalid`, `plugin_contract_mismatch` (its API), or what
  *   `fetchArchive` and `readArchive` throw.

@@ -3,7 +3,7 @@ import { isAlias, isMap, isScalar, LineCounter, parseDocument, visit, type Docum
 import { IsolaError } from '#contracts/errors.ts'
 import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
 
-/** More than any manifest needs; what it could grow to is bounded by the size of the text times this. */
+/** More than any manifest needs. The expanded document is at most this many times the size of the text. */
 const maxAliases = 50
 const maxDepth = 64
 
@@ -29,7 +29,7 @@ export function readYaml(text: string, source = 'plugin.yaml'): unknown {
     resolveKnownTags: false,
     uniqueKeys: true,
     stringKeys: true,
-    // Quieter, and a second document would pass.
+    // At a quieter level a second document would pass.
     logLevel: 'error',
   })
   const [problem] = [...document.errors, ...document.warnings]
@@ -40,7 +40,7 @@ export function readYaml(text: string, source = 'plugin.yaml'): unknown {
   try {
     return document.toJS({ maxAliasCount: maxAliases })
   } catch (error) {
-    // More aliases of aliases than are allowed.
+    // Too many aliases of aliases.
     throw fault(undefined, error instanceof Error ? error.message : 'cannot be read')
   }
 }
@@ -53,7 +53,7 @@ function invalid(place: string, message: string): IsolaError {
   return new IsolaError('plugin_manifest_invalid', `${place}: ${line}`)
 }
 
-/** The parser goes down the stack with each level: brackets and indentation are counted before it sees them. */
+/** The parser recurses with each level, so brackets and indentation are counted before it runs. */
 function checkNesting(text: string, source: string): void {
   let depth = 0
   for (const [index, line] of text.split('\n').entries()) {

@@ -2,12 +2,12 @@ import { headOf } from '#contracts/cut.ts'
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 
-/** What was sent cannot be installed; the message says what is wrong and what to do. */
+/** The error for an upload that cannot be installed; the message says what is wrong and what to do. */
 export function refused(message: string, cause?: unknown): IsolaError {
   return new IsolaError('plugin_upload_invalid', message, defined({ cause }))
 }
 
-/** A name out of an upload, safe to quote: short, in one line, with everything unusual spelled out. */
+/** Makes a name from an upload safe to quote: short, in one line, with unusual characters spelled out. */
 export function quoted(name: string): string {
   const whole = name.toWellFormed()
   const text = whole.length > 80 ? `${headOf(whole, 79)}…` : whole

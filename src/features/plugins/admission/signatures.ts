@@ -2,16 +2,17 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { PluginSignature } from '#runtime/catalog/types/plugin-upload.ts'
 import type { TrustedKey } from '#runtime/catalog/types/trust.ts'
 
-/** What a signature is worth here. */
+/** The tier that a signature gives. */
 export type Verified =
   | { readonly tier: 'trusted'; readonly signer: TrustedKey }
   | { readonly tier: 'community'; readonly notes: readonly string[] }
 
 /**
- * Decides the tier of an upload by its signature alone (P20). One that does not fit is refused and not taken for none:
- * somebody changed the plugin or the signature.
+ * Decides the tier of an upload by its signature alone (P20). A wrong signature is refused, not treated as absent:
+ * the plugin or the signature was changed after signing.
  *
- * @param signed.text What is signed: with the hash of the bundle as it came, counted here and not read from it.
+ * @param signed.text The signed text. Contains the bundle's hash, which is computed here and not taken from the
+ *   upload.
  * @throws `plugin_signature_invalid`
  */
 export async function verifySignature(
@@ -31,7 +32,7 @@ export async function verifySignature(
   return { tier: 'community', notes: [note] }
 }
 
-/** A key or signature that cannot be read fits nothing. */
+/** An unreadable key or signature verifies nothing. */
 async function isSigned({ key, value }: PluginSignature, text: string): Promise<boolean> {
   try {
     const imported = await crypto.subtle.importKey('raw', toBytes(key), 'Ed25519', false, [

@@ -8,7 +8,7 @@ import type { IsolateHost } from '../sandbox/isolate-host.ts'
 import { OutputError } from '../sandbox/output-error.ts'
 import { quoted } from './refused.ts'
 
-/** How a generation is put together, and code started once. */
+/** Wires a generation, and starts a plugin's code once. */
 export interface TryOutDeps {
   /** Wires a whole generation, as a session would. */
   readonly wire: (snapshot: PluginSnapshot) => { readonly problems: readonly PluginProblem[] }
@@ -16,8 +16,8 @@ export interface TryOutDeps {
 }
 
 /**
- * Whether a plugin would work in this set: its manifest, its dependencies, its names, its prompts, and last its code,
- * which is registered in an isolate with nothing in its hands. Throws the first thing that is wrong.
+ * Checks whether a plugin would work in this generation: its manifest, dependencies, names and prompts, and last its
+ * code, which is registered in an isolate without capabilities. Throws the first problem.
  */
 export function createTryOut({ wire, isolates }: TryOutDeps): TryOut {
   return async (snapshot, { id, hash, tier, grantEpoch, config }) => {
@@ -33,10 +33,10 @@ export function createTryOut({ wire, isolates }: TryOutDeps): TryOut {
   }
 }
 
-/** What is listed of a plugin that works all the same. */
+/** Problems with which a plugin works all the same. */
 const works: ReadonlySet<string> = new Set([codeModeOff, 'plugin_api_deprecated'])
 
-/** What an isolate answers is foreign: it is a reason, and never an error of ours. */
+/** The isolate's answer is untrusted: it is quoted as a reason, and never becomes an error of ours. */
 const toPluginError =
   (entrypoint: string) =>
   (error: unknown): never => {

@@ -4,11 +4,12 @@ import { quoted, refused } from './refused.ts'
 import type { ArchiveCaps } from './zip-directory.ts'
 
 const blockBytes = 512
-/** Small enough that what one step can unpack to is no danger. */
+/** Small enough that one step cannot unpack to a dangerous size. */
 const stepBytes = 2_048
 
 /**
- * The files of a .tar.gz by their path. What is no plain file is refused, as are headers that say something else than they should. Throws `plugin_upload_invalid`.
+ * The files of a .tar.gz by their path. Refuses entries that are not plain files, and headers that are inconsistent.
+ * Throws `plugin_upload_invalid`.
  *
  * @see POSIX.1-2024, pax: ustar and extended headers
  */
@@ -26,7 +27,7 @@ export function untar(archive: Uint8Array, caps: ArchiveCaps): ReadonlyMap<strin
     at += blockBytes + Math.ceil(sizeBytes / blockBytes) * blockBytes
     const type = String.fromCharCode(header[156] ?? 0)
     if (type === 'x') longPath = pathIn(textOf(content)) ?? longPath
-    // Of the whole archive: a comment, mostly. None of its keys is read.
+    // A global header applies to the whole archive and mostly has a comment. None of its keys is read.
     if (type === 'x' || type === 'g') continue
     const path = longPath ?? nameIn(header)
     longPath = undefined
@@ -89,12 +90,12 @@ function numberAt(header: Uint8Array, start: number, length: number): number {
 }
 
 function checkSum(header: Uint8Array): void {
-  // Its own eight bytes count as blanks.
+  // The checksum counts its own eight bytes as blanks.
   const sum = header.reduce((all, byte, at) => all + (at >= 148 && at < 156 ? 32 : byte), 0)
   if (sum !== numberAt(header, 148, 8)) throw refused('The archive is damaged.')
 }
 
-/** Records of an extended header: `27 path=a/long/name\n`, with the length of all of it in front. */
+/** A record of an extended header: `27 path=a/long/name\n`, with the length of the whole record in front. */
 function pathIn(records: string): string | undefined {
   return /^\d+ path=([^\n]*)\n/m.exec(records)?.[1]
 }

@@ -3,11 +3,11 @@ import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
 import { quoted, refused } from './refused.ts'
 import { readZipDirectory, type ArchiveCaps, type ZipEntry } from './zip-directory.ts'
 
-/** Small enough that what one step can unpack to (a thousand times that) is no danger. */
+/** Small enough that one step cannot unpack to a dangerous size (at most a thousand times as much). */
 const stepBytes = 2_048
 
 /**
- * The files of a zip by their path, without what macOS puts beside them. Throws `plugin_upload_invalid`.
+ * The files of a zip by their path, without the files that macOS adds. Throws `plugin_upload_invalid`.
  */
 export function unzip(
   archive: Uint8Array,
@@ -21,7 +21,7 @@ export function unzip(
 
 const isLitter = (path: string): boolean => /(^|\/)(__MACOSX\/|\.DS_Store$)/.test(path)
 
-/** Without the one folder around all of them that archives of a repository have. */
+/** Removes the single folder around all files, which archives of repositories have. */
 export function withoutTop<T>(
   files: readonly (readonly [string, T])[],
 ): readonly (readonly [string, T])[] {
@@ -30,7 +30,7 @@ export function withoutTop<T>(
   return isCommon ? files.map(([path, file]) => [path.slice(top.length + 1), file] as const) : files
 }
 
-/** The bytes of one entry, counted as they come: a size that lies ends it. */
+/** Unpacks one entry and counts its bytes: an entry with a wrong size is refused. */
 function unpack(archive: Uint8Array, entry: ZipEntry): Uint8Array {
   const packed = archive.subarray(entry.start, entry.end)
   const bytes = entry.isDeflated ? inflate(packed, entry) : packed

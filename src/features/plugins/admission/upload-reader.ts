@@ -4,12 +4,12 @@ import type { TrustStore } from '#runtime/catalog/types/trust.ts'
 import { readUpload, type UploadDeps } from './read-upload.ts'
 import { verifySignature } from './signatures.ts'
 
-/** What an upload is compared with: accepted keys. */
+/** The accepted keys for signatures. */
 export interface UploadReaderDeps extends UploadDeps {
   readonly trust: Pick<TrustStore, 'list'>
 }
 
-/** Reads an upload and decides its tier: all that comes before it is installed, and refuses it on the record. */
+/** Reads an upload and decides its tier before it is installed; a refusal goes on the record. */
 export function createUploadReader(deps: UploadReaderDeps): ReadPluginUpload {
   const verify = createVerifier(deps.trust)
   return async (upload) => {
@@ -20,7 +20,7 @@ export function createUploadReader(deps: UploadReaderDeps): ReadPluginUpload {
   }
 }
 
-/** The tier of what was signed so, or not: accepted keys are looked up only for a signature. */
+/** The tier of a signed or unsigned upload. The accepted keys are read only if there is a signature. */
 export const createVerifier =
   (trust: UploadReaderDeps['trust']) => async (signed: Parameters<typeof verifySignature>[0]) => {
     const verified = await verifySignature(signed, signed.signature ? await trust.list() : [])

@@ -2,13 +2,13 @@ import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
 import { checkDistinct, checkPath } from './archive-paths.ts'
 import { quoted, refused } from './refused.ts'
 
-/** A file of an archive as its directory has it: checked, not unpacked. */
+/** A file as the archive's directory lists it: checked, not unpacked. */
 export interface ZipEntry {
   readonly path: string
   readonly isDeflated: boolean
   readonly crc: number
   readonly sizeBytes: number
-  /** Where its bytes are in the archive. */
+  /** Offsets of the entry's bytes in the archive. */
   readonly start: number
   readonly end: number
 }
@@ -22,14 +22,14 @@ const endBytes = 22
 const entryBytes = 46
 const localBytes = 30
 const maxCommentBytes = 0xffff
-/** What an archive may be at most. */
+/** Size limits of an archive. */
 export interface ArchiveCaps {
   readonly maxArchiveBytes: number
   readonly maxUnpackedBytes: number
   readonly maxFiles: number
 }
 
-/** An entry, and how much of the archive it takes up. */
+/** An entry, with the range of the archive that it occupies. */
 interface Placed extends ZipEntry {
   readonly isFolder: boolean
   readonly from: number
@@ -37,8 +37,8 @@ interface Placed extends ZipEntry {
 }
 
 /**
- * Reads the directory of a zip and refuses whatever two readers could read differently, before anything is unpacked:
- * each byte of the archive belongs to one entry, the directory or its end (APPNOTE.TXT 6.3.10).
+ * Reads the directory of a zip before anything is unpacked. Refuses an archive that two readers could read
+ * differently: each byte must belong to one entry, the directory or its end (APPNOTE.TXT 6.3.10).
  *
  * @returns The files; folders are left out.
  */
@@ -73,7 +73,9 @@ export function readZipDirectory(
   return files
 }
 
-/** The one end of the directory. A comment that looks like another end would let two readers see two archives. */
+/**
+ * Finds the only end of the directory. A comment that looks like another end would let two readers see two archives.
+ */
 function findEnd(view: DataView): number {
   const ends: number[] = []
   const first = Math.max(0, view.byteLength - endBytes - maxCommentBytes)
@@ -130,7 +132,7 @@ function readEntry(view: DataView, place: EntryPlace): Placed {
   const sizeBytes = view.getUint32(at + 24, true)
   const packedBytes = view.getUint32(at + 20, true)
   const from = view.getUint32(at + 42, true)
-  // Encrypted, strongly encrypted, with a masked directory.
+  // Encrypted, strongly encrypted, or with a masked directory.
   if ((flags & 0x2041) !== 0) throw refused(`${quoted(path)} is encrypted.`)
   if (method !== 0 && method !== 8)
     throw refused(`${quoted(path)} is packed in a way that is not supported: use deflate.`)
@@ -170,11 +172,11 @@ function readName(view: DataView, offset: number, length: number): string {
   }
 }
 
-/** The two systems whose attributes have the kind of a file: Unix and macOS. */
+/** The systems whose attributes state the kind of a file: Unix and macOS. */
 const unixSystems: ReadonlySet<number> = new Set([3, 19])
 const kinds = { regular: 8, folder: 4, unsaid: 0 } as const
 
-/** A link would be read as the file it points at. */
+/** Refuses links: a reader would follow one to another file. */
 function checkKind(
   view: DataView,
   at: number,
@@ -201,7 +203,7 @@ function checkExtra(
   }
 }
 
-/** The entry's own header must say what the directory says. @returns Where its bytes begin. */
+/** Checks that the entry's local header agrees with the directory. @returns Where its bytes begin. */
 function checkLocal(
   view: DataView,
   {
@@ -237,7 +239,7 @@ function checkLocal(
   return start
 }
 
-/** Nothing before, between or after the entries, and no two that share bytes (the smallest bombs do). */
+/** Refuses bytes before, between or after the entries, and entries that share bytes (as the smallest bombs do). */
 function checkCovered(view: DataView, entries: readonly Placed[], directory: number): void {
   let at = 0
   for (const entry of entries.toSorted((a, b) => a.from - b.from)) {

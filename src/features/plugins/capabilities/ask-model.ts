@@ -6,17 +6,17 @@ import { type ModelRequest, type ModelSelection } from '#contracts/model.ts'
 import { ToolError, type PluginModel } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
-/** Whose models these are: of a tool those it was granted, of an agent its own. */
+/** The models that a plugin's code may use: a tool has those of its grant, an agent its own. */
 export interface ModelTerms {
-  /** The only ones that may be used; any of the deployment if absent. */
+  /** The only models the code may use; any of the deployment if absent. */
   readonly models?: readonly string[] | undefined
-  /** Asked if the code names none; the deployment's default if absent. */
+  /** Used if the code names no model; the deployment's default if absent. */
   readonly preferred?: string | undefined
 }
 
 type Asked = Parameters<PluginModel['generate']>[0]
 
-/** Models for a plugin's code, within the lease of its call: each request is reserved before it is sent. */
+/** Calls models for a plugin's code within the lease of its call: each request is reserved before it is sent. */
 export function createPluginModel(
   { inner }: ToolContext,
   { models, preferred }: ModelTerms,
@@ -28,7 +28,8 @@ export function createPluginModel(
     async generate(asked) {
       const request = toRequest(asked, models?.[0] ?? preferred)
       const { model } = request
-      // What the code asks for is what answers. What the host chose for it may be replaced, within what was granted.
+      // A model that the code names must answer itself. A model that the host chose may be substituted within the
+      // grant.
       const allowed = asked.model === undefined ? models : [asked.model]
       if (asked.model !== undefined && models && !models.includes(asked.model))
         throw failed(`not granted: the model ${asked.model} (granted are ${models.join(', ')})`)
@@ -56,7 +57,7 @@ export function createPluginModel(
   }
 }
 
-/** The default may be any model, and is what the host takes for the code. */
+/** True for the default, since the host chooses the model for it. */
 const isNamed = (name: string, { provider, model }: ModelSelection): boolean =>
   name === defaultModelName || name === model || name === `${provider}/${model}`
 
@@ -84,7 +85,7 @@ function toRequest(asked: Asked, fallback: string | undefined): ModelRequest {
   }
 }
 
-/** What a provider or the lease says is safe for any caller; a bug's words are not. */
+/** Messages of a provider or the lease are safe for any caller; a bug's message is not. */
 function toToolError(error: unknown): unknown {
   const code = errorCode(error)
   if (code === undefined) return error

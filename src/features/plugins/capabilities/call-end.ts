@@ -1,6 +1,6 @@
 import { ToolError } from '#contracts/plugin.ts'
 
-/** The end of one call. An AbortController costs more than most calls do: there is one for who listens. */
+/** The end of one call. An AbortController is made only for a listener: it costs more than most calls do. */
 export interface CallEnd {
   readonly isOver: () => boolean
   readonly throwIfAborted: () => void
@@ -8,7 +8,7 @@ export interface CallEnd {
   readonly end: () => void
 }
 
-/** The end of a call that goes on. */
+/** The end of a running call. */
 export function createCallEnd(): CallEnd {
   const state: { isOver: boolean; controller?: AbortController } = { isOver: false }
   const isOver = (): boolean => state.isOver

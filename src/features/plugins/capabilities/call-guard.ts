@@ -1,14 +1,14 @@
 import type { CallEnd } from './call-end.ts'
 
-/** Makes a function of one that works, and answers, only until the call is over. */
+/** Wraps a function so that it works, and answers, only until the call is over. */
 export type Guard = <A extends unknown[], R>(
   run: (...args: A) => Promise<R>,
 ) => (...args: A) => Promise<R>
 
 /**
- * A function kept beyond its call must not work, nor answer late.
+ * A plugin may keep a function beyond its call: it must neither work nor answer then.
  *
- * @param check Throws if what was granted may not be used now.
+ * @param check Throws if a grant may not be used now.
  */
 export function createGuard(over: CallEnd, check?: () => Promise<void>): Guard {
   return (run) =>
@@ -21,7 +21,7 @@ export function createGuard(over: CallEnd, check?: () => Promise<void>): Guard {
     }
 }
 
-/** All functions of an object, each so guarded. */
+/** Guards all functions of an object. */
 export function guardAll<T extends object>(guard: Guard, functions: T): T {
   const guarded = Object.entries(functions).map(([name, run]) => [name, guard(run as never)])
   return Object.fromEntries(guarded) as T

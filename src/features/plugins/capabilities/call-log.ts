@@ -7,7 +7,10 @@ import type { CallEnd } from './call-end.ts'
 const maxLogChars = 2_000
 const maxLogsPerCall = 200
 
-/** Tells what a plugin says of a call: its first 200 lines, of at most 2,000 characters each, until it is over. */
+/**
+ * Emits a plugin's log lines of a call: the first 200 lines, of at most 2,000 characters each, until the call is
+ * over.
+ */
 export function createLog(context: ToolContext, over: CallEnd) {
   let count = 0
   return (message: string, toDraft: (said: Said) => EventDraft): void => {
@@ -23,13 +26,13 @@ interface Said {
   readonly message: string
 }
 
-/** What is no level, or no number, is left out: these are words for people, not a reason to fail. */
+/** An invalid level is left out: a log line is for people, and no reason to fail a call. */
 export const toLevel = (level: unknown): Pick<EventData<'tool_log'>, 'level'> => {
   const known = levelOf(level)
   return known === undefined ? {} : { level: known }
 }
 
-/** How far a call is, as numbers; `{}` if it does not say so. */
+/** A call's progress as numbers; `{}` without valid numbers. */
 export function toNumbers(at: unknown): Pick<EventData<'tool_progress'>, 'progress' | 'total'> {
   const { progress, total } = Object(at) as {
     readonly progress?: unknown

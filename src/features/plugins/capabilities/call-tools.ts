@@ -9,8 +9,8 @@ const maxNameChars = 64
 const maxMessageChars = 2_000
 
 /**
- * Other tools for a plugin's code: exactly those of its `uses_tools`, each through every gate. A tool's failure is an
- * error with its text; what is not listed is refused, and on the record.
+ * Calls other tools for a plugin's code: only those of its `uses_tools`, each through every gate. A failed tool
+ * throws its error text. A tool that is not listed is refused and recorded.
  */
 export function createPluginTools(
   { inner, call, emit }: ToolContext,

@@ -29,31 +29,31 @@ import { createRefuse } from './refusal.ts'
 import { createCallSecrets } from '../secrets/call-secrets.ts'
 import { createPluginSecrets } from '../secrets/secret-capability.ts'
 
-/** Capabilities of one call and the way to end them. */
+/** The capabilities of one call, and the function that ends them. */
 export interface OpenCapabilities {
   readonly capabilities: Capabilities
-  /** After this every function rejects and the signal has fired. */
+  /** Afterwards every function rejects, and the signal has fired. */
   readonly close: () => void
-  /** What the call spent beside tools and models, which are counted where they are asked. */
+  /** Spending of the call besides tools and models, which count their own. */
   readonly spent: () => Usage | undefined
 }
 
-/** What one call is besides its context. */
+/** Options of one call besides its context. */
 export interface OpenOptions {
   readonly as?: 'tool' | 'agent' | undefined
-  /** The tool that is called; absent in a hook. */
+  /** The called tool; absent in a hook. */
   readonly tool?: string | undefined
-  /** Where the call goes by its input. */
+  /** The call's destination by its input. */
   readonly goesTo?: OutsideAddress | undefined
-  /** Before each use of something: throws if it may not be used now. */
+  /** Called before each use of a grant; throws if the grant may not be used now. */
   readonly check?: (() => Promise<void>) | undefined
-  /** Ends the call until there are answers; absent where a call cannot wait. */
+  /** Ends the call until answers arrive; absent if the call cannot wait. */
   readonly onAsk?: OnAsk
-  /** What its storage reads and keeps is labelled. Absent where nothing of it comes back to a context. */
+  /** Labels of the values that the call's storage reads and writes. Absent if no result returns to a context. */
   readonly labels?: CallLabels | undefined
 }
 
-/** Builds what a plugin may do within one call: exactly its grants, dead after the call (docs/design.md section 8). */
+/** Builds a plugin's capabilities for one call: exactly its grants, dead after the call (docs/design.md section 8). */
 export function openCapabilities(
   plugin: LoadedPlugin,
   context: ToolContext,
@@ -77,7 +77,7 @@ export function openCapabilities(
   const refuse = createRefuse(context)
   const user = { call: context.call, emit: context.emit, plugin: plugin.manifest.id, tool }
   const secrets = createCallSecrets(plugin.granted.secrets, user, deps)
-  // Made when they are first read: most calls read one or two.
+  // Made when first read: most calls use one or two.
   const made: { -readonly [K in keyof Capabilities]?: Capabilities[K] } = {}
   const signalOf = () => (made.signal ??= AbortSignal.any([context.signal, over.signal()]))
   const granted: { isolate?: ReturnType<typeof createIsolate> } = {}

@@ -15,13 +15,13 @@ import type { NetworkNow } from './open-network.ts'
 import type { ScopedStorage } from './storage/scoped-storage.ts'
 import type { WatchRevocation } from './revocation-watch.ts'
 
-/** What the capabilities of any call are made from. One for a deployment: nothing in it belongs to a call. */
+/** Dependencies of every call's capabilities. Shared by the deployment: nothing in it belongs to a call. */
 export interface CapabilityDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly sessions: SessionGateway
   /** The memory room's scratchpad over the storage verbs. */
   readonly createMemory: (ask: AskStorage, streamOf: StreamOf) => MemoryClient
   readonly longTerm: MemoryGateway
-  /** What an agent says of its memory, in whose run it is; nothing for the orchestrator. */
+  /** The memory settings of the run's agent; `undefined` for the orchestrator. */
   readonly memoryOf: (
     agent: string,
     context: Pick<ToolContext, 'principal' | 'options'>,
@@ -32,13 +32,13 @@ export interface CapabilityDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly scopedStorage: Pick<ScopedStorage, 'ofPrincipal' | 'ofPlugin'>
   readonly network: NetworkNow
   readonly databases: PluginDatabases
-  /** Absent where there are no isolates. */
+  /** Absent without isolates. */
   readonly modelCode?: ModelCodeRunner
-  /** Checks what a person answered against the schema of what was asked. */
+  /** Checks a user's answer against the schema of the question. */
   readonly validator: SchemaValidator
-  /** Absent where no plugin can be switched off. */
+  /** Absent if plugins cannot be switched off. */
   readonly watchRevocation?: WatchRevocation
   readonly faults?: FaultReport
-  /** Absent where isolates cost nothing. */
+  /** Absent if isolates cost nothing. */
   readonly meter?: IsolateMeter
 }

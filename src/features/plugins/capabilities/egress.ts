@@ -16,33 +16,33 @@ const maxHeaderChars = 32 * 1024
 /** From the request to the end of the answer, redirects included. */
 const maxRequestMs = 300_000
 
-/** Of a grant of every host: whether the operator opened an address to it, or somebody approved this very call. */
+/** For a grant of every host: whether the operator opened an address, or an approver allowed it for this very call. */
 export type IsOpen = (to: OutsideAddress) => boolean
 
 /** The grants, the network and the secrets of one call. */
 export interface EgressOptions {
   readonly grants: RequestedGrants['network']
   readonly tier: TrustTier
-  /** Which addresses are open to a grant of every host, as of now: asked before each hop. */
+  /** The addresses that are open now to a grant of every host; asked before each hop. */
   readonly openNow: () => Promise<IsOpen>
-  /** Whether a redirect to another host is followed, of a grant of every host. */
+  /** For a grant of every host: whether a redirect to another host is followed. */
   readonly mayFollow: (to: OutsideAddress, from: URL) => Promise<boolean>
-  /** Hears the host that a redirect leads to, once it may be asked and before it is. */
+  /** Called with the host of a redirect, after its check and before the request. */
   readonly onRedirect?: ((host: string) => void) | undefined
   readonly send: Send
   readonly emit: Emit
   readonly secrets: CallSecrets
   readonly idempotencyKey: string
-  /** The call as the span that each request comes from. */
+  /** Trace header with the call as the parent span of each request. */
   readonly traceparent: string
   /** Fires when the call is over. */
   readonly signal: AbortSignal
 }
 
 /**
- * A fetch that reaches the granted hosts only: exact host and method, each redirect checked again, at most 2 MiB of
- * body each way. A placeholder becomes its secret on the way out, and a secret that comes back is taken out. Each
- * request is an event.
+ * A fetch that reaches granted hosts only: exact host and method, each redirect checked again, at most 2 MiB of body
+ * each way. A placeholder becomes its secret on the way out, and a secret in an answer is redacted. Each request is
+ * an event.
  * @see docs/design.md section 8, Egress
  */
 export function createEgress(options: EgressOptions): Capabilities['fetch'] {
@@ -65,7 +65,7 @@ export function createEgress(options: EgressOptions): Capabilities['fetch'] {
     if (['GET', 'HEAD'].includes(method) && init.body !== undefined)
       throw failed(`${method} has no body.`)
     const headers = parseHeaders(init.headers)
-    // One trace for all that a run does. A state of the plugin's own would belong to another one.
+    // All of a run's work belongs to one trace. A `tracestate` from the plugin would belong to another one.
     headers.set('traceparent', options.traceparent)
     headers.delete('tracestate')
     const signal = init.signal ? AbortSignal.any([options.signal, init.signal]) : options.signal
@@ -85,13 +85,17 @@ function toError({ failure, message }: OutboundError): ToolError {
 
 type Checked = Parameters<NonNullable<OutboundRules['check']>>[0]
 
-/** Refuses what no grant covers, with what to add, and of a grant of every host what nobody opened. */
+/**
+ * Refuses a request without a grant, and says which one to add. Under a grant of every host, also refuses a host that
+ * is not open.
+ */
 async function checkGrant({ url, method, from }: Checked, options: EgressOptions): Promise<void> {
   const grant = grantFor(url, method, options)
   if (!grant)
     throw failed(`not granted: network ${method} ${url.host} (add it to grants in plugin.yaml)`)
   if (grant.host === '*') await checkOpen({ url, method, from }, options)
-  // What is refused is not read: as a source it would be a place that may be called unasked.
+  // Only after the check: a refused host was not read, so it must not become a source that later calls may reach
+  // unasked.
   if (from) options.onRedirect?.(url.host)
 }
 
@@ -103,18 +107,18 @@ async function checkOpen({ url, method, from }: Checked, options: EgressOptions)
     throw failed(`The page is elsewhere: ${capped(url.href, maxShownChars)} (call that address).`)
 }
 
-/** The grant that covers a request; one that names the host before one of every host. */
+/** The grant that covers a request; a grant of the named host comes before a grant of every host. */
 function grantFor(url: URL, method: string, { grants, tier }: EgressOptions) {
   const covering = grants.filter(({ methods }) => methods.some((granted) => granted === method))
   return (
-    // With its port, which only an address of this machine may have: another port is another program.
+    // The host includes a port, which only an address of this machine may have: another port is another program.
     covering.find(({ host }) => host !== '*' && host.toLowerCase() === url.host) ??
-    // `*` means any public host: too wide to be granted to code that did not ship with the deployment.
+    // `*` means any public host: too wide a grant for code that did not ship with the deployment.
     covering.find(({ host }) => host === '*' && tier === 'builtin')
   )
 }
 
-/** Headers that steer the connection, claim where a request comes from, or make another method of it. */
+/** Headers that steer the connection, claim where a request comes from, or change its method. */
 const hostHeaders =
   /^(host|connection|accept-encoding|content-length|transfer-encoding|upgrade|expect|te|trailer|keep-alive|via|forwarded|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|x-http-method.*|x-method-override|x-original-url|x-rewrite-url|proxy-.*|sec-.*|cf-.*)$/i
 

@@ -15,7 +15,10 @@ export interface EmitOptions extends Pick<CapabilityDeps, 'validator'> {
   readonly labels?: CallLabels | undefined
 }
 
-/** Puts an event in the log of the call's session, with the label of all that the call knows; from there it goes on. */
+/**
+ * Writes an event to the log of the call's session, with the label of everything the call knows; subscriptions read
+ * it there.
+ */
 export function createEmit(
   { manifest: { id, contributes } }: Pick<LoadedPlugin, 'manifest'>,
   { context, labels, validator }: EmitOptions,
@@ -45,7 +48,7 @@ export function createEmit(
       data: {
         call: context.call,
         event: `${id}.${name}`,
-        payload: payload as JsonObject, // as was just looked at
+        payload: payload as JsonObject, // checked just above
         payloadChars,
         label: labels.kept(),
         ...(event.public && { isPublic: true }),

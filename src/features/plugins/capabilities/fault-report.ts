@@ -5,7 +5,7 @@ import type { ToolFailure } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { OutputError } from '../sandbox/output-error.ts'
 
-/** Tells the Catalog how calls of installed plugins went. */
+/** Reports to the Catalog how calls of installed plugins went. */
 export interface FaultReport {
   readonly wentWell: (plugin: LoadedPlugin, principal: string) => void
   readonly failed: (
@@ -13,11 +13,11 @@ export interface FaultReport {
     error: unknown,
     about: { readonly signal: AbortSignal; readonly principal: string },
   ) => void
-  /** Why a principal may not call it for a while: it kept failing for that one. */
+  /** Why a principal may not call the plugin for a while: it kept failing for this principal. */
   readonly offFor: (plugin: LoadedPlugin, principal: string) => ToolFailure | undefined
 }
 
-/** Who keeps the count, and the time. */
+/** The Catalog's counter, and the clock. */
 export interface FaultReportDeps {
   /** Never rejects. */
   readonly report: (report: CallReport) => Promise<CallVerdict | undefined>
@@ -26,7 +26,7 @@ export interface FaultReportDeps {
 
 const maxRemembered = 1_000
 
-/** Only faults are told, and the first call that goes well after one: most calls cost nothing. */
+/** Reports only faults, and the first good call after one, so that most calls cost nothing. */
 export function createFaultReport({ report, clock }: FaultReportDeps): FaultReport {
   const failing = new Set<string>()
   const off = new Map<string, CallVerdict>()
@@ -65,7 +65,7 @@ export function createFaultReport({ report, clock }: FaultReportDeps): FaultRepo
   }
 }
 
-/** What is the plugin's own doing: not what its tool says has failed, and not that somebody stopped it. */
+/** The fault if it is the plugin's own. A tool's own failure, or a cancelled call, is none. */
 function faultOf(error: unknown, signal: AbortSignal): string | undefined {
   if (signal.aborted)
     return errorCode(signal.reason) === 'tool_timeout' ? 'took too long' : undefined

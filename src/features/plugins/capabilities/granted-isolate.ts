@@ -12,18 +12,18 @@ import { isolateSettings } from '../sandbox/worker-code.ts'
 import { toJson } from '../sandbox/json-border.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 
-/** What Cloudflare charges for each isolate that is loaded, in billionths of a US dollar. */
+/** Cloudflare's price of each loaded isolate, in billionths of a US dollar. */
 export const newIsolateNanoUsd = 2_000_000
 
 const maxCodeChars = 100_000
 const defaultTimeoutMs = 10_000
 const maxTimeoutMs = 60_000
 const maxChars = 256 * 1024
-/** The Runner's own deadline, for code that keeps the timer inside from firing. */
+/** Extra time of the Runner's own deadline, for code that keeps the timer inside from firing. Milliseconds. */
 const graceMs = 1_000
 const maxToldLogChars = 1_000
 
-/** How code that a model wrote is run. */
+/** Runs code that a model wrote. */
 export interface ModelCodeRunner {
   readonly runner: () => PluginRunnerStub
   readonly sha256: (text: string) => string
@@ -31,10 +31,10 @@ export interface ModelCodeRunner {
   readonly shimVersion: string
 }
 
-/** The capability `isolate` of one call, and what it cost. */
+/** The capability `isolate` of one call, and its cost. */
 export interface GrantedIsolate {
   readonly isolate: PluginIsolate
-  /** What the isolates cost that were asked for so far. */
+  /** Cost of the isolates that were started so far. */
   readonly spent: () => Usage | undefined
 }
 
@@ -53,7 +53,7 @@ const answerSchema = z.lazy(() =>
           .string()
           .transform((text) => headOf(text, 1_500))
           .default(''),
-        // Out of a stack that the code may have forged.
+        // From a stack that the code may have forged.
         line: z.int().min(1).max(100_000).optional().catch(undefined),
         logs,
       }),
@@ -62,8 +62,8 @@ const answerSchema = z.lazy(() =>
 )
 
 /**
- * Code that a model wrote, each run in an isolate of its own that has nothing but the call's own `tools`, and that goes
- * with the call (decision 0106).
+ * Runs code that a model wrote. Each run gets a new isolate that has only the call's own `tools` and ends with the
+ * call (decision 0106).
  */
 export function createGrantedIsolate(
   { runner, sha256, shimVersion }: ModelCodeRunner,
@@ -112,7 +112,7 @@ export function createGrantedIsolate(
   }
 }
 
-/** All that the code can ask: the tools of the call that runs it. */
+/** The only functions that the code can call: the tools of its call. */
 function createPort(tools: PluginTools): CallStubs['port'] {
   const serve = async (verb: string, json: string): Promise<string> => {
     if (verb !== 'tools.call') return refusal('There is only tools.call.')
@@ -142,7 +142,7 @@ function readAnswer(text: unknown): z.infer<typeof answerSchema> {
     if (typeof text === 'string' && text.length <= maxChars)
       return answerSchema.parse(parseForeignJson(text))
   } catch {
-    // Whatever it is, it did not come from the entry as we wrote it.
+    // An unreadable answer did not come from our entry.
   }
   return { error: { code: 'odd_answer', message: '', logs: [] } }
 }

@@ -39,7 +39,7 @@ export function createPluginFetch(
     readonly signal: AbortSignal
     readonly secrets: CallSecrets
     readonly goesTo: OutsideAddress | undefined
-    /** A redirect leads to this host. */
+    /** Called with the host of a redirect. */
     readonly onRedirect: ((host: string) => void) | undefined
   },
 ): Capabilities['fetch'] {
@@ -74,7 +74,7 @@ export function createPluginStorage(
   }: {
     readonly ask: AskStorage
     readonly labelled: (ask: AskStorage) => AskStorage
-    /** Others than this principal keep something there. */
+    /** Marks a read of a space that other principals write too. */
     readonly reaching: (ask: AskStorage) => AskStorage
     readonly context: ToolContext
     readonly deps: CapabilityDeps
@@ -96,7 +96,7 @@ export function createPluginStorage(
   })
 }
 
-/** Workspace and memory are what all plugins of a session keep: only code that ships with the deployment may have them. */
+/** All plugins of a session share its workspace and memory: only code that ships with the deployment may have them. */
 export function createWorkspace(
   { granted, tier }: LoadedPlugin,
   ask: AskStorage,
@@ -106,7 +106,7 @@ export function createWorkspace(
   return createGrantedStorage({ space: 'workspace', quotaBytes: parseQuotaBytes(), ask })
 }
 
-/** `memory`: the scratchpad of the session, and what outlives it. */
+/** `memory`: the scratchpad of the session, and long-term memory. */
 export function createMemory(
   { granted, tier }: LoadedPlugin,
   ask: AskStorage,
@@ -143,12 +143,12 @@ export function createMemory(
   }
 }
 
-/** A tool asks the models it was granted; an agent with code of its own asks its own, and those. */
+/** A tool may use the models of its grant; an agent with code of its own uses its own model, and those. */
 export function termsOf({ manifest, granted }: LoadedPlugin, as: 'tool' | 'agent'): ModelTerms {
   const models = granted.model?.models
   const { model: own } = manifest.agent ?? {}
   if (as === 'tool' || own === undefined) return { models }
-  // What the operator was shown is the model it runs on: any other is named in the grant.
+  // The operator was shown the agent's own model; any other must be in the grant.
   if (granted.model) return { preferred: own, ...(models && { models: [own, ...models] }) }
   return { preferred: own, models: [own] }
 }

@@ -6,39 +6,41 @@ import type { ToolContext } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import type { ScopedStorage } from './storage/scoped-storage.ts'
 
-/** What a call's isolate costs: nothing if its id was used on this day, else the price, unless the lease lacks it. */
+/** The price of a call's isolate: nothing if its id was used today already. Not ok if the lease cannot pay it. */
 export type Metered = { readonly ok: true; readonly costNanoUsd: number } | { readonly ok: false }
 
 /** Cloudflare bills each isolate id once a day (UTC), at its first use. */
 export interface IsolateMeter {
   readonly priceNanoUsd: number
-  /** Throws a ToolError if it cannot be told what was used already. */
+  /** Throws a ToolError if today's uses cannot be read. */
   readonly charge: (plugin: LoadedPlugin, context: ToolContext) => Promise<Metered>
 }
 
-/** What a new isolate costs, and who is charged. Billionths of a US dollar. */
+/** The price of a new isolate, and where uses are stored. Billionths of a US dollar. */
 export interface IsolateMeterDeps {
-  /** 0: nothing is counted and nothing written. */
+  /** 0: nothing is counted or written. */
   readonly priceNanoUsd: number
   readonly clock: Pick<Clock, 'nowMs'>
   readonly sessions: SessionGateway
   readonly scopedStorage: Pick<ScopedStorage, 'ofPlugin'>
 }
 
-/** A space that no plugin can name: theirs begin with `plugin:`. */
+/** A space that no plugin can name, because a plugin's space begins with `plugin:`. */
 const space = 'isolates'
-/** How much of an id is kept: enough that no two are alike. */
+/** Stored length of an id: long enough to be unique. */
 const keyChars = 32
 const maxRemembered = 1_000
 const free: Metered = { ok: true, costNanoUsd: 0 }
 
 /**
- * Which ids were used today is kept where all who use one meet: of community code in the root session, of the rest in
- * the plugin's own object. One write for each new id; what was used once is remembered here and asks nobody.
+ * Stores which isolate ids were used today in an object that all users of an id share: for community code the root
+ * session, for other code the plugin's own object. Each new id costs one write; a known id is remembered in this
+ * isolate and costs none.
  */
 export function createIsolateMeter(deps: IsolateMeterDeps): IsolateMeter {
   const { priceNanoUsd, clock, sessions, scopedStorage } = deps
-  // No promises: all sessions of this isolate share it, and one that is aborted leaves its own open for good.
+  // Holds no promises: all sessions of this isolate share the set, and a promise of an aborted session would stay
+  // open for ever.
   const used = new Set<string>()
   const askOf = (plugin: LoadedPlugin, { rootSession }: ToolContext): AskStorage =>
     withSafeErrors(

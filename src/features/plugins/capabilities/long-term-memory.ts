@@ -16,15 +16,15 @@ import type { CallLabels } from './plugin-flow.ts'
 /** The part of a plugin's memory that outlives its session. */
 export type LongTermPart = Pick<PluginMemory, 'remember' | 'recall' | 'forget'>
 
-/** So many notes a run may remember where its agent's manifest does not say. */
+/** How many notes a run may write if its agent's manifest does not say. */
 const maxWrites = 20
 const defaultFound = 10
 const maxFound = 50
 
 /**
- * Long-term memory of one call: of its principal and, within that, of its agent; that of the deployment can be read.
- * What is kept has the label of all that the call knows, what is recalled brings its own. Arguments come from plugin
- * code: all of them are checked.
+ * Long-term memory of one call: notes of its principal and of the principal's agent; the deployment's notes can only
+ * be read. A written note gets the label of everything the call knows; a recalled note adds its own label. Arguments
+ * come from plugin code, so all of them are checked.
  */
 export function createLongTermPart(
   context: ToolContext,
@@ -116,7 +116,7 @@ function toPluginNote(note: FoundNote): PluginNote {
   return shown
 }
 
-/** A refusal keeps its reason, a fault says nothing. */
+/** A refusal keeps its reason; a fault gets a general message, since its own may reveal internals. */
 async function safely<T>(work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     const code = errorCode(error)

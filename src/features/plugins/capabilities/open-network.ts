@@ -11,22 +11,22 @@ import type { IsOpen } from './egress.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 
 /**
- * What the operator opened, as the set in force is cached here. While the Catalog does not answer it is the last one that
- * was read, however old, as with the rest of the policy; where none ever was, nothing is open.
+ * The hosts that the operator opened, from the cached generation in force. While the Catalog does not answer, the
+ * last one that was read counts, however old, as for the rest of the policy. If none was ever read, no host is open.
  */
 export interface NetworkNow {
   readonly rule: () => Promise<NetworkRule | undefined>
-  /** Hosts and ports at which a server in development itself answers. */
+  /** Hosts and ports at which a development server answers itself. */
   readonly ownHosts: readonly string[]
 }
 
-/** Where the network of the policy is read. */
+/** Where the policy's network section is read. */
 export interface NetworkNowDeps {
   readonly snapshot: () => Promise<PluginSnapshot>
   readonly ownHosts: readonly string[]
 }
 
-/** The network of the policy in force; `undefined` if the Catalog never answered. */
+/** The network section of the policy in force; `undefined` if the Catalog never answered. */
 export const createNetworkNow = ({ snapshot, ownHosts }: NetworkNowDeps): NetworkNow => ({
   rule: () =>
     snapshot().then(
@@ -37,8 +37,8 @@ export const createNetworkNow = ({ snapshot, ownHosts }: NetworkNowDeps): Networ
 })
 
 /**
- * What is open to one call: what the operator opened, and with somebody's approval the place that this person was
- * shown. A redirect stays there, or goes to what is open to everybody.
+ * The hosts that are open to one call: those the operator opened, and the origin that an approver was shown and
+ * allowed. A redirect must stay within these.
  */
 export function createOpenNow(
   { rule, ownHosts }: NetworkNow,
@@ -56,9 +56,9 @@ export function createOpenNow(
 const withoutWww = (host: string): string => host.replace(/^www\./, '')
 
 /**
- * Whether a redirect is followed to another host. With a stranger's text in the conversation only to one that was read
- * from or that the operator named, and with private data only to the one place that all of it is from: any other is
- * asked about like a call of its own, since a redirect of an honest host takes along what its address has in it.
+ * Whether a redirect to another host is followed. With a stranger's text in the conversation, only to a host that was
+ * read before or that the operator named; with private data, only to the single place that all of it came from. Any
+ * other redirect needs a call of its own, because a redirect takes along the data in its address.
  */
 export function createMayFollow(
   { rule }: NetworkNow,
@@ -76,9 +76,9 @@ export function createMayFollow(
 }
 
 /**
- * Where a call of a tool goes that reads whatever address it is given: so its plugin was granted, it says that it
- * reaches out (`openWorldHint`), and its input says where. What egress refuses whatever is open goes nowhere: nobody is
- * asked about it, and the call fails with the reason.
+ * The destination of a tool that takes any address: its plugin has a grant of every host, it declares
+ * `openWorldHint`, and its input has a `url`. `undefined` for an address that the egress always refuses: no approver
+ * is asked then, and the call fails with the reason.
  */
 export function goesToOf(
   { tier, granted }: Pick<LoadedPlugin, 'tier' | 'granted'>,

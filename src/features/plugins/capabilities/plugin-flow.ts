@@ -13,14 +13,16 @@ type Hints = ToolManifest['annotations']
 
 const isReading = (method: string) => method === 'GET' || method === 'HEAD'
 
-/** Whether a tool reaches hosts outside. That one of its tools does not is believed of what ships with the deployment. */
+/**
+ * Whether a tool reaches hosts outside. Only a plugin that ships with the deployment is believed when a hint says no.
+ */
 const reachesOut = ({ tier, granted }: Granted, hints: Hints): boolean =>
   granted.network.length > 0 && (tier !== 'builtin' || hints.openWorldHint === true)
 
 /**
- * What a plugin's tool does outward, by what it was granted: every host that it may reach is one to which it may send
- * what it was given. What it says in its own favour counts only where it ships with the deployment; that it does more
- * (`declared`), whoever wrote it.
+ * The sinks of a plugin's tool by its grants: a host that a tool may reach can be sent the tool's input. Hints in the
+ * tool's favour count only if the plugin ships with the deployment; declared extra sinks (`declared`) count from any
+ * plugin.
  */
 export function sinksOf(
   plugin: Granted,
@@ -31,7 +33,7 @@ export function sinksOf(
   const isOut = reachesOut(plugin, hints)
   const onlyReads = tier === 'builtin' && hints.readOnlyHint === true
   const sends = isOut && granted.network.some(({ methods }) => !methods.every(isReading))
-  // What the whole deployment keeps is read by others than this principal.
+  // Other principals read values that are shared by the deployment.
   const isShared =
     granted.storage?.scope === 'deployment' ||
     granted.database?.access === 'write' ||
@@ -43,23 +45,26 @@ export function sinksOf(
   ]
 }
 
-/** Where a tool goes that reaches no hosts but those its plugin was granted by name; `undefined` where it may go anywhere, or stays here. */
+/**
+ * The place of a tool that reaches only the hosts its plugin was granted by name; `undefined` if the tool may go
+ * anywhere or stays here.
+ */
 export function placeOf(
   { tier, granted, manifest: { id } }: Granted & Pick<LoadedPlugin, 'manifest'>,
   hints: Hints,
 ): NamedPlace | undefined {
   const hosts = new Set(granted.network.map(({ host }) => host.toLowerCase()))
   if (!reachesOut({ tier, granted }, hints) || hosts.has('*')) return undefined
-  // Of several hosts nobody here knows which one is told what.
+  // With several hosts it is unknown which one gets which data.
   return hosts.size === 1 ? { home: `${id}__*` } : {}
 }
 
-/** What its results can be at worst, besides what it keeps for the session or the principal: each value has its own label. */
+/** The worst label of the tool's results. Values in storage of the session or the principal have their own labels. */
 export function yieldsOf(plugin: Granted, hints: Hints, from: string): Label {
   const { tier, granted } = plugin
   const isOut = reachesOut(plugin, hints)
   const isForeign = isOut || granted.storage?.scope === 'deployment' || granted.database
-  // With a secret it reads what not everybody may, unless we wrote that it reads what everybody can.
+  // With a secret a tool can read private data, except where a plugin of the deployment declares otherwise.
   const hasKey = isOut && tier !== 'builtin' && granted.secrets.length > 0
   const confidentiality = hasKey || granted.database ? 'private' : 'public'
   if (isForeign) return labelFrom(from, { confidentiality })
@@ -67,9 +72,9 @@ export function yieldsOf(plugin: Granted, hints: Hints, from: string): Label {
 }
 
 /**
- * What code can have in its globals when a call begins: all that its grants let it read from outside its conversation,
- * in an earlier call or a hook. What ships with the deployment keeps none. What a signer vouches for is one isolate for
- * many conversations: what it was told in them is in there, too.
+ * The label of everything that the code's globals may hold when a call begins: data that an earlier call or a hook
+ * could read under its grants. Code that ships with the deployment keeps nothing. A trusted plugin's isolate serves
+ * many conversations, so its globals may hold texts of those too.
  */
 export function heldBefore(plugin: Granted, from: string): Label {
   const { tier, granted } = plugin
@@ -78,7 +83,7 @@ export function heldBefore(plugin: Granted, from: string): Label {
   return isShared ? labelFrom(from) : yieldsOf(plugin, opened, from)
 }
 
-/** The same of one call: with the host where the input says which, and private where it says with whose key. */
+/** The same for one call: with its host if the input names one, and private if the input brings a key. */
 export function yieldsOfCall(
   plugin: Granted,
   hints: Hints,
@@ -95,24 +100,24 @@ export function yieldsOfCall(
   return bringsKey(url, input) ? labelFrom(from) : yieldsOf(plugin, hints, from)
 }
 
-/** The labels of one call of a plugin: of what its code has read so far, and for what it keeps. */
+/** The labels of one plugin call: of its results so far, and of the values it stores. */
 export interface CallLabels {
   readonly label: () => Label
-  /** It reaches out, or reads what the whole deployment keeps. */
+  /** The call reaches out, or reads values that the deployment shares. */
   readonly reach: () => void
-  /** A redirect led it to this host, too. */
+  /** A redirect led the call to this host, too. */
   readonly reachHost: (host: string) => void
-  /** Of what it keeps now. */
+  /** The label of a value stored now. */
   readonly kept: () => Label
-  /** It read what was kept with this label. */
+  /** The call read a stored value with this label. */
   readonly readKept: (label: Label | undefined) => void
   readonly wrap: (ask: AskStorage) => AskStorage
 }
 
-/** Of code that says nothing of itself: it reaches whatever it was granted. */
+/** Hints of code that declares none: it reaches everything it was granted. */
 export const opened: Hints = { openWorldHint: true }
 
-/** Of what a hook says or changes, once it has done so. */
+/** The labels of a hook's answers and changes. */
 export const labelsOfHook = (
   plugin: Granted & Pick<LoadedPlugin, 'manifest'>,
   context: ToolContext,
@@ -122,15 +127,16 @@ export const labelsOfHook = (
   return createCallLabels(yieldsOf(plugin, opened, tool), { tool, context, held })
 }
 
-/** What its code makes of what it was given. */
+/** The label of a result that depends on the input alone. */
 const made: Label = { integrity: 'tool', confidentiality: 'public', sources: [] }
 
 /**
- * What is kept has the label of all that the call knows: its caller's context, what it reached, and what it read. What
- * is read is the principal's data, whoever wrote it.
+ * Labels of one call. A stored value gets the label of everything the call knows: its caller's context, the hosts it
+ * reached, and the values it read. A value read from storage has at least the label of the principal's data,
+ * whichever principal wrote it.
  *
- * @param beyond Of what it reaches outside, from the moment that it does.
- * @param held Of what its code can have from before.
+ * @param beyond Label of the hosts outside, added once the call reaches out.
+ * @param held Label of data that the code may have from earlier calls.
  */
 export function createCallLabels(
   beyond: Label,
@@ -165,7 +171,7 @@ export function createCallLabels(
   }
 }
 
-/** What a plugin's tool does outward, where it goes, and what its results can be at worst. */
+/** The sinks, the place and the worst label of a plugin's tool. */
 export function flowOf(
   plugin: Granted & Pick<LoadedPlugin, 'manifest'>,
   hints: Hints,
@@ -182,7 +188,7 @@ export function flowOf(
   }
 }
 
-/** Of one call of a tool. */
+/** The labels of one tool call. */
 export const labelsOfCall = (
   plugin: Granted,
   hints: Hints,

@@ -15,22 +15,22 @@ const asksSchema = z
   .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/), askSchema)
   .refine((asks) => Object.keys(asks).length > 0, 'asks nothing')
 
-/** Told once what a call asks for; from then on the call is over. */
+/** Called once with the open questions of a call; the call ends with it. */
 export type OnAsk = (asks: Asks) => void
 
-/** What a plugin may ask of whoever is on the other side, and what was answered before. */
+/** The kinds of question a plugin may ask its client, and the earlier answers. */
 export interface PluginRequestOptions {
   readonly granted: RequestedGrants['request']
   readonly context: Pick<ToolContext, 'answers'>
   readonly deps: { readonly validator: SchemaValidator }
-  /** Says no, and puts it on the record. */
+  /** Refuses, and records the refusal. */
   readonly refuse: (capability: string) => () => Promise<never>
   readonly onAsk?: OnAsk | undefined
 }
 
 /**
- * Asks whoever is outside, within `grants.request`. What was answered already is there at once; for the rest the call
- * ends, and runs again when they have answered.
+ * Asks the client's user, model or roots, within `grants.request`. Known answers return at once; for open questions
+ * the call ends, and runs again once they are answered.
  */
 export function createPluginRequest(options: PluginRequestOptions): PluginRequest {
   const { granted = [], context, deps, refuse, onAsk } = options
@@ -73,14 +73,14 @@ function plain(given: unknown): Json {
 
 const failed = (message: string) => new ToolError('tool_failed', { message })
 
-/** Where a call asks, and what ends it then. */
+/** Where a call puts its open questions, and the signal that ends it then. */
 export interface Asking {
   readonly onAsk: OnAsk
   readonly asks: () => Asks | undefined
   readonly signal: AbortSignal
 }
 
-/** Nothing for a call that may not ask: it costs nothing then. */
+/** `undefined` for a call that may not ask, which then costs nothing. */
 export function createAsking({
   request = [],
 }: Pick<RequestedGrants, 'request'>): Asking | undefined {

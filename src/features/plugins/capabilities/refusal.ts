@@ -1,7 +1,7 @@
 import { ToolError, type PluginStorage } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
-/** What was not granted says so to whoever asks, and once a call to the record. */
+/** Refuses a capability that was not granted: the plugin gets an error each time, the record one event a call. */
 export type Refuse = (capability: string) => () => Promise<never>
 
 /** Refuses by the name of the capability: `not granted: network`. */
@@ -23,7 +23,7 @@ export function fail(message: string): () => Promise<never> {
   }
 }
 
-/** Storage of which every verb is refused. */
+/** Storage whose every verb refuses. */
 export function refusedStorage(run: () => Promise<never>): PluginStorage {
   return { get: run, set: run, delete: run, list: run }
 }

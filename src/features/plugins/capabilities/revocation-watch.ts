@@ -4,14 +4,17 @@ import type { McpPin } from '#runtime/catalog/types/mcp.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 
-/** A call that is over sooner does not listen: it is checked when it begins and before each use of a grant. */
+/** A shorter call does not listen: it is checked when it begins and before each use of a grant. */
 const listenAfterMs = 250
 /** Pause before a call listens again after the Catalog could not be reached. */
 const againAfterMs = 1_000
 
 /** Whether one call may go on. */
 export interface RevocationWatch {
-  /** Fires when the plugin is switched off, or a grant of it is taken back. Absent for a plugin that ships with the deployment. */
+  /**
+   * Fires when the plugin is switched off, or one of its grants is revoked. Absent for a plugin that ships with the
+   * deployment.
+   */
   readonly signal?: AbortSignal
   /** Called before each use of a grant. Throws `tool_denied` if the grants changed, or the Catalog does not answer. */
   readonly check: () => Promise<void>
@@ -21,11 +24,11 @@ export interface RevocationWatch {
 /** Throws `tool_denied` if a call of the plugin may not begin now. */
 export type WatchRevocation = (plugin: LoadedPlugin) => Promise<RevocationWatch>
 
-/** How the Catalog is asked whether a part is in force, and how a call hears that it is not any more. */
+/** Reads whether an extension is in force, and listens for its end. */
 export interface RevocationDeps {
-  /** By a word of the Catalog that is at most a second old. Throws where there is none. */
+  /** By a copy of the Catalog's that is at most a second old. Throws without such a copy. */
   readonly stands: (part: HeldPart) => Promise<boolean>
-  /** Calls `onGone` if the part goes before `over` fires. Answers when it is to be called again; may throw. */
+  /** Calls `onGone` if the extension ends before `over` fires. Returns when to call it again; may throw. */
   readonly hold: (part: HeldPart, onGone: () => void, over: AbortSignal) => Promise<void>
   readonly clock: Clock
 }
@@ -33,10 +36,11 @@ export interface RevocationDeps {
 const endless: RevocationWatch = { check: async () => {}, end: () => {} }
 
 /**
- * A run carries the generation that it was wired with. A call of an installed plugin compares its grant epoch of then with
- * the isolate's copy of the set in force, when the call begins and before each use of a grant. A copy older than a second
- * is read first; the call's gates have usually begun that read. A call under way listens besides, so that a revocation
- * ends it at once (docs/security.md G12, docs/decisions/0112-how-fast-a-change-holds.md).
+ * A run carries the generation that it was wired with. A call of an installed plugin compares the grant epoch of that
+ * generation with this isolate's copy of the generation in force, when the call begins and before each use of a
+ * grant. A copy older than a second is read again first; the call's gates have usually begun that read. A running
+ * call listens besides, so that a revocation ends it at once (docs/security.md G12,
+ * docs/decisions/0112-how-fast-a-change-holds.md).
  */
 export const createRevocationWatch =
   (deps: RevocationDeps): WatchRevocation =>
@@ -49,7 +53,7 @@ export const createServerRevocationWatch =
   ({ id, epoch }: Pick<McpPin, 'id' | 'epoch'>): Promise<RevocationWatch> =>
     watchPart({ kind: 'mcp', id, epoch }, deps)
 
-/** @throws `tool_denied` if the part is not in force now. */
+/** @throws `tool_denied` if the extension is not in force now. */
 async function watchPart(part: HeldPart, deps: RevocationDeps): Promise<RevocationWatch> {
   const gone = new AbortController()
   const over = new AbortController()
@@ -64,7 +68,7 @@ async function watchPart(part: HeldPart, deps: RevocationDeps): Promise<Revocati
   return { signal: gone.signal, check, end: () => over.abort() }
 }
 
-/** Listens until the part goes or the call is over. Never rejects. */
+/** Listens until the extension ends or the call is over. Never rejects. */
 async function listen(
   part: HeldPart,
   { hold, clock }: RevocationDeps,

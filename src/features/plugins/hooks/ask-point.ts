@@ -9,33 +9,33 @@ import { callHook, type CallHookDeps } from './call-hook.ts'
 import { readHookAnswer, type HookChange, type HookSaid } from './hook-answer.ts'
 import { isFor } from './listeners.ts'
 
-/** One thing that happens, or is about to. */
+/** One event of a hook point, before or after it happens. */
 export interface Asked {
   readonly event: HookEvent
-  /** What `match` is compared with. */
+  /** Compared with the manifest's `match`. */
   readonly name: string
-  /** Of the call the event belongs to: whose events, on whose behalf, until when. */
+  /** The context of the call that the event belongs to: session, principal, signal. */
   readonly context: ToolContext
-  /** The event after a change, for the next plugin. */
+  /** The event after a plugin's change, for the next plugin. */
   readonly changed: (event: HookEvent, change: HookChange) => HookEvent
 }
 
-/** What all plugins together made of it. */
+/** The outcome of one event after all plugins. */
 export interface Answered {
   readonly event: HookEvent
-  /** Those that changed it, in order. */
+  /** The changes, in the order of the plugins. */
   readonly changes: readonly {
     readonly plugin: string
     readonly change: HookChange
     readonly label: Label
   }[]
-  /** Who said no, or could not say; after that nobody else is asked. */
+  /** The plugin that vetoed or failed; later plugins are not asked. */
   readonly stopped?: { readonly plugin: string; readonly message?: string; readonly label?: Label }
 }
 
-/** What asking the plugins at one point takes, and for how long. */
+/** Dependencies and the time limit of a hook point. */
 export interface AskPointDeps extends CallHookDeps {
-  /** For all plugins together. */
+  /** Limit for all plugins together. Milliseconds. */
   readonly hookTimeoutMs: number
 }
 
@@ -46,8 +46,8 @@ interface Question {
 }
 
 /**
- * Takes the events of one moment through the plugins that listen, one call for each plugin, each seeing what the one
- * before made of them. Contract: never throws.
+ * Takes the events of one moment through the listening plugins, one call for each plugin; each plugin sees the events
+ * as the previous plugin changed them. Contract: never throws.
  */
 export async function askPoint(
   { on, asked, listeners }: Question,
@@ -55,7 +55,7 @@ export async function askPoint(
 ): Promise<readonly Answered[]> {
   const endsAtMs = deps.clock.nowMs() + deps.hookTimeoutMs
   const answered: Answered[] = asked.map(({ event }) => ({ event, changes: [] }))
-  /** Of what is told there: what was asked about, and what those before made of it. */
+  /** The label of an event as the next plugin sees it: its own label and those of earlier changes. */
   const heardAt = (place: number): Label =>
     joinLabels([
       asked[place]!.context.label,
@@ -68,7 +68,7 @@ export async function askPoint(
     if (places[0] === undefined) continue
     const startedAtMs = deps.clock.nowMs()
     const events = places.map((place) => answered[place]!.event)
-    // One call hears of all of them: what it keeps can be of any, and so can each of its answers.
+    // One call of the hook sees all these events, so each answer and stored value may contain any of them.
     const label = joinLabels(places.map((place) => heardAt(place)))
     const context = toContext({ ...asked[places[0]]!.context, label }, plugin, on)
     const timeoutMs = Math.max(0, endsAtMs - startedAtMs)
@@ -96,7 +96,7 @@ export async function askPoint(
   return answered
 }
 
-/** Logs of a hook say whose they are; a hook has no share of what the run may spend. */
+/** Events of a hook name its plugin; a hook may not spend the run's lease. */
 function toContext(context: ToolContext, { manifest }: LoadedPlugin, hook: HookPoint): ToolContext {
   const { idempotencyKey, emit } = context
   return {
@@ -106,7 +106,10 @@ function toContext(context: ToolContext, { manifest }: LoadedPlugin, hook: HookP
   }
 }
 
-/** Where a failed hook means no. At the others something has happened already, and it is only told. */
+/**
+ * Points at which a failed hook counts as a veto. At the others the event has happened already, and hooks are only
+ * informed.
+ */
 const deciding: ReadonlySet<HookPoint> = new Set([
   'beforeDispatch',
   'beforeModelCall',
@@ -118,7 +121,7 @@ interface Said extends Pick<Asked, 'changed'> {
   readonly on: HookPoint
   readonly plugin: LoadedPlugin
   readonly said: HookSaid
-  /** Of what it said. */
+  /** The label of the answer. */
   readonly label: Label
 }
 
@@ -152,7 +155,7 @@ interface Called {
 
 const gravest = ['failed', 'vetoed', 'changed', 'allow'] as const
 
-/** Who was asked about how much, and the gravest of what was said; never what it was about. */
+/** Names the plugin, the number of events and the gravest verdict; never the contents of an event. */
 function calledEvent({ plugin, on, said, calls, durationMs }: Called): EventDraft {
   const { manifest, tier } = plugin
   const { id, version } = manifest

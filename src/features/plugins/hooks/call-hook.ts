@@ -15,7 +15,7 @@ import { OutputError } from '../sandbox/output-error.ts'
 import { createRequest } from '../sandbox/request-shorthand.ts'
 import type { CallLabels } from '../capabilities/plugin-flow.ts'
 
-/** What a call of one hook takes. */
+/** Dependencies of a hook call. */
 export interface CallHookDeps {
   readonly capabilities: CapabilityDeps
   readonly clock: Clock
@@ -26,7 +26,7 @@ interface HookCall {
   readonly on: HookPoint
   readonly events: readonly HookEvent[]
   readonly context: ToolContext
-  /** Of what its storage reads and keeps. */
+  /** Labels of the values that the hook's storage reads and writes. */
   readonly labels?: CallLabels
   readonly timeoutMs: number
 }
@@ -39,8 +39,8 @@ const outcomesSchema = z.array(
 )
 
 /**
- * Asks one plugin about some events, once. Contract: never throws; one outcome for each event, in their order. What
- * is late, thrown, or not what was asked for is `failed`, for all of them.
+ * Asks one plugin about several events in one call. Contract: never throws; one outcome for each event, in their
+ * order. A late, thrown or malformed answer is `failed` for all events.
  */
 export async function callHook(
   call: HookCall,
@@ -59,7 +59,7 @@ export async function callHook(
     else faults?.failed(plugin, new OutputError('failed in a hook.'), context)
     return outcomes ?? failedAll(events)
   } catch (error) {
-    // That it was revoked is not its doing.
+    // A revocation is not the plugin's fault.
     if (errorCode(error) !== 'tool_denied')
       faults?.failed(plugin, new OutputError('failed in a hook.'), context)
     return failedAll(events)
@@ -68,14 +68,14 @@ export async function callHook(
   }
 }
 
-/** @returns Nothing if what came back cannot be taken. */
+/** @returns `undefined` for an answer that cannot be used. */
 async function ask(
   { plugin, on, events, context, labels }: HookCall,
   { capabilities: deps }: CallHookDeps,
   signal: AbortSignal,
 ): Promise<readonly HookOutcome[] | undefined> {
   const run = plugin.parts.hooks?.[on]
-  // Rejects if the plugin was switched off, or what it was allowed was taken back.
+  // Rejects if the plugin was switched off, or its grants were revoked.
   const watch = await deps.watchRevocation?.(plugin)
   if (!run || signal.aborted) return failedAll(events)
   const held = watch?.signal ? AbortSignal.any([signal, watch.signal]) : signal
@@ -92,7 +92,7 @@ async function ask(
   }
 }
 
-/** Over the signal of one call: nothing listens on when it has ended. */
+/** Resolves when the signal of one call fires; the listener ends with the call. */
 const aborted = (signal: AbortSignal): Promise<undefined> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve(undefined)
@@ -102,7 +102,7 @@ const aborted = (signal: AbortSignal): Promise<undefined> =>
 const failedAll = (events: readonly HookEvent[]): readonly HookOutcome[] =>
   events.map(() => ({ failed: true }))
 
-/** From an isolate it is foreign, whatever our own shim makes of it in there. */
+/** An isolate's outcomes are untrusted, although our own shim makes them there. */
 function readOutcomes(given: unknown): readonly HookOutcome[] | undefined {
   const json = toJson(given)
   if (jsonSizeBytes(json) > maxOutputBytes) return undefined
@@ -110,7 +110,7 @@ function readOutcomes(given: unknown): readonly HookOutcome[] | undefined {
   return read.success ? read.data : undefined
 }
 
-/** What would set off hooks again, or spend, is not for a hook: a hook never triggers hooks. */
+/** Refuses capabilities that would trigger hooks or spend: a hook never triggers hooks. */
 export function toHookCapabilities(capabilities: Capabilities, context: ToolContext): Capabilities {
   const refuse = (capability: string) => async (): Promise<never> => {
     context.emit({ type: 'capability_refused', data: { call: context.call, capability } })

@@ -1,12 +1,12 @@
-/** Microtasks: a turn's calls reach their gate in the same one, give or take what a gate before it awaits. */
+/** In microtasks. The calls of a turn reach their gate together, except for awaits in the gates before it. */
 const momentTicks = 8
 
 /**
- * Gathers what comes in at the same moment from one segment of a run, known by its signal, and has it worked on
- * together. Nothing is held back for what comes later: no timer, no waiting for others.
+ * Gathers items that arrive at the same moment from one segment of a run (known by its signal), and works on them
+ * together. Nothing waits for later items: no timer.
  *
- * All sessions of an isolate share this. An object that is aborted leaves what it began open for good, so nothing
- * here may outlast it: whoever takes its run up again has another signal.
+ * All sessions of an isolate share this. An aborted object leaves its promises open for good, so nothing here may
+ * outlive its segment: a resumed run has another signal.
  */
 export function createCollector<T, R>(work: (items: readonly T[]) => Promise<readonly R[]>) {
   const open = new WeakMap<

@@ -8,23 +8,23 @@ import { createSessionEnded, type SessionHooksDeps } from './session-hooks.ts'
 import { createSubAgentStopped } from './sub-agent-hooks.ts'
 import { createToolHooks, type ToolHooksDeps } from './tool-hooks.ts'
 
-/** What the hooks of a set of plugins are made of. */
+/** Dependencies of the hooks. */
 export interface HooksDeps extends Omit<ToolHooksDeps & SessionHooksDeps, 'hookTimeoutMs'> {
   readonly hookTimeoutMs?: number
 }
 
-/** What a set of plugins listens to, as the parts of a session that ask it. */
+/** The hooks of a set of plugins, by the part of a session that asks them. */
 export interface Hooks {
   readonly tools: ToolHooks
-  /** The planner with the points of a session's start, of a person's task and of each model call around it. */
+  /** Wraps a planner with the hooks of a session's start, a user's task and each model call. */
   readonly around: (planner: Planner) => Planner
-  /** A turn's way to a model with the points of a model call around it, for a summary of what was said. */
+  /** Wraps a model call that summarizes a conversation with the hooks of a model call. */
   readonly aroundSummary: (state: PlannerState) => PlannerState['generate']
   readonly subAgentStopped: SubAgentStopped | undefined
   readonly sessionEnded: ((ended: EndedSession) => Promise<void>) | undefined
 }
 
-/** The hooks of one set of plugins, in dependency order; where nobody listens nothing is done and nothing waits. */
+/** The hooks of one set of plugins, in dependency order. A point without listeners costs nothing and awaits nothing. */
 export function createHooks(
   plugins: readonly LoadedPlugin[],
   { hookTimeoutMs = defaultHookTimeoutMs, ...rest }: HooksDeps,

@@ -4,14 +4,14 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
 import type { HookOutcome } from '../sandbox/hook-batch.ts'
 
-/** What a plugin said of one event, read. */
+/** A plugin's parsed answer about one event. */
 export type HookSaid =
   | { readonly verdict: 'allow' }
   | { readonly verdict: 'vetoed'; readonly message: string }
   | { readonly verdict: 'changed'; readonly change: HookChange }
   | { readonly verdict: 'failed' }
 
-/** What a hook changed, checked against what its point may change. */
+/** A hook's change, checked against what its point may change. */
 export interface HookChange {
   readonly input?: JsonObject
   readonly result?: Json
@@ -28,7 +28,7 @@ const text = z.string().max(20_000)
 const maxVetoChars = 500
 const nothing = z.strictObject({})
 
-/** What each point may be answered; anything else is no answer. */
+/** The answers each point allows; any other answer is invalid. */
 const answers: Readonly<Record<HookPoint, z.ZodType>> = {
   sessionStart: nothing,
   sessionEnd: nothing,
@@ -41,7 +41,7 @@ const answers: Readonly<Record<HookPoint, z.ZodType>> = {
   subAgentStop: nothing,
 }
 
-/** Nothing lets the event pass as it is; a veto wins over a change. */
+/** No answer lets the event pass unchanged; a veto wins over a change. */
 export function readHookAnswer(on: HookPoint, outcome: HookOutcome): HookSaid {
   if ('failed' in outcome) return { verdict: 'failed' }
   if (outcome.answer === null) return { verdict: 'allow' }

@@ -13,7 +13,7 @@ const nothingToSpend: Limits = {
   maxDepth: 0,
 }
 
-/** A hook is no call of its own: it speaks for what it is asked about, and has nothing to spend. */
+/** The context of a hook: the context of its event, without a lease of its own. */
 export const toHookContext = (
   about: Omit<ToolContext, 'idempotencyKey' | 'lease' | 'options'>,
 ): ToolContext => ({

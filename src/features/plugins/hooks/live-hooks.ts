@@ -5,15 +5,15 @@ import type { ToolResult } from '#contracts/tool.ts'
 import { createCollector } from './collector.ts'
 import type { Hooks } from './create-hooks.ts'
 
-/** What is enabled at the moment: its hooks, and which agents there are. */
+/** The hooks and agents of the generation in force. */
 export interface WiredNow {
   readonly hooks: Hooks
   readonly directory: { readonly list: () => readonly { readonly name: string }[] }
 }
 
 /**
- * The hooks of whatever is enabled at the moment: what is switched on or off holds for runs under way too. So it does
- * for their agent: one that was switched off asks no model and calls no tool any more, wherever it runs.
+ * The hooks of the generation in force: switching a plugin on or off applies to running runs too. So does switching
+ * off their agent, which then calls no model and no tool any more, wherever it runs.
  */
 export function createLiveHooks(
   now: () => Promise<WiredNow>,
@@ -32,7 +32,7 @@ export function createLiveHooks(
     }),
     aroundSummary: (state) => async (request) =>
       (await hooksFor(state)).aroundSummary(state)(request),
-    // Those two only hear, and break nothing.
+    // These two hooks are only informed, and their failure must not fail anything.
     subAgentStopped: async (...told) =>
       now()
         .then(({ hooks }) => hooks.subAgentStopped?.(...told))
@@ -47,7 +47,7 @@ export function createLiveHooks(
 const switchedOff = 'This agent was switched off.'
 
 type Planning = Pick<PlannerState, 'agent' | 'caller'>
-/** Whether an agent that no plugin has may run for somebody, now. */
+/** Whether an agent outside of plugins may run for a principal now. */
 type MayRun = (agent: string, principal: string) => Promise<boolean>
 
 const isThere = async (
@@ -63,7 +63,7 @@ interface Finished {
   readonly result: ToolResult
 }
 
-/** Looked up once for the calls of a turn, so that they still come to a plugin together. */
+/** Reads the generation once for all calls of a turn, so that a plugin still gets them in one call. */
 function createLiveToolHooks(now: () => Promise<WiredNow>, mayRun: MayRun): ToolHooks {
   const before = createCollector<HookSubject, HookVerdict>(async (subjects) => {
     const wired = await now()

@@ -12,7 +12,7 @@ import { toHookContext } from './hook-context.ts'
 import { listenersAt } from './listeners.ts'
 import { vetoText } from './veto-text.ts'
 
-/** The points of a run at which no tool is called. */
+/** The hook points of a run other than tool calls. */
 const modelPoints = [
   'sessionStart',
   'sessionReset',
@@ -21,14 +21,14 @@ const modelPoints = [
   'afterModelCall',
 ] as const
 
-/** Asks the plugins that listen; nothing if there are none. */
+/** Asks the plugins that listen; `undefined` without any. */
 type AskOne = (
   on: HookPoint,
   state: PlannerState,
   more?: Pick<HookEvent, 'model' | 'text'>,
 ) => Promise<Answered | undefined>
 
-/** Puts hooks around a planner: before the first run of a session, before a person's task, and around each model call. */
+/** Wraps a planner with hooks: before the first run of a session, before a user's task, and around each model call. */
 export function withModelHooks(
   planner: Planner,
   plugins: readonly LoadedPlugin[],
@@ -40,7 +40,7 @@ export function withModelHooks(
   return {
     async plan(state) {
       const { caller, turn, messages } = state
-      // A run that was cut before its first turn was on record comes by here again.
+      // A run that was interrupted before its first turn was written passes here again.
       if (turn === 1 && caller.opening === 'start') await ask('sessionStart', state)
       if (turn === 1 && caller.opening === 'reset') await ask('sessionReset', state)
       if (turn === 1 && caller.depth === 0)
@@ -51,8 +51,8 @@ export function withModelHooks(
 }
 
 /**
- * The way to the model that sums up what does not fit: asked and told like any other call, under a name of its own, so
- * that a hook that does something once a call does it for this one too. A veto leaves the summary to the rule.
+ * Wraps the model call that summarizes an overlong conversation: hooks see it like any other model call, under a name
+ * of its own, so that they can count each call. After a veto the conversation is shortened by rule instead.
  */
 export function createSummaryHooks(
   plugins: readonly LoadedPlugin[],
@@ -65,7 +65,7 @@ export function createSummaryHooks(
   return (state) => (isHeard ? hookedGenerate(state, ask, added(state)) : state.generate)
 }
 
-/** A run that is taken up goes on with the texts that it was begun with, of plugins that are still there. */
+/** A resumed run uses the texts it began with, of plugins that are still enabled. */
 function createAdded(plugins: readonly LoadedPlugin[]) {
   const listening = new Set(
     listenersAt(plugins, 'beforeModelCall').map(({ manifest }) => manifest.id),
@@ -77,7 +77,7 @@ function createAdded(plugins: readonly LoadedPlugin[]) {
     }
 }
 
-/** @param of What the call is beside the turn's own. */
+/** @param of Suffix that tells this call from the turn's own. */
 function createAsk(plugins: readonly LoadedPlugin[], deps: AskPointDeps, of = ''): AskOne {
   return async (on, state, more = {}) => {
     const listeners = listenersAt(plugins, on)
@@ -96,7 +96,7 @@ function createAsk(plugins: readonly LoadedPlugin[], deps: AskPointDeps, of = ''
   }
 }
 
-/** @param added What is added to a model call of what hooks said now. */
+/** @param added Chooses the texts for this model call from the hooks' present answers. */
 function hookedGenerate(
   state: PlannerState,
   ask: AskOne,
@@ -111,7 +111,7 @@ function hookedGenerate(
     const reply: ModelReply = await state.generate(withAdded(request, texts))
     const label = joinLabels([state.caller.label, ...texts.map((one) => one.label)])
     const said = { ...state, caller: { ...state.caller, label } }
-    // Whatever becomes of it, the reply is there and paid for.
+    // In any case the reply exists and is paid for.
     await ask('afterModelCall', said, { model: reply.model, text: reply.text })
     return reply
   }
@@ -120,7 +120,7 @@ function hookedGenerate(
 function refuse({ read }: PlannerState, answered: Answered | undefined, what: string): void {
   const stopped = answered?.stopped
   if (!stopped) return
-  // Whoever asked for the run reads why.
+  // The caller of the run reads the reason, so its label counts.
   if (stopped.message !== undefined) read?.(stopped.label)
   throw new IsolaError(
     'model_denied',
@@ -133,7 +133,7 @@ const textsOf = (answered: Answered | undefined): readonly AddedText[] =>
     change.text?.trim() ? [{ plugin, text: change.text.trim(), label }] : [],
   )
 
-/** After the agent's own instructions, and labelled: it ranks below them. */
+/** After the agent's own instructions and with the plugin's name, because it ranks below them. */
 function withAdded(request: ModelRequest, texts: readonly AddedText[]): ModelRequest {
   if (texts.length === 0) return request
   const added = texts.map(({ plugin, text }) => `Added by the plugin ${plugin}:\n${text}`)
@@ -144,7 +144,7 @@ function withAdded(request: ModelRequest, texts: readonly AddedText[]): ModelReq
   return { ...request, messages: [system, ...others] }
 }
 
-/** What the person said. */
+/** The user's last message. */
 function lastSaid(messages: readonly Message[]): string {
   const said = messages.findLast(({ role }) => role === 'user')
   return said?.role === 'user' ? said.text : ''

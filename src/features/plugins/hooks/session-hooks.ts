@@ -9,14 +9,14 @@ import { listenersAt } from './listeners.ts'
 
 const on = 'sessionEnd'
 
-/** What hooks about sessions take besides. */
+/** Further dependencies of the session hooks. */
 export interface SessionHooksDeps extends AskPointDeps {
   readonly traceId: () => string
-  /** Where it is told that a hook was called: the session's own log is over. Never rejects. */
+  /** Records that a hook was called: the session's own log has ended. Never rejects. */
   readonly record: (event: DeploymentEvent) => Promise<void>
 }
 
-/** Tells the plugins that listen of the end of a session; nothing they do can keep it. */
+/** Informs the listening plugins of a session's end; they cannot prevent it. */
 export function createSessionEnded(
   plugins: readonly LoadedPlugin[],
   deps: SessionHooksDeps,
@@ -46,7 +46,7 @@ export function createSessionEnded(
     const atMs = deps.clock.nowMs()
     for (const { type, data } of events) {
       const event = type === 'hook_called' ? {} : { event: type }
-      // What else it says is JSON, like all that an event says.
+      // The other fields are JSON, as in every event.
       const about = { ...(data as JsonObject), session, ...event }
       await deps.record({ type: 'hook_called', principal, trace, atMs, data: about })
     }

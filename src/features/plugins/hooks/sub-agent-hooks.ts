@@ -7,7 +7,7 @@ import { listenersAt } from './listeners.ts'
 
 const on = 'subAgentStop'
 
-/** Tells the plugins that listen what came of a sub-agent; what they say changes nothing. */
+/** Informs the listening plugins of a sub-agent's result; their answers change nothing. */
 export function createSubAgentStopped(
   plugins: readonly LoadedPlugin[],
   deps: AskPointDeps,

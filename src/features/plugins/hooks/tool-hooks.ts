@@ -19,13 +19,13 @@ import { toHookContext } from './hook-context.ts'
 import { listenersAt } from './listeners.ts'
 import { vetoText } from './veto-text.ts'
 
-/** What hooks about tool calls take besides. */
+/** Further dependencies of the tool hooks. */
 export interface ToolHooksDeps extends AskPointDeps {
-  /** The longest result, as JSON, that goes to a model; a hook may not make it longer. */
+  /** The longest result, as JSON, that a model gets; a hook may not make a result longer. */
   readonly maxResultChars: number
 }
 
-/** Hooks of plugins around each tool call, asked about the calls of a turn together. */
+/** The hooks around each tool call; a plugin is asked about all calls of a turn at once. */
 export function createToolHooks(plugins: readonly LoadedPlugin[], deps: ToolHooksDeps): ToolHooks {
   const before = collectorAt('beforeToolCall', plugins, deps)
   const after = collectorAt('afterToolCall', plugins, deps)
@@ -35,7 +35,7 @@ export function createToolHooks(plugins: readonly LoadedPlugin[], deps: ToolHook
       return answered ? toVerdict(answered) : { veto: false }
     },
     async after(subject, result) {
-      // It hears the result: what it keeps or says of that has its label, too.
+      // The hook sees the result, so its answers and stored values get the result's label too.
       const label = joinLabels([subject.label, labelOfResult(result)])
       const asked = toAsked('afterToolCall', { ...subject, label }, resultOf(result))
       const answered = await after?.(subject.signal, asked)
@@ -44,7 +44,7 @@ export function createToolHooks(plugins: readonly LoadedPlugin[], deps: ToolHook
   }
 }
 
-/** Nothing where nobody listens: then no call waits. */
+/** `undefined` without listeners: then no call waits. */
 function collectorAt(on: HookPoint, plugins: readonly LoadedPlugin[], deps: AskPointDeps) {
   const listeners = listenersAt(plugins, on)
   if (listeners.length === 0) return undefined
@@ -77,16 +77,16 @@ function toVerdict({ stopped, changes, event }: Answered): HookVerdict {
   return { veto: false, input: event.input!, label: joinLabels(changes.map(({ label }) => label)) }
 }
 
-/** Of a call that failed, its error. */
+/** The result of a failed call is its error. */
 const resultOf = (result: ToolResult): Json =>
   result.ok ? result.output : { error: { code: result.error.code, message: result.error.message } }
 
-/** Of a result that goes to code, or to a client, and is longer than a model gets. */
+/** Longest changed result if the result was longer than a model gets, because it goes to code or to a client. */
 const maxLongChars = 1_000_000
 
 const failedText = 'A check after this call failed, so its result is held back.'
 
-/** What was spent stays spent, whatever becomes of the result. */
+/** The call's spending stays counted even if its result is withheld. */
 function toResult(
   { stopped, changes, event }: Answered,
   subject: CallSubject,
@@ -128,7 +128,7 @@ function toResult(
     : { ...result, error: { ...result.error, message }, label }
 }
 
-/** An error stays one, with its code: only its words can be changed. */
+/** A hook may change the text of an error, but not its code, and not turn it into a success. */
 function errorTextOf(output: Json): string | undefined {
   const { error } = Object(output) as { readonly error?: { readonly message?: unknown } }
   const message = error?.message

@@ -1,4 +1,4 @@
-/** What the loader must know of a plugin to order it. */
+/** The fields by which the loader orders a plugin. */
 export interface Dependent {
   readonly id: string
   readonly dependsOn: readonly string[]
@@ -6,23 +6,25 @@ export interface Dependent {
 
 /** Plugins in the order in which they can load. */
 export interface DependencyOrder<T extends Dependent> {
-  /** Every plugin after those it depends on; else in the order given. */
+  /** Every plugin after its dependencies; otherwise in the given order. */
   readonly ordered: readonly T[]
-  /** Those that cannot load, with why. */
+  /** Plugins that cannot load, with the reason. */
   readonly refused: readonly { readonly id: string; readonly message: string }[]
 }
 
-/** Orders plugins by `depends_on`. A missing dependency or a cycle refuses a plugin and whatever needs it. */
+/**
+ * Orders plugins by `depends_on`. A missing dependency or a cycle refuses a plugin and everything that depends on it.
+ */
 export function orderByDependencies<T extends Dependent>(
   plugins: readonly T[],
-  /** Why a plugin that is not among `plugins` is not there, if that is known: `is disabled`. */
+  /** Why a plugin outside of `plugins` is absent, if known: `is disabled`. */
   absences: ReadonlyMap<string, string>,
 ): DependencyOrder<T> {
   const byId = new Map(plugins.map((plugin) => [plugin.id, plugin]))
   const verdicts = new Map<string, string | undefined>()
   const ordered: T[] = []
 
-  /** Answers why the plugin cannot load, or `undefined` if it can. */
+  /** Why the plugin cannot load, or `undefined` if it can. */
   const visit = (plugin: T, path: readonly string[]): string | undefined => {
     if (verdicts.has(plugin.id)) return verdicts.get(plugin.id)
     const verdict = reasonAgainst(plugin, [...path, plugin.id])

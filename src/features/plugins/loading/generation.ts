@@ -10,13 +10,13 @@ import {
   type PluginSource,
 } from '#runtime/catalog/types/generation.ts'
 
-/** The plugins of one generation, as the loader takes them. */
+/** The plugins of one generation for the loader. */
 export interface GenerationPlugins {
   readonly plugins: readonly BundledPlugin[]
   readonly problems: readonly PluginProblem[]
 }
 
-/** What ships with the deployment, switched as the operator wants it, and what was installed beside it. */
+/** The plugins that ship with the deployment, switched as the operator set them, and the installed plugins. */
 export function pluginsOf(
   bundled: readonly BundledPlugin[],
   snapshot: PluginSnapshot,
@@ -39,12 +39,12 @@ export function pluginsOf(
   return { plugins: [...bundled.map((plugin) => switchedBy(plugin, switches)), ...added], problems }
 }
 
-/** Whether all that the manifest will be given was allowed: the two are kept in different tables. */
+/** Whether the permit covers everything that the manifest requests: the two are stored in different tables. */
 function isCovered({ permit }: PluginPin, { manifest }: PluginSource): boolean {
   try {
     return widened(toPermit(parseManifest(manifest)), permit).length === 0
   } catch {
-    return true // the loader says what is wrong with it
+    return true // the loader reports the problem
   }
 }
 
@@ -64,7 +64,7 @@ function toPlugin(
 ): BundledPlugin {
   const own = Object(manifest) as { readonly config?: object }
   return {
-    // Enabled is what the operator enabled, whatever the manifest says of itself.
+    // The operator decides what is enabled, whatever the manifest says.
     manifest: { ...own, enabled: true, config: { ...own.config, ...config } },
     files,
     hash,

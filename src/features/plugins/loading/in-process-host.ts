@@ -32,9 +32,9 @@ import {
 export interface LoadedPlugin {
   readonly manifest: Manifest
   readonly tier: TrustTier
-  /** Counts up with each change of what it may do; absent for what ships with the deployment. */
+  /** Grows with each change of the plugin's grants; absent for a plugin that ships with the deployment. */
   readonly grantEpoch?: number
-  /** What it may do: of one that ships with the deployment what its manifest asks for. */
+  /** The plugin's grants; a plugin that ships with the deployment has all that its manifest requests. */
   readonly granted: RequestedGrants
   /** sha-256 of manifest, code and files. */
   readonly hash: string
@@ -42,37 +42,37 @@ export interface LoadedPlugin {
   readonly files: Readonly<Record<string, string>>
   readonly parts: HostedParts
   readonly protocols: readonly Protocol[]
-  /** An operator has read what it tells models of itself. */
+  /** An operator has read the texts that the plugin shows to models. */
   readonly isTold?: boolean
 }
 
-/** Which plugins are on, and why the others are not. */
+/** The loaded plugins, and why the others are off. */
 export interface LoadReport {
   /** In dependency order. */
   readonly plugins: readonly LoadedPlugin[]
-  /** Those that are off; `plugin` is the id, or the place in the list if there is none. */
+  /** Plugins that are off; `plugin` is the id, or the place in the list if there is none. */
   readonly problems: readonly PluginProblem[]
-  /** Those that are on, and will not be for long. */
+  /** Plugins that are on, but will not work with a later version. */
   readonly warnings: readonly PluginProblem[]
-  /** Everything with a valid manifest, loaded or not, for the table of what is installed. */
+  /** All valid manifests, loaded or not, for the table of installed plugins. */
   readonly manifests: readonly InstalledManifest[]
 }
 
-/** One version as it is installed. `disabled` is the manifest's `enabled: false`: no problem, but off. */
+/** One installed version. `disabled` is the manifest's `enabled: false`: off, but no problem. */
 export interface InstalledManifest {
   readonly id: string
   readonly version: string
   readonly hash: string
-  /** As its author wrote it. */
+  /** As the author wrote it. */
   readonly manifest: unknown
   readonly state: 'enabled' | 'disabled'
 }
 
-/** What checks a plugin's configuration, and runs code that may not run in here. */
+/** Dependencies of the loader. */
 export interface LoadPluginsDeps {
   /** Checks a manifest's `config` against its `config_schema`. */
   readonly validator: SchemaValidator
-  /** Runs what may not run in here; `undefined` where the deployment has no Worker Loader. */
+  /** Runs code that may not run in this isolate; `undefined` without a Worker Loader. */
   readonly isolates?: IsolateHost | undefined
 }
 
@@ -81,7 +81,7 @@ interface Candidate {
   readonly dependsOn: readonly string[]
   readonly manifest: Manifest
   readonly bundled: BundledPlugin
-  /** Its API is deprecated. */
+  /** Warning that the plugin's API version is deprecated. */
   readonly warning?: string
 }
 
@@ -198,7 +198,7 @@ const noLoader = (what: string) =>
     `${what} in an isolate, and this deployment has no Worker Loader: add [[worker_loaders]] with binding = "LOADER" to wrangler.toml (a paid Workers plan) and deploy again`,
   )
 
-/** Wired by its manifest alone: its code runs in no other place than its isolate, at the first call. */
+/** Wires a plugin by its manifest alone: its code runs only in its isolate, at the first call. */
 function toIsolated(
   manifest: Manifest,
   { hash, files }: BundledPlugin,
@@ -253,7 +253,9 @@ function register(manifest: Manifest, bundled: BundledPlugin): PluginParts {
   )
 }
 
-/** Hooks answer for all events of a moment at once, as they do from an isolate; what they are given is a copy. */
+/**
+ * Wraps a plugin's parts. Hooks answer for all events of a moment at once, as in an isolate, and get a copy of them.
+ */
 function toHosted(parts: PluginParts): HostedParts {
   const hooks = Object.entries(parts.hooks ?? {}).map(([on, hook]) => {
     const run: NonNullable<HostedParts['hooks']>[string] = (events, capabilities) =>
@@ -273,7 +275,7 @@ function toHosted(parts: PluginParts): HostedParts {
 
 type OfferFunction = (input: never, capabilities: Capabilities) => Promise<unknown>
 
-/** What reaches them was checked against the manifest: text by name, of a resource its URI among it. */
+/** The input was checked against the manifest: texts by name; a resource also gets its `uri`. */
 function toFunctions(
   functions: Readonly<Record<string, OfferFunction>> = {},
 ): Readonly<Record<string, HostedFunction>> {

@@ -4,8 +4,8 @@ import { pluginApiVersion } from '#contracts/plugin.ts'
 import { isInRange } from './version-range.ts'
 
 /**
- * Older versions whose plugins still run where this one does, newest first: every minor before it. What was written for one
- * works until the next major.
+ * Older API versions whose plugins still run with this version, newest first: all earlier minors. A plugin for one of
+ * them works until the next major.
  */
 export function olderVersions(current: string): readonly string[] {
   const [major, minor] = current.split('.').map(Number) as [number, number]
@@ -13,10 +13,10 @@ export function olderVersions(current: string): readonly string[] {
 }
 
 /**
- * Whether the plugin API of this version is one that a plugin was written for (P26).
+ * Checks whether this version of the plugin API is in the range that a plugin was written for (P26).
  *
- * @returns A warning if it names only versions that will end; nothing if all is well.
- * @throws `plugin_manifest_invalid` for a range that is none, `plugin_contract_mismatch` for another API.
+ * @returns A warning if the range contains only deprecated versions; `undefined` if all is well.
+ * @throws `plugin_manifest_invalid` for an invalid range, `plugin_contract_mismatch` for another API.
  */
 export function checkApi(
   { api }: Pick<Manifest, 'api'>,

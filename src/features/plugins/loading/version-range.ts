@@ -3,14 +3,14 @@ type Version = readonly [number, number, number]
 interface Comparator {
   readonly operator: string
   readonly bound: Version
-  /** How many parts were written: `1.2` has two. */
+  /** How many parts the version was written with: `1.2` has two. */
   readonly parts: number
 }
 
 /**
  * Whether a version lies in a range: comparators joined by blanks (`>=1.0 <2.0`), `^1.2`, `~1.2`, `1.x`, `1.2.3` or `*`.
  *
- * @returns `undefined` if the range is none of these forms.
+ * @returns `undefined` if the range has none of these forms.
  */
 export function isInRange(version: string, range: string): boolean | undefined {
   const asked = range.trim()

@@ -24,10 +24,10 @@ export interface ProvidersDeps {
 }
 
 const timeoutMs = defaultTimeoutMs
-/** Of one call. Whoever asks is not to wait for the record of it, and a plugin is not to fill that. */
+/** Recorded events of one call. Bounded, so that a plugin cannot fill the record; the caller does not wait for them. */
 const maxTold = 20
 
-/** Which of these plugins provides what, and what is wrong where several would. */
+/** Finds the provider of each kind, and the problems where several plugins provide one kind. */
 export function createProviders(
   plugins: readonly LoadedPlugin[],
   deps: ProvidersDeps,
@@ -46,7 +46,7 @@ export function createProviders(
   }
 }
 
-/** One is in force at a time: whichever is switched on beside another is refused, and told which that is. */
+/** Only one plugin may provide a kind: if several are enabled, each is refused with the name of another. */
 const taken = (kind: ProviderKind, plugins: readonly LoadedPlugin[]): readonly PluginProblem[] =>
   plugins.length < 2
     ? []
@@ -62,7 +62,7 @@ interface ProviderCall {
   readonly request: JsonObject
 }
 
-/** One call, with nothing to spend: it is asked for a run, and for nobody's run. */
+/** Calls a provider without a lease: the call belongs to no run. */
 async function call(
   plugin: LoadedPlugin,
   { kind, principal, request }: ProviderCall,
@@ -93,7 +93,7 @@ async function call(
   })
   try {
     const run = plugin.parts.providers?.[kind]
-    // Rejects if the plugin was switched off, or what it was allowed was taken back.
+    // Rejects if the plugin was switched off, or its grants were revoked.
     const watch = await given.watchRevocation?.(plugin)
     const { capabilities, close } = openCapabilities(plugin, context, given, {
       check: watch?.check,
@@ -131,7 +131,7 @@ async function call(
   }
 }
 
-/** Of what was thrown only what a plugin says to others is told, and that the host says of it. */
+/** Keeps the message only if the plugin or the host wrote it for callers; any other error may reveal internals. */
 function toUnavailable(plugin: string, kind: ProviderKind, cause: unknown): IsolaError {
   const isTold = cause instanceof OutputError || errorCode(cause) === 'tool_failed'
   const why = isTold ? ` ${headOf(errorMessage(cause), 500)}` : ' failed.'

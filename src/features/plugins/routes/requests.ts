@@ -6,7 +6,7 @@ import { refuseHidden } from '#contracts/visible-text.ts'
 const flag = z.boolean().optional()
 const inQuery = z.stringbool().optional()
 
-/** `POST /api/operator/plugins`: the fields that are not about the plugin; a zip has them in the query. */
+/** `POST /api/operator/plugins`: options of the installation; with a zip they are in the query. */
 export const addPluginOptions = z.object({
   allowDowngrade: flag,
   replace: flag,
@@ -15,7 +15,7 @@ export const addPluginOptions = z.object({
     'One that asks for more waits if absent; with it, it is there at once and off.',
   ),
 })
-/** The same beside a zip. */
+/** The same options in the query, for a zip. */
 export const addPluginQuery = z.strictObject({
   allowDowngrade: inQuery,
   replace: inQuery,
@@ -32,7 +32,7 @@ const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits that 
 /** `POST …/plugins/:plugin/grant`. */
 export const grantPluginRequest = z.strictObject({
   hash,
-  // Compared with what the plugin asks for, as a whole: nothing in it counts by itself.
+  // Compared as a whole with what the plugin requests; no part of it counts on its own.
   permit: z.custom<Permit>(
     (value) => typeof value === 'object' && value !== null,
     'must be `asks`',

@@ -13,22 +13,22 @@ const answerSchema = z.strictObject({
 })
 
 /**
- * Reads what came out of an isolate, which the plugin may have written itself: a text whose length was capped.
+ * Reads an isolate's answer, a text of limited length. The plugin may have forged it.
  *
  * @returns The value, still to be checked like any plugin's.
- * @throws ToolError or OutputError made here from capped text; an Error without a word of it for everything else.
+ * @throws ToolError or OutputError with capped text; for other faults an Error that quotes nothing of the answer.
  */
 export function readAnswer(text: unknown, maxChars: number): unknown {
   if (typeof text !== 'string' || text.length > maxChars) throw tooLarge()
   const given = parseJson(text)
-  // What nearly every call answers is told apart without a schema.
+  // Nearly every call answers in this form, which is recognised without a schema.
   if (isValue(given)) return given.value
   const answer = answerSchema.safeParse(given)
   if (!answer.success) throw new OutputError('returned what cannot be read.')
   throw toError(answer.data.error)
 }
 
-/** Whether the value is JSON all through is checked once, where the other host's answers are. */
+/** That the value is JSON throughout is checked later, in one place for both hosts. */
 function isValue(given: unknown): given is { readonly value: unknown } {
   if (typeof given !== 'object' || given === null) return false
   return Object.hasOwn(given, 'value') && Object.keys(given).length === 1
@@ -50,7 +50,7 @@ interface AnswerFault {
   readonly transient?: boolean | undefined
 }
 
-/** Every code can be forged by the plugin: each gives it no more than a text under its own tool's name. */
+/** A plugin can forge every code: each one gives it no more than a text under its own tool's name. */
 function toError({ code, message, transient = false }: AnswerFault): Error {
   switch (code) {
     case 'tool_failed':

@@ -1,28 +1,28 @@
 import type { CallStubs } from './inside/capabilities.ts'
 
-/** What one call may ask of the host. */
+/** How many requests one call may make to the host. */
 export const callCaps = {
   maxPortCalls: 1_000,
   maxFetches: 100,
-  /** Of one question: a value of 1 MiB as JSON, escaped, and its key. */
+  /** Length of one request: a value of 1 MiB as JSON, escaped, and its key. */
   maxJsonChars: 2_200_000,
 } as const
 
-/** What stands between a plugin and what it was handed in one call. */
+/** Guards the functions that a plugin gets with one call. */
 export interface CallGate {
   readonly stubs: CallStubs
-  /** Resolves with the reason when the plugin asked more than a call may. */
+  /** Resolves with the reason when the plugin exceeds a limit. */
   readonly exceeded: Promise<string>
   readonly isOpen: () => boolean
-  /** After this every stub answers that the call is over, also one that was kept. */
+  /** Afterwards every stub answers that the call is over, also a stub that the plugin kept. */
   readonly close: () => void
 }
 
 const over = refusal('This call is over.')
 
 /**
- * Stands between an isolate and the session's object, in the Runner: a flood, an odd argument or a stub that was kept
- * never gets there. Refusals are data: an error of ours would show where it was thrown.
+ * Guards the session's object from an isolate, in the Runner: floods, odd arguments and late calls are stopped here.
+ * Refusals are data: an error of ours would reveal its stack.
  */
 export function createCallGate({ port, fetcher, closed }: CallStubs): CallGate {
   const state = { isOpen: true, portCalls: 0, fetches: 0 }
@@ -36,7 +36,7 @@ export function createCallGate({ port, fetcher, closed }: CallStubs): CallGate {
     state.isOpen = false
     end()
   }
-  /** A session that is gone is no error of the plugin's, and says nothing. */
+  /** An unreachable session is not the plugin's fault, and reveals nothing. */
   const served = async <T>(work: Promise<T>): Promise<T | string> => {
     const answer = await work.catch(() => unserved)
     return state.isOpen ? answer : over
@@ -72,7 +72,7 @@ export function createCallGate({ port, fetcher, closed }: CallStubs): CallGate {
   }
 }
 
-/** A refusal as the port answers it. */
+/** A refusal in the port's form. */
 export function refusal(message: string, transient = false): string {
   return JSON.stringify({ error: { message, transient } })
 }

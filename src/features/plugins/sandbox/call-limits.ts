@@ -1,10 +1,10 @@
-/** What every call of a plugin may take, in either host. */
+/** Default time limit of a plugin call in either host. */
 export const defaultTimeoutMs = 30_000
-/** So much may a plugin's answer have, as JSON. Bytes. */
+/** Largest answer of a plugin as JSON. Bytes. */
 export const maxOutputBytes = 1024 * 1024
-/** For all plugins that are asked at one point together. */
+/** Time limit for all plugins that are asked at one hook point together. */
 export const defaultHookTimeoutMs = 2_000
-/** To be imported and registered, when somebody installs or enables it: other changes wait for it. */
+/** Time limit for importing and registering a plugin when it is installed or enabled: other changes wait meanwhile. */
 export const inspectTimeoutMs = 3_000
-/** So long may a plugin work that the clock starts. Milliseconds. */
+/** Time limit of a plugin's scheduled work. Milliseconds. */
 export const scheduleTimeoutMs = 120_000

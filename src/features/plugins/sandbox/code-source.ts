@@ -3,7 +3,7 @@ import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
 import type { PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
 import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
 
-/** The code of isolated plugins by the plugin's hash: what the Runner asks when an isolate starts. */
+/** The code of isolated plugins by the plugin's hash; the Runner reads it when an isolate starts. */
 export function createCodeSource(
   plugins: readonly BundledPlugin[],
   bundles: Pick<BundleStore, 'load'>,

@@ -7,13 +7,13 @@ import { createIsolates, type IsolatesDeps } from './worker-code.ts'
 export interface IsolateParts extends Pick<IsolatesDeps, 'loader' | 'shim'> {
   readonly bundled: readonly BundledPlugin[]
   readonly bundles: Pick<BundleStore, 'load'>
-  /** Absent where nothing reaches this deployment's own entrypoints. */
+  /** Absent if this deployment's own entrypoints cannot be called. */
   readonly runner: IsolateHostDeps['runner'] | undefined
   readonly sha256: IsolateHostDeps['sha256']
   readonly config: Required<Pick<IsolateHostDeps, 'sharesIsolate'>>
 }
 
-/** The isolates that code of plugins and of models runs in; `host` is absent where there are none. */
+/** The isolates for code of plugins and of models; `host` is absent without them. */
 export function composeIsolates(parts: IsolateParts) {
   const { loader, shim, bundled, bundles, runner, sha256, config } = parts
   const isolates = createIsolates({ loader, shim, codeOf: createCodeSource(bundled, bundles) })

@@ -2,10 +2,13 @@ import type { Capabilities, HookEvent, HookFunction } from '#contracts/plugin.ts
 import type { Json } from '#contracts/json.ts'
 import { toJson } from './json-border.ts'
 
-/** What came of one event; `answer` is foreign. */
+/** The outcome of one event; `answer` is untrusted. */
 export type HookOutcome = { readonly answer: Json } | { readonly failed: true }
 
-/** Asks a hook about the events of one moment, one after the other; the same in both hosts. One that fails costs no other its answer. */
+/**
+ * Asks a hook about the events of one moment, one after the other; the same in both hosts. If one event fails, the
+ * others still get their answers.
+ */
 export async function runHookBatch(
   hook: HookFunction,
   events: readonly HookEvent[],

@@ -8,16 +8,16 @@ import { refusal } from './call-gate.ts'
 import type { CallStubs } from './inside/capabilities.ts'
 
 /**
- * The three functions that an isolate gets with a call, over the very capabilities that the in-process host hands
- * over: what was not granted refuses in the same words, and all of it is dead when they are.
+ * The three functions that an isolate gets with a call. They use the same capabilities as the in-process host:
+ * refusals have the same words, and all functions are dead after the call.
  *
- * @param signal Ends the call from this side.
+ * @param signal Ends the call from the host's side.
  */
 export function createHostStubs(capabilities: Capabilities, signal: AbortSignal): CallStubs {
   return {
     port: async (name, json) => {
       try {
-        // Read with the first call: it is much, and many deployments have no plugin that asks.
+        // Imported with the first call: the module is large, and many deployments have no plugin that needs it.
         const { verbs } = await import('./host-verbs.ts')
         const found = verbs.get(name)
         if (!found) return refusal(`There is no verb "${headOf(String(name), 64)}".`)

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Json } from '#contracts/json.ts'
 import type { Ask, Capabilities, LogLevel } from '#contracts/plugin.ts'
 
-/** One verb of the port: what it takes, and what it does with the call's own capabilities. */
+/** One verb of the port: the form of its arguments, and what it does with the call's capabilities. */
 interface Verb {
   readonly serve: (capabilities: Capabilities, given: unknown) => unknown
 }
@@ -15,7 +15,7 @@ function verb<S extends z.ZodType>(
 }
 
 const text = z.string()
-/** Storage checks it itself, and cheaper: it came out of JSON.parse. */
+/** Storage checks the value itself, and cheaper, since it comes from JSON.parse. */
 const anything = z.custom<Json>((value) => value !== undefined, 'is missing')
 const count = z.number().optional()
 const page = z.strictObject({ prefix: text.optional(), limit: count })
@@ -29,13 +29,13 @@ const prompt = z.strictObject({
 })
 
 const progress = z.object({ progress: z.number(), total: count })
-/** Checked in full where they are asked. */
+/** Checked in full where the questions are asked. */
 const asks = z.custom<Readonly<Record<string, Ask>>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'must be an object',
 )
 
-/** `undefined` members are left out, as exactOptionalPropertyTypes wants them. */
+/** Leaves out `undefined` members, as exactOptionalPropertyTypes requires. */
 export const given = <T extends object>(options: T) =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>
@@ -51,7 +51,7 @@ const storageVerbs = (space: 'storage' | 'workspace'): readonly (readonly [strin
   [`${space}.list`, verb(z.tuple([page]), (can, [options]) => can[space].list(given(options)))],
 ]
 
-/** Everything a plugin may ask besides the network. What is not in here does not exist. */
+/** Every function a plugin may call besides `fetch`. Any other verb is refused. */
 export const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ...storageVerbs('storage'),
   ...storageVerbs('workspace'),
@@ -64,7 +64,7 @@ export const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     ),
   ],
   ['memory.clear', verb(z.tuple([]), (can) => can.memory.clear())],
-  // Checked in full where they are asked.
+  // Checked in full by the memory capability.
   ['memory.remember', verb(z.tuple([z.any()]), (can, [note]) => can.memory.remember(note))],
   [
     'memory.recall',
@@ -121,7 +121,7 @@ export const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ],
 ])
 
-/** A request of a plugin. */
+/** A plugin's `fetch` request. */
 export const request = z.strictObject({
   url: text,
   method: text.optional(),

@@ -17,7 +17,7 @@ import type { CallStubs } from './inside/capabilities.ts'
 import { toIsolateId, type IsolateUse } from './isolate-id.ts'
 import type { RunnerRequest } from './run-call.ts'
 
-/** `PluginRunner` as the session's object calls it. */
+/** `PluginRunner` as the session's object sees it. */
 export interface PluginRunnerStub {
   readonly run: (
     request: RunnerRequest,
@@ -27,41 +27,40 @@ export interface PluginRunnerStub {
   ) => Promise<string>
 }
 
-/** How calls reach isolates, and what is in each. */
+/** The Runner, and the parts of an isolate's id. */
 export interface IsolateHostDeps {
   readonly runner: () => PluginRunnerStub
   readonly sha256: (text: string) => string
   /** `isolateVersion` of our own modules. */
   readonly shimVersion: string
-  /** Whether all principals share one isolate of a trusted plugin; none does if absent. */
+  /** Whether all principals share one isolate of a trusted plugin; if absent, no plugin is shared. */
   readonly sharesIsolate?: (plugin: string) => boolean
 }
 
-/** A plugin that runs on its own island. */
+/** A plugin that runs in an isolate. */
 export interface IsolatedPlugin extends IsolatedCode {
   readonly manifest: Manifest
   readonly hash: string
 }
 
-/** The other host: the same parts as in-process, each a call of the Runner. */
+/** The host for isolates: the same parts as in-process, each a call of the Runner. */
 export interface IsolateHost {
   /** By the manifest alone: no code runs. */
   readonly partsOf: (plugin: IsolatedPlugin) => HostedParts
   /**
-   * Has the code registered in an isolate of its own and compares what it returns with the manifest.
+   * Registers the code in an isolate of its own and compares the parts with the manifest.
    * @throws `plugin_contract_mismatch`, or what `readAnswer` throws.
    */
   readonly inspect: (plugin: IsolatedPlugin) => Promise<PluginFacts>
 }
 
-/** A little for the envelope around the value. */
+/** Some more, for the envelope around the value. */
 const maxChars = maxOutputBytes + 1_024
-/** The Runner's own deadline: only there in case that the session's object is gone. */
+/** Extra time of the Runner's own deadline, which is only needed if the session's object is gone. Milliseconds. */
 const graceMs = 2_000
 
 /**
- * Runs plugins in isolates: the same parts as of one in process, each call through the Runner. Failures are `tool_`
- * codes.
+ * Runs plugins in isolates: the same parts as in-process, each call through the Runner. Failures have `tool_` codes.
  */
 export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
   return {
@@ -102,14 +101,17 @@ export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
   }
 }
 
-/** One plugin's host. */
+/** The host of one plugin. */
 interface Hosting extends IsolateHostDeps {
   readonly idOf: (use: IsolateUse) => string
 }
 
 const maxRemembered = 200
 
-/** The id of a plugin's isolate for whoever uses it: a hash of more than a call's input, so each is made once. */
+/**
+ * The id of a plugin's isolate for its user (session tree or principal). Remembered, because hashing it takes longer
+ * than hashing a call's input.
+ */
 function rememberIds(
   { sha256, shimVersion, sharesIsolate }: IsolateHostDeps,
   { manifest, hash, tier, grantEpoch }: IsolatedPlugin,
@@ -129,7 +131,7 @@ function rememberIds(
   }
 }
 
-/** What the manifest names, each a call of the function of that name. */
+/** The functions that the manifest names, each a call of the function of that name. */
 function toNamed(
   deps: Hosting,
   plugin: IsolatedPlugin,
@@ -197,7 +199,7 @@ function toExecute(
 interface IsolateCall {
   readonly work: Readonly<Record<string, unknown>>
   readonly idempotencyKey: string
-  /** Of the secrets of this call. */
+  /** The nonce of this call's secret placeholders. */
   readonly nonce: string
   readonly stubs: CallStubs
   readonly use: IsolateUse
@@ -234,7 +236,7 @@ async function call(
       },
       stubs.port,
       stubs.fetcher,
-      // Who still waits for it when there is an answer is told too.
+      // Resolves after the answer too, so that a listener that still waits inside is released.
       () => Promise.race([stubs.closed(), ended]),
     )
     return readAnswer(answer, maxChars)
@@ -243,14 +245,14 @@ async function call(
   }
 }
 
-/** Nothing may be asked while a plugin is only looked at. */
+/** A plugin that is only inspected may call nothing. */
 const noStubs: CallStubs = {
   port: async () => refusal('Not in a call.'),
   fetcher: async () => refusal('Not in a call.'),
   closed: () => new Promise(() => {}),
 }
 
-/** What the isolate says it has, in the shape in which the in-process host sees it. */
+/** The isolate's description of its parts, in the shape that the in-process host sees. */
 function toParts(described: unknown): object {
   const { members, tools, resources, prompts, providers, hooks, execute, invoke } = Object(
     described,

@@ -2,7 +2,7 @@ import type { Json } from '#contracts/json.ts'
 
 const maxDepth = 100
 
-/** Why a value may not cross the border between plugin and host. `path` is where in it. */
+/** A value that may not cross the border between plugin and host. `path` is the place in the value. */
 export class NotJsonError extends Error {
   constructor(path: string, what: string) {
     super(`${path === '' ? 'the value' : `"${path}"`} is ${what}`)
@@ -11,7 +11,7 @@ export class NotJsonError extends Error {
 }
 
 /**
- * Copies a value as JSON: what an isolate would let through, and nothing else.
+ * Copies a value as JSON, exactly as an isolate would pass it.
  *
  * `undefined` becomes `null` at the top and is left out of objects, as in JSON.stringify. Functions, class
  * instances, cycles, bigint and non-finite numbers are refused.
@@ -56,7 +56,7 @@ function refuseInstance(value: object, path: string): void {
   throw new NotJsonError(path, `a ${platformName(value.constructor) ?? 'class'} instance`)
 }
 
-/** The name of what the platform has, such as Date. Other names are the minifier's. */
+/** The name of a class of the platform, such as Date. Other names are only a minifier's. */
 function platformName(constructor: unknown): string | undefined {
   const { name }: { readonly name?: unknown } = Object(constructor)
   return typeof name === 'string' && Reflect.get(globalThis, name) === constructor

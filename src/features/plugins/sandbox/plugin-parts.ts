@@ -6,7 +6,7 @@ import type { ProviderKind } from '#contracts/provider.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { IsolateUse } from './isolate-id.ts'
 
-/** A function of a plugin, in whichever host it runs. */
+/** A function of a plugin in either host. */
 export type HostedFunction = (
   input: JsonObject,
   capabilities: Capabilities,
@@ -14,18 +14,18 @@ export type HostedFunction = (
 ) => Promise<unknown>
 
 /**
- * The callable parts of a plugin, whichever host runs them. A function of a plugin's own does not see the context; the
- * isolate host finds its isolate by it.
+ * The callable parts of a plugin in either host. A plugin's own functions do not see the context; the isolate host
+ * finds the isolate by it.
  */
 export interface HostedParts {
-  /** Of the isolate in which its code runs; absent where it runs in the host's own. */
+  /** Id of the isolate in which the code runs; absent if it runs in the host's own. */
   readonly isolateId?: (use: IsolateUse) => string
   readonly tools?: Readonly<Record<string, HostedFunction>>
-  /** By name; given `uri` and the variables of its template. */
+  /** By name; each gets `uri` and the variables of its template. */
   readonly resources?: Readonly<Record<string, HostedFunction>>
-  /** By name; given its arguments. */
+  /** By name; each gets its arguments. */
   readonly prompts?: Readonly<Record<string, HostedFunction>>
-  /** By kind; given a request. */
+  /** By kind; each gets a request. */
   readonly providers?: Readonly<Record<string, HostedFunction>>
   readonly agent?: {
     readonly invoke: (
@@ -34,7 +34,7 @@ export interface HostedParts {
       context: ToolContext,
     ) => Promise<unknown>
   }
-  /** By point; each answers once for all events it is given, in their order. */
+  /** By point; each answers once for all given events, in their order. */
   readonly hooks?: Readonly<
     Record<
       string,
@@ -50,7 +50,7 @@ export interface HostedParts {
   }
 }
 
-/** What a plugin does, seen from what it provides (Y4). */
+/** What a plugin provides (Y4). */
 export type Protocol =
   | 'ToolProvider'
   | 'AgentProvider'
@@ -81,9 +81,9 @@ const knownParts: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Checks what `register` returned against the manifest and names the protocols in it.
+ * Checks the return value of `register` against the manifest, and names the plugin's protocols.
  *
- * @throws `plugin_contract_mismatch` with the first thing that does not fit.
+ * @throws `plugin_contract_mismatch` with the first difference.
  */
 export function detectProtocols(manifest: Manifest, parts: PluginParts): readonly Protocol[] {
   refuseUnknown(parts)
@@ -133,7 +133,7 @@ function refuseUnknown(parts: PluginParts): void {
   }
 }
 
-/** A part whose room is not built yet must not be dropped silently. */
+/** A part that this version does not support must not be dropped silently. */
 export function refuseLater(manifest: Manifest, parts: PluginParts = {}): void {
   const asked: string[] = laterParts.filter((part) => parts[part] !== undefined)
   if (manifest.contributes.skills.length > 0) asked.push('contributes.skills')
@@ -143,7 +143,7 @@ export function refuseLater(manifest: Manifest, parts: PluginParts = {}): void {
 
 const namesOf = (declared: readonly { readonly name: string }[]) => declared.map(({ name }) => name)
 
-/** What has a name in the manifest has a function in the module, and the other way round. */
+/** Each name in the manifest needs a function in the module, and each function a name in the manifest. */
 function checkNamed(what: string, declared: readonly string[], functions: object = {}): void {
   const missing = declared.filter((name) => typeof ownMember(functions, name) !== 'function')
   if (missing.length > 0)
@@ -159,7 +159,7 @@ function ownMember(tools: object, name: string): unknown {
   return Object.hasOwn(tools, name) ? Reflect.get(tools, name) : undefined
 }
 
-/** An agent section without an `agent` member is run by our kernel; with one, by its own `invoke` (Y14). */
+/** Our kernel runs an agent section without an `agent` member; with one, its own `invoke` runs (Y14). */
 function checkAgent(manifest: Manifest, parts: PluginParts): void {
   if (parts.agent === undefined) return
   if (!manifest.agent)
@@ -167,7 +167,7 @@ function checkAgent(manifest: Manifest, parts: PluginParts): void {
   if (typeof parts.agent?.invoke !== 'function') throw mismatch('agent.invoke must be a function')
 }
 
-/** A schedule is the time in plugin.yaml and the code for it: one without the other would never run. */
+/** A schedule needs both its time in plugin.yaml and its code: either alone would never run. */
 function checkSchedule(manifest: Manifest, parts: PluginParts): void {
   if (manifest.schedule === undefined && parts.schedule === undefined) return
   if (manifest.schedule === undefined)

@@ -2,7 +2,7 @@ import type { PluginRequest } from '#contracts/plugin.ts'
 
 type AskAll = (asked: Readonly<Record<string, object>>) => Promise<unknown>
 
-/** What is asked one at a time, over asking several: named by the order in which a call asks, unless it says otherwise. */
+/** Asks single questions through `all`. Without a `key` a question is named by its number within the call. */
 export function createRequest(all: AskAll): PluginRequest {
   let count = 0
   const one = async (kind: string, { key, ...asked }: { readonly key?: string }) => {

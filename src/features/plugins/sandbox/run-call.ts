@@ -4,7 +4,7 @@ import { createCallGate } from './call-gate.ts'
 import type { CallStubs } from './inside/capabilities.ts'
 import type { Isolates } from './worker-code.ts'
 
-/** One call of a plugin: plain data, made by the isolate host. */
+/** One call of a plugin: plain data from the isolate host. */
 export interface RunnerRequest {
   /** Id of a plugin's isolate; see isolate-id.ts. */
   readonly isolate: string
@@ -12,25 +12,25 @@ export interface RunnerRequest {
   readonly plugin: string
   /** Code that a model wrote, in place of a plugin's. */
   readonly modelCode?: string
-  /** What the entry inside is told, as JSON text. */
+  /** The input of the entry inside, as JSON text. */
   readonly job: string
   readonly timeoutMs: number
-  /** Length of the longest answer that is handed on. */
+  /** Length of the longest accepted answer. */
   readonly maxChars: number
 }
 
-/** What the Runner works with; no isolates where the deployment has no Worker Loader. */
+/** Dependencies of the Runner; no isolates without a Worker Loader. */
 export interface RunnerParts {
   readonly isolates: Pick<Isolates, 'open' | 'openModelCode'> | undefined
   readonly clock: Clock
 }
 
-/** What has answered by then was never asked to end. */
+/** A call that answers within this time never asks the session whether it was closed. Milliseconds. */
 const shortMs = 5
 
 /**
- * Runs one call and ends everything it was given, whichever comes first: the answer, the deadline, the session's
- * own end of the call, or a flood. Contract: never throws; answers JSON text of at most `maxChars`.
+ * Runs one call and revokes its functions at whichever comes first: the answer, the deadline, the session's end of
+ * the call, or a flood. Contract: never throws; answers JSON text of at most `maxChars`.
  */
 export async function runCall(
   { isolates, clock }: RunnerParts,
@@ -38,19 +38,19 @@ export async function runCall(
   stubs: CallStubs,
 ): Promise<string> {
   const asked: { closed?: Promise<void> } = {}
-  // A session that is gone closes its calls too.
+  // If the session is gone, its calls are closed too.
   const closed = () => (asked.closed ??= stubs.closed().catch(() => undefined))
   const gate = createCallGate({ ...stubs, closed })
   try {
     return await Promise.race([
       ask(isolates, request, gate.stubs),
       gate.exceeded.then((reason) => fault('exceeded', reason)),
-      // Asking costs as much as a short call: it is for those that are not short.
+      // Asking the session costs as much as a short call, so only longer calls ask.
       clock.sleep(shortMs).then(async () => {
         if (gate.isOpen()) await closed()
         return fault('closed')
       }),
-      // Nobody stops this clock: it ends with the request that this is.
+      // No signal stops this timer: it ends with this request.
       clock.sleep(request.timeoutMs).then(() => fault('timeout')),
     ])
   } finally {
@@ -58,7 +58,7 @@ export async function runCall(
   }
 }
 
-/** What comes back is foreign until it is known to be a text that is short enough. */
+/** The answer is untrusted until it is known to be a text of allowed length. */
 async function ask(
   isolates: RunnerParts['isolates'],
   { isolate, plugin, modelCode, job, maxChars }: RunnerRequest,
@@ -72,10 +72,10 @@ async function ask(
     if (typeof answer !== 'string') return fault('odd_answer')
     return answer.length <= maxChars ? answer : fault('too_large')
   } catch (error) {
-    // Code that is no JavaScript never starts. Who wrote it may hear why; the words are about nothing else.
+    // Code with a syntax error never starts. Its author may read the message, which is about nothing else.
     const syntax = modelCode !== undefined && /SyntaxError[^\n]*/.exec(String(error))?.[0]
     if (syntax) return fault('syntax', headOf(syntax, 300))
-    // Its words are the plugin's: they may say anything, and pretend to be the platform's.
+    // The error's words are the plugin's: they may say anything, and pretend to be the platform's.
     return fault('crashed')
   }
 }

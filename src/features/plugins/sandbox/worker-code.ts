@@ -1,9 +1,9 @@
 import type { CallStubs } from './inside/capabilities.ts'
 
-/** Our own modules inside every isolate, and the hash of them. */
+/** Our own modules inside every isolate, and their hash. */
 export interface IsolateShim {
   readonly modules: Readonly<Record<string, string>>
-  /** Those in an isolate that runs code of a model. */
+  /** The modules of an isolate that runs code of a model. */
   readonly modelModules: Readonly<Record<string, string>>
   readonly version: string
 }
@@ -12,13 +12,14 @@ export interface IsolateShim {
 export const isolateSettings = {
   compatibilityDate: '2026-08-01',
   compatibilityFlags: ['nodejs_als'],
-  // One per call of the port or the fetcher, and `closed`. Not enforced by workerd on a developer's machine.
+  // `subRequests`: one for each call of the port or the fetcher, and `closed`. workerd on a developer's machine does
+  // not enforce limits.
   limits: { cpuMs: 10_000, subRequests: 1_200 },
 } as const
 
 /**
- * Built-in modules that a plugin may not import: ours stand before them. `cloudflare:workers` is the entry's own, and
- * before `node:` nothing can stand: of those the flag leaves async_hooks and a process without env.
+ * Built-in modules that a plugin may not import: our modules take their names. The entry itself needs
+ * `cloudflare:workers`. `node:` names cannot be shadowed; the flag leaves only async_hooks and a process without env.
  */
 const shadowed = ['cloudflare:sockets', 'cloudflare:node', 'cloudflare:workflows']
 
@@ -26,8 +27,8 @@ const entry = 'entry.ts'
 const forbidden = "throw new Error('A plugin imports isola/plugin only.')"
 
 /**
- * The one place that builds a WorkerCode (docs/security.md T5). `env` is empty; left out,
- * `globalOutbound` would be the host's own network.
+ * The only place that builds a WorkerCode (docs/security.md T5). `env` is empty. `globalOutbound` must be set to
+ * null: without it, the isolate would get the host's own network.
  */
 function toWorkerCode(modules: IsolateShim['modules']): WorkerLoaderWorkerCode {
   const texts = { ...Object.fromEntries(shadowed.map((name) => [name, forbidden])), ...modules }
@@ -45,10 +46,10 @@ function toWorkerCode(modules: IsolateShim['modules']): WorkerLoaderWorkerCode {
 const withCode = (modules: IsolateShim['modules'], code: string): WorkerLoaderWorkerCode =>
   toWorkerCode({ ...modules, 'plugin-code.js': code })
 
-/** What the model wrote begins in the second line. */
+/** The model's code begins in the second line. */
 const toModule = (code: string): string => `export default async (tools, console) => {\n${code}\n}`
 
-/** Answers for code that is not there, and takes its own isolate away, so that the next call asks for the code again. */
+/** Answers that the code is missing, and ends its own isolate, so that the next call asks for the code again. */
 const unavailable: Readonly<Record<string, string>> = {
   [entry]: `
     import { abortIsolate, WorkerEntrypoint } from 'cloudflare:workers'
@@ -61,7 +62,7 @@ const unavailable: Readonly<Record<string, string>> = {
     }`,
 }
 
-/** What the Runner calls in an isolate. The answer is foreign: anything. */
+/** The entry that the Runner calls in an isolate. The answer is untrusted. */
 export interface Isolate {
   readonly run: (
     job: string,
@@ -71,41 +72,41 @@ export interface Isolate {
   ) => Promise<unknown>
 }
 
-/** What reads an archive in an isolate. The answer is foreign: anything. */
+/** The entry that reads an archive in an isolate. The answer is untrusted. */
 export interface ArchiveIsolate {
   readonly read: (archive: Uint8Array) => Promise<unknown>
   readonly readSkills: (archive: Uint8Array, only: readonly string[]) => Promise<unknown>
 }
 
-/** The Worker Loader, and the code that it is given. */
+/** The Worker Loader, and the code for its isolates. */
 export interface IsolatesDeps {
-  /** Missing where the deployment has no such binding. */
+  /** Absent without such a binding. */
   readonly loader: WorkerLoader | undefined
   readonly shim: IsolateShim
-  /** The plugin's one module by the plugin's hash. */
+  /** A plugin's one module by the plugin's hash. */
   readonly codeOf: (plugin: string) => Promise<string>
 }
 
-/** Isolates, by their ids where they stay. */
+/** Opens isolates: with an id they stay, without one they end with their call. */
 export interface Isolates {
-  /** The isolate of this id; it is started with the code of this plugin if it is not there. */
+  /** The isolate with this id; started with this plugin's code if it is not running. */
   readonly open: (id: string, plugin: string) => Isolate
-  /** One for code that a model wrote, the body of an async function. It goes with its call. */
+  /** An isolate for code that a model wrote, the body of an async function. Ends with its call. */
   readonly openModelCode: (code: string) => Isolate
-  /** One for our own code that reads archives, a whole module. It goes with its call. */
+  /** An isolate for our own code that reads archives, a whole module. Ends with its call. */
   readonly openReader: (code: string) => ArchiveIsolate
 }
 
 /**
- * The one use of the Worker Loader. What has an id stays as long as workerd runs on a developer's machine, with its
- * memory; so what is used once has none (issue 31: 840 refused zips ended the server).
+ * The only use of the Worker Loader. On a developer's machine an isolate with an id keeps its memory as long as
+ * workerd runs, so an isolate for a single use has no id (issue 31: 840 refused zips ended the server).
  */
 export function createIsolates({ loader, shim, codeOf }: IsolatesDeps): Isolates | undefined {
   if (!loader) return undefined
   return {
     open: (id: string, plugin: string): Isolate => {
       const stub = loader.get(id, async () => {
-        // A callback that throws would stick to the id.
+        // An error thrown by the callback would stay with the id.
         const code = await codeOf(plugin).catch(() => undefined)
         return code === undefined ? toWorkerCode(unavailable) : withCode(shim.modules, code)
       })

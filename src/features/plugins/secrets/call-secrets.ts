@@ -10,7 +10,7 @@ import type { ToolContext } from '#contracts/tool.ts'
 /** The secrets that a plugin was granted. */
 export type SecretGrants = RequestedGrants['secrets']
 
-/** Whose call it is. */
+/** The call that uses secrets. */
 export interface SecretUser extends Pick<ToolContext, 'call' | 'emit'> {
   readonly plugin: string
   /** Absent in a hook. */
@@ -26,18 +26,18 @@ export interface CallSecretsDeps {
 /** The secrets of one plugin within one call. */
 export interface CallSecrets {
   readonly grants: SecretGrants
-  /** In each placeholder of this call, and in no other: nobody can guess it. */
+  /** Part of each placeholder of this call, and of no other call's. Random, so that no text can guess it. */
   readonly nonce: string
   /** Throws a ToolError that is safe for the plugin. */
   readonly read: ReadSecrets
-  /** Puts a use on the record. */
+  /** Records a use of a secret. */
   readonly used: (use: Pick<EventData<'secret_used'>, 'secret' | 'host' | 'place'>) => void
-  /** Puts a refusal on the record, each once a call, and is the error to throw. */
+  /** Records a refusal, each once a call, and returns the error to throw. */
   readonly refuse: (name: string, message: string) => ToolError
   readonly nowMs: Clock['nowMs']
 }
 
-/** The secrets of one call; its placeholders are those of no other call. */
+/** The secrets of one call; its placeholders are valid in no other call. */
 export function createCallSecrets(
   grants: SecretGrants,
   { call, emit, plugin, tool }: SecretUser,
@@ -47,7 +47,7 @@ export function createCallSecrets(
   const told = new Set<string>()
   return {
     grants,
-    // Most calls have no secrets.
+    // Made when first read: most calls have no secrets.
     get nonce() {
       return (made.nonce ??= ids.next('ref'))
     },
@@ -69,14 +69,14 @@ export function createCallSecrets(
 export const failed = (message: string, transient = false): ToolError =>
   new ToolError('tool_failed', { message, transient })
 
-/** The value of a granted secret; throws `tool_failed` with what the operator has to do if it is not set. */
+/** The value of a granted secret; if it is not set, throws `tool_failed` with the operator's remedy. */
 export function valueOf(values: ReadonlyMap<string, string>, name: string): string {
   const value = values.get(name)
   if (value !== undefined) return value
   throw failed(`The secret ${name} is not set. The operator sets it: isola secret set ${name}`)
 }
 
-/** What to do about a key or a secret that is wrong may be told; what a fault says may not. */
+/** Errors about a wrong key or secret state a remedy and are passed on; any other fault gets a general message. */
 function withSafeErrors(read: ReadSecrets): ReadSecrets {
   return async (names) => {
     try {

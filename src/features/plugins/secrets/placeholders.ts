@@ -6,38 +6,39 @@ import { toPlaceholder } from './placeholder.ts'
 const patternOf = (nonce: string): RegExp =>
   new RegExp(toPlaceholder('([A-Z][A-Z0-9_]{0,63})', nonce), 'g')
 
-/** A request as the plugin made it: it holds placeholders and never a value. */
+/** A plugin's request: it contains placeholders and never a value. */
 export interface Unfilled {
   readonly url: URL
   readonly headers: Headers
   readonly body: string | undefined
 }
 
-/** A placeholder and where it stands: `at` is the header, the path with `{}` in its place, or the parameter. */
+/** A placeholder and its place: `at` is the header, the path with `{}` in its place, or the parameter. */
 interface Use {
   readonly name: string
   readonly in: 'header' | 'basic' | 'path' | 'query' | 'fragment' | 'body'
   readonly at?: string
 }
 
-/** What is filled in, for the record. */
+/** A filled placeholder, for the record. */
 export interface FilledSlot {
   readonly secret: string
   readonly place: string
 }
 
-/** Of this call: one that was guessed, or is of another call, is text like any other. */
+/** Placeholders of this call only: a guessed one, or one of another call, is ordinary text. */
 export const hasPlaceholder = (text: string, nonce: string): boolean =>
   namesIn(text, nonce).length > 0
 
-/** Whether a header holds one, in the open or within basic authentication. */
+/** Whether a header contains a placeholder, in plain form or within basic authentication. */
 export const headerHasPlaceholder = (name: string, value: string, nonce: string): boolean =>
   hasPlaceholder(value, nonce) || hasPlaceholder(credentialsIn(name, value) ?? '', nonce)
 
 /**
- * Checks each placeholder of a request against the grants: this secret, for this very host, in this very place, once.
+ * Checks each placeholder of a request against the grants: this secret, for exactly this host, in exactly this place,
+ * once.
  *
- * @throws what `refuse` makes of the first that is not granted so.
+ * @throws The error that `refuse` makes of the first placeholder without a grant.
  */
 export function checkPlaceholders(
   request: Unfilled,
@@ -59,7 +60,7 @@ export function checkPlaceholders(
   })
 }
 
-/** Puts the values in where the placeholders stand. Only after `checkPlaceholders`. */
+/** Replaces the placeholders by their values. Only after `checkPlaceholders`. */
 export function fillPlaceholders(
   { url, headers }: Unfilled,
   { values, nonce }: { readonly values: ReadonlyMap<string, string>; readonly nonce: string },
@@ -78,7 +79,7 @@ export function fillPlaceholders(
   try {
     return { url: filled, headers: new Headers(changed) }
   } catch {
-    // The platform's words would hold the value.
+    // The platform's message would contain the value.
     throw failed('A secret has a character that no header may have, such as a line break.')
   }
 }
@@ -108,7 +109,10 @@ function usesIn({ url, headers, body = '' }: Unfilled, nonce: string): readonly 
   ]
 }
 
-/** The parameter that a placeholder is the whole value of; of one with text around it a name that no grant has. */
+/**
+ * The parameter whose whole value is a placeholder; with other text around the placeholder, a name that matches no
+ * grant.
+ */
 function parameterOf(pair: string, nonce: string): string {
   const [name = '', ...value] = pair.split('=')
   const isWhole = value.join('=').replace(patternOf(nonce), '') === ''
@@ -118,17 +122,17 @@ function parameterOf(pair: string, nonce: string): string {
 const placeText = ({ in: kind, at }: Use): string => {
   if (kind === 'body') return 'the body'
   if (kind === 'fragment') return 'the fragment'
-  // Of a path only where it stands: what is around it may be anything.
+  // Only the beginning of a path: its rest may contain other data.
   if (kind === 'path') return `the path ${at?.slice(0, 64 + at.indexOf(slotMark))}`
   return kind === 'basic' ? 'basic authentication' : `the ${kind} ${at}`
 }
 
-/** The grant that covers a use, or why none does. */
+/** The grant that covers a use, or the reason that none does. */
 function slotFor(use: Use, host: string, grants: SecretGrants): SecretGrant | string {
   const { name } = use
   const ofName = grants.filter((grant) => grant.name === name)
   if (ofName.length === 0) return `not granted: secret ${name} (add it to grants in plugin.yaml)`
-  // Exactly: `*` is no host here.
+  // Exact match only: `*` is not a host here.
   const ofHost = ofName.filter((grant) => grant.host?.toLowerCase() === host)
   if (ofHost.length === 0) return `not granted: secret ${name} for ${host}`
   const slot = ofHost.find((grant) => isSlotOf(grant, use))
@@ -145,7 +149,7 @@ function isSlotOf({ in: kind, at }: SecretGrant, use: Use): boolean {
     case 'header':
       return (at ?? usualHeader).toLowerCase() === use.at
     case 'path':
-      // Behind the slot's own segment, or those that the grant names, the path is free.
+      // Behind the secret's own segment, or the segments that the grant names, the path is free.
       return at !== undefined && (use.at === at || use.at?.startsWith(`${at}/`) === true)
     case 'query':
       return at === use.at
@@ -154,14 +158,14 @@ function isSlotOf({ in: kind, at }: SecretGrant, use: Use): boolean {
   }
 }
 
-/** What the manifest would have to say; of a path without what follows the secret. */
+/** The `at` that the manifest needs; for a path without the part behind the secret. */
 function atFor({ in: kind, at = '' }: Use): string {
   if (kind !== 'path') return at
   const end = at.indexOf('/', at.indexOf(slotMark))
   return (end < 0 ? at : at.slice(0, end)).slice(0, 200)
 }
 
-/** `user:password` of a header of basic authentication. */
+/** `user:password` in a header of basic authentication. */
 function credentialsIn(name: string, value: string): string | undefined {
   const match = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(value.trim())
   if (name.toLowerCase() !== 'authorization' || !match?.[1]) return undefined

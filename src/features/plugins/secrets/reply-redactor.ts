@@ -6,19 +6,19 @@ const mark = '[redacted]'
 /** Bytes times forms: 2 MiB, the largest reply, for 128 forms. 16 ordinary tokens have 112. */
 export const maxSearchWork = 2 * 1024 * 1024 * 128
 
-/** Takes values out of what a host answers, so that none enters the plugin (docs/security.md T4). */
+/** Redacts secret values in a host's answer, so that none enters the plugin (docs/security.md T4). */
 export interface ReplyRedactor {
-  /** How many texts are searched for: each goes over the whole reply once. */
+  /** How many texts are searched for; each search reads the whole reply once. */
   readonly forms: number
   readonly text: (text: string) => string
-  /** Of headers; one whose very name holds a value is left out. */
+  /** Redacts headers; a header whose name contains a value is left out. */
   readonly headers: (headers: Headers) => Headers
   readonly bytes: (bytes: Uint8Array) => Uint8Array
 }
 
 /**
- * Finds values in what a host answers, in every form of `formsOf`; the longest first. Throws `tool_failed` for what would
- * be too much work: what cannot be looked through is not handed on.
+ * Finds secret values in a host's answer, in every form of `formsOf`, the longest first. Throws `tool_failed` if the
+ * search would take too long: an answer that cannot be searched is not passed on.
  */
 export function createReplyRedactor(values: Iterable<string>): ReplyRedactor {
   const forms = [...new Set([...values].filter(Boolean).flatMap(formsOf))].toSorted(
@@ -53,8 +53,8 @@ export function createReplyRedactor(values: Iterable<string>): ReplyRedactor {
   }
 }
 
-/** Never longer than what it stands for: a reply does not grow. */
+/** Never longer than the redacted text, so that a reply does not grow. */
 const markFor = (chars: number) => (chars < mark.length ? '*'.repeat(chars) : mark)
 
-/** What was cut out may leave bytes that are no header. */
+/** A redacted header may contain bytes that no header may have. */
 const asHeader = (value: string) => value.replace(/[^\t\x20-\x7e\x80-\xff]/g, '?')

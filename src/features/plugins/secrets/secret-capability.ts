@@ -8,15 +8,17 @@ import { toPlaceholder } from './placeholder.ts'
 import { signHmac, signRequest, verifyHmac, verifyRequest } from './signatures.ts'
 
 const maxTextChars = 1024 * 1024
-/** Each is on the record. */
+/** How many uses a call may make, since each is recorded. */
 const maxUses = 1_000
 
-/** Names, signs and checks with secrets; no function here gives a value away. Arguments come from plugin code. */
+/**
+ * Names secrets, and signs and verifies with them; no function here returns a value. Arguments come from plugin code.
+ */
 export function createPluginSecrets(secrets: CallSecrets): PluginSecrets {
   const { grants, read, refuse, used, nowMs } = secrets
   let uses = 0
 
-  /** The value of a secret and the scheme that its grant names, if that is one of these. */
+  /** The value of a secret and the scheme of its grant, if that is one of `schemes`. */
   async function keyOf<S extends TextScheme | RequestScheme>(
     name: string,
     text: string,
@@ -65,7 +67,7 @@ export function createPluginSecrets(secrets: CallSecrets): PluginSecrets {
 
 const areTexts = (values: readonly unknown[]) => values.every((one) => typeof one === 'string')
 
-/** Manifests from before there were schemes name none. */
+/** Manifests from before schemes existed name none. */
 const schemeOf = ({ scheme = 'hex' }: SecretGrant) => scheme
 
 function whyNot(name: string, signing: readonly SecretGrant[], schemes: readonly string[]): string {

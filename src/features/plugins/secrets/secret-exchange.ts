@@ -9,8 +9,8 @@ import {
 import { createReplyRedactor } from './reply-redactor.ts'
 
 /**
- * Reads all of the plugin's secrets, once: a host may answer with a value it was told before, or in another
- * request. A value that cannot be read could not be taken out either, so then nothing is sent.
+ * Reads all of the plugin's secrets once, because a host may answer with a value from an earlier request. Without a
+ * value its copies could not be redacted, so if one cannot be read, nothing is sent.
  */
 export async function openSecretExchange(secrets: CallSecrets): Promise<Redaction> {
   const { grants, nonce } = secrets

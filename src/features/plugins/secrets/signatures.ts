@@ -1,4 +1,4 @@
-// What services sign, and how. Nothing here keeps or tells anything: channels and plugins' code are served alike.
+// Signature schemes of services. Nothing here is stored or logged: channels and plugin code use the same functions.
 import type {
   RequestScheme,
   SignedRequest,
@@ -7,18 +7,18 @@ import type {
   VerifyRequest,
 } from '../types/signature-scheme.ts'
 
-/** An older request may be one that somebody recorded; of a newer one the clock is wrong. */
+/** An older request may be a replay; a newer one comes from a wrong clock. */
 const toleranceMs = 5 * 60_000
 
-/** How a scheme signs. `signs` is what is signed, of which the body is the last part. */
+/** How a scheme signs. `signs` is the signed text, which ends with the body. */
 interface Scheme {
   readonly by: 'hmac' | 'ed25519' | 'equality'
   readonly header: string
-  /** In front of the signature in its header. */
+  /** Text in front of the signature in its header. */
   readonly before?: string
   readonly encoding?: TextScheme
   readonly signs?: `${string}{body}`
-  /** The header that has the time; `listed` if it is in the signature's: `t=…,v1=…`. */
+  /** The header with the time; `listed` if the time is in the signature's own header: `t=…,v1=…`. */
   readonly timestamp?: string
 }
 
@@ -58,7 +58,7 @@ const schemes: Readonly<Record<RequestScheme, Scheme>> = {
   telegram: { by: 'equality', header: 'x-telegram-bot-api-secret-token' },
 }
 
-/** What a request says of itself. */
+/** The signatures and the time in a request's headers. */
 interface Said {
   readonly signatures: readonly string[]
   readonly timestamp: string
@@ -80,9 +80,9 @@ export const verifyRequest: VerifyRequest = async (request, { scheme: name, secr
 }
 
 /**
- * The headers that a request of ours is signed with.
+ * The headers that sign a request of ours.
  *
- * @returns Nothing for a scheme of which only the other side can sign, or where nothing is signed.
+ * @returns `undefined` for a scheme in which only the service signs, or that signs nothing.
  */
 export async function signRequest(
   { body }: Pick<SignedRequest, 'body'>,
@@ -97,7 +97,7 @@ export async function signRequest(
   return { [header]: before + signature, ...(timestamp && { [timestamp]: time }) }
 }
 
-/** HMAC-SHA-256 under a text. */
+/** HMAC-SHA-256 with a text as the key. */
 export async function signHmac(
   secret: string,
   signed: Uint8Array,
@@ -108,7 +108,7 @@ export async function signHmac(
   return btoa(String.fromCharCode(...bytes))
 }
 
-/** Takes the same time whatever is wrong with a signature that is written as one. */
+/** Takes the same time for every well-formed signature, right or wrong. */
 export async function verifyHmac(
   secret: string,
   of: {
@@ -122,7 +122,7 @@ export async function verifyHmac(
   return crypto.subtle.verify('HMAC', await hmacKey(secret), bytes, of.signed)
 }
 
-/** @param publicKey 32 bytes as hex; nothing is right under what is none. */
+/** @param publicKey 32 bytes as hex; an invalid key verifies nothing. */
 export async function verifyEd25519(
   publicKey: string,
   signature: string,
@@ -134,12 +134,15 @@ export async function verifyEd25519(
     const key = await crypto.subtle.importKey('raw', raw, 'Ed25519', false, ['verify'])
     return await crypto.subtle.verify('Ed25519', key, bytes, signed)
   } catch {
-    // No point of the curve.
+    // The key is not a point of the curve.
     return false
   }
 }
 
-/** In constant time: both are compared as their HMACs, by the platform, which has `timingSafeEqual` not everywhere. */
+/**
+ * Compares in constant time: the platform verifies one HMAC against the other, since `timingSafeEqual` does not exist
+ * everywhere.
+ */
 async function isSame(given: string, secret: string): Promise<boolean> {
   if (secret === '') return false
   const key = await hmacKey(secret)
@@ -178,10 +181,10 @@ function readHeaders(headers: SignedRequest['headers'], scheme: Scheme): Said | 
   return { signatures: [value.slice(before.length)], timestamp }
 }
 
-/** While a secret is exchanged there is a signature under each. */
+/** While a service rotates a secret it sends a signature for each. */
 const maxSignatures = 8
 
-/** `t=1492774577,v1=…,v1=…,v0=…`: what is not `v1` proves nothing. */
+/** `t=1492774577,v1=…,v1=…,v0=…`: a signature of another version than `v1` proves nothing. */
 function readListed(value: string): Said | undefined {
   const pairs = value.split(',').map((pair) => pair.trim().split('='))
   const of = (name: string) => pairs.flatMap(([key, one]) => (key === name && one ? [one] : []))
@@ -192,7 +195,7 @@ function readListed(value: string): Said | undefined {
   return { signatures, timestamp }
 }
 
-/** One that came twice is none: nobody knows which of them was signed. */
+/** A header that occurs twice counts as absent: it is unclear which value was signed. */
 function headerOf(headers: SignedRequest['headers'], name: string): string | undefined {
   const values = Object.entries(headers).filter(([key]) => key.toLowerCase() === name)
   return values.length === 1 ? values[0]?.[1] : undefined
@@ -208,7 +211,7 @@ function fromHex(text: string, length: number): Uint8Array | undefined {
   return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
 }
 
-/** Of 32 bytes; only as everybody writes them. */
+/** Base64 of 32 bytes, in the canonical form only. */
 function fromBase64(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9+/]{43}=$/.test(text)) return undefined
   const binary = atob(text)

@@ -19,8 +19,8 @@ const entities: Readonly<Record<string, string>> = {
 const html: Encode = (text) => text.replace(/[&<>"']/g, (char) => entities[char] ?? char)
 
 /**
- * How a server that means no harm writes what it was sent: into JSON (plain; within JSON; with slashes escaped; for HTML;
- * in ASCII), into an address or a form, into a page. One whose secret is letters and digits writes the same each time.
+ * How an honest server may encode a value in its answer: in JSON (plain; within JSON; with escaped slashes; for HTML;
+ * in ASCII), in an address or a form, in a page. A secret of letters and digits has the same form in all of them.
  */
 const encodings: readonly Encode[] = [
   (text) => text,
@@ -37,20 +37,20 @@ const encodings: readonly Encode[] = [
   (text) => strict(text).replaceAll('%20', '+'),
   html,
   (text) => html(text).replaceAll('&#39;', '&#x27;'),
-  // By a service that takes bytes of UTF-8 for Latin-1, as many do with what `Basic` decodes to.
+  // As a service writes it that reads UTF-8 bytes as Latin-1, as many do with decoded `Basic` credentials.
   toBinary,
 ]
 
-/** From here on a part of base64 is no accident. */
+/** A shorter part of base64 could match by accident. */
 const minBase64Chars = 6
 
 /**
- * The ways in which a value comes back from a server that means no harm, as strings of bytes, the longest first: as it
- * is, in JSON, in an address, in HTML, and in base64 with whatever before and after it (`user:value`, as in
- * `Authorization`), in both alphabets. A token of letters and digits has 7 at most.
+ * The forms in which an honest server may return a value, as strings of bytes, the longest first: plain, in JSON, in
+ * an address, in HTML, and in base64 with any text around it (`user:value`, as in `Authorization`), in both
+ * alphabets. A token of letters and digits has at most 7 forms.
  */
 export function formsOf(value: string): readonly string[] {
-  // A header is sent without the space around its value, and so it comes back.
+  // HTTP trims the space around a header's value, so the server returns it trimmed.
   const written = (value.trim() || value).toWellFormed()
   const forms = [
     ...encodings.map((encode) => toBinary(encode(written))),
@@ -61,7 +61,7 @@ export function formsOf(value: string): readonly string[] {
   return [...new Set(forms)].toSorted((one, other) => other.length - one.length)
 }
 
-/** What is the same in base64 wherever the value stands in what is encoded. */
+/** The part of the value's base64 that does not depend on the text around it, for each of three alignments. */
 function base64Forms(plain: string): readonly string[] {
   const inner = [0, 1, 2].map((before) => {
     const text = btoa('\0'.repeat(before) + plain)
@@ -73,14 +73,14 @@ function base64Forms(plain: string): readonly string[] {
     .flatMap((text) => [text, text.replaceAll('+', '-').replaceAll('/', '_')])
 }
 
-/** UTF-8, a character for each byte. */
+/** UTF-8, with one character for each byte. */
 export function toBinary(text: string): string {
   return fromBytes(new TextEncoder().encode(text))
 }
 
 const chunk = 8_192
 
-/** Bytes as a text of one character each, for searching. */
+/** Bytes as a text with one character each, for searching. */
 export function fromBytes(bytes: Uint8Array): string {
   let text = ''
   for (let at = 0; at < bytes.length; at += chunk)

@@ -4,7 +4,7 @@ import type { Clock } from '#contracts/sources.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
 
-/** A row holds 2 MB at most, and a character may be three bytes. */
+/** Length of one part in characters: a row holds at most 2 MB, and a character may be three bytes. */
 const partChars = 600_000
 
 /** The part of KV that this room uses. */
@@ -14,7 +14,7 @@ export interface Namespace {
   delete(key: string): Promise<void>
 }
 
-/** D1, and KV before it. */
+/** D1, and KV as a cache in front of it. */
 export interface BundlesDeps {
   readonly database: Database
   readonly namespace: Namespace
@@ -22,7 +22,7 @@ export interface BundlesDeps {
   readonly clock: Pick<Clock, 'nowMs'>
 }
 
-/** The statements that store a bundle, to land in one go with the rest of a change. */
+/** The statements that store a bundle, to be committed with the rest of a change. */
 export function bundleRows(
   database: Database,
   { hash, text, atMs }: { readonly hash: string; readonly text: string; readonly atMs: number },
@@ -36,8 +36,8 @@ export function bundleRows(
 const keyOf = (hash: string): string => `bundle:${hash}`
 
 /**
- * Bundles under their own hash: KV, which is near and may lag, and D1, which is asked when KV has none or a wrong one.
- * What does not hash to its name is nobody's bundle (docs/security.md T24).
+ * Bundles under their own hash: KV is near and may be stale; D1 is read if KV has no copy or a wrong one. A text
+ * whose hash differs from its name is never used (docs/security.md T24).
  */
 export function createBundleStore({
   database,
@@ -54,7 +54,7 @@ export function createBundleStore({
     )
     return results.map(({ text }) => text).join('')
   }
-  // D1 has it: that KV has it too only saves time.
+  // D1 has the bundle: the copy in KV only saves time.
   const copy: BundleStore['copy'] = (hash, text) => namespace.put(keyOf(hash), text).catch(() => {})
   const checked: BundleStore['checked'] = (hash, text) => {
     if (!isRight(hash, text)) throw new Error('A bundle is kept under its own hash.')
@@ -69,7 +69,7 @@ export function createBundleStore({
       await copy(hash, text)
     },
     async remove(hashes, beforeMs) {
-      // The copies first: of one that D1 has no more nobody would know.
+      // KV first: a copy would be orphaned once D1's row is gone.
       await Promise.all(hashes.map((hash) => reached(() => namespace.delete(keyOf(hash)))))
       const list = JSON.stringify(hashes)
       const isListed = 'hash IN (SELECT value FROM json_each(?1))'
@@ -78,7 +78,7 @@ export function createBundleStore({
           database
             .prepare(`DELETE FROM plugin_bundles WHERE ${isListed} AND saved_at_ms < ?2`)
             .bind(list, beforeMs),
-          // The manifest goes too: it may be a quarter of a megabyte.
+          // The manifest is deleted too: it may be a quarter of a megabyte.
           ...[
             ['plugin_versions', 'manifest'],
             ['skill_versions', 'about'],

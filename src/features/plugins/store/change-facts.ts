@@ -11,16 +11,16 @@ import {
 } from './plugin-rows.ts'
 
 const rowOf = `SELECT ${rowColumns} FROM manifests WHERE id = ?1`
-/** Whether a remote server has the id, or an agent without a plugin. */
+/** Whether the id belongs to a remote server, or to an agent without a plugin. */
 const othersOf = `
   SELECT 'server' AS kind FROM mcp_servers WHERE id = ?1 AND state <> 'removed'
   UNION ALL SELECT 'agent' FROM agents WHERE id = ?1 AND state <> 'deleted'`
 const numbersOf = 'SELECT version, hash, signer FROM plugin_versions WHERE plugin = ?1'
-/** One whose bundle is kept. */
+/** A version whose bundle is still stored. */
 export const versionOf = `
   SELECT ${versionColumns} FROM plugin_versions WHERE plugin = ?1 AND hash = ?2 AND collected_at_ms IS NULL`
 const usageOf = 'SELECT versions, bytes FROM plugin_usage WHERE principal = ?1'
-/** By the record: the same content again is a row less, and was brought all the same. */
+/** Counted on the record, because uploading the same content again adds no row but still counts. */
 const addsOf = `
   SELECT count(*) AS adds, min(at_ms) AS first FROM (
     SELECT at_ms FROM audit
@@ -28,7 +28,7 @@ const addsOf = `
     UNION ALL SELECT at_ms FROM audit
       WHERE at_ms > ?2 AND session = '' AND principal = ?1 AND type = 'skill_added')`
 
-/** What a change is decided from: in one trip and one transaction, each by an index. */
+/** The facts for deciding a change: read in one transaction, each by an index. */
 export function createChangeFacts(database: Database): PluginStore['facts'] {
   return async ({ id = '', hash = '', usageOf: brings }) => {
     const of = (sql: string, ...values: readonly (string | number)[]): Statement =>

@@ -13,7 +13,7 @@ import { reached } from '#platform/d1/outage.ts'
 
 /** A bound text of D1 has 2 MB at most, and a character may be three bytes. */
 const chunkChars = 500_000
-/** So many plugins are named in one list of generations; the first is told whole. */
+/** How many plugins a list of generations names in total; the first generation is always listed whole. */
 const maxListed = 10_000
 
 const generationRow = 'SELECT number FROM generations'
@@ -26,7 +26,7 @@ type Stored = Pick<
   'generation' | 'generations' | 'newestNumber' | 'newest' | 'earlier'
 >
 
-/** The numbered sets of what was in force, each put together from its parts. */
+/** The numbered generations, each assembled from its extensions. */
 export function createGenerations(database: Database): Stored {
   const all = async <Row>(sql: string, ...values: readonly (string | number)[]) => {
     const query = () =>
@@ -36,7 +36,7 @@ export function createGenerations(database: Database): Stored {
         .all<Row>()
     return (await reached(query)).results
   }
-  /** In one transaction: no change comes between them. */
+  /** In one transaction, so that no change comes between them. */
   const both = async (statements: Statement[]) => {
     const [found, parts] = await reached(() => database.batch(statements))
     const row = found?.results[0] as GenerationRow | undefined
@@ -91,7 +91,10 @@ export function createGenerations(database: Database): Stored {
   }
 }
 
-/** What writes a generation, to land in one go with the rest of a change: the parts that it changes, and its own row. */
+/**
+ * The statements that write a generation, to be committed with the rest of a change: its changed extensions, and its
+ * own row.
+ */
 export function generationRows(
   database: Database,
   generation: Written & { readonly reason: string },

@@ -3,14 +3,14 @@ import type { Database } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
 
 /**
- * In force at the moment ?1, or since. A part of a generation ends before `until`, so it was in force then if it ended
- * after the generation of then. A clock that went back keeps more.
+ * The number of the generation in force at the moment ?1. An extension's row was in force then or later if its
+ * `until` is open or above this number. A clock that was set back only keeps more.
  */
 const generationThen = `
   SELECT coalesce((SELECT min(number) - 1 FROM generations WHERE made_at_ms > ?1),
     (SELECT max(number) FROM generations), 0)`
 
-/** Every pin that is wired from a body names it by `hash`, whatever its kind. D1 takes no long UNION. */
+/** Every kind of pin that has a stored body names it by `hash`. D1 allows no long UNION. */
 const unnamed = `
   SELECT hash FROM plugin_bundles WHERE part = 0 AND saved_at_ms < ?1
     AND hash NOT IN (SELECT hash FROM manifests WHERE state <> 'removed')
@@ -22,7 +22,7 @@ const unnamed = `
       WHERE pin->>'hash' IS NOT NULL AND (until IS NULL OR until > (${generationThen})))
   LIMIT ?2`
 
-/** What nobody can need any more. */
+/** Finds bundles that no extension, version or recent generation names any more. */
 export function createKeptVersions(database: Database): Pick<PluginStore, 'unnamed'> {
   return {
     async unnamed(beforeMs, limit) {

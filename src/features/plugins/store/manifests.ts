@@ -1,29 +1,32 @@
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
 import type { Database } from '#platform/d1/database.ts'
 
-/** Where a plugin stands in its life. */
+/** State of a plugin's installation. */
 export type ManifestState = 'installed' | 'enabled' | 'disabled' | 'removed'
 
-/** A plugin as this deployment has it. */
+/** A plugin as installed in this deployment. */
 export interface ManifestRecord {
   readonly id: string
   readonly version: string
-  /** sha-256 of what it is made of, lowercase hex. */
+  /** sha-256 of the plugin's content, lowercase hex. */
   readonly hash: string
   readonly tier: TrustTier
-  /** As its author wrote it, parsed. */
+  /** As the author wrote it, parsed. */
   readonly manifest: unknown
   readonly state: ManifestState
 }
 
-/** Reads and writes what is installed. */
+/** Reads and writes the installed plugins. */
 export interface ManifestStore {
-  /** Makes the table agree with what this version of the Worker carries. Changes nothing the second time. */
+  /**
+   * Brings the table up to date with the plugins that ship with this version of the Worker. A repeated call changes
+   * nothing.
+   */
   readonly syncBundled: (bundled: readonly Omit<ManifestRecord, 'tier'>[]) => Promise<void>
   readonly list: () => Promise<readonly ManifestRecord[]>
 }
 
-// What the operator switched off stays off; what another tier installed under this id is not taken over.
+// A plugin that the operator switched off stays off; a plugin of another tier with the same id is not replaced.
 const upsert = `
   INSERT INTO manifests (id, version, hash, tier, manifest, state, updated_at_ms)
   SELECT value->>'id', value->>'version', value->>'hash', 'builtin', value->'manifest', value->>'state', ?2
@@ -38,7 +41,7 @@ const removeOthers = `
   UPDATE manifests SET state = 'removed', updated_at_ms = ?2
   WHERE tier = 'builtin' AND state <> 'removed' AND id NOT IN (SELECT value->>'id' FROM json_each(?1))`
 
-/** The table of what is installed (M5). */
+/** The table of installed plugins (M5). */
 export function createManifestStore(
   database: Database,
   clock: { readonly nowMs: () => number },

@@ -7,10 +7,10 @@ import type {
   PluginVersion,
 } from '#runtime/catalog/types/plugin-catalog.ts'
 
-/** Columns of a row of `manifests`, as `toRow` reads them and `toColumns` writes them. */
+/** Columns of `manifests`, as `toRow` reads them and `toColumns` writes them. */
 export const rowColumns =
   'id, version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config, problem, owner, waiting, told_hash'
-/** The same of `plugin_versions`: what a list of them shows, and all. */
+/** Columns of `plugin_versions` for a list, and all columns. */
 export const listedColumns =
   'plugin, hash, version, tier, source, signer, installed_by, installed_at_ms'
 export const versionColumns = `${listedColumns}, manifest, size_bytes`
@@ -79,7 +79,7 @@ export const toColumns = (row: PluginRow) => [
   row.toldHash ?? null,
 ]
 
-/** A row of `plugin_versions` as a list of them shows it. */
+/** A row of `plugin_versions` in a list. */
 export interface ListedVersionRow {
   readonly plugin: string
   readonly hash: string
@@ -91,7 +91,7 @@ export interface ListedVersionRow {
   readonly installed_at_ms: number
 }
 
-/** All of it. */
+/** A whole row of `plugin_versions`. */
 export interface VersionRow extends ListedVersionRow {
   readonly manifest: string
   readonly size_bytes: number

@@ -27,8 +27,8 @@ const upsert = `
   INSERT INTO manifests (${rowColumns}, updated_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
   ON CONFLICT (id) DO UPDATE SET (version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config,
     problem, owner, waiting, told_hash, updated_at_ms) = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`
-// The same bundle again is the same version, and stays as it came first; only a signature may be added to it. One that
-// was collected comes anew.
+// Uploading the same bundle again changes nothing of its version, except that a signature may be added. A collected
+// version is written anew.
 const insertVersion = `
   INSERT INTO plugin_versions (${versionColumns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
   ON CONFLICT (plugin, hash) DO UPDATE SET
@@ -45,7 +45,7 @@ const versionsOf = `
 
 const manifestsAtOnce = 50
 
-/** The tables of what is installed, which versions there are, and which sets of them were enabled. */
+/** The tables of installed plugins, their versions, and the generations. */
 export function createPluginStore(database: Database): PluginStore {
   const all = async <Row>(sql: string, ...values: readonly (string | number | null)[]) => {
     const { results } = await reached(() =>
@@ -88,7 +88,7 @@ export function createPluginStore(database: Database): PluginStore {
     },
     async versions(ids) {
       if (ids.length === 0) return []
-      // Of each plugin so many: nobody pushes another's out of sight.
+      // The limit is for each plugin, so that one with many versions does not push another's off the list.
       const sql = `SELECT ${listedColumns} FROM (SELECT *, row_number() OVER (PARTITION BY plugin
           ORDER BY installed_at_ms DESC, hash) AS place FROM plugin_versions
           WHERE collected_at_ms IS NULL AND plugin IN (SELECT value FROM json_each(?1)))
@@ -103,7 +103,7 @@ export function createPluginStore(database: Database): PluginStore {
       const sql = `SELECT plugin, manifest FROM plugin_versions WHERE collected_at_ms IS NULL
         AND (plugin, hash) IN (SELECT value->>'id', value->>'hash' FROM json_each(?1))`
       const found = new Map<string, unknown>()
-      // A manifest may be a quarter of a megabyte.
+      // In batches: a manifest may be a quarter of a megabyte.
       for (let at = 0; at < of.length; at += manifestsAtOnce) {
         const some = of.slice(at, at + manifestsAtOnce).map(({ id, hash }) => ({ id, hash }))
         const rows = await all<Pick<VersionRow, 'plugin' | 'manifest'>>(sql, JSON.stringify(some))

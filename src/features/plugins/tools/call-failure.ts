@@ -5,7 +5,10 @@ import { InputError, OutputError } from '../sandbox/output-error.ts'
 
 const maxMessageChars = 2_000
 
-/** Of an error only a `ToolError`'s message and `transient` cross; anything else stays inside (it may hold secrets). */
+/**
+ * Only a `ToolError`'s message and `transient` leave the call; any other error stays inside, since it may hold
+ * secrets.
+ */
 export function toFailure(error: unknown, name: string, signal: AbortSignal): ToolFailure {
   if (signal.aborted) return toAbortFailure(signal.reason, name)
   if (error instanceof OutputError)
@@ -22,7 +25,7 @@ export function toFailure(error: unknown, name: string, signal: AbortSignal): To
   return { code: 'tool_failed', message: `The tool ${name} failed.` }
 }
 
-/** The pipeline knows why it aborted; without a reason of ours it was a cancel. */
+/** The pipeline's abort reason has a code; without one the call was cancelled. */
 function toAbortFailure(reason: unknown, name: string): ToolFailure {
   const code = errorCode(reason)
   if (code === 'tool_timeout')

@@ -5,8 +5,9 @@ import type { ToolManifest } from '../types/manifest.ts'
 import type { ToolContext, ToolEntry } from '#contracts/tool.ts'
 
 /**
- * A tool whose code may keep the conversation, where its manifest says `handoff`: it answers `{ say }` and has the next
- * message too, or `{ say, done: true, summary? }`. What else it answers is a result like any other, and it has nothing.
+ * A tool whose manifest has `handoff` may keep the conversation: if its code answers `{ say }`, it gets the next
+ * message too; `{ say, done: true, summary? }` returns control. Any other answer is an ordinary result, without a
+ * handoff.
  */
 export function withHandoff(
   entry: ToolEntry,

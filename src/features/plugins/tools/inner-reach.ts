@@ -10,12 +10,12 @@ import type { LoadedPlugin } from '../loading/in-process-host.ts'
 
 type Spending = Pick<ToolEntry, 'spends' | 'inner' | 'feeNanoUsd'>
 
-/** Until the directory of agents, which knows whose tools there are, gives it what `uses_tools` names. */
+/** Placeholder until the directory of agents, which knows all tools, sets the tools of `uses_tools`. */
 const nothing: InnerReach['resolve'] = () => undefined
 
 const noTools = { maxTokens: 0, maxTurns: 0, maxToolCalls: 0, maxChildren: 0 }
 
-/** What a plugin's tool may spend: on models what was granted, on the tools it calls what an agent has by default. */
+/** What a plugin's tool may spend: on models its grant, on other tools the default limits of an agent. */
 export function spendingOfTool({ manifest, granted }: LoadedPlugin, timeoutMs: number): Spending {
   const model = granted.model && {
     maxTokens: granted.model.max_tokens,
@@ -44,7 +44,7 @@ export function spendingOfAgent({ limits }: AgentManifest): Spending {
   return { spends, inner: { resolve: nothing, children: 1, model: spends } }
 }
 
-/** What its isolate may cost comes on top of what its code may spend. */
+/** Adds the price of the isolate to what the code may spend. */
 export function withIsolateFee(
   { parts }: LoadedPlugin,
   spending: Spending,

@@ -27,7 +27,7 @@ const resourceAnswer = z.union([
   z.array(content).min(1).max(1_000),
 ])
 
-/** What a resource function answered, as a rich answer: one block for each content. Throws OutputError. */
+/** A resource function's answer as a rich output: one block for each content. Throws OutputError. */
 export function toResourceOutput(
   answer: unknown,
   about: { readonly uri: string; readonly mimeType: string | undefined },
@@ -70,8 +70,8 @@ const promptAnswer = z.lazy(() =>
 )
 
 /**
- * What a prompt function answered, as a rich answer: the messages under `structured` alone, since a long
- * one should not be read twice. Throws OutputError.
+ * A prompt function's answer as a rich output: the messages are only under `structured`, since a model should not
+ * read a long one twice. Throws OutputError.
  */
 export function toPromptOutput(answer: unknown): RichOutput {
   const messages = promptAnswer.safeParse(toPlain(answer))

@@ -19,15 +19,15 @@ import type { HostedFunction, HostedParts } from '../sandbox/plugin-parts.ts'
 const maxListedChars = 1_500
 const maxSchemaChars = 300
 
-/** A tool that is ours to declare and the plugin's to do. */
+/** A tool that the host declares and the plugin's code runs. */
 export interface OfferTool {
   readonly tool: ToolManifest
   readonly run: HostedFunction
 }
 
 /**
- * The ordinary tools by which a plugin's resources and prompts are reached, and its events emitted: declared here, so that no gate is
- * passed by (docs/design.md invariant 4). A plugin without one of them has no tool for it.
+ * Ordinary tools that read a plugin's resources, make its prompts and emit its events. They are tools so that every
+ * gate applies (docs/design.md invariant 4). A plugin without resources, prompts or events has no such tool.
  */
 export function toOfferTools({ manifest, parts }: LoadedPlugin): readonly OfferTool[] {
   const { resources, prompts, events } = manifest.contributes
@@ -38,7 +38,10 @@ export function toOfferTools({ manifest, parts }: LoadedPlugin): readonly OfferT
   ]
 }
 
-/** Whoever may call a plugin's tools may say in its name what happened; that it is no code of it changes nothing of the gates. */
+/**
+ * A caller of a plugin's tools may emit the plugin's events. No code of the plugin runs for it, but every gate still
+ * applies.
+ */
 function emittingOf({ id, contributes: { events } }: Manifest): OfferTool {
   const listed = events.map(({ name, description, schema }) =>
     [name, description, headOf(JSON.stringify(schema), maxSchemaChars)].filter(Boolean).join(': '),
@@ -57,7 +60,7 @@ function emittingOf({ id, contributes: { events } }: Manifest): OfferTool {
         additionalProperties: false,
       },
       annotations: {},
-      // What everybody may subscribe to is read by others than this principal.
+      // Public events can be subscribed to, and so are read, by other principals.
       ...(events.some((one) => one.public) && { sink: ['message'] }),
     },
     async run({ event, payload }, { emit }) {
@@ -122,7 +125,7 @@ function promptingOf({ id, contributes: { prompts } }: Manifest, functions: Func
   }
 }
 
-/** A URI in full wins over a template, and of templates the first that describes it. */
+/** A full URI wins over a template; among templates the first that matches wins. */
 function resourceAt(resources: readonly ResourceManifest[], uri: string) {
   const whole = resources.find((resource) => resource.uri === uri)
   if (whole) return { resource: whole, variables: {} }
@@ -157,7 +160,7 @@ const line = (
     300,
   )
 
-/** As many as a description may hold; the rest is known to whoever lists them. */
+/** As many lines as a description may hold; a list of the resources or prompts has the rest. */
 function joined(lines: readonly string[]): string {
   let length = 0
   const shown = lines.filter((text) => (length += text.length + 1) <= maxListedChars)

@@ -27,7 +27,7 @@ import type { HostedFunction } from '../sandbox/plugin-parts.ts'
 
 type Work = HostedFunction
 
-/** The tools of a loaded plugin as the registry wants them, named `<plugin>__<tool>`. */
+/** The registry entries of a plugin's tools, named `<plugin>__<tool>`. */
 export function toToolEntries(plugin: LoadedPlugin, deps: CapabilityDeps): readonly ToolEntry[] {
   const entries = plugin.manifest.contributes.tools.flatMap((tool) => {
     const run = plugin.parts.tools?.[tool.name]
@@ -51,13 +51,13 @@ function toToolEntry(
 ): ToolEntry {
   const plugin = { ...whole, granted: grantsOfTool(whole.granted, tool) }
   const name = `${plugin.manifest.id}__${tool.name}`
-  // A plugin's own claim about itself counts only where we wrote it (or, later, an operator confirmed it).
+  // Hints count only from a plugin that ships with the deployment.
   const isConfirmed = plugin.tier === 'builtin'
   const timeoutMs = tool.timeout_ms ?? defaultTimeoutMs
   const spending = withIsolateFee(plugin, spendingOfTool(plugin, timeoutMs), deps)
   const goesTo = goesToOf(plugin, tool, deps)
   const { annotations: hints } = tool
-  // What calls others or spends is not repeated after a crash, whatever it says of itself.
+  // A tool that calls others or spends is not repeated after a crash, whatever its hints say.
   const mayRepeat = isConfirmed && !spending.inner
   return {
     tool: {
@@ -125,7 +125,7 @@ function toAgentCodeEntry(
   }
 }
 
-/** What the clock starts can be run by hand, like any tool: `<plugin>__execute` (Y10). */
+/** The plugin's scheduled work can also be called by hand, like any tool: `<plugin>__execute` (Y10). */
 function toScheduleEntry(
   plugin: LoadedPlugin,
   execute: ScheduleExecute,
@@ -156,7 +156,7 @@ function toScheduleEntry(
 
 type ScheduleExecute = NonNullable<LoadedPlugin['parts']['schedule']>['execute']
 
-/** Text to tell its owner, or nothing. */
+/** A text for the schedule's owner, or nothing. */
 function toNotice(value: unknown): Json {
   const answer = toJson(value)
   if (answer === null) return {}
@@ -181,7 +181,7 @@ interface PluginCall {
   readonly goesTo?: OutsideAddress | undefined
 }
 
-/** Runs plugin code with the capabilities of this call; when it answers, fails or is aborted, they are dead. */
+/** Runs plugin code with the capabilities of this call; they are dead once it answers, fails or is aborted. */
 async function callPlugin(
   { name, plugin, run, deps, as, hints, goesTo }: PluginCall,
   input: JsonObject,
@@ -211,15 +211,15 @@ async function callPlugin(
   try {
     const metered = await deps.meter?.charge(plugin, held)
     if (metered?.ok === false) return { ok: false, error: noMoney }
-    // Also of a call that fails from here on.
+    // Set before the code runs, so that a failed call pays too.
     if (metered) paid.usage = { ...zeroUsage, costNanoUsd: metered.costNanoUsd }
     const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities, held))
     const output = toOutput(await untilAborted(work, signal))
-    // Whatever it made of the refusal: it asked, and the answer decides.
+    // The code may have caught the refusal: its open question decides, not its answer.
     if (asking?.asks()) return { ...waitingFor(asking.asks()!, isReadOnly), ...usage() }
     deps.faults?.wentWell(plugin, context.principal)
     const said = context.answers ? (['user'] as const) : []
-    // What a person answered is in it, too.
+    // The output may contain the user's answer, so its label is joined.
     const label = joinLabels([labels.label(), ...(context.answers ? [saidLabel] : [])])
     return { ok: true, output, taint: [...said, `tool:${name}`], label, ...usage() }
   } catch (error) {
@@ -254,7 +254,7 @@ const noMoney: ToolFailure = {
   message: 'The budget does not allow this call: it would begin a new isolate.',
 }
 
-/** Plugin code that does not listen to the signal must not hold the call. */
+/** Plugin code that ignores the signal must not hold up the call. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const abort = () =>

@@ -5,7 +5,7 @@ import type { Json } from '#contracts/json.ts'
 /** One part of a rich output. */
 export type ContentBlock = z.infer<typeof contentBlockSchema>
 
-/** Blocks for a person, and what a program reads. At most 1 MiB together. */
+/** Blocks for a person, and structured data for a program. At most 1 MiB together. */
 export interface RichOutput {
   readonly content: readonly ContentBlock[]
   readonly structured?: Json

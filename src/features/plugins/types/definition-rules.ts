@@ -1,21 +1,21 @@
 import type { JsonObject, Json } from '#contracts/json.ts'
 import { first } from '#contracts/definition-rules.ts'
 
-/** What plugins and remote servers may say of themselves to a person and a model. */
+/** Limits for the definitions that plugins and remote servers show to people and models. */
 export const definitionCaps = {
   maxSchemaChars: 64_000,
   maxSchemaDepth: 24,
   maxPropertyChars: 200,
 } as const
 
-/** Opened by a client these run or show what is in them: they name nothing at a server. */
+/** Schemes that a client executes or displays: they name no resource at a server. */
 const harmfulScheme = /^(javascript|vbscript|data):/i
 
-/** What a client that fills in variables or leaves out blanks would open. */
+/** Ignores variables and blanks, as a client that fills them in or removes them would. */
 export const isHarmfulUri = (uri: string): boolean =>
   harmfulScheme.test(uri.replace(/\{[^{}]*\}|[\s\p{Cc}]/gu, ''))
 
-/** Why nobody could read and approve a schema, or a validator could not take it; `undefined` if they can. */
+/** Why a schema cannot be reviewed or validated; `undefined` if it can. */
 export function schemaProblem(which: string, schema: JsonObject): string | undefined {
   if (JSON.stringify(schema).length > definitionCaps.maxSchemaChars)
     return `its ${which} is larger than ${definitionCaps.maxSchemaChars} characters`
@@ -34,7 +34,7 @@ function nodeProblem(which: string, node: Json, depth: number): string | undefin
 
 const isElsewhere = (ref: Json | undefined) => typeof ref === 'string' && !ref.startsWith('#')
 
-/** Whether a property has a name that nobody reads to its end. */
+/** Whether a property has a name too long for a reviewer to read. */
 export const hasLongName = (value: Json): boolean =>
   Array.isArray(value)
     ? value.some(hasLongName)

@@ -1,2 +1,2 @@
-/** At most so large is a payload, as JSON. */
+/** Longest payload of an event, as JSON. */
 export const maxPayloadChars = 8_192

@@ -1,13 +1,13 @@
 /** Reads one YAML document; throws an `Error` whose message says where it is wrong. */
 export type ParseYaml = (text: string) => unknown
 
-/** A file in two parts: the YAML between its first two lines of `---`, and what is under them. */
+/** A file in two parts: the YAML between its first two lines of `---`, and the text below. */
 interface FrontMatter {
   readonly yaml: string
   readonly body: string
 }
 
-/** Cuts a SKILL.md in two; a text is why it cannot be. */
+/** Cuts a SKILL.md in two; returns a text if it cannot: the reason. */
 export function cutFrontMatter(text: string): FrontMatter | string {
   const lines = text.split(/\r\n|\n|\r/)
   const isFence = (line: string | undefined) => line !== undefined && /^---\s*$/.test(line)
@@ -16,7 +16,7 @@ export function cutFrontMatter(text: string): FrontMatter | string {
   if (end < 0)
     return 'the front matter does not end: a second line of three hyphens (---) is missing'
   return {
-    // The first line stays, empty: so a line number in a message is the file's.
+    // The first line stays, empty, so that line numbers in messages are those of the file.
     yaml: ['', ...lines.slice(1, end)].join('\n'),
     body: lines
       .slice(end + 1)
@@ -25,14 +25,14 @@ export function cutFrontMatter(text: string): FrontMatter | string {
   }
 }
 
-/** Values at the top that say `: ` without quotes, which most authors of broken files meant as text. */
+/** Top-level values with an unquoted `: `, which most authors of broken files meant as text. */
 export const unquoted = /^([A-Za-z][\w-]*):[ \t]+(?![ \t|>'"[{&*!%@`#])(.*:(?:[ \t].*|))$/
 
 /**
- * Reads the YAML; what cannot be read is tried once more with `key: a value: with a colon` quoted.
+ * Parses the YAML; if that fails, tries once more with `key: a value: with a colon` quoted.
  *
- * @returns `quoted` names the keys for which that was needed.
- * @throws What the first try threw.
+ * @returns `quoted` names the keys that needed this.
+ * @throws The error of the first try.
  */
 export function readFrontMatter(
   yaml: string,

@@ -11,6 +11,6 @@ const logLevels: readonly LogLevel[] = [
   'emergency',
 ]
 
-/** The level that a value names (syslog's, as the Model Context Protocol has them); `undefined` if it is none. */
+/** The level that a value names (syslog's, as in the Model Context Protocol); `undefined` for any other value. */
 export const levelOf = (value: unknown): LogLevel | undefined =>
   logLevels.find((level) => level === value)

@@ -1,2 +1,2 @@
-/** Of a plugin that arrives, whatever it does with each: every reply is searched for all of them. */
+/** Limit for a new plugin: every reply of a host is searched for all of its secrets. */
 export const maxSecrets = 16

@@ -8,12 +8,12 @@ import { placeOf } from './visible-text.ts'
 import { isReachableHost } from '#runtime/catalog/types/public-host.ts'
 import { permitLines, toPermit } from '#runtime/catalog/types/permit.ts'
 
-/** More than this nobody reads before allowing it. */
+/** A reviewer reads no more lines than this before allowing them. */
 const maxPermitLines = 200
 
 const maxLineChars = 300
 
-/** Fields whose text may have lines, with all that is in them. */
+/** Fields whose text may have several lines, and everything inside these fields. */
 const texts = new Set([
   'description',
   'natural_language_description',
@@ -27,15 +27,15 @@ const texts = new Set([
 
 const label = '[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?'
 
-// A port is of this machine alone, in development: everywhere else it is 443.
+// A port is allowed for this machine alone, in development: elsewhere it is 443.
 const hostForm = new RegExp(
   `^(?:\\*|(?:${label}\\.)*${label}|\\[[0-9a-f:.]+\\]|(?:localhost|127\\.0\\.0\\.1|\\[::1\\]):\\d{1,5})$`,
   'i',
 )
 
 /**
- * What of a manifest would hide from whoever is shown it before it is allowed, or could not be read: with the place.
- * Asked when a plugin arrives, not of what is there already: that goes on, shown with its codes.
+ * Finds a part of a manifest that would be hidden from its reviewer or could not be read, with its place. Checked
+ * when a plugin arrives; an installed plugin goes on, and its hidden characters are shown as codes.
  */
 export function manifestProblem(value: JsonObject, manifest: Manifest): string | undefined {
   return (
@@ -77,7 +77,7 @@ const toolForm = /^(\*|[A-Za-z0-9_-]{1,64}\*?)$/
 
 const modelForm = /^[\w./:@-]+$/
 
-/** What stands in a line that somebody allows, and could say more there than it is. */
+/** Names in the lines of a permit: another form could smuggle more text into a line. */
 const namesIn = ({ uses_tools: used, agent, grants: { model } }: Manifest) => [
   ...placed('uses_tools', used, toolForm),
   ...placed('agent.uses_tools', agent?.uses_tools, toolForm),
@@ -89,7 +89,7 @@ const namesIn = ({ uses_tools: used, agent, grants: { model } }: Manifest) => [
 const placed = (place: string, names: readonly string[] = [], form: RegExp) =>
   names.map((name, index) => [`${place}[${index}]`, name, form] as const)
 
-/** A star before a domain grants nothing, and would be read as if it did: `*.com` least of all. */
+/** A star before a domain grants nothing, but a reviewer could read it as a grant: `*.com` above all. */
 function hostProblem(place: string, host: string): string | undefined {
   if (host.length <= 253 && hostForm.test(host)) {
     if (isReachableHost(host)) return undefined

@@ -1,11 +1,11 @@
 import type { MemoryEntry } from '#runtime/session/types/memory.ts'
 
-/** One of the streams that the agent declares; the scratchpad if absent. */
+/** A stream that the agent declares; the scratchpad if absent. */
 interface OfStream {
   readonly stream?: string
 }
 
-/** Where the notes of a stream are, and how many it holds. */
+/** The space of a stream's notes, and how many it holds. */
 export interface StreamBounds {
   readonly space: string
   readonly max_items: number

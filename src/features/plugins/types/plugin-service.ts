@@ -1,7 +1,7 @@
 import type { ScheduleApi } from '#runtime/session/types/schedule-object.ts'
 import type { StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
 
-/** What a `PluginService` object answers over RPC. */
+/** The RPC interface of a `PluginService` object. */
 export interface PluginServiceApi extends ScheduleApi {
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
 }

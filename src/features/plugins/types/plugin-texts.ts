@@ -3,8 +3,8 @@ import type { Label } from '#contracts/label.ts'
 import { labelFrom } from '#contracts/label.ts'
 
 /**
- * Of what a plugin tells models of a tool: a stranger's words, unless it ships, a signer whom an operator accepted
- * vouches for it, or an operator has read them.
+ * The label of a tool's texts: a stranger's, unless the plugin ships with the deployment, has an accepted signer, or
+ * an operator has read the texts.
  */
 export const toldLabelOf = (
   { tier, isTold = false }: { readonly tier: TrustTier; readonly isTold?: boolean | undefined },

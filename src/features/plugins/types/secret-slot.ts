@@ -1,2 +1,2 @@
-/** Stands for the value in the path of a grant. */
+/** Marks the place of the value in the path of a grant. */
 export const slotMark = '{}'

@@ -4,23 +4,23 @@ export type RequestScheme = (typeof requestSchemes)[number]
 
 export type TextScheme = (typeof textSchemes)[number]
 
-/** A request as it came in. The body is what was signed, byte by byte: before anything parsed it. */
+/** A request as it arrived. The body has the signed bytes, before any parsing. */
 export interface SignedRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array
 }
 
-/** By whom a request has to be signed. */
+/** The scheme and secret that a request must be signed with. */
 export interface Signer {
   readonly scheme: RequestScheme
-  /** What both sides know; of `discord` the public key of the application, as hex. */
+  /** The secret shared by both sides; for `discord` the application's public key, as hex. */
   readonly secret: string
   readonly nowMs: number
 }
 
 /**
- * Whether a request was signed by whoever has the secret, not more than 5 minutes from now where the scheme has a time.
- * False whatever is wrong: a header that is missing or written otherwise, another body, another secret, too long ago.
- * Takes the same time for each signature that is not right. Throws nothing.
+ * Whether a request was signed with the secret, at most 5 minutes from now if the scheme has a time. False for any
+ * fault: a missing or malformed header, another body, another secret, too old. Takes the same time for each wrong
+ * signature. Never throws.
  */
 export type VerifyRequest = (request: SignedRequest, by: Signer) => Promise<boolean>

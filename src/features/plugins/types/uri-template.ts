@@ -2,8 +2,8 @@ import type { UriTemplate } from '#contracts/uri-template.ts'
 import { maxUriChars } from '#contracts/uri-template.ts'
 
 /**
- * The variables of a URI that the template describes, decoded; `undefined` if it does not. Takes time in proportion to
- * the URI: no regular expression is made of the template.
+ * The decoded variables of a URI that the template describes; `undefined` if it does not describe the URI. Takes
+ * linear time in the URI: no regular expression is made of the template.
  */
 export function matchUriTemplate(
   template: UriTemplate,
@@ -15,7 +15,7 @@ export function matchUriTemplate(
   return values && Object.fromEntries(values)
 }
 
-/** Of a text that begins with a variable: each goes on to the text behind it, the last one to the end. */
+/** For a text that begins with a variable: each variable ends at the literal after it, the last one at the end. */
 function valuesIn(
   text: string,
   [name = '', ...names]: readonly string[],

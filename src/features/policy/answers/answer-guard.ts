@@ -9,26 +9,26 @@ import { decideTool } from '../decide-tool.ts'
 import type { LivePolicyDeps } from '../live-policy.ts'
 import { createDefuser, defuse, type IsOpenHost } from './defuse.ts'
 
-/** As rules of labels name an answer: what it points at is sent there by whoever shows it. */
+/** The name of an answer in label rules: showing an answer sends data to the addresses in it. */
 export const answerName = 'isola__answer'
 
-/** Keeps what was read from leaving by the way an answer is shown. */
+/** Keeps data from leaving through the addresses in a shown answer. */
 export interface AnswerGuard {
-  /** Outside of all hooks, so that what they add is known. */
+  /** Wraps the planner outside of all hooks, so that labels added by hooks count. */
   readonly around: (planner: Planner) => Planner
-  /** Where text comes in, so that what is streamed is what is kept. */
+  /** Wraps the model provider, so that the streamed text is the text that is kept. */
   readonly behind: (models: ModelProvider) => ModelProvider
 }
 
 /**
- * Where the context of an answer has a stranger's text in it and the policy would not send its data out unasked
- * (`egress` of `isola__answer`), what the answer points at is made inert, but for hosts that the policy names. Without a
- * stranger's text nothing is looked at. A policy that cannot be read allows nothing.
+ * If the context of an answer contains a stranger's text, and the policy would not let its data leave without asking
+ * (`egress` of `isola__answer`), the addresses in the answer are made inert, except for hosts that the policy names.
+ * Without a stranger's text nothing is examined. While the policy cannot be read, no host is allowed.
  *
  * @see docs/decisions/0073-what-an-answer-points-at.md
  */
 export function createAnswerGuard({ snapshot }: Pick<LivePolicyDeps, 'snapshot'>): AnswerGuard {
-  /** @returns The hosts that it may point at; nothing if all. */
+  /** @returns The hosts that the answer may point at; `undefined` if all. */
   async function hostsFor(
     label: Label,
     { caller, agent }: PlannerState,
@@ -42,7 +42,7 @@ export function createAnswerGuard({ snapshot }: Pick<LivePolicyDeps, 'snapshot'>
       principal,
       label,
       sinks: ['egress'],
-      // To whoever asked, which is nowhere else; but nothing private is at home there.
+      // The answer goes to the caller alone; but private data does not originate there.
       goesTo: { home: answerName },
     } as const
     return decideTool(policy, asked).verdict === 'allow' ? undefined : policy.network.hosts
@@ -93,7 +93,7 @@ export function createAnswerGuard({ snapshot }: Pick<LivePolicyDeps, 'snapshot'>
   }
 }
 
-/** A question is shown like an answer. */
+/** A question is shown to the user like an answer. */
 const inertInput = (input: JsonObject, isOpen: IsOpenHost): JsonObject =>
   Object.fromEntries(
     Object.entries(input).map(([key, value]) => [
@@ -102,7 +102,7 @@ const inertInput = (input: JsonObject, isOpen: IsOpenHost): JsonObject =>
     ]),
   )
 
-/** A star for every host names none. */
+/** `*`, which opens every host, names none. */
 const isNamedIn =
   (hosts: readonly string[]): IsOpenHost =>
   (host) =>

@@ -1,32 +1,33 @@
-/** What may be pointed at: the host of an address, in small letters. */
+/** Whether an address may stay active; `host` is in lower case. */
 export type IsOpenHost = (host: string) => boolean
 
-/** Makes what a text points at inert, piece by piece as it comes. */
+/** Makes the addresses in a text inert, piece by piece as it streams. */
 export interface Defuser {
-  /** @returns What is certain so far; at most 2,048 characters are held back. */
+  /** @returns The text that is certain so far; at most 2,048 characters are held back. */
   readonly push: (text: string) => string
   /** The rest. */
   readonly end: () => string
 }
 
-/** Whatever a reader of Markdown or HTML looks for is in one run of ASCII without a space. */
+/** Every construct that Markdown or HTML readers act on lies in one run of ASCII without a space. */
 const wholeRuns = /[\x21-\x7e]+/g
-/** A longer one is cut by a space: what would span the cut means nothing any more. */
+/** A longer run is cut by a space: a construct across the cut has no effect any more. */
 const maxRun = 2_048
-/** So much before a run can belong to the name of its host. */
+/** How many characters before a run can belong to its host name. */
 const maxBefore = 80
 
 /**
- * Text in which nothing is fetched, with a click or without: no image, no HTML that loads, no link but to open hosts. It
- * stays readable, and has no quote or backslash more than before: JSON stays JSON. How the text is split changes nothing.
+ * Makes a text in which a reader fetches nothing, with a click or without: no image, no HTML that loads, no link
+ * except to open hosts. The text stays readable. It gains no quote or backslash, so JSON stays JSON. The result does
+ * not depend on how the stream is split.
  *
- * It is not known which client reads it, so nothing is exempt, code neither.
+ * The client that shows the text is unknown, so nothing is exempt, not even code.
  */
 export function createDefuser(isOpen: IsOpenHost): Defuser {
   let held = ''
-  /** What stood before it, as it came. */
+  /** The original text before the held run. */
   let before = ''
-  /** Its beginning was cut off, so that nothing stands before it any more. */
+  /** The held run's beginning was cut off, so nothing precedes it any more. */
   let isCut = false
   const inPieces = (run: string, start: string, next: string): string => {
     let [done, rest, ahead] = ['', run, start]
@@ -77,7 +78,7 @@ export function createDefuser(isOpen: IsOpenHost): Defuser {
   }
 }
 
-/** Where a run is cut that is too long: where JSON may have a space, else not in the middle of an escape. */
+/** Where an overlong run is cut: where JSON may have a space, else never within an escape. */
 function cutOf(run: string): number {
   const first = run.slice(0, maxRun)
   const at = Math.max(...[',', '[', '{'].map((sign) => first.lastIndexOf(sign))) + 1
@@ -86,25 +87,25 @@ function cutOf(run: string): number {
   return maxRun - escape.length || maxRun
 }
 
-/** Where the run begins that may go on. */
+/** Where the last run begins, which the next piece may continue. */
 function lastRunIn(text: string): number {
   let at = text.length
   while (at > 0 && text.charCodeAt(at - 1) > 0x20 && text.charCodeAt(at - 1) < 0x7f) at -= 1
   return at
 }
 
-/** The same for a text that is whole. */
+/** Defuses a whole text at once. */
 export function defuse(text: string, isOpen: IsOpenHost): string {
   const { push, end } = createDefuser(isOpen)
   return push(text) + end()
 }
 
 const slash = String.raw`\\?\/`
-/** In Markdown a backslash before a sign is left out; browsers take one for a slash. */
+/** Markdown drops a backslash before a sign; browsers read a backslash as a slash. */
 const slashes = String.raw`(?:\\?[\/\\]){2,}`
-/** After a host: a port maybe, and what can carry something. */
+/** After a host: an optional port, and the beginning of a path that can carry data. */
 const pathBegins = String.raw`(?:\\?:\d{1,5})?\\?[/?#](?:.|$)`
-/** It ends where another scheme begins: what follows that one is an address too. */
+/** The host ends where another scheme begins, because that scheme starts an address too. */
 const host = String.raw`(?:(?![a-z][a-z0-9+-]{0,31}\\?:${slashes})[\w-]|\\?\.)*`
 
 const dangers = new RegExp(
@@ -112,39 +113,42 @@ const dangers = new RegExp(
     String.raw`(?<image>!(?=\[))`,
     String.raw`(?<plainTag><\/?[a-z][a-z0-9]*>)`,
     String.raw`(?<tag><(?=[a-z/!?]))`,
-    // It may stand for a letter of an address.
+    // An entity may stand for a letter of an address.
     String.raw`(?<entity>&(?:#\w{1,8}|[a-z]\w{1,31});)`,
-    // A link to a place in the same document or folder, whole.
+    // A whole link to a place in the same document or folder.
     String.raw`(?<inside>\]\((?:#[\w-]*|(?:\.{0,2}\/)?[\w.~-][\w.~/%+,@-]*(?:[?#][\w.=~/%+-]*)?)?\))`,
     String.raw`(?<link>\]\()`,
     String.raw`(?<definition>\]:)`,
     String.raw`(?<scheme>[a-z][a-z0-9+-]{0,31})\\?:${slashes}(?<host>${host})`,
     String.raw`(?<relative>(?<![:\w/\\])(?:${slash}${slash}|\\\/|\/\\)[\/\\]*(?=[\w[%]))`,
     String.raw`(?<www>www\\?\.)`,
-    // An underline may be the beginning of an emphasis, which is none of the address.
+    // An underscore may begin an emphasis, and then is not part of the address.
     String.raw`(?<bare>(?<![a-z0-9.@/\\:-]|[a-z0-9]_)(?:[a-z0-9-]+\\?\.)+[a-z]{2,24}(?=${pathBegins}))`,
   ].join('|'),
   'gi',
 )
 
-/** What is inside of one is read otherwise, or loads. Any other one without attributes does nothing. */
+/**
+ * Elements whose content is parsed by other rules, or which load something. Other elements without attributes are
+ * harmless.
+ */
 const ofOwn =
   /^<\/?(?:script|style|svg|math|xmp|plaintext|no\w+|template|textarea|title|iframe|object|embed|frameset|select)>/i
 const plainEntities = /^&(?:amp|lt|gt|quot|apos|nbsp|ndash|mdash|hellip|copy|euro);$/i
 
 interface Around {
   readonly isOpen: IsOpenHost
-  /** With a letter of another script, which a host may have. */
+  /** True if a non-ASCII letter follows the run: a host name may contain it. */
   readonly goesOn: boolean
   readonly before: string
 }
 
-/** A name in letters of any script. */
+/** A host name in letters of any script. */
 const wideHost =
   /(?:^|[^\p{L}\p{M}\p{N}.@/\\:-])(?:[\p{L}\p{M}\p{N}-]+\\?\.)+[\p{L}\p{M}\p{N}-]{2,}$/u
 const afterHost = new RegExp(`^${pathBegins}`)
 
-/** What a host with letters of another script would be told is taken from it by a space. */
+/** Inserts a space between a non-ASCII host name and the path behind it, so that no data reaches that host. */
 function cutFromWideHost(run: string, { before, goesOn }: Around): string {
   if (!/\P{ASCII}$/u.test(before)) return run
   const lead = /^[\w.\\-]{0,80}?(?=\\?[:/?#])/.exec(run)?.[0]
@@ -156,7 +160,7 @@ function cutFromWideHost(run: string, { before, goesOn }: Around): string {
     : `${lead} ${rest}`
 }
 
-/** Most words have none of it. */
+/** Most words contain none of these signs. */
 const isSuspect = /[!<&\]:/.]/
 
 function defuseRun(given: string, around: Around): string {
@@ -184,15 +188,15 @@ function defuseRun(given: string, around: Around): string {
   })
 }
 
-/** As those who write about attacks do: `hxxps://evil[.]example/`. */
+/** The notation of security reports: `hxxps://evil[.]example/`. */
 const inertScheme = (scheme: string): string =>
   /http/i.test(scheme)
     ? `${scheme.replace(/tt/gi, (letters) => (letters === 'TT' ? 'XX' : 'xx'))}:`
     : `${scheme}:hxxp:`
-/** Not before a sign: with what follows it would be something else. */
+/** Not before other signs: `[.]` with them could form new Markdown. */
 const inertHost = (name: string): string => name.replace(/\\?\.(?=[a-z0-9-])/gi, '[.]')
 
-/** Without a name of a user, a port or a sign in its host: parsers agree about what is left. */
+/** An address without user name, port or odd signs in its host: all parsers agree about its host. */
 const plainAddress = /^https?:\/\/([a-z0-9-]+(?:\.[a-z0-9-]+)+)\.?(?:(?=[/?#])|[.,;:!?'")\]*_>]*$)/i
 
 function isOpenAddress(text: string, { isOpen, goesOn }: Around): boolean {

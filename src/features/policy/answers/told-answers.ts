@@ -6,21 +6,21 @@ import type { StorageAnswer, StorageRequest } from '#runtime/session/types/space
 import type { ToldAnswers } from '../types/told-answers.ts'
 
 const space = 'told-answers'
-/** So many are known of a principal, the newest; each is one byte. */
+/** How many hashes are kept for a principal, the newest; each counts as one byte. */
 const most = 1_000
 
-/** What outlives sessions, of a principal. */
+/** The principal's storage, which outlives sessions. */
 type StorageOf = (principal: string) => (request: StorageRequest) => Promise<StorageAnswer>
 
 /**
- * Keeps hashes with the principal: of the first paragraph of what a turn said, together with what the user had said. So it
- * is known also where a client put the texts of several turns together, or the end was cut off.
+ * Keeps hashes in the principal's storage: of the first paragraph of a turn's text together with the user's last
+ * message. So an answer is recognised even if a client joins the texts of several turns, or cuts off the end.
  */
 export function createToldAnswers(
   storageOf: StorageOf,
   sha256: (text: string) => string,
 ): ToldAnswers & {
-  /** Has it known what the model says in a run whose client brings all of it along. */
+  /** Wraps the planner: stores the hashes of a run's texts if its client brings the whole conversation along. */
   readonly around: (planner: Planner) => Planner
 } {
   const keyOf = (user: string, paragraph: string) => sha256(JSON.stringify([user, paragraph]))
@@ -85,7 +85,7 @@ function createTelling({ tell }: Pick<ToldAnswers, 'tell'>, planner: Planner): P
           return reply
         },
       })
-      // What a hook made of it.
+      // A hook may have changed the model's text: the client gets this version.
       for (const step of steps) if ('message' in step) texts.add(step.message)
       const said = state.messages
       await tell(principal, {
@@ -105,7 +105,7 @@ const textOf = (message: Message | undefined): string =>
 const paragraphsOf = (text: string): readonly string[] =>
   text.split(/\n\s*\n/).flatMap((one) => one.trim() || [])
 
-/** Nobody but the user has a part in it, and nothing of it is private. */
+/** True if the label is the user's own: no stranger wrote a part of it, and nothing in it is private. */
 function isUsers(label: Label): boolean {
   const { integrity, confidentiality } = joinLabels([saidLabel, label])
   return integrity === saidLabel.integrity && confidentiality === saidLabel.confidentiality

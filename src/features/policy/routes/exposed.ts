@@ -19,14 +19,14 @@ export interface ExposedDeps {
   readonly skills: Pick<SkillShelf, 'outgoing'>
 }
 
-/** What MCP clients are offered, as a document and in lines, and what of it is not offered. */
+/** The choice for MCP clients, as a document and in lines, with notes about named items that are not offered. */
 export async function readExposed(deps: ExposedDeps) {
   const { generation, exposed } = await deps.plugins.exposed('latest')
   const lines = exposureLines(exposed)
   return { generation, exposed, lines, notes: await notOffered(deps, exposed) }
 }
 
-/** Replaces the whole choice: what is left out is as it ships, which is nothing but the orchestrator. */
+/** Replaces the whole choice: an omitted field gets its default, which offers nothing but the orchestrator. */
 export async function setExposed(
   deps: ExposedDeps,
   context: RequestContext,
@@ -43,7 +43,7 @@ export async function setExposed(
   return { generation, exposed, notes: [...notes, ...more] }
 }
 
-/** What is named and yet not offered. */
+/** Notes about named items that are nevertheless not offered. */
 async function notOffered(
   { agents, skills }: ExposedDeps,
   exposed: Exposure,
@@ -54,7 +54,7 @@ async function notOffered(
   return [...contestedNotes(offeredResources({ exposed, offers, skills: names })), ...problems]
 }
 
-/** One that names nothing offers nothing, and whoever wrote it may have meant something else. */
+/** Notes about names that match nothing now: they may be misspelt. */
 async function unknownNames(
   { agents }: ExposedDeps,
   { agents: wanted, tools }: Exposure,

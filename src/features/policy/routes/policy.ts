@@ -26,7 +26,10 @@ export interface PolicyDeps {
   readonly tryPolicy: TryPolicy
 }
 
-/** Replaces the whole policy: what is left out is as it ships. A pattern that names nothing here is noted, and holds: its tool may come. */
+/**
+ * Replaces the whole policy: an omitted field gets its default. A pattern without a matching tool is noted and holds:
+ * its tool may be installed later.
+ */
 export async function setPolicy(
   deps: PolicyDeps,
   context: RequestContext,
@@ -46,10 +49,11 @@ export async function setPolicy(
 }
 
 /**
- * Who pins more than there is room for hears of it now, and not from the model that does not see it. What ships gives way:
- * nobody asked for it by name.
+ * Refuses a policy that pins more tools than the prompt has room for: the operator must learn of it now, since a
+ * model would silently not see them. The default pins give way first, because the operator did not ask for them by
+ * name.
  *
- * @returns Which of what ships gave way.
+ * @returns Notes about the default pins that gave way.
  */
 async function refuseTooLong(
   { agents }: PolicyDeps,
@@ -65,7 +69,7 @@ async function refuseTooLong(
   throw new IsolaError('request_invalid', message, { param: 'policy.pinned' })
 }
 
-/** A pattern that matches nothing may be a slip, and then denies or allows something else than was meant. */
+/** Notes about patterns that match nothing: a misspelt one would not deny or allow the intended tool. */
 async function unknownNames(
   { agents }: PolicyDeps,
   policy: ToolPolicy,
@@ -86,7 +90,7 @@ async function unknownNames(
   ]
 }
 
-/** What the policy says of a call, without making it. */
+/** Applies the policy to a call, without making it. */
 export async function testPolicy(deps: PolicyDeps, asked: z.infer<typeof testPolicyRequest>) {
   const { label } = asked
   const [{ policy }, { goesTo, ...does }] = await Promise.all([
@@ -104,7 +108,7 @@ export async function testPolicy(deps: PolicyDeps, asked: z.infer<typeof testPol
 
 const ofSource = (source: LabelSource): Label => ({ ...source, sources: [source] })
 
-/** As the agent has the tool; of one that it has not what its manifest says. */
+/** Traits of the tool as the agent has it; for a tool that the agent lacks, what its manifest says. */
 async function whatItDoes(
   deps: PolicyDeps,
   { agent, tool, url }: z.infer<typeof testPolicyRequest>,

@@ -13,7 +13,7 @@ export const setPolicyRequest = z.strictObject({
   dryRun,
 })
 
-/** A stranger's and private if it is not said otherwise, as everything is that nobody labelled. */
+/** Defaults to the worst label, as everything unlabelled does: a stranger's and private. */
 const testSource = z.strictObject({
   from: z.string().min(1).max(300),
   integrity: integrity.default('stranger'),
@@ -25,7 +25,7 @@ export const testPolicyRequest = z.strictObject({
   tool: z.string().min(1).max(100),
   agent: z.string().min(1).max(200).default('orchestrator'),
   principal: z.string().min(1).max(200).default('operator'),
-  /** Of what was read before; what the labels of the policy say is not looked at without it. As bad as its worst source. */
+  /** Label of what the caller had read before; without it the label rules are skipped. As bad as its worst source. */
   label: z
     .strictObject({
       integrity: integrity.default('user'),
@@ -33,9 +33,9 @@ export const testPolicyRequest = z.strictObject({
       sources: z.array(testSource).max(17).default([]),
     })
     .optional(),
-  /** What the tool does outward; if absent what it does that the agent has, else nothing. */
+  /** The sinks of the tool; by default those of the agent's tool, or none. */
   sinks: z.array(sink).max(5).optional(),
-  /** Where the call goes, of a tool that takes an address. */
+  /** The call's destination, for a tool that takes an address. */
   url: z
     .url({ protocol: /^https?$/ })
     .max(8_192)
@@ -51,7 +51,7 @@ export const setExposedRequest = z.strictObject({
 /** `POST /api/operator/http`. */
 export const changeNetworkRequest = z.strictObject({
   allow: openHosts.default([]),
-  // Whatever is in the list can be closed.
+  // Not limited to valid hosts: any entry of the list can be removed.
   deny: z.array(z.string().trim().toLowerCase().max(253)).max(maxOpenHosts).default([]),
   elsewhere: elsewhere.optional(),
 })

@@ -1,4 +1,7 @@
-/** What a plugin says against itself counts, whoever wrote it; so does leave to write into the operator's database. */
+/**
+ * A hint of being destructive counts from any plugin, trusted or not; so does a grant to write to the operator's
+ * database.
+ */
 export const toolDestroys = (
   hints: {
     readonly destructiveHint?: boolean | undefined

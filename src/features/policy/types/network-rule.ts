@@ -3,13 +3,14 @@ import type { OutsideAddress } from '#contracts/network-rule.ts'
 import { capped } from '#runtime/kernel/types/visible-text.ts'
 import { openHost } from '#runtime/kernel/types/network-rule.ts'
 
-/** Those that are there by name, or a name above theirs: that every host is open names none. */
+/** The open hosts that are listed by name or by a name above them; `*`, which opens every host, names none. */
 export const namedHosts = ({ hosts }: Pick<NetworkRule, 'hosts'>): readonly string[] =>
   hosts.filter((host) => host !== '*')
 
 /**
- * Why a request to another host is refused. Without its path: that of a redirect is a stranger's. So is the host, which
- * may have signs of a shell in it, or a star: a command is named only with one that is a name and nothing else.
+ * Why a request to a closed host is refused. The path is left out, because a redirect's path is a stranger's text.
+ * The host may be hostile too, with shell signs or a star in it: the message suggests a command only for a plain
+ * name.
  */
 export function closedText({ method, url: text }: OutsideAddress): string {
   const { host } = new URL(text)
@@ -22,9 +23,9 @@ export function closedText({ method, url: text }: OutsideAddress): string {
 
 const maxAddressChars = 1_000
 
-/** What a person is shown of a call to another host, and a model reads that cannot ask anybody. */
+/** The closed-host text for an approver, or for a model where no approver can be asked. */
 export function closedAddressText(to: OutsideAddress): string {
-  // As the parser writes it: nothing in it hides or moves, since all but ASCII is written in ASCII.
+  // The parser's form is plain ASCII, so that it contains no hidden or reordering characters.
   const { href } = new URL(to.url)
   const what = href.length > maxAddressChars ? 'The address begins' : 'The whole address'
   return `${closedText(to)}. ${what}: ${capped(href, maxAddressChars)}`

@@ -2,12 +2,12 @@ import type { Label } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
 
 /**
- * What was answered to clients that bring their whole conversation along with each request. What such a client says
- * that an assistant said has the label that it had when it was said here.
+ * Answers to clients that send their whole conversation with each request. An assistant message from such a client
+ * gets the label that this answer had when it was given.
  * @see docs/decisions/0078-what-a-client-says-we-said.md
  */
 export interface ToldAnswers {
-  /** Words that go to a client, in answer to the last thing that a user says in `said`. Rejects where that cannot be kept. */
+  /** Stores the texts of an answer to the last user message in `said`. Rejects if they cannot be stored. */
   readonly tell: (
     principal: string,
     answer: {
@@ -16,7 +16,10 @@ export interface ToldAnswers {
       readonly label: Label
     },
   ) => Promise<void>
-  /** The same messages, labelled. Never rejects: with the worst where nobody knows. */
+  /**
+   * The same messages, labelled. Never rejects: if the storage cannot be read, assistant messages get the worst
+   * label.
+   */
   readonly labelled: (
     principal: string,
     messages: readonly Message[],

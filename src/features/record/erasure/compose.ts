@@ -1,7 +1,7 @@
 import { createErasures, type ErasureParts } from './erasures.ts'
 import { createPlaces, type PlaceParts } from './places.ts'
 
-/** What erasing a person is made from: each place is an entry of one list. */
+/** Parts of the erasure of persons: each place is an entry of one list. */
 export interface ErasureRoomParts
   extends
     Omit<ErasureParts, 'places'>,
@@ -20,7 +20,7 @@ export interface ErasureRoomParts
   }
 }
 
-/** Sessions first, since they still tell the record and the principal's object; the record last. */
+/** Sessions first, since they still write to the record and to the principal's object; the record last. */
 export const composeErasures = ({
   rows,
   principals,

@@ -3,10 +3,10 @@ import type { Clock } from '#contracts/sources.ts'
 import type { PrincipalStorage } from '#features/access/principal-rows.ts'
 
 /**
- * Removes every row of an object's own tables. The tables stay: who has them open goes on. What the platform and its
- * jobs keep is not the object's.
+ * Removes every row of an object's own tables. The tables stay, because other code of the object has them open.
+ * Tables of the platform and of its jobs are left alone.
  *
- * @returns How many there were.
+ * @returns How many rows there were.
  */
 const emptyTables = (storage: PrincipalStorage): number =>
   storage.transactionSync(() => {
@@ -22,18 +22,18 @@ const emptyTables = (storage: PrincipalStorage): number =>
       }, 0)
   })
 
-/** The same as an answer. */
+/** The number of removed rows as a reply. */
 export const emptied = (storage: PrincipalStorage): Reply<number> => ({
   ok: true,
   value: emptyTables(storage),
 })
 
-/** The answer to the erasure has left by then. */
+/** Pause before the object is aborted, so that its reply leaves first. Milliseconds. */
 const leaveMs = 50
 
 /**
- * The rows of an object, and then its database: pages that rows leave behind still have what was in them. What the
- * object remembers of its tables holds no more, so it leaves, and the next caller is sent to a new one.
+ * Deletes an object's rows, and then its database: free pages still contain the deleted texts. The object's memory of
+ * its tables is wrong from then on, so the object aborts, and the next caller reaches a new instance.
  */
 export async function emptyObject<T>(
   state: Pick<DurableObjectState, 'storage' | 'waitUntil' | 'abort'>,

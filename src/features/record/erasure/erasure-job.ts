@@ -3,7 +3,7 @@ import { createPlannedJob, type PlannedJob } from '#platform/objects/planned-job
 
 export const erasureJob = 'erasure'
 
-/** The job by which persons are erased; two times at once would count over each other. */
+/** The job that erases persons. One at a time: two at once would overwrite each other's counts. */
 export function createErasureJob(
   jobs: ScheduleJobs,
   { erase }: { readonly erase: () => Promise<number | undefined> },

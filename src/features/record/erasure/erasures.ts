@@ -10,28 +10,31 @@ import type {
 import type { Sources } from '#contracts/sources.ts'
 import { operator } from '#features/access/principal-of.ts'
 
-/** What erasing a person is made from. */
+/** Parts of the erasure of persons. */
 export interface ErasureParts extends Pick<Sources, 'clock' | 'ids'> {
   readonly store: ErasureStore
-  /** In the order in which they are gone through. */
+  /** In the order in which a pass visits them. */
   readonly places: readonly ErasurePlace[]
-  /** Work that goes on with an ended key hears of it. */
+  /** Makes the person's object cancel work that goes on with an ended key. */
   readonly lookHeld: (principal: string) => Promise<void>
-  /** Has the object that does the work do it now. */
+  /** Wakes the object that does the work. */
   readonly wake: () => Promise<void>
   readonly onFault: (error: unknown) => void
   readonly timing?: Partial<ErasureTiming>
 }
 
 interface ErasureTiming {
-  /** Between two passes: what was under way, such as the record of a run, arrives meanwhile. */
+  /** Pause between two passes: late rows, such as the record of a running run, arrive meanwhile. */
   readonly quietMs: number
-  /** One time works no longer than about this. */
+  /** About how long one call of `work` may take. */
   readonly workMs: number
 }
 
 const defaultTiming: ErasureTiming = { quietMs: 60_000, workMs: 15_000 }
-/** In one go: each asks D1, objects or KV some times, and an invocation may do so a thousand times. */
+/**
+ * How many steps one call of `work` takes: each calls D1, objects or KV several times, and an invocation may do so a
+ * thousand times.
+ */
 const maxSteps = 40
 const maxRunning = 20
 const maxTries = 6
@@ -46,11 +49,11 @@ const begun: ErasureProgress = {
   problems: {},
 }
 
-/** Erases persons: durable passes over a list of places, until a whole one finds nothing (docs/erasure.md). */
+/** Erases persons: durable passes over a list of places, until a whole pass finds nothing (docs/erasure.md). */
 export function createErasures(parts: ErasureParts): ErasureAdministration & {
-  /** Goes on with those that are due. Never throws. @returns When there is more to do. */
+  /** Goes on with the due erasures. Never throws. @returns When more work is due, epoch milliseconds. */
   readonly work: () => Promise<number | undefined>
-  /** Whether one is due that nobody works on: its alarm was lost. Never throws. */
+  /** Wakes the object if an overdue erasure shows that its alarm was lost. Never throws. */
   readonly watch: () => Promise<void>
 } {
   const { store, clock, ids, lookHeld, wake, onFault } = parts
@@ -91,7 +94,7 @@ export function createErasures(parts: ErasureParts): ErasureAdministration & {
         },
         by,
       )
-      // It is under way; should either not get through, whoever watches sees that it is due.
+      // The erasure is written already; if a call fails, `watch` finds it due.
       await Promise.all([lookHeld(principal), wake()].map((told) => told.catch(onFault)))
       return erasure
     },
@@ -126,7 +129,7 @@ export function createErasures(parts: ErasureParts): ErasureAdministration & {
   }
 }
 
-/** One step at one place; behind the last place the pass ends. */
+/** One step at one place; after the last place the pass ends. */
 async function step(
   erasure: Erasure,
   places: readonly ErasurePlace[],
@@ -152,7 +155,7 @@ async function step(
       },
     }
   } catch (error) {
-    // The other places need not wait for this one.
+    // The other places need not wait for this place.
     const message = errorMessage(error).replaceAll(erasure.principal, erasure.id)
     const problem = headOf(message, maxProblemChars)
     const at = { place: progress.place + 1, after: 0 }
@@ -163,7 +166,10 @@ async function step(
   }
 }
 
-/** Done where nothing was found and nothing went wrong; else there is another pass, and after a failure a later one. */
+/**
+ * Done if a whole pass found nothing and nothing failed; else another pass follows, after a failure with a longer
+ * pause.
+ */
 function passed(erasure: Erasure, nowMs: number, quietMs: number): Erasure {
   const { progress } = erasure
   const { pass, found, erased, problems } = progress

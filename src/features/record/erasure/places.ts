@@ -7,7 +7,7 @@ import type { HeardOfPerson, ScheduleGateway } from '#runtime/session/types/sche
 import type { ScheduleKeeper } from '#contracts/schedule.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 
-/** What the places outside of D1 are made from. */
+/** Parts of the places outside of D1. */
 export interface PlaceParts {
   readonly sessions: Pick<SessionGateway, 'at'>
   readonly sessionRows: {
@@ -16,9 +16,9 @@ export interface PlaceParts {
   }
   readonly memory: MemoryGateway
   readonly knowledge: KnowledgeGateway
-  /** Whose objects keep subscriptions, so many at a time. */
+  /** Pages through the objects that keep subscriptions. */
   readonly subscribers: (after: number, limit: number) => Promise<readonly ScheduleKeeper[]>
-  /** Sessions of others that an agent of the person works in. */
+  /** Sessions of others in which an agent of the person works. */
   readonly strangeSessions: (
     person: ErasedPerson,
     after: number,
@@ -27,7 +27,7 @@ export interface PlaceParts {
   readonly schedules: Pick<ScheduleGateway, 'ask'>
   /** Empties the object of a principal. @returns How many rows there were. */
   readonly emptyObject: (principal: string) => Promise<number>
-  /** Signs out at every MCP server. @returns At which. */
+  /** Signs out at every MCP server. @returns The servers. */
   readonly forgetLogins: (principal: string) => Promise<readonly string[]>
   readonly kv: Pick<KVNamespace, 'list' | 'delete'>
 }
@@ -36,7 +36,7 @@ const sessionsAtOnce = 8
 const othersAtOnce = 20
 const firingsAtOnce = 50
 
-/** Where things of a person are that are no rows of D1. */
+/** The places of a person's data other than rows of D1. */
 export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
   const { sessions, sessionRows, memory, knowledge, emptyObject, forgetLogins, kv } = parts
   const { subscribers, strangeSessions, schedules } = parts
@@ -49,7 +49,7 @@ export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
       await sessionRows.remove(id)
     }
   }
-  /** A session that was deleted has nothing to forget. */
+  /** A deleted session has nothing to forget: `undefined`. */
   const ifThere = async <T>(asked: Promise<Reply<T>>): Promise<T | undefined> => {
     try {
       return unwrap(await asked)
@@ -58,7 +58,7 @@ export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
       return undefined
     }
   }
-  /** Where a firing went: its own conversation goes, one that others use too loses what it heard and said. */
+  /** Erases a firing: its own session is deleted, a shared session loses the firing's texts. */
   async function forgetFiring(heard: HeardOfPerson): Promise<void> {
     const { session, isShared, deliveredTo, asker, texts } = heard
     if (session !== undefined && !isShared) await deleteSession(session, asker)
@@ -69,8 +69,8 @@ export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
     const heard = await schedules.ask(keeper, 'heardOf', { principal, limit: firingsAtOnce })
     if (heard.length === 0) return 0
     for (const one of heard) await forgetFiring(one)
-    // Notices of a plugin's subscription are in the object of the principal that is told.
-    // A firing without its schedule has no such object.
+    // The notices of a plugin's subscription are in the object of the principal that gets them. A firing without a
+    // schedule has no such object.
     const askers = heard.flatMap(({ asker }) => (asker === '' ? [] : [asker]))
     const told = new Set(askers.map((asker) => `principal:${asker}` as const))
     const slots = heard.map(({ slot }) => slot)
@@ -143,7 +143,7 @@ export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
     {
       name: 'memory, documents, schedules and settings',
       async erase({ principal }) {
-        // What the object has of them in its memory goes with their rows.
+        // Forgotten through the object's own calls first, so that its memory does not keep what its rows lose.
         const notes = toStep(await memory.ofPrincipal(principal)({ verb: 'forget' }))
         const documents = toStep(await knowledge.ofPrincipal(principal)({ verb: 'forget' }))
         return { erased: notes.erased + documents.erased + (await emptyObject(principal)) }

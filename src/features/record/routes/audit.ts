@@ -12,8 +12,8 @@ export interface AuditDeps {
 }
 
 /**
- * The record in the order it arrived, or the newest first. A search by principal, agent, type or plugin looks at the last
- * day, unless the request says since when.
+ * The record in the order of arrival, or newest first. A search by principal, agent, type or plugin covers the last
+ * day unless the request sets `since`.
  */
 export async function readAudit({ audit, sources }: AuditDeps, asked: z.output<typeof auditQuery>) {
   const query = toAuditQuery(asked, sources.clock.nowMs())
@@ -33,7 +33,7 @@ function toAuditQuery(
   const { trace, principal, agent, type, plugin } = exact
   const cursor = after === undefined ? undefined : toCursor(after, order)
   const isSearch = [principal, agent, type, plugin].some((one) => one !== undefined)
-  // A few rows of one session or trace, or what arrived after a place, have a bound of their own.
+  // The rows of one session or trace, and the rows after a cursor, are few enough without a time limit.
   const isBounded = session !== undefined || trace !== undefined || (cursor && order !== 'desc')
   if (since !== undefined && !isBounded && order !== 'desc') checkWindow(since, until ?? nowMs)
   const sinceMs = since ?? (isSearch && !isBounded ? nowMs - dayMs : undefined)
@@ -46,14 +46,14 @@ function toAuditQuery(
   }
 }
 
-/** All of a time is read before it is in the order of arrival. */
+/** In the order of arrival, all events of the time are read before they are sorted, so the time is limited. */
 function checkWindow(since: number, until: number): void {
   if (until - since <= maxWindowMs) return
   const message = 'since: at most 31 days before until in this order; order=desc goes further back.'
   throw new IsolaError('request_invalid', message, { param: 'since' })
 }
 
-/** A place in the record as its pages name it. A place in one order is none in the other. */
+/** Parses the cursor of a page. A cursor of one order is not valid in the other. */
 export function toCursor(text: string, order: AuditQuery['order'] | undefined): AuditCursor {
   const [id, atMs] = text.split('-').map(Number).toReversed()
   if ((atMs !== undefined) !== (order === 'desc')) {

@@ -8,7 +8,7 @@ import { atMs, count, dayAmount, flag, text } from '#platform/routes/shapes.ts'
 import { clearIncident, readHealth, selectedModel, type HealthDeps } from './health.ts'
 
 interface FileDeps {
-  /** Reads a file that was uploaded with the Worker; absent where there are none. */
+  /** Reads a file that was uploaded with the Worker; absent without such files. */
   readonly readAsset?: ((path: string) => Promise<Response>) | undefined
 }
 
@@ -53,7 +53,7 @@ const health = z
   })
   .meta({ id: 'Health' })
 
-/** How the deployment is, who the caller is in it, and its OpenAPI document. */
+/** Health of the deployment, the caller's own principal, and the OpenAPI document. */
 export default [
   route('GET /healthz', {
     roles: anyone,
@@ -98,7 +98,7 @@ export default [
       },
     },
     async handle(deps: StatusDeps, { caller: { id: principal, role } }) {
-      // The reply says the rest also where the day cannot be read.
+      // The reply is useful without the day too, if that cannot be read.
       const usage = await dayOf(deps, principal).catch(() => undefined)
       const day = usage && {
         limits: shownAmount(usage.limits),

@@ -29,7 +29,10 @@ const erasure = z
   .meta({ id: 'Erasure' })
 const begun = { 202: { is: 'It is under way.', json: erasure } }
 
-/** `/api/operator/erasures…`: a person is erased from everywhere, for good; it goes on by itself. `/api/erasure`: the caller, to whose key this is the last answer. */
+/**
+ * `/api/operator/erasures…` erases a person everywhere, for good, and goes on by itself. `/api/erasure` erases the
+ * caller, whose key gets its last answer with this.
+ */
 export default [
   route('POST /api/erasure', {
     roles: talkers,
@@ -73,20 +76,20 @@ export default [
   }),
 ] as const
 
-/** Refuses tokens and narrow keys, before the body is read. */
+/** Refuses tokens and restricted keys, before the body is read. */
 function refuseProgram({ caller: { token, agents } }: RequestContext): void {
   if (token) {
     const message = 'An access token was given to a program for work: erase yourself with a key.'
     throw new IsolaError('request_forbidden', message)
   }
-  // A key for a few agents is given to a program as well: it may not end a person's memory, agents and conversations.
+  // Programs get keys for a few agents: such a key may not end a person's memory, agents and sessions.
   if (agents) {
     const message = `This key may talk to ${agents.join(', ')} alone, and erases nobody: ask an operator (POST /api/operator/erasures).`
     throw new IsolaError('request_forbidden', message)
   }
 }
 
-/** The caller types the name once more: nothing brings back what is gone. */
+/** The caller repeats the name, because an erasure cannot be undone. */
 function requireSame(again: string, principal: string): void {
   if (again === principal) return
   const message = `confirm: must be the name of whoever is erased ("${principal}"): it cannot be taken back.`

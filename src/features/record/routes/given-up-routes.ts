@@ -32,7 +32,7 @@ const givenUp = {
 }
 const run = 'The run’s id: `run_` and 22 characters.'
 
-/** `/api/operator/runs…`: runs that were given up, until an operator decides. */
+/** `/api/operator/runs…`: given-up runs, until an operator decides. */
 export default [
   route('GET /api/operator/runs', {
     roles: operators,
@@ -78,7 +78,7 @@ export default [
       await deps.givenUp.resolve(row.run, 'retried')
       const { session, run: id, createdAtMs, isJoined } = started
       const location = `/api/sessions/${session}/runs/${id}`
-      // Nothing in the body that changes: a repeated request is answered with the same bytes (docs/reliability.md F17).
+      // The body has no changing fields: a repeated request gets the same bytes (docs/reliability.md F17).
       const headers = { location, ...replayed(isJoined) }
       return jsonResponse({ session, run: id, createdAtMs }, { status: 202, headers })
     },
@@ -98,7 +98,7 @@ export default [
   }),
 ] as const
 
-/** The run, if it may be decided so: the same decision again changes nothing, another decision is refused. */
+/** Finds the run and checks the decision: the same decision again changes nothing, another one is refused. */
 async function decideOn(
   deps: GivenUpDeps,
   id: string,
@@ -110,14 +110,14 @@ async function decideOn(
   return row
 }
 
-/** A malformed id looks like one that is absent. */
+/** A malformed id gets the same answer as an absent one. */
 async function findGivenUp({ givenUp: runs }: GivenUpDeps, id: string): Promise<GivenUpRun> {
   const row = isRunId(id) ? await runs.find(id) : undefined
   if (!row) throw new IsolaError('request_not_found', 'No run of this id was given up.')
   return row
 }
 
-/** What the session knows of the run; null if the session is gone. */
+/** The session's view of the run; `null` if the session is gone. */
 async function viewOf({ sessions }: GivenUpDeps, row: GivenUpRun): Promise<RunView | null> {
   const reply = await sessions.at(row.session).result(row.principal, row.run)
   return !reply.ok && reply.error.code === 'request_not_found' ? null : unwrap(reply)

@@ -7,12 +7,12 @@ import type { IncidentRecord, PrincipalReader } from '#runtime/session/types/pri
 import type { Sources } from '#contracts/sources.ts'
 import type { Targets } from '#platform/routes/targets.ts'
 
-/** What goes on is said again every few seconds: what nobody has said for so long is past. */
+/** A persistent incident is reported again every few seconds: an older report is past. */
 const recentMs = 3_600_000
 const maxCounted = 200
 const maxShown = 20
 
-/** What the health of a deployment is read from. */
+/** Where the health of a deployment is read. */
 export interface HealthDeps {
   readonly version: string
   readonly readiness: () => Promise<Readiness>
@@ -22,14 +22,14 @@ export interface HealthDeps {
   readonly pluginProblems: () => Promise<readonly PluginProblem[]>
   readonly principals: Pick<PrincipalReader, 'incidents' | 'clearIncident'>
   readonly models: Pick<Targets['models'], 'provider' | 'list'>
-  /** Where the cost of a day is limited, in words for an operator. May throw. */
+  /** Where a day's cost is limited, in words for an operator. May throw. */
   readonly costLimits: () => Promise<readonly string[]>
-  /** Why no secret can be sealed or opened. */
+  /** Why no secret can be sealed or opened; `undefined` if all is well. */
   readonly secretProblem: () => Error | undefined
   readonly sources: Sources
 }
 
-/** How the deployment is: an answer also where parts of it are down. */
+/** The health of the deployment: answers even if parts of it are down. */
 export async function readHealth(deps: HealthDeps) {
   const [migrations, database, failed, incidents, problems] = await Promise.all([
     deps.readiness(),
@@ -40,7 +40,7 @@ export async function readHealth(deps: HealthDeps) {
   ])
   const plugins = [...problems, ...failed]
   const selected = selectedModel(deps)
-  // The limits are in the database: one that is slow is waited for once, above.
+  // The limits are in the database: a slow one is waited for only once, above.
   const unpriced = database === 'ok' ? priceProblem(deps) : undefined
   const costLimits = unpriced === undefined ? [] : await deps.costLimits().catch(() => []) // settings are said to be wrong
   const price = costLimits.length > 0 ? unpriced : undefined
@@ -70,7 +70,7 @@ export async function readHealth(deps: HealthDeps) {
   }
 }
 
-/** Takes one incident off the list, or all. An incident that goes on is reported anew. */
+/** Removes one incident from the list, or all. An incident that goes on is reported anew. */
 export async function clearIncident(
   { principals }: Pick<HealthDeps, 'principals'>,
   id: string,
@@ -83,17 +83,17 @@ export async function clearIncident(
   return { id, cleared: true }
 }
 
-/** In the place of an id. */
+/** In place of an id: every incident. */
 const everyIncident = 'all'
 
-/** A kind in one place is one incident. */
+/** An incident's id: its kind, and its session if it has one. */
 const incidentId = ({ kind, session }: Pick<IncidentRecord, 'kind' | 'session'>) =>
   session === '' ? kind : `${kind}:${session}`
 
 const hasRecent = (incidents: readonly IncidentRecord[], nowMs: number) =>
   incidents.some(({ lastAtMs }) => nowMs - lastAtMs < recentMs)
 
-/** In how many places each kind is, and the newest of them. */
+/** How many places have each kind of incident, and the newest incidents. */
 function summaryOf(incidents: readonly IncidentRecord[]) {
   const counts: Partial<Record<IncidentRecord['kind'], number>> = {}
   for (const { kind } of incidents) counts[kind] = (counts[kind] ?? 0) + 1
@@ -101,7 +101,7 @@ function summaryOf(incidents: readonly IncidentRecord[]) {
   return { counts, newest }
 }
 
-/** What answers where no model is named; undefined if nothing does. */
+/** The model for requests that name none; `undefined` if none is configured. */
 export function selectedModel({
   models,
 }: {
@@ -116,7 +116,7 @@ export function selectedModel({
   }
 }
 
-/** Why a run under a cost limit, however high, would find no model: what the default refuses such a request with. */
+/** Why a run under any cost limit would find no model: the refusal of the default model for such a request. */
 function priceProblem({ models }: Pick<HealthDeps, 'models'>): string | undefined {
   const request = {
     model: undefined,

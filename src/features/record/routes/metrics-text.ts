@@ -3,7 +3,7 @@ import type { Metrics } from '../types/operations.ts'
 type Labels = Readonly<Record<string, string>>
 type Sample = readonly [labels: Labels, value: number]
 
-/** Each is of the window that was asked for, and so a gauge: it falls when what it counted is past. */
+/** All metrics are gauges of the requested window: they fall when old events leave it. */
 export function toExposition({ agents, tools, models }: Metrics): string {
   const states = agents.flatMap(({ agent, states: by }) =>
     Object.entries(by).map(([state, count]): Sample => [{ agent, state }, count]),

@@ -48,7 +48,7 @@ export const metricsQuery = z.strictObject({
 /** `GET /api/operator/usage` of a principal's day. */
 export const dayQuery = z.strictObject({ principal: wantedName.optional() })
 
-/** `GET /api/operator/usage` of what was spent. */
+/** `GET /api/operator/usage` with a report on spending. */
 export const usageQuery = z.strictObject({
   by: z.enum(usageKeys, `must be one of ${usageKeys.join(', ')}`),
   principal: wantedName.optional(),
@@ -57,7 +57,7 @@ export const usageQuery = z.strictObject({
   limit: listLimit.optional(),
 })
 
-/** `GET /api/usage`: the caller's own. */
+/** `GET /api/usage`: the caller's own spending. */
 export const ownUsageQuery = z.strictObject({
   by: usageQuery.shape.by.optional(),
   since: moment.optional(),
@@ -73,7 +73,7 @@ export const unconfirmedQuery = z.strictObject({
   after: recordPlace.optional(),
 })
 
-/** What an attempt came to: nothing, or what the provider's bill says. */
+/** The outcome of an attempt: nothing was spent, or the amount on the provider's bill. */
 export const unconfirmedRequest = z
   .strictObject({
     outcome: z.enum(['released', 'spent'], 'must be released (it cost nothing) or spent'),

@@ -41,7 +41,7 @@ interface Asked {
   readonly after?: AuditCursor | undefined
 }
 
-/** A page of the attempts of the record that hold something and that no operator has settled, the newest first. */
+/** A page of attempts with a booked amount that no operator has settled, newest first. */
 async function unconfirmedSince(
   { audit }: Pick<AuditDeps, 'audit'>,
   { principal, sinceMs, limit, after }: Asked,
@@ -64,10 +64,10 @@ async function unconfirmedSince(
   return { attempts, next }
 }
 
-/** As many as one page of the record has. */
+/** The size of a page of the record. */
 const maxRead = 500
 
-/** What all of them hold together. */
+/** The sum of all booked amounts. */
 export async function unconfirmedSum(
   deps: Pick<AuditDeps, 'audit'>,
   asked: Pick<Asked, 'principal' | 'sinceMs'>,
@@ -91,8 +91,9 @@ const numberOf = (data: Readonly<Record<string, unknown>>, key: string): number 
   Number(data[key] ?? 0)
 
 /**
- * `POST /api/operator/unconfirmed/:id`: from the session of the attempt up to that of the root, each step once, however
- * often it is asked; the record comes last, so that a request that was cut is repeated.
+ * `POST /api/operator/unconfirmed/:id`: settles the attempt in its session, then in each session above up to the
+ * root. Each step takes effect once, however often it is requested. The record is written last, so that an
+ * interrupted request can be repeated.
  */
 export async function confirmAttempt(
   deps: ConfirmDeps,
@@ -104,7 +105,7 @@ export async function confirmAttempt(
   if (!isSessionId(session) || !isRunId(run) || !/^\d{1,15}$/.test(place))
     throw new IsolaError('request_not_found', 'There is no such attempt.', { param: 'id' })
   const request = { run, id, seq: Number(place), spent: spentBy(asked) }
-  // Nothing is settled before every run above is over: an open one would book the settled child once more.
+  // First a look: every run above must be over, because an open run would book the settled child again.
   await settleUpwards(deps, session, { ...request, isLook: true })
   const { settlement, principal } = await settleUpwards(deps, session, request)
   const { held, spent } = settlement
@@ -119,13 +120,13 @@ export async function confirmAttempt(
     ...spent,
     request: requestId,
   }
-  // However often it is asked, also after a request that was cut before this line: one event an attempt.
+  // One event for each attempt, however often it is requested, also if an earlier request stopped before this line.
   const at = { principal: by, trace, atMs: deps.sources.clock.nowMs() }
   await deps.deploymentLog.append(deploymentEvent('attempt_confirmed', at, told), 'attempt')
   return { id, principal, held: inDollars(held), spent: inDollars(spent) }
 }
 
-/** Asks the session of an attempt, then each session above it. @returns The answer of the first. */
+/** Asks the session of an attempt, then each session above it. @returns The answer of the attempt's own session. */
 async function settleUpwards(
   { sessions }: Pick<ConfirmDeps, 'sessions'>,
   session: string,

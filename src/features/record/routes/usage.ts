@@ -11,27 +11,27 @@ import type { AuditDeps } from './audit.ts'
 import { dayQuery, usageQuery } from './requests.ts'
 import { unconfirmedSum } from './unconfirmed.ts'
 
-/** What a day is read from: the ledger of the principal, and the record where that has no limit. */
+/** Where a day is read: the principal's ledger, and the record for a day without a limit. */
 export interface DayDeps {
   readonly principals: Pick<PrincipalReader, 'usage'>
   readonly usage: UsageReport
 }
 export type UsageDeps = DayDeps & AuditDeps
 
-/** `GET /api/operator/usage`: a principal's day as it stands or, with `by`, what was spent, as the record has it. */
+/** `GET /api/operator/usage`: a principal's present day or, with `by`, a report on spending from the record. */
 export function readUsage(deps: UsageDeps, { search, caller }: RequestContext) {
   if (isReport(search)) return readReport(deps, parseFields(usageQuery, search))
   const { principal = caller.id } = parseFields(dayQuery, search)
   return readDay(deps, principal)
 }
 
-/** `GET /api/usage`: the same of the caller alone. */
+/** `GET /api/usage`: the same for the caller alone. */
 export function readOwnUsage(deps: UsageDeps, { search, caller: { id } }: RequestContext) {
   if (!isReport(search)) return readDay(deps, id)
   return readReport(deps, parseFields(usageQuery, { ...search, principal: id }))
 }
 
-/** A request that says since when means the record; where it names no `by`, the refusal says so. */
+/** A request with `since` means the report; without `by`, the refusal says so. */
 const isReport = ({ by, since, until }: Readonly<Record<string, unknown>>): boolean =>
   [by, since, until].some((one) => one !== undefined)
 
@@ -55,14 +55,14 @@ const isLimited = ({ tokens, costNanoUsd }: DayAmount): boolean =>
 
 const startOf = (day: string): number => Date.parse(`${day}T00:00:00Z`)
 
-/** The day of a principal as it stands; what a day without a limit has settled is read from the record. */
+/** The present day of a principal; spending of an unlimited day is read from the record. */
 export async function dayOf(deps: DayDeps, principal: string): Promise<DayUsage> {
   const usage = await deps.principals.usage(principal)
   if (isLimited(usage.limits)) return usage
   return { ...usage, settled: await recorded(deps, principal, startOf(usage.day)) }
 }
 
-/** The ledger counts no day that is not limited: the record does. */
+/** The ledger does not count an unlimited day, so the record does. */
 async function recorded(
   deps: Pick<DayDeps, 'usage'>,
   principal: string,
@@ -107,7 +107,7 @@ const inDollars = <T extends Pick<UsageSum, 'costNanoUsd' | 'platformNanoUsd'>>(
   ...rest
 }: T) => ({ ...rest, costUsd: costNanoUsd / 1e9, platformUsd: platformNanoUsd / 1e9 })
 
-/** `null` for what has no limit; dollars as everywhere else on this surface. */
+/** `null` for an unlimited amount; costs in dollars, as everywhere in this API. */
 export function shownAmount({ tokens, costNanoUsd }: DayAmount) {
   return {
     tokens: tokens >= unlimited ? null : tokens,

@@ -9,9 +9,9 @@ import { failIfWanted } from '#features/schedules/store/schedules.ts'
 import { listSession, unlistSession } from './session-index.ts'
 
 /**
- * Takes batches of a session's log: a row for each run in it, all with one statement. A batch may come twice, late, or
- * again with more behind it (M5, docs/design.md invariant 8). In one go with it, all or nothing, the session is listed as it stands,
- * a run that was given up is put on the operator's list, and what waits for a yes is in the inbox or out of it.
+ * Takes batches of a session's log: a row for each run in it, all in one statement. A batch may come twice, late, or
+ * again with more events at its end (M5, docs/design.md invariant 8). The same transaction updates the session's row
+ * in the list, the operator's list of given-up runs, and the inbox of approvals.
  */
 export function createAuditSink(
   database: Database,
@@ -42,7 +42,7 @@ export function createAuditSink(
       const results = await batch.catch(back)
       counted(billedBy(results))
       const known = Number(results.at(-1)?.results[0]?.['seq'] ?? 0)
-      // A part of it had come before, so nothing of it was written: what is new comes again by itself.
+      // The record has a part of the chunk already, so this write did nothing: the new events are written alone.
       if (known < chunk.lastSeq) {
         deployment.count(others)
         const rest = chunkEvents.filter(({ seq }) => seq > known)
@@ -52,7 +52,7 @@ export function createAuditSink(
   }
   return {
     append,
-    // Not asked of the events themselves, which expire: they would all be sent again.
+    // Read from the list, not from the events: events expire, and then all of them would be sent again.
     async watermark({ session, sinceMs }, counted = () => {}) {
       const sql = 'SELECT seq FROM sessions WHERE id = ?1 AND since_ms = ?2'
       const found = await database.prepare(sql).bind(session, sinceMs).all<{ seq: number }>()

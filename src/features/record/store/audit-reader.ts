@@ -6,7 +6,7 @@ import type { Database } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
 import { columnNames, newestId } from '#platform/d1/record-sql.ts'
 
-/** Reads the record, or what of it is asked for. While D1 is away it throws `request_unavailable`. */
+/** Reads the record, narrowed by a query. Throws `request_unavailable` while D1 is away. */
 export function createAuditReader(database: Database): AuditReader {
   const read = async <Row>(sql: string, values: Values) =>
     (
@@ -18,7 +18,7 @@ export function createAuditReader(database: Database): AuditReader {
   return {
     query: (query) =>
       reached(async () => {
-        // First: what arrives while the rest is read comes after it.
+        // Read first: rows that arrive while the page is read have a higher id.
         const [{ last } = { last: 0 }] = await read<{ last: number }>(
           `SELECT ${newestId} AS last`,
           [],
@@ -38,8 +38,8 @@ export function createAuditReader(database: Database): AuditReader {
   }
 
   /**
-   * By the time of each event. Rows are found newest first only about: what the first ones have says how far back the
-   * page reaches at most, and that far everything is read and put in order.
+   * By the time of each event. Indexes give the newest rows only roughly in order. So the first query finds how far
+   * back the page can reach, and the second reads and sorts all events since then.
    */
   async function newest(query: AuditQuery, last: number): Promise<readonly AuditRow[]> {
     const { limit } = query
@@ -85,6 +85,6 @@ function toPage(
 
 function toRecord(row: AuditRow): AuditRecord {
   const { session, seq, run, trace, agent, principal, type, at_ms: atMs } = row
-  const data = JSON.parse(row.data) as JsonObject // what was written is JSON
+  const data = JSON.parse(row.data) as JsonObject // the sink wrote JSON
   return { session, seq, run, trace, agent, principal, type, atMs, data }
 }

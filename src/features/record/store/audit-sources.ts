@@ -3,20 +3,23 @@ import { column, columnNames, columns, rowsWithin, runEvents } from '#platform/d
 
 export type Values = (string | number)[]
 
-/** A part of the record as a SELECT of events, and the order in which its index gives them, or nearly so. */
+/**
+ * A part of the record as a SELECT of events, with the order that its index gives (exact for `asc`, rough for
+ * `desc`).
+ */
 interface Source {
   readonly select: string
   readonly order: string
 }
 
 /**
- * Where the events that are asked for are: the deployment's own in `audit`, one a row; those of sessions in `audit_runs`,
- * many a row. A session and a trace are found by their indexes; the rest is read along
- * the time or, in the order of arrival, along the ids. A plus keeps an index out of it. In the order `asc` that of a
- * source is exact.
+ * The tables with the wanted events: the deployment's own events are in `audit`, one a row; the events of sessions
+ * are in `audit_runs`, many a row. A session and a trace have indexes; other queries read along the time or, in the
+ * order of arrival, along the ids. A `+` before a column keeps SQLite from using its index. A source's order is exact
+ * for `asc`.
  *
- * @param last What has arrived since has a higher id.
- * @param values What the SQL binds is added here.
+ * @param last Later rows have a higher id.
+ * @param values The values to bind are appended to this list.
  */
 export function eventSources(query: AuditQuery, last: number, values: Values): readonly Source[] {
   const { session, trace, after, sinceMs, order = 'asc' } = query
@@ -36,7 +39,7 @@ interface How {
   readonly values: Values
 }
 
-/** Puts terms together with what they bind. */
+/** Collects SQL terms and the values they bind. */
 function conditions(values: Values) {
   const terms: string[] = []
   const bind = (value: string | number) => `?${values.push(value)}`
@@ -46,7 +49,7 @@ function conditions(values: Values) {
   return { terms, bind, where }
 }
 
-/** Attempts that hold something, without those that are settled: an attempt is named by its session, run and place. */
+/** Attempts with a booked amount that no operator has settled. The name of an attempt: its session, run and place. */
 const unconfirmed = (
   of: Readonly<Record<'session' | 'run' | 'seq' | 'type' | 'data', string>>,
 ): string => `${of.type} = 'model_failed' AND ${of.data}->>'bookedTokens' > 0

@@ -4,12 +4,12 @@ import type { Namespace } from '#features/plugins/store/bundles.ts'
 import { billedBy, type Database, type Found, type Statement } from '#platform/d1/database.ts'
 
 /**
- * What no run made the platform do: keys that were checked, lists that were read, objects that woke for nothing, the
- * daily sweep. It is carried by the next row of the record that this isolate writes, so it needs none of its own; what
- * an isolate has not carried when it ends is lost.
+ * Counts the platform's work that belongs to no run: checked keys, lists, needless wakes of objects, the daily sweep.
+ * The next row of the record that this isolate writes takes the count along, so that it needs no row of its own; if
+ * the isolate ends first, the count is lost.
  */
 export interface DeploymentCount extends PlatformCount {
-  /** What has not been carried yet; whoever could not carry it counts it again. */
+  /** Takes the count for a row. A caller whose write fails adds it back with `count`. */
   readonly take: () => PlatformAmounts
 }
 
@@ -25,7 +25,7 @@ export function createDeploymentCount(): DeploymentCount {
   }
 }
 
-/** The same database, of which every answer is counted. */
+/** Wraps a database so that each of its answers is counted. */
 export function watchDatabase(database: Database, { count }: PlatformCount): Database {
   const originals = new WeakMap<Statement, Statement>()
   const counted = <Row>(found: Found<Row>): Found<Row> => {
@@ -37,7 +37,7 @@ export function watchDatabase(database: Database, { count }: PlatformCount): Dat
     const one: Statement = {
       bind: (...values) => watched(statement.bind(...values)),
       all,
-      // Of `first` the platform says no figures.
+      // D1 reports no figures for `first`, so `all` is used.
       first: async <Row>() => (await all<Row>()).results[0] ?? null,
       run: async () => counted((await statement.run()) as Found<unknown>),
     }
@@ -54,7 +54,7 @@ export function watchDatabase(database: Database, { count }: PlatformCount): Dat
   }
 }
 
-/** The same namespace, of which every operation is counted. */
+/** Wraps a KV namespace so that each operation is counted. */
 export const watchNamespace = (namespace: Namespace, { count }: PlatformCount): Namespace => ({
   get(key) {
     count({ kvReads: 1 })

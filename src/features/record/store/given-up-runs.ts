@@ -6,7 +6,7 @@ import { reached } from '#platform/d1/outage.ts'
 
 const givenUp = 'run_given_up'
 
-// A batch that comes again changes nothing; the same name used anew is another run.
+// A repeated batch changes nothing. A session of the same name that was made later is another session.
 const insert = `
   INSERT INTO given_up_runs (run, session, since_ms, principal, agent, trace, code, message, at_ms)
   SELECT value->>'run', ?1, ?2, ?3, value->>'agent', value->>'trace', '${givenUp}',
@@ -18,7 +18,7 @@ const insert = `
     at_ms = excluded.at_ms, state = 'open'
   WHERE excluded.since_ms > given_up_runs.since_ms`
 
-/** The statement that lists the runs given up in a batch of the log, to land in one go with it; none if there are none. */
+/** The statement that lists the given-up runs of a batch, to be committed with it; none without such runs. */
 export function listGivenUp(
   database: Database,
   { session, sinceMs, principal }: AuditOwner,
@@ -34,7 +34,7 @@ export function listGivenUp(
   return [database.prepare(insert).bind(session, sinceMs, principal, JSON.stringify(rows))]
 }
 
-/** The runs that an operator has to decide about. While D1 is away every verb throws `request_unavailable`. */
+/** The runs that an operator has to decide about. Every verb throws `request_unavailable` while D1 is away. */
 export function createGivenUpRuns(database: Database): GivenUpRuns {
   return {
     async list({ state, limit }) {

@@ -25,7 +25,7 @@ interface RunRow {
   readonly name: string
   readonly count: number
   readonly turns: number | null
-  /** Runs that say how many turns they took. */
+  /** How many runs state their turns. */
   readonly counted: number
 }
 
@@ -47,8 +47,8 @@ interface ToolRow {
 }
 
 /**
- * Counts what agents, tools and models did (C7) from the audit log: the newest part of it, as the model report does.
- * While D1 is away it throws `request_unavailable`.
+ * Counts the work of agents, tools and models (C7) from the newest part of the record, as the model report does.
+ * Throws `request_unavailable` while D1 is away.
  */
 export function createMetricsReport(database: Database, models: ModelReport): MetricsReport {
   const rowsOf = async <T>(sql: string, atMs: number): Promise<readonly T[]> => {

@@ -21,7 +21,7 @@ interface Row {
   readonly cost: number
 }
 
-/** Counts the model calls of the audit log (C2). While D1 is away it throws `request_unavailable`. */
+/** Counts the model calls on the record (C2). Throws `request_unavailable` while D1 is away. */
 export function createModelReport(database: Database): ModelReport {
   return {
     async since(atMs) {
@@ -46,7 +46,7 @@ const emptyOf = ({ provider, model }: Row): ModelRecord => ({
 
 function withRow(record: ModelRecord, { code, count, mean_ms: mean, max_ms: max, cost }: Row) {
   const sumNanoUsd = record.costNanoUsd + cost
-  // A request that a crash of ours cut: paid for, and not the provider's failure.
+  // A crash of this deployment cut the request: it is paid for, and not the provider's failure.
   if (code === 'lost') return { ...record, costNanoUsd: sumNanoUsd }
   if (code !== null)
     return { ...record, failures: { ...record.failures, [code]: count }, costNanoUsd: sumNanoUsd }

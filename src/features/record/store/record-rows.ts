@@ -5,26 +5,26 @@ import type { Database, Statement } from '#platform/d1/database.ts'
 import { idsPerMs, newestId, nowMs, spanMs } from '#platform/d1/record-sql.ts'
 import { addUp, sumColumns } from './tally.ts'
 
-// A bound value of D1 ends at 2 MB; characters may be three bytes each.
+// A bound value of D1 may have 2 MB; a character may have three bytes.
 const maxChars = 500_000
 
-/** Events that share a row: consecutive numbers of one run, within a minute. */
+/** Events that share a row: consecutive events of one run, within a minute. */
 interface Stretch {
   readonly events: readonly SessionEvent[]
-  /** Each as JSON, in the same order. */
+  /** Each event as JSON, in the same order. */
   readonly texts: readonly string[]
   readonly fromMs: number
   readonly toMs: number
 }
 
-/** What one statement takes. */
+/** The stretches that one statement writes. */
 export interface Chunk {
   readonly stretches: readonly Stretch[]
   readonly firstSeq: number
   readonly lastSeq: number
 }
 
-/** Cuts a part of a session's log into rows, and these into what one statement takes. */
+/** Cuts a part of a session's log into rows, and the rows into chunks for one statement each. */
 export function toChunks(events: readonly SessionEvent[]): readonly Chunk[] {
   const chunks: { stretches: Stretch[]; firstSeq: number; lastSeq: number }[] = []
   let sizeChars = maxChars
@@ -56,22 +56,23 @@ export function toChunks(events: readonly SessionEvent[]): readonly Chunk[] {
 const isNext = (last: SessionEvent, { seq, run, agent, trace }: SessionEvent): boolean =>
   seq === last.seq + 1 && run === last.run && agent === last.agent && trace === last.trace
 
-/** An event that fits no row keeps its place and says so; the session has the whole of it. */
+/** An event too large for a row keeps its place without its data, and says so; the session has the whole event. */
 function toText({ type, atMs, data }: SessionEvent): string {
   const text = JSON.stringify({ type, atMs, data })
   if (text.length < maxChars) return text
   return JSON.stringify({ type, atMs, data: { oversizeChars: text.length } })
 }
 
-/** How far a session's log (`?1`, `?2`) has come: what its row says or, if it has none, what is on the record. */
+/** How far a session's log (`?1`, `?2`) has arrived: by its row in the list or, without one, by the record. */
 const recorded = `coalesce(
   (SELECT last_seq FROM audit_runs WHERE session = ?1 AND since_ms = ?2 ORDER BY id DESC LIMIT 1), 0)`
 const known = `coalesce((SELECT seq FROM sessions WHERE id = ?1 AND since_ms = ?2), ${recorded})`
 
-/** A field of the row at `place`: asked of the whole that is bound, which is parsed once. */
+/** A field of the row at `place`, read from the one bound JSON value, which SQLite parses once. */
 const field = (name: string, as: '->' | '->>' = '->>') => `?4${as}(place || '.${name}')`
 
-// All of a chunk, or nothing if only its beginning is there already: which of it is new is asked first.
+// Writes a whole chunk. If the record has its beginning already, it writes nothing, and the caller asks which events
+// are new.
 const insert = `
   INSERT INTO audit_runs (id, session, since_ms, first_seq, last_seq, run, trace, agent, principal, from_ms, to_ms,
     off_time, events, tally, others, ${sumColumns.join(', ')})
@@ -83,7 +84,7 @@ const insert = `
     FROM (SELECT max(${newestId}, ${nowMs} * ${idsPerMs}) AS base, ${known} AS known), json_each(?4)
     WHERE known < ?5)`
 
-/** The statement that writes a chunk; if any of it is there already, it writes nothing. */
+/** The statement that writes a chunk; writes nothing if the record has any of it already. */
 export function writeChunk(
   database: Database,
   { session, sinceMs, principal }: AuditOwner,
@@ -111,9 +112,9 @@ export function writeChunk(
   return database.prepare(insert).bind(session, sinceMs, principal, `[${rows.join(',')}]`, firstSeq)
 }
 
-/** The statement that asks how far a session's log has come: `seq`. */
+/** The statement that asks how far a session's log has arrived: `seq`. */
 export const askKnown = (database: Database, { session, sinceMs }: AuditOwner): Statement =>
   database.prepare(`SELECT ${known} AS seq`).bind(session, sinceMs)
 
-/** Whether the record has everything up to `?9`: what did not land moves no row of the list. */
+/** Whether the record has everything up to `?9`: the list must not run ahead of the record. */
 export const hasLanded = `${recorded} >= ?9`

@@ -2,16 +2,16 @@ import { column, columnNames, columns, rowsWithin } from '#platform/d1/record-sq
 import { platformNanoUsdOf } from '#platform/d1/platform-sql.ts'
 import { spendingTypes, type RowSums } from './tally.ts'
 
-/** How many records a report looks at: one that is scraped every few seconds must not read a month each time. */
+/** How many records a report reads: a report that is scraped every few seconds must not read a month each time. */
 const maxRecords = 50_000
-/** So many rows of runs are about as much; rows without sums are read event by event. */
+/** About as many events in rows of runs. A row without sums is read event by event. */
 const maxRows = maxRecords / 5
 
-/** What a record cost: as the provider counted it or, of a request that failed, as it was booked. */
+/** The cost of a record: as the provider counted it or, for a failed request, the booked amount. */
 export const costNanoUsd = `coalesce(data->>'costNanoUsd', data->>'bookedCostNanoUsd', 0)`
-/** For how many events a record stands. */
+/** How many events a record stands for. */
 export const count = `coalesce(data->>'count', 1)`
-/** Of how many of them it is known how long they took, and how long the longest did. */
+/** How many of these events have a duration, and the longest duration in milliseconds. */
 export const withMs = `coalesce(data->>'withMs', data->>'durationMs' IS NOT NULL)`
 export const maxMs = `CAST(coalesce(data->>'maxMs', data->>'durationMs') AS INTEGER)`
 
@@ -23,7 +23,7 @@ const ofEnd = (field: string) => `iif(type = 'run_finished', data->>'${field}', 
 
 const toldPlatform = `iif(type IN ('run_finished', 'run_parked'), data->>'platform', NULL)`
 
-/** What a record adds to the sums of a row. */
+/** What a record adds to each sum of a row. */
 const sumsOfRecord: Readonly<Record<keyof RowSums, string>> = {
   starts: counted(`type = 'run_started'`),
   spends: counted(spending),
@@ -39,7 +39,7 @@ const sumsOfRecord: Readonly<Record<keyof RowSums, string>> = {
   state: ofEnd('state'),
   turns: ofEnd('turns'),
   platform: toldPlatform,
-  // Of an event that is read by itself: its price is that of today.
+  // For an event that is read by itself, at today's price.
   platform_nano_usd: platformNanoUsdOf(toldPlatform),
 }
 const sumNames = Object.keys(sumsOfRecord).join(', ')
@@ -49,14 +49,17 @@ const summed = `${owner}, at_ms, ${Object.entries(sumsOfRecord)
   .join(', ')}`
 const isSummed = `(type IN ('run_started', 'run_parked', 'run_finished') OR ${spending})`
 
-/** A part of the record from one moment on: SQL of the moments, and how much of each table is read at most. */
+/** A time range of the record: SQL of its ends, and whether only the newest rows are read. */
 interface Part {
   readonly from: string
   readonly until?: string
   readonly isNewest: boolean
 }
 
-/** Of each place where rows may be: those with an event in this time, and which of them are in it whole and added up. */
+/**
+ * Rows of runs with an event in this time, by the index that finds them, and a condition for rows that are wholly in
+ * it and have sums.
+ */
 function rowsOf({ from, until, isNewest }: Part) {
   const { inTime, offTime } = rowsWithin(from, until)
   const place = (terms: readonly string[], order: string) =>
@@ -74,7 +77,7 @@ function rowsOf({ from, until, isNewest }: Part) {
 const during = (atMs: string, { from, until }: Part) =>
   `${atMs} >= ${from}${until ? ` AND ${atMs} < ${until}` : ''}`
 
-/** However many events the rows have that are read event by event. */
+/** A limit for rows that are read event by event, which may have any number of events. */
 const limitOf = ({ isNewest }: Part) => (isNewest ? `LIMIT ${maxRecords}` : '')
 
 function singles(part: Part): string {
@@ -84,7 +87,7 @@ function singles(part: Part): string {
     : select
 }
 
-/** In `FROM`: records as `audit` has them. What a run spent is added up by what it was spent on, where that can be. */
+/** For `FROM`: records with the columns of `audit`. A row's tally replaces its events where it can. */
 function recordsOf(part: Part): string {
   const { places, isWhole } = rowsOf(part)
   const ofRows = places.map(
@@ -95,7 +98,10 @@ function recordsOf(part: Part): string {
   return `(${[singles(part), ...ofRows].join(' UNION ALL ')})`
 }
 
-/** In `FROM`: sums by principal, agent, session and run, some of each; no event of a run is read but at the edges. */
+/**
+ * For `FROM`: partial sums by principal, agent, session and run. Only rows at the edges of the time are read event by
+ * event.
+ */
 function sumsOf(part: Part): string {
   const { places, isWhole } = rowsOf(part)
   const ofRows = places.flatMap((rows) => [
@@ -109,14 +115,14 @@ function sumsOf(part: Part): string {
 const newest: Part = { from: '?1', isNewest: true }
 const between: Part = { from: '?1', until: '?2', isNewest: false }
 
-/** The newest since `?1`, of each place where they may be, read along the time. */
+/** The newest records and sums since `?1`, read along the time. */
 export const recentRecords = recordsOf(newest)
 export const recentSums = sumsOf(newest)
-/** Everything from `?1` until before `?2`, read along the time. */
+/** All sums from `?1` until before `?2`, read along the time. */
 export const sumsBetween = sumsOf(between)
-/** The same of each record that costs something, with its `type` and `data`. */
+/** The same for each record that costs something, with its `type` and `data`. */
 export const spendingBetween = `(SELECT type, data, ${summed} FROM ${recordsOf(between)} WHERE ${spending})`
-/** The same of what no run made the platform do, as `platform`. */
+/** The same for the platform's work that belongs to no run, as `platform`. */
 export const othersBetween = `(${rowsOf(between)
   .places.map(
     (rows) =>

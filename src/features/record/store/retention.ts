@@ -7,30 +7,30 @@ import { expireDrafts } from '#features/skills/store/expire-drafts.ts'
 import { newestId } from '#platform/d1/record-sql.ts'
 import { monthMs } from './session-index.ts'
 
-/** How long what is kept, and how much of it is deleted at once. */
+/** How long each kind of row is kept, and how many rows are deleted at once. */
 export interface RetentionOptions {
   readonly database: Database
   readonly clock: Pick<Clock, 'nowMs'>
-  /** Absent: for ever. */
+  /** Absent: kept for ever. */
   readonly keepAuditMs?: number
   readonly keep: Pick<SessionTiming, 'keepNamedMs' | 'keepStatelessMs'> & {
-    /** Drafts of skills that nobody promoted, since they were written last. */
+    /** How long a draft of a skill is kept after its last writing if no principal promotes it. */
     readonly keepDraftsMs: number
   }
-  /** Takes away some bundles of plugins that nobody can need any more; 0 is the end. */
+  /** Deletes some bundles of plugins that no generation can need any more. @returns How many; 0 ends it. */
   readonly collect?: () => Promise<number>
   readonly tell: (incident: Incident) => Promise<void>
   readonly batchRows?: number
-  /** Of `audit_runs`, whose rows are larger: each has all events of a run. */
+  /** Batch size for `audit_runs`, whose rows are larger: each has all events of a run. */
   readonly batchRuns?: number
-  /** Of `batchRows` each; smaller ones count for as much less. */
+  /** How many batches of `batchRows` one sweep deletes; a smaller batch counts as a fraction. */
   readonly maxBatches?: number
 }
 
 /**
- * The oldest events whose time is over. In the order they arrived, and nothing is left out in between: what goes of a
- * session's log is always its beginning, so that a chain over the rest stays provable. Two rows always stay: the
- * newest, since ids must go on from it, and the newest of the deployment's own log, whose numbers do.
+ * Deletes the oldest expired events. In the order of arrival and without gaps: a session's log loses only its
+ * beginning, so that a hash chain over the rest can still be verified. Two rows always stay: the newest row, because
+ * ids continue from it, and the newest of the deployment's own log, because its numbers do.
  */
 const deleteEvents = `
   WITH oldest AS (SELECT id, at_ms FROM audit ORDER BY id LIMIT ?2)
@@ -40,7 +40,7 @@ const deleteEvents = `
     AND id <> coalesce((SELECT id FROM audit WHERE session = '' AND since_ms = 0 ORDER BY seq DESC LIMIT 1), 0)
   RETURNING id`
 
-/** The same of what is in rows of runs. */
+/** The same for rows of runs. */
 const deleteRuns = `
   WITH oldest AS (SELECT id, to_ms FROM audit_runs ORDER BY id LIMIT ?2)
   DELETE FROM audit_runs
@@ -48,7 +48,10 @@ const deleteRuns = `
     AND id < coalesce((SELECT min(id) FROM oldest WHERE to_ms >= ?1), ${newestId})
   RETURNING id`
 
-/** Who would decide about a run whose session is gone? Each half by its part of the index: an OR would read them all. */
+/**
+ * A run is not decidable once its session is gone. Two SELECTs, each with its part of the index: an OR would read all
+ * rows.
+ */
 const deleteGivenUp = `
   DELETE FROM given_up_runs WHERE run IN (
     SELECT run FROM given_up_runs WHERE state IN ('retried', 'dropped') AND at_ms < ?1
@@ -58,7 +61,7 @@ const deleteGivenUp = `
     LIMIT ?2)
   RETURNING run`
 
-/** What was decided, or ended undecided; what is open goes with its session. */
+/** Deletes decided and ended approvals; an open approval is deleted with its session. */
 const deleteApprovals = `
   DELETE FROM approvals WHERE id IN (
     SELECT id FROM approvals WHERE state IN ('approved', 'denied', 'expired', 'ended') AND at_ms < ?1 LIMIT ?2)`
@@ -66,7 +69,7 @@ const deleteApprovals = `
 const deleteRules = `
   DELETE FROM approval_rules WHERE id IN (SELECT id FROM approval_rules WHERE expires_at_ms < ?1 LIMIT ?2)`
 
-/** A session takes its own row with it. This is for one that came after: a write that was thought lost. */
+/** A session deletes its own row. This deletes rows that a late write brought back. */
 const deleteSessions = `
   DELETE FROM sessions WHERE id IN (
     SELECT id FROM sessions WHERE kind = 'stateless' AND used_month <= ?1 / ${monthMs} AND used_at_ms < ?1
@@ -75,12 +78,12 @@ const deleteSessions = `
     LIMIT ?3)
   RETURNING id`
 
-/** Deleting itself may take a session that much longer than it is kept. */
+/** A session's own deletion may be that much late. Milliseconds. */
 const marginMs = 30 * 86_400_000
 
 /**
- * Empties the tables of what is not kept any longer, in batches with a bound; the next time goes on. Never throws:
- * what went wrong is an incident, and the operator's page shows it until a time went well.
+ * Deletes expired rows in limited batches; the next sweep goes on. Never throws: a failure is an incident, which the
+ * operator's page shows until a sweep succeeds.
  */
 export function createRetention(options: RetentionOptions): () => Promise<void> {
   const { database, clock, keepAuditMs, keep, collect, tell } = options
@@ -96,7 +99,7 @@ export function createRetention(options: RetentionOptions): () => Promise<void> 
         if ((await statement.all()).results.length === 0) return
       }
     }
-    /** Of what persons have made there is never much more. */
+    /** A single batch suffices: rows that people make are few. */
     const some = (sql: string, cutoffs: readonly number[]) =>
       database
         .prepare(sql)
@@ -119,7 +122,7 @@ export function createRetention(options: RetentionOptions): () => Promise<void> 
         if (left <= 1) throw thereIsMore()
       await tell({ ...about, message: '', isOver: true }).catch(() => {}) // told the next time
     } catch (error) {
-      await tell({ ...about, message: errorMessage(error) }).catch(() => {}) // nobody can be told
+      await tell({ ...about, message: errorMessage(error) }).catch(() => {}) // the operator's object cannot be reached
     }
   }
 }

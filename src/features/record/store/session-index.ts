@@ -4,11 +4,11 @@ import type { Database, Statement } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
 import { hasLanded } from './record-rows.ts'
 
-/** Of the column `used_month`: sweeps find by it what nobody has used for long. */
+/** Unit of the column `used_month`, by which sweeps find sessions that were not used for long. */
 export const monthMs = 30 * 86_400_000
 
-// Every run changes this much of a row, and no index has any of it. What is known of a later time stays: a batch may
-// come twice, and one that was thought lost may come last.
+// Every run changes only these columns, which no index has. A newer row stays as it is: a batch may come twice, and a
+// write that was thought lost may come last.
 const touch = `
   UPDATE sessions SET used_at_ms = ?6, runs = ?7, seq = ?9
   WHERE id = ?1 AND since_ms = ?2 AND principal = ?3 AND agent IS ?4 AND kind = ?5 AND state IS ?8
@@ -27,15 +27,18 @@ const upsert = `
       IS NOT (sessions.since_ms, sessions.principal, sessions.agent, sessions.kind, sessions.state,
         sessions.used_month)`
 
-// No index names a run: each would cost every run a row. The newest are looked through until it is met, and no more of them
-// than this, whatever the request asks for.
+// No index has the run: it would cost every run another row. So the newest rows are searched, at most this many
+// whatever the request asks for.
 const maxSearched = 50_000
 const findPlace = `
   SELECT session, principal
   FROM (SELECT session, principal, run FROM audit_runs ORDER BY id DESC LIMIT ${maxSearched})
   WHERE run = ?1 LIMIT 1`
 
-/** The statements that list a session as it stands, to land in one go with the events up to `seq`, if those land. */
+/**
+ * The statements that list a session in its present state, to be committed with the events up to `seq`, if those are
+ * written.
+ */
 export function listSession(
   database: Database,
   { session, sinceMs, principal }: AuditOwner,
@@ -47,7 +50,7 @@ export function listSession(
   return [touch, upsert].map((sql) => database.prepare(sql).bind(...row))
 }
 
-/** The statement that takes it off; one of the same name that was made later stays. */
+/** The statement that removes a session from the list; a later session of the same name stays. */
 export function unlistSession(
   database: Database,
   { session, sinceMs }: Pick<AuditOwner, 'session' | 'sinceMs'>,
@@ -56,7 +59,7 @@ export function unlistSession(
   return database.prepare(sql).bind(session, sinceMs)
 }
 
-/** The list of sessions, those of sub-agents left out: they are found through the session above them. */
+/** The list of sessions without those of sub-agents, which are found through their parent. */
 export function createSessionIndex(database: Database): SessionIndex {
   return {
     async list(query) {
@@ -104,14 +107,14 @@ function toSelect(query: SessionQuery): {
 } {
   const { principal, agent, state, after, limit } = query
   const values: (string | number)[] = []
-  // The condition of the indexes, word by word.
+  // Exactly the condition of the partial indexes.
   const conditions = [`kind <> 'child'`]
   const where = (column: string, value: string | undefined) => {
     if (value !== undefined) conditions.push(`${column} = ?${values.push(value)}`)
   }
   if (!query.withStateless) where('kind', 'named')
   where('principal', principal)
-  // Of one principal only its own are looked through: a plus keeps the indexes over everybody's out of it.
+  // A query for one principal reads its rows alone: a `+` keeps SQLite from the indexes over all principals.
   const mark = principal === undefined ? '' : '+'
   where(`${mark}agent`, agent)
   where(`${mark}state`, state)

@@ -3,7 +3,7 @@ import { platformCostNanoUsd } from '#runtime/session/types/platform-prices.ts'
 import { plusPlatform } from '#contracts/platform-sum.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 
-/** Of these types is what costs something; every report adds up the same. */
+/** The types of events that cost something; every report adds up the same. */
 export const spendingTypes = [
   'model_called',
   'model_failed',
@@ -11,7 +11,7 @@ export const spendingTypes = [
   'isolate_started',
 ] as const
 
-/** What reports tell apart. */
+/** The fields by which reports group. */
 const keys = ['provider', 'model', 'plugin', 'tool', 'code'] as const
 const amounts = [
   'inputTokens',
@@ -26,20 +26,23 @@ type Fields = Partial<
   Record<(typeof keys)[number], string> & Record<(typeof amounts)[number], number>
 >
 
-/** Events that differ in nothing but amounts, as one. Fields have the names and the meaning that they have in events. */
+/**
+ * Events that differ only in amounts, merged into one. The fields have the names and meanings that they have in
+ * events.
+ */
 interface Tally {
   readonly type: EventType
-  /** Of the first of them. */
+  /** Time of the first merged event. */
   readonly atMs: number
   readonly data: Fields & {
     count: number
-    /** How many said how long they took, and how long the longest did. */
+    /** How many events had a duration, and the longest. */
     withMs: number
     maxMs: number
   }
 }
 
-/** What the events of a row add up to: the columns of its sums, by their names. */
+/** The sums of a row's events, by the names of their columns. */
 export interface RowSums {
   readonly starts: number
   readonly spends: number
@@ -71,10 +74,10 @@ const columnsOfSums: Readonly<Record<keyof RowSums, true>> = {
   platform: true,
   platform_nano_usd: true,
 }
-/** The columns that hold them. */
+/** The columns of the sums. */
 export const sumColumns: readonly string[] = Object.keys(columnsOfSums)
 
-/** What reports read of these events of a run; `undefined` if they end more than one. */
+/** The sums and tallies of a row's events; `undefined` if the events end more than one run. */
 export function addUp(
   events: readonly SessionEvent[],
 ): (RowSums & { readonly tally: readonly Tally[] }) | undefined {
@@ -90,7 +93,7 @@ export function addUp(
   return {
     starts: events.filter(({ type }) => type === 'run_started').length,
     spends: sum(({ count }) => count),
-    // One that failed and is not booked was none.
+    // A failed request without a booked amount does not count as a call.
     model_calls: countIf((type, data) => type === 'model_called' || isBooked(type, data)),
     model_answers: countIf((type) => type === 'model_called'),
     tool_calls: countIf((type) => type === 'tool_finished'),

@@ -12,7 +12,10 @@ import { platformSums, toPlatform } from '#platform/d1/platform-sql.ts'
 import { reached } from '#platform/d1/outage.ts'
 import { othersBetween, spendingBetween, sumsBetween } from './report-sql.ts'
 
-/** What each row is counted for. What was delegated is told by the session that it was delegated to, and so once. */
+/**
+ * The column that a report groups by. Spending of a sub-agent is recorded by the sub-agent's session alone, so each
+ * amount counts once.
+ */
 const names: Readonly<Record<UsageKey, string>> = {
   principal: 'principal',
   agent: 'agent',
@@ -20,7 +23,7 @@ const names: Readonly<Record<UsageKey, string>> = {
   day: `strftime('%Y-%m-%d', at_ms / 1000, 'unixepoch')`,
   model: `iif(type IN ('model_called', 'model_failed'), data->>'provider' || '/' || (data->>'model'), NULL)`,
   plugin: `data->>'plugin'`,
-  // Of what was spent on a model its name; of everything else none.
+  // The model's name for spending on a model; NULL for other spending.
   spending: 'model',
 }
 
@@ -32,7 +35,7 @@ const countedSums = [
   'booked_tokens',
   'cost_nano_usd',
 ]
-/** What was spent by the model it was spent on, and what the platform was made to do as that of none: neither has the other's. */
+/** Two kinds of rows: spending by model, and the platform's work with no model. No amount is in both. */
 const spendingByModel = `(
   SELECT principal, agent, run, ${names.model} AS model, ${countedSums.join(', ')},
     0 AS platform_nano_usd, NULL AS platform
@@ -42,7 +45,7 @@ const spendingByModel = `(
     platform_nano_usd, platform
   FROM ${sumsBetween} WHERE platform IS NOT NULL)`
 
-/** A run that only began is one of its principal, agent and session, and of no model and no plugin. */
+/** A run that only began counts for its principal, agent and session, but for no model and no plugin. */
 const sourceOf = (by: UsageKey): string =>
   by === 'spending'
     ? spendingByModel
@@ -61,7 +64,7 @@ const sums = `
   sum(platform_nano_usd) AS platform_cost,
   ${platformSums} AS platform`
 
-/** What the platform was made to do is the run's own, and of no model and no plugin. */
+/** The platform's work belongs to the run, and to no model and no plugin. */
 const hasSome = (by: UsageKey): string =>
   by === 'spending'
     ? 'true'
@@ -97,7 +100,7 @@ interface Row {
   readonly principal: string
   readonly agent: string
   readonly runs: number
-  /** The sums are `null` over no rows. */
+  /** SQL sums over no rows are `null`. */
   readonly model_calls: number | null
   readonly tool_calls: number | null
   readonly tokens: number | null
@@ -109,8 +112,8 @@ interface Row {
 }
 
 /**
- * Adds up what was spent since a moment from the record, whether anybody's day is limited or not. What a call held
- * that a crash cut, and that is booked without knowing, is in its run's own figures only.
+ * Adds up spending since a moment from the record, whether or not the principal's day is limited. Amounts booked for
+ * calls that a crash cut are only in the run's own figures.
  */
 export function createUsageReport(database: Database): UsageReport {
   return {
@@ -125,7 +128,7 @@ export function createUsageReport(database: Database): UsageReport {
         const [rows, [total], others] = await Promise.all([
           read(`${select(query.by, condition)} ${limit}`, query.limit),
           read(selectTotal(condition)),
-          // Nobody's is no principal's.
+          // The platform's work without a run belongs to no principal.
           query.principal === undefined ? readOthers(database, query) : undefined,
         ])
         return {

@@ -14,7 +14,7 @@ export interface OtlpConfig {
   readonly capturesContent: boolean
 }
 
-/** Where traces go, if anywhere. */
+/** The exporter of traces; `undefined` if no address is set. */
 export function composeTelemetry({ otlp, ...parts }: TelemetryParts): Telemetry | undefined {
   const { url, headers, serviceName, capturesContent } = otlp
   if (url === undefined) return undefined

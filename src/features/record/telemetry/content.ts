@@ -6,26 +6,26 @@ import { toTurnSaid } from '#runtime/kernel/types/turn-said.ts'
 import type { Redact } from '../redactor.ts'
 import type { Attributes, ModelRequestEvent } from './span.ts'
 
-/** What was said, as attributes of the spans in which it was said. */
+/** Messages, arguments and results as attributes of their spans. */
 export interface ContentOf {
   readonly ofRun: (run: RunRecord) => Attributes
   readonly ofModelCall: (run: RunRecord, turn: TurnRecord, event: ModelRequestEvent) => Attributes
   readonly ofCall: (call: CallRecord) => Attributes
 }
 
-/** The default: no message, argument or result leaves. */
+/** The default: no message, argument or result is exported. */
 export const noContent: ContentOf = {
   ofRun: () => ({}),
   ofModelCall: () => ({}),
   ofCall: () => ({}),
 }
 
-/** Of one attribute, and of one text within a list of messages. */
+/** Longest attribute, and longest text within a list of messages. */
 const maxAttributeChars = 16_000
 const maxTextChars = 4_000
 
 /**
- * Captures messages in the form of the GenAI conventions, as JSON. Secrets are taken out before anything is cut, and a
+ * Captures messages as JSON in the form of the GenAI conventions. Secrets are redacted before any text is cut, and a
  * list that is too long loses its oldest messages.
  */
 export function createContent(redact: Redact): ContentOf {
@@ -36,7 +36,7 @@ export function createContent(redact: Redact): ContentOf {
       : `${headOf(safe, maxChars)} [cut: ${safe.length} characters]`
   }
   const say = (value: string) => cut(value, maxTextChars)
-  /** @param newest The newest first. What is older than what is kept is not even looked at. */
+  /** @param newest The newest message first. Messages beyond the limit are not even read. */
   const toList = (newest: Iterable<Message>, finish?: string) => {
     const kept: string[] = []
     let sizeChars = 0
@@ -65,10 +65,10 @@ export function createContent(redact: Redact): ContentOf {
       }
     },
     ofModelCall(run, turn, event) {
-      // What a tool's code asked is in nobody's transcript.
+      // A model call by a tool's code is no part of the transcript.
       if (event.data.call !== undefined) return {}
       const instructions = run.content?.instructions
-      // What came in is no output, and what the calls returned comes after it.
+      // Received messages are no output, and tool results come after the reply.
       const { messages: said, reply } = toTurnSaid({ ...turn, received: [], calls: [] })
       return {
         'gen_ai.system_instructions':
@@ -97,7 +97,7 @@ function* withoutHost(messages: Iterable<Message>): Iterable<Message> {
 
 type Say = (text: string) => string
 
-/** Pictures stay here: what they show is not a text that could be looked through for secrets. */
+/** Images are left out: a redactor cannot find secrets in them. */
 function toParts(message: Message, say: Say): { readonly role: string; readonly parts: object[] } {
   const spoken = (value: string) => (value === '' ? [] : [{ type: 'text', content: say(value) }])
   switch (message.role) {

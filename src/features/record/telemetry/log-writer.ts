@@ -5,7 +5,7 @@ import type { RequestEntry } from '#runtime/session/types/telemetry.ts'
 import type { LogLevel } from '../types/telemetry-settings.ts'
 import { createRedactor, type Redact } from '../redactor.ts'
 
-/** What is written to the log, and what is taken out of it before. */
+/** Level, redactor and output of the log. */
 export interface LogWriterOptions {
   readonly level: LogLevel
   readonly redact: Redact
@@ -14,21 +14,21 @@ export interface LogWriterOptions {
   readonly write: (level: 'error' | 'info', line: string) => void
 }
 
-/** The Worker's log: one line of JSON for each request and for each fault. Nothing else writes to it. */
+/** The Worker's log: one line of JSON for each request and each fault. No other code writes to it. */
 export interface LogWriter {
-  /** Absent where no request is logged: then nobody has to make an entry of it. */
+  /** Absent if requests are not logged: then callers need not build an entry. */
   readonly request?: (entry: RequestEntry) => void
-  /** @param secrets What came in with the request and is known to nobody else, such as a key that was shown. */
+  /** @param secrets Secrets of this request that the redactor does not know, such as the shown key. */
   readonly fault: (error: unknown, requestId?: string, secrets?: readonly string[]) => void
 }
 
 const maxTextChars = 4_000
-/** So much of a text is looked through. */
+/** How many characters of a text are examined. */
 const maxReadChars = 4 * maxTextChars
 const maxCauses = 5
 const maxFrames = 6
 
-/** Writes one line of JSON for each event, at the level that was set; known secrets are taken out. */
+/** Writes one line of JSON for each event at the set level, and redacts known secrets. */
 export function createLogWriter({ level, redact, clock, write }: LogWriterOptions): LogWriter {
   const line = (severity: 'error' | 'info', event: string, fields: object) => {
     const at = new Date(clock.nowMs()).toISOString()
@@ -51,7 +51,7 @@ export function createLogWriter({ level, redact, clock, write }: LogWriterOption
   }
 }
 
-/** An error, what it was caused by, and so on; a ring ends. */
+/** An error and its chain of causes; stops at a cycle. */
 function chainOf(error: unknown): readonly unknown[] {
   const chain: unknown[] = []
   for (let next = error; next !== undefined && next !== null && chain.length < maxCauses;) {
@@ -74,7 +74,7 @@ function describe(error: unknown, clean: Redact): object {
   }
 }
 
-/** Without the message, which is there already. */
+/** Without the message, which has its own field. */
 const framesOf = (stack: string): readonly string[] =>
   stack
     .split('\n')
@@ -82,15 +82,18 @@ const framesOf = (stack: string): readonly string[] =>
     .slice(0, maxFrames)
     .map((line) => line.trim())
 
-/** An address whose user part is cut shows no end of it: it goes. Known secrets are out by now, so none is cut. */
+/**
+ * A cut inside an address hides the end of its user part, so the rest of that address is removed. Known secrets are
+ * redacted before, so that none is cut in two.
+ */
 const cutShort = (text: string): string =>
   text.length <= maxReadChars
     ? text
     : headOf(text, maxReadChars).replace(/:\/\/[^\s/?#"'<>]*$/, '://[cut]')
 
 /**
- * Whoever holds it: what an address carries besides its place, and what an Authorization header looks like. Every
- * expression here takes time in proportion to the text: an error may quote anything.
+ * Removes credentials in general: the user part and the query of addresses, and values that look like an
+ * Authorization header. Every expression here takes linear time, since an error may quote any text.
  */
 const withoutCredentials = (text: string): string =>
   text

@@ -5,23 +5,23 @@ import { toExportRequest, type OtlpOptions } from './otlp-json.ts'
 import type { Span } from './span.ts'
 import { toSpans } from './spans.ts'
 
-/** The collector, and what of a run it is sent. */
+/** The collector, and the contents it is sent. */
 export interface ExporterOptions extends OtlpOptions {
   /** The whole address, `/v1/traces` included. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly send: Send
-  /** Set if what was said is captured. */
+  /** Set if message contents are captured. */
   readonly content?: ContentOf
 }
 
-/** The whole of one request, its answer included. */
+/** Limit of one request, its answer included. Milliseconds. */
 const timeoutMs = 10_000
 const json = { 'content-type': 'application/json' }
 const maxRequestChars = 1_000_000
 const maxAnswerBytes = 65_536
 
-/** Sends the spans of a run to a collector over OTLP/HTTP in JSON: one request, or a few if it is a long run. */
+/** Sends the spans of a run to a collector over OTLP/HTTP in JSON: one request, or several for a long run. */
 export function createOtlpExporter(options: ExporterOptions): Telemetry {
   const { content = noContent } = options
   return {
@@ -36,7 +36,7 @@ export function createOtlpExporter(options: ExporterOptions): Telemetry {
   }
 }
 
-/** One request after the other, each made when it is sent: never all of them at once. */
+/** Makes each request when it is sent: never all of them at once. */
 function* toBodies(
   spans: readonly Span[],
   run: RunRecord,
@@ -60,12 +60,12 @@ function* toBodies(
 async function post(body: string, { url, headers, send }: ExporterOptions): Promise<ExportOutcome> {
   const sent = { url, method: 'POST', headers: { ...headers, ...json }, body }
   try {
-    // No redirect is followed: its headers would go to whoever it names.
+    // Redirects are not followed: the headers with their credentials would go to another host.
     return await toOutcome(await send(sent, { operator: url, maxBytes: maxAnswerBytes, timeoutMs }))
   } catch (error) {
-    // The platform's own words may hold the address, and with it what an operator put there.
+    // The platform's message may contain the address, and with it secrets that an operator put there.
     const failure = error instanceof OutboundError ? error.failure : undefined
-    // It took what was sent, and says more about it than anybody reads.
+    // The collector accepted the spans, and its answer is longer than needed.
     if (failure === 'too_large') return { ok: true }
     return refused(failure === 'late' ? 'does not answer in time' : 'cannot be reached')
   }
@@ -77,7 +77,7 @@ const refused = (what: string, isFinal = false): ExportOutcome => ({
   isFinal,
 })
 
-/** What OTLP says may be tried again (OTLP/HTTP, failures). */
+/** Statuses after which OTLP/HTTP allows another attempt. */
 const transient = [429, 502, 503, 504]
 
 async function toOutcome(answer: Answer): Promise<ExportOutcome> {
@@ -90,7 +90,7 @@ async function toOutcome(answer: Answer): Promise<ExportOutcome> {
   return rejected === 0 ? { ok: true } : refused(`rejected ${rejected} spans`, true)
 }
 
-/** Taken, but not all of it. */
+/** How many spans the collector rejected from a request that it accepted. */
 function rejectedIn(text: string): number {
   try {
     const answer = JSON.parse(text) as { partialSuccess?: { rejectedSpans?: unknown } } | null

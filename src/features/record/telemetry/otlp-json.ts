@@ -3,18 +3,18 @@ import type { RunRecord } from '#runtime/session/types/telemetry.ts'
 import type { Redact } from '../redactor.ts'
 import type { Attributes, AttributeValue, Span } from './span.ts'
 
-/** What every export says of who sends it. */
+/** The sender's name and version in every export. */
 export interface OtlpOptions {
   readonly serviceName: string
   readonly version: string
-  /** Passes over every text that goes out. */
+  /** Applied to every exported text. */
   readonly redact: Redact
 }
 
-/** `Span.SpanKind` and `Status.StatusCode` as OTLP's JSON has them: by number. */
+/** `Span.SpanKind` and `Status.StatusCode` in OTLP's JSON are numbers. */
 const kinds = { internal: 1, client: 3 } as const
 const statusError = 2
-/** `Span.flags`: whether the parent is remote is known, and it is. */
+/** `Span.flags`: sampled; whether `isRemote` is known; and whether the parent is remote. */
 const flags = { sampled: 1, knowsRemote: 0x100, isRemote: 0x200 } as const
 
 /**
@@ -55,7 +55,7 @@ export function toExportRequest(
                 name: event.name,
                 attributes: attributes(event.attributes),
               })),
-              // No message: it could quote what somebody wrote.
+              // No status message: it could quote a user's text.
               status: span.error === undefined ? {} : { code: statusError },
             })),
           },

@@ -1,7 +1,7 @@
 import type { EventData, EventType, SessionEvent } from '#contracts/event.ts'
 import type { Attributes, AttributeValue, SpanEvent } from './span.ts'
 
-/** Which fields of which events go out with a span, and under which name: never a text that somebody wrote. */
+/** The fields of events that are exported with a span, with their attribute names. Never free text. */
 const shown: {
   readonly [Type in EventType]?: Readonly<Partial<Record<keyof EventData<Type>, string>>>
 } = {
@@ -26,7 +26,7 @@ const shown: {
   pause_answered: { kind: 'isola.pause.kind', answer: 'isola.pause.answer' },
 }
 
-/** Of one span; the newest stay, and the first of them says how many went. */
+/** How many events a span has; the newest stay, and the first entry says how many were left out. */
 const maxEvents = 128
 
 /** Events of the log as events of their span, with attributes and without texts. */

@@ -3,18 +3,18 @@ import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { ContentOf } from './content.ts'
 import type { Attributes, ModelRequestEvent } from './span.ts'
 
-/** Of one run: what a session can hold twice, beside the rows that they are made of. */
+/** Limits for one run: as much as a session's memory can hold twice, beside the rows that spans are made of. */
 const maxSpans = 2_000
 const maxContentChars = 2_000_000
 
-/** A turn that becomes a span, with what becomes one below it. */
+/** A turn and its children that become spans. */
 export interface TurnPart {
   readonly turn: TurnRecord
   readonly requests: readonly ModelRequestEvent[]
   readonly calls: readonly CallRecord[]
 }
 
-/** The newest turns of a run that fit, in their order, and how many spans those left out would have been. */
+/** The newest turns of a run that fit, in their order, and the number of spans left out. */
 export function newestParts(turns: readonly TurnRecord[]): {
   readonly parts: readonly TurnPart[]
   readonly leftOut: number
@@ -43,7 +43,7 @@ const newest = <Item>(items: readonly Item[], count: number): readonly Item[] =>
 const isModelRequest = (event: SessionEvent): event is ModelRequestEvent =>
   event.type === 'model_called' || event.type === 'model_failed'
 
-/** What is captured until it is `maxContentChars`; then nothing more is read, and it is counted. */
+/** Captures content until `maxContentChars` are reached; later content is only counted, not read. */
 export function limitContent(content: ContentOf): ContentOf & { readonly leftOut: () => number } {
   let leftChars = maxContentChars
   let leftOut = 0

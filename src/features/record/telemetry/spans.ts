@@ -8,20 +8,21 @@ import { toSpanEvents } from './span-events.ts'
 import { limitContent, newestParts, type TurnPart } from './span-limits.ts'
 import type { Attributes, ModelRequestEvent, Span } from './span.ts'
 
-/** The run whose spans are made, and what of its contents they may hold. */
+/** What the spans of a run may contain. */
 export interface SpanOptions {
-  /** What was said, as attributes; nothing unless it is captured. */
+  /** Contents of messages as attributes; empty unless content is captured. */
   readonly content: ContentOf
 }
 
 /**
- * The spans of a run: the run, its turns, their model requests and calls. A pure function of its rows, so a run that is
- * exported twice has the same spans. Names and attributes are those of the OpenTelemetry GenAI conventions; what they
- * have no name for is under `isola.`.
+ * The spans of a run: the run, its turns, their model requests and tool calls. A pure function of the run's rows, so
+ * a run that is exported twice has the same spans. Names and attributes follow the OpenTelemetry GenAI conventions;
+ * attributes without a name there begin with `isola.`.
  *
- * Their number and what they hold have a limit: of a longer run these are the newest, and the run's span counts the rest.
+ * Number and content of the spans are limited: of a longer run the newest turns are exported, and the run's span
+ * counts the rest.
  *
- * A sub-agent's run is exported by its own session: its parent is the span of the call that asked for it.
+ * A sub-agent's run is exported by its own session: its parent is the span of the tool call that began it.
  */
 export function toSpans(run: RunRecord, options: SpanOptions): readonly Span[] {
   const content = limitContent(options.content)
@@ -29,7 +30,7 @@ export function toSpans(run: RunRecord, options: SpanOptions): readonly Span[] {
   const toTurn = ({ turn, requests, calls }: TurnPart): readonly Span[] => {
     const parts = [
       ...requests.map((event) => {
-        // One of a version that did not number them has a place of its own: its number in the log.
+        // A request recorded by a version without request numbers is named by its event number in the log.
         const { request, turn: number = turn.turn } = event.data
         const id = idOf(number, request ?? `event ${event.seq}`)
         return toModelSpan(event, turn, { id, content: content.ofModelCall(run, turn, event) })
@@ -44,7 +45,7 @@ export function toSpans(run: RunRecord, options: SpanOptions): readonly Span[] {
   }
   const captured = content.ofRun(run)
   const { parts, leftOut } = newestParts(run.turns)
-  // The newest first, here too: what they say is what is captured.
+  // The newest turns first, so that their content is captured before the limit is reached.
   const turns = parts.toReversed().map(toTurn).toReversed().flat()
   const common = {
     'gen_ai.conversation.id': run.session,
@@ -99,7 +100,7 @@ function toRunSpan(run: RunRecord, { id, content }: SpanParts): Span {
       'isola.run.state': final.state,
       'isola.run.turns': final.steps,
       'isola.run.tool_calls': final.usage.toolCalls,
-      // Everything below it included, as the run's lease counts.
+      // Includes sub-agents, as the run's lease does.
       'isola.usage.total_tokens': final.usage.tokens,
       'isola.usage.cost_usd': { double: final.costEstimateUsd },
       ...content,
@@ -169,7 +170,7 @@ function toToolSpan(call: CallRecord, turn: TurnRecord, { id, content }: SpanPar
     events.find((event): event is Extract<SessionEvent, { type: Type }> => event.type === type)
   const [started, finished, child] = [of('tool_started'), of('tool_finished'), of('agent_invoked')]
   const startMs = call.startedAtMs
-  // What waited, or was cut, has its own duration after that only.
+  // A call that waited or was interrupted has a duration only for its part after that, so its end event counts.
   const isInOneGo = !of('pause_answered') && !turn.events.some(({ type }) => type === 'run_resumed')
   const lastMs = turn.events.at(-1)?.atMs ?? startMs
   const endMs = isInOneGo ? startMs + (call.durationMs ?? lastMs - startMs) : finished?.atMs

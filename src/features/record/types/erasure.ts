@@ -1,43 +1,43 @@
 import type { Administrator } from '#contracts/keys.ts'
 
-/** Somebody who is erased. */
+/** The person to be erased. */
 export interface ErasedPerson {
   readonly principal: string
-  /** What the record has in their place from now on: random, and of no use to find out who it was. */
+  /** Replaces the name on the record: random, and of no help in finding the person. */
   readonly pseudonym: string
 }
 
-/** One step at a place. */
+/** The result of one step at a place. */
 interface ErasedStep {
-  /** How many things were taken away or made nameless. */
+  /** How many items were deleted or made nameless. */
   readonly erased: number
-  /** There is more: where the next step begins. */
+  /** Where the next step begins, if there is more. */
   readonly next?: number
 }
 
 /**
- * A place where something of a person may be. A step is bounded, and done again it finds nothing of what it did. Throws
- * where it cannot be done now: it is tried again.
+ * A place that may contain a person's data. A step is bounded, and a repeated step finds nothing left of the first
+ * one. Throws if the place cannot be reached now: the erasure tries it again.
  */
 export interface ErasurePlace {
   readonly name: string
   readonly erase: (person: ErasedPerson, after: number) => Promise<ErasedStep>
 }
 
-/** How far an erasure came: passes over all places, until a whole one finds nothing. */
+/** How far an erasure has come: passes over all places, until a whole pass finds nothing. */
 export interface ErasureProgress {
   /** Counts from 1. */
   readonly pass: number
-  /** The place that is next in this pass, and where in it. */
+  /** Index of the next place in this pass, and where to go on in it. */
   readonly place: number
   readonly after: number
-  /** In this pass. */
+  /** Items found in this pass. */
   readonly found: number
-  /** How many passes in a row had something that could not be done. */
+  /** How many passes in a row had a failure. */
   readonly tries: number
-  /** By place, over all passes. */
+  /** Items erased by place, over all passes. */
   readonly erased: Readonly<Record<string, number>>
-  /** What could not be done when the place was last tried; without the name of the person. */
+  /** The last failure of each place, without the person's name. */
   readonly problems: Readonly<Record<string, string>>
 }
 
@@ -45,34 +45,37 @@ export interface ErasureProgress {
 export interface Erasure {
   /** The pseudonym. */
   readonly id: string
-  /** Whose; of one that is done the pseudonym. */
+  /** The person; after the end the pseudonym. */
   readonly principal: string
   readonly state: 'running' | 'done'
-  /** Who asked for it: an operator, or `self`. */
+  /** An operator, or `self`. */
   readonly askedBy: string
   readonly askedAtMs: number
-  /** When it goes on; absent once it is done. */
+  /** When the erasure goes on; absent once it is done. */
   readonly nextMs?: number
   readonly progress: ErasureProgress
 }
 
 /** The table of erasures. Every verb may throw `request_unavailable`. */
 export interface ErasureStore {
-  /** Writes it, and ends every key and sign-in of the person, in one go. Answers the one that runs, if there is one. */
+  /**
+   * Writes the erasure, and ends every key and sign-in of the person, in one transaction. Returns the running erasure
+   * if there is one.
+   */
   readonly begin: (erasure: Erasure, by: Administrator) => Promise<Erasure>
   readonly find: (id: string) => Promise<Erasure | undefined>
-  /** The newest first. */
+  /** Newest first. */
   readonly list: (limit: number) => Promise<readonly Erasure[]>
-  /** Those that run, the next one first. */
+  /** The running erasures, the next due first. */
   readonly running: (limit: number) => Promise<readonly Erasure[]>
   readonly save: (erasure: Erasure) => Promise<void>
-  /** It is done: the name goes from here, too. */
+  /** Ends the erasure: its own row loses the name, too. */
   readonly finish: (erasure: Erasure, nowMs: number) => Promise<void>
 }
 
-/** Erasing persons. Throws `request_invalid`, `request_not_found` and `request_unavailable`. */
+/** Erases persons. Throws `request_invalid`, `request_not_found` and `request_unavailable`. */
 export interface ErasureAdministration {
-  /** Begins it, or answers the one that runs. `isSelf`: the person asked. */
+  /** Begins an erasure, or returns the running one. `isSelf`: the person asked. */
   readonly begin: (principal: string, by: Administrator, isSelf: boolean) => Promise<Erasure>
   readonly find: (id: string) => Promise<Erasure>
   readonly list: (limit: number) => Promise<readonly Erasure[]>

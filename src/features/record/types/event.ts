@@ -2,8 +2,8 @@ import type { EventPlace, EventType, DeploymentEventType } from '#contracts/even
 import type { JsonObject } from '#contracts/json.ts'
 
 /**
- * One row of the audit log: an event with who it was for, as it was written then, by whatever version. The deployment's
- * own events are a log as well, that of no session: `session`, `run` and `agent` are empty, `seq` counts without gaps.
+ * One row of the record: an event and its principal, as the version that wrote it had it. The deployment's own events
+ * form a log without a session: `session`, `run` and `agent` are empty, and `seq` counts without gaps.
  */
 export interface AuditRecord extends EventPlace {
   readonly type: EventType | DeploymentEventType

@@ -4,33 +4,33 @@ import type { Label } from '#contracts/label.ts'
 
 export type DocumentType = (typeof documentTypes)[number]
 
-/** Where in its document a passage is: what an answer cites. */
+/** Where in its document a passage is; answers cite it. */
 export interface PassageSpot {
-  /** The headings above it, the outermost first. */
+  /** The headings above the passage, the outermost first. */
   readonly headings?: readonly string[]
-  /** From 1. Of a document with pages. */
+  /** From 1, for a document with pages. */
   readonly page?: number
-  /** From 1; where it begins in the source. Of text and Markdown. */
+  /** From 1: the passage's first line in the source, for text and Markdown. */
   readonly line?: number
 }
 
-/** A piece of a document that is found by itself. */
+/** A piece of a document that search finds on its own. */
 export interface NewPassage extends PassageSpot {
   /** 1 to 2,400 characters. */
   readonly text: string
 }
 
-/** A document as it is told: what it is, not what it says. */
+/** The description of a document, without its text. */
 export interface DocumentInfo {
   readonly id: string
   readonly scope: MemoryScope
-  /** Of scope `agent`: whose. */
+  /** The agent, for scope `agent`. */
   readonly agent?: string
-  /** Unique in its place: the path or address that it came from. */
+  /** Unique in its place: the path or address that the document came from. */
   readonly name: string
   readonly title?: string
   readonly type: DocumentType
-  /** Of what it was made from: the same again changes nothing. */
+  /** Hash of the source: an unchanged document is not written again. */
   readonly hash: string
   readonly passages: number
   readonly chars: number
@@ -39,29 +39,29 @@ export interface DocumentInfo {
   readonly updatedAtMs: number
 }
 
-/** A document as somebody puts it. */
+/** A document to be stored. */
 type NewDocument = Pick<DocumentInfo, 'name' | 'title' | 'type' | 'hash' | 'chars' | 'label'>
 
-/** A passage that was found. */
+/** A passage that search found. */
 export interface FoundPassage extends NewPassage {
   readonly document: Pick<DocumentInfo, 'id' | 'scope' | 'agent' | 'name' | 'title'>
-  /** From 1, in its document. */
+  /** Number of the passage in its document, from 1. */
   readonly part: number
   readonly label: Label
   /** Only comparable within one search. */
   readonly score: number
 }
 
-/** What is asked of whoever keeps documents. Where `places` is absent, all that are there are meant. */
+/** A request to a document store. Without `places` it means all places of the store. */
 export type KnowledgeRequest =
   | {
       readonly verb: 'put'
       readonly place: NotePlace
       readonly document: NewDocument
       readonly passages: readonly NewPassage[]
-      /** Who puts it. */
+      /** The principal that stores the document. */
       readonly by?: string
-      /** Answers what would become of it, and changes nothing. */
+      /** Returns the outcome, and changes nothing. */
       readonly dryRun?: boolean
     }
   | {
@@ -77,34 +77,37 @@ export type KnowledgeRequest =
       readonly after?: string
     }
   | { readonly verb: 'get'; readonly id: string }
-  /** Those of these ids, or all of them. */
+  /** Forgets the documents with these ids, or all of them. */
   | {
       readonly verb: 'forget'
       readonly places?: readonly NotePlace[]
       readonly ids?: readonly string[]
     }
-  /** Those that this principal put there last. */
+  /** Forgets the documents that this principal stored last. */
   | { readonly verb: 'forgetWriter'; readonly principal: string }
   | { readonly verb: 'stats' }
   | { readonly verb: 'reseal' }
 
-/** What is answered; what was asked for is there. */
+/** The answer has the fields that the request's verb asks for. */
 export interface KnowledgeAnswer {
-  /** Of a document that was put. `same`: it was there, and nothing was done. */
+  /** Outcome of `put`. `same`: the document was there unchanged, and nothing was written. */
   readonly state?: 'added' | 'changed' | 'same'
   readonly documents?: readonly DocumentInfo[]
   readonly passages?: readonly FoundPassage[]
   readonly forgotten?: number
   readonly next?: string
-  /** `notes` are passages. */
+  /** `notes` counts passages. */
   readonly stats?: readonly PlaceStats[]
   readonly key?: 'none' | 'current' | 'rotated'
 }
 
-/** One keeper of documents. May throw `request_invalid`, `request_not_found`, `request_conflict` (a place is full) and `config_…`. */
+/**
+ * One store of documents. May throw `request_invalid`, `request_not_found`, `request_conflict` (a place is full) and
+ * `config_…`.
+ */
 export type KnowledgeStore = (request: KnowledgeRequest) => Promise<KnowledgeAnswer>
 
-/** Reaches the documents of a principal, its agents' included, and of the deployment. */
+/** Reaches the document stores of principals (their agents' included) and of the deployment. */
 export interface KnowledgeGateway {
   readonly ofPrincipal: (principal: string) => KnowledgeStore
   readonly ofDeployment: () => KnowledgeStore

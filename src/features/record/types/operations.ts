@@ -1,41 +1,41 @@
 import type { AuditRecord } from './event.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 
-/** Which records are asked for; what is left out does not narrow. */
+/** Which records to read; an absent field does not narrow. */
 export interface AuditQuery {
   readonly trace?: string
-  /** Empty: the deployment's own events. Otherwise those of the session, and what an operator did with it. */
+  /** Empty: the deployment's own events. Otherwise the session's events, and an operator's actions on it. */
   readonly session?: string
   readonly principal?: string
   readonly agent?: string
-  /** One type, or with a `*` at its end all that begin so. */
+  /** One type, or a prefix that ends with `*`. */
   readonly type?: string
   readonly plugin?: string
   /** Only failed requests to models that may have been billed and that no operator has settled. */
   readonly isUnconfirmed?: true
-  /** From this moment on. */
+  /** From this moment on, epoch milliseconds. */
   readonly sinceMs?: number
-  /** Before this one. */
+  /** Before this moment, epoch milliseconds. */
   readonly untilMs?: number
-  /** `desc`: the newest first; otherwise in the order they arrived. */
+  /** `desc`: newest first; otherwise in the order of arrival. */
   readonly order?: 'asc' | 'desc'
   /** At most this many records, 1 to 500. */
   readonly limit: number
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: AuditCursor
 }
 
-/** A place in the record; `atMs` where the newest come first. */
+/** A place in the record; with `atMs` for the order `desc`. */
 export interface AuditCursor {
   readonly id: number
   readonly atMs?: number
 }
 
-/** `next` is present if there may be more. */
+/** A page of the record. `next` is present if more may follow. */
 export interface AuditPage {
   readonly records: readonly AuditRecord[]
   readonly next?: AuditCursor
-  /** What arrives later comes after it in the order `asc`. */
+  /** In the order `asc`, later records come after this place. */
   readonly last: number
 }
 
@@ -44,7 +44,7 @@ export interface AuditReader {
   readonly query: (query: AuditQuery) => Promise<AuditPage>
 }
 
-/** What spending is told by; `spending` is by principal, agent and model together. */
+/** The groupings of a usage report; `spending` groups by principal, agent and model together. */
 export const usageKeys = [
   'principal',
   'agent',
@@ -55,93 +55,96 @@ export const usageKeys = [
   'spending',
 ] as const
 
-/** What usage is summed up by. */
+/** What usage is grouped by. */
 export type UsageKey = (typeof usageKeys)[number]
 
-/** Over what time usage is summed up, and by what. */
+/** The time and grouping of a usage report. */
 export interface UsageQuery {
   readonly by: UsageKey
-  /** From this moment on. */
+  /** From this moment on, epoch milliseconds. */
   readonly sinceMs: number
-  /** Before this one. */
+  /** Before this moment, epoch milliseconds. */
   readonly untilMs: number
-  /** Of this one only. */
+  /** Restricts the report to this principal. */
   readonly principal?: string
   readonly limit: number
 }
 
-/** What the platform was made to do, and its price in billionths of a US dollar. */
+/** The platform's work, and its price in billionths of a US dollar. */
 export interface PlatformSum {
   readonly platform: PlatformAmounts
   readonly platformNanoUsd: number
 }
 
 /**
- * What was spent, as the record has it: each call once, where it was made. By model and plugin nothing of the platform,
- * since what it was made to do is the run's.
+ * Spending by the record: each call counts once, where it was made. Sums by model and plugin have no platform work,
+ * since that belongs to the run.
  */
 export interface UsageSum extends PlatformSum {
-  /** In which something of it happened, those of sub-agents too. */
+  /** Runs with any of this spending, those of sub-agents too. */
   readonly runs: number
   /** Requests to models that were answered, or failed and may have been billed. */
   readonly modelCalls: number
-  /** Calls that ended, whatever came of them. */
+  /** Calls that ended, with any outcome. */
   readonly toolCalls: number
-  /** Of answered requests, and what was booked for those that failed. */
+  /** Tokens of answered requests, and the amounts booked for failed ones. */
   readonly tokens: number
-  /** Of answered requests. */
+  /** Tokens of answered requests. */
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Requests to models and isolates, as they were booked. */
+  /** Booked cost of model requests and isolates. */
   readonly costNanoUsd: number
 }
 
 /** One sum of usage. */
 export interface UsageRow extends UsageSum {
-  /** Of `spending` the model. `null` for what is of none: a tool call of no model, a model call of no plugin. */
+  /**
+   * For `spending` the model. `null` for spending without such a name: a tool call without a model, a model call
+   * without a plugin.
+   */
   readonly name: string | null
-  /** Of `session` and `spending`: whose session it is, and whose agent it talks to. */
+  /** For `session` and `spending`: the principal and agent of the session. */
   readonly principal?: string
   readonly agent?: string
 }
 
-/** Dearest first; `total` is of everything, shown or not. May throw `request_unavailable`. */
+/** Highest cost first; `total` covers all rows, shown or not. May throw `request_unavailable`. */
 export interface UsageReport {
   readonly sum: (query: UsageQuery) => Promise<{
     readonly rows: readonly UsageRow[]
     readonly total: UsageSum
-    /** What no run made the platform do; absent where one principal is asked for. */
+    /** The platform's work that belongs to no run; absent for a report on one principal. */
     readonly deployment?: PlatformSum
   }>
 }
 
-/** How a model did, as the record has it. `model` is the name that answered or, of a failure, that was asked. */
+/** The figures of a model by the record. `model` is the name that answered or, for a failure, the requested one. */
 export interface ModelRecord {
   readonly provider: string
   readonly model: string
   /**
-   * Requests that were answered, and those that failed, by code: a retried one counts each time. What a crash of ours
-   * cut is no failure here; it costs what was booked for it.
+   * Answered requests, and failed requests by code: each retry counts. A request that a crash of this deployment cut
+   * is no failure here, but its booked cost counts.
    */
   readonly calls: number
   readonly failures: Readonly<Record<string, number>>
-  /** Of the answered ones; absent if there were none. */
+  /** Latency of the answered requests; absent without any. */
   readonly latencyMs?: { readonly mean: number; readonly max: number }
   readonly costNanoUsd: number
 }
 
-/** Reads the newest part of the record only: what it costs has a bound. May throw `request_unavailable`. */
+/** Reads only the newest part of the record, so that its cost is bounded. May throw `request_unavailable`. */
 export interface ModelReport {
   readonly since: (atMs: number) => Promise<readonly ModelRecord[]>
 }
 
-/** How an agent did. Tokens and cost are its own: what its sub-agents spent is theirs. */
+/** The figures of an agent. Tokens and cost are its own; its sub-agents have theirs. */
 export interface AgentMetrics {
   readonly agent: string
   /** Runs that ended. */
   readonly runs: number
   readonly states: Readonly<Record<string, number>>
-  /** The part of them that completed, 0 to 1; absent if none ended. */
+  /** Share of these runs that completed, 0 to 1; absent if none ended. */
   readonly successRate?: number
   readonly turnsPerRun?: number
   readonly modelCalls: number
@@ -150,7 +153,9 @@ export interface AgentMetrics {
   readonly costNanoUsd: number
 }
 
-/** How a tool did. A failure is whatever the model was told of as one: refused, denied and timed out ones too. */
+/**
+ * The figures of a tool. A failure is each result that the model saw as one: refused, denied and timed-out calls too.
+ */
 export interface ToolMetrics {
   readonly tool: string
   readonly calls: number
@@ -160,14 +165,14 @@ export interface ToolMetrics {
   readonly latencyMs: { readonly mean: number; readonly max: number }
 }
 
-/** What the deployment did in a time, by agent, tool and model. */
+/** The figures of the deployment in a time, by agent, tool and model. */
 export interface Metrics {
   readonly agents: readonly AgentMetrics[]
   readonly tools: readonly ToolMetrics[]
   readonly models: readonly ModelRecord[]
 }
 
-/** Like `ModelReport`, of everything (C7). May throw `request_unavailable`. */
+/** Like `ModelReport`, for agents, tools and models (C7). May throw `request_unavailable`. */
 export interface MetricsReport {
   readonly since: (atMs: number) => Promise<Metrics>
 }

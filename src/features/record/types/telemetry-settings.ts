@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** An address that spans are posted to, from a base as OTLP/HTTP has it: `/v1/traces` is added. */
+/** The address of a collector, from a base as in OTLP/HTTP: `/v1/traces` is added. */
 export const otlpEndpoint = z
   .string()
   .optional()
@@ -26,7 +26,10 @@ function endpointProblem(text: string): string | undefined {
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const hostHeaders = /^(host|content-type|content-length|transfer-encoding|connection)$/i
 
-/** `name=value,name=value`, values percent-encoded, as `OTEL_EXPORTER_OTLP_HEADERS` is everywhere. Never quoted back. */
+/**
+ * `name=value,name=value`, values percent-encoded, as `OTEL_EXPORTER_OTLP_HEADERS` is everywhere. Messages never
+ * quote it.
+ */
 export const otlpHeaders = z
   .string()
   .optional()
@@ -48,12 +51,12 @@ export const otlpHeaders = z
     return headers
   })
 
-/** What nobody else may read of it: every value, whatever its header is called and whatever is wrong with the rest. */
+/** The secrets in the header setting: every value, whatever its header's name, even if the setting is invalid. */
 export function headerSecretsIn(text: string): readonly string[] {
   return text.split(',').flatMap((entry) => {
     const given = entry.slice(entry.indexOf('=') + 1).trim()
     const value = decoded(given) ?? given
-    // `Bearer …`: what comes after the scheme is the secret, also by itself.
+    // `Bearer …`: the part after the scheme is the secret, also on its own.
     return [given, value, ...value.split(' ').slice(-1)]
   })
 }
@@ -69,7 +72,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** The words that OpenTelemetry's instrumentations take here; spans are the only place we have for content. */
+/** Accepts the words of OpenTelemetry's instrumentations. Content goes into spans only. */
 export const captureContent = z
   .string()
   .optional()
@@ -82,11 +85,11 @@ export const captureContent = z
   )
   .transform((word) => ['true', 'span_only', 'span_and_event'].includes(word))
 
-/** What is written to the Worker's log; unset: `info`, in development `error`. */
+/** Level of the Worker's log; default `info`, in development `error`. */
 export const logLevel = z
   .enum(['', 'off', 'error', 'info'], 'must be off, error or info')
   .optional()
   .transform((level) => level || undefined)
 
-/** What goes into the log: nothing, what went wrong, or a line for each request too. */
+/** What the log gets: nothing, faults, or also a line for each request. */
 export type LogLevel = 'off' | 'error' | 'info'

@@ -42,10 +42,10 @@ const jwks = z.lazy(() =>
   }),
 )
 
-/** Clocks differ by so much, in seconds. */
+/** How far two clocks may differ, in seconds. */
 const skewSeconds = 60
 
-/** What an ID token must say. */
+/** The claims that an ID token must match. */
 export interface Expected {
   readonly issuer: string
   readonly clientId: string
@@ -53,7 +53,7 @@ export interface Expected {
   readonly nowMs: number
 }
 
-/** Somebody, as the provider says. The e-mail is there only if the provider says that it was checked. */
+/** A person as the provider knows it. The e-mail is set only if the provider has verified it. */
 export interface Verified {
   readonly subject: string
   readonly email?: string
@@ -79,10 +79,10 @@ export async function verifyIdToken(
       const isFor = one.kty === kty && (one.alg ?? alg) === alg && (one.use ?? 'sig') === 'sig'
       return isFor && (kid === undefined || one.kid === kid)
     })
-    // Which of several would be a guess.
+    // If several keys fit, the choice would be a guess.
     const [jwk, ...others] = known
     if (!jwk || others.length > 0) return undefined
-    // The import itself refuses what is no key of this kind.
+    // `importKey` refuses a key of another kind.
     const imported = await crypto.subtle.importKey('jwk', jwk as JsonWebKey, key, false, ['verify'])
     const signed = new TextEncoder().encode(`${head}.${body}`)
     if (!(await crypto.subtle.verify(verify, imported, toBytes(signature), signed)))

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { people, type Person } from './people.ts'
 import type { UpstreamConfig } from './upstream.ts'
 
-/** A provider that is asked who somebody is. Its identifier is compared character by character. */
+/** The address of an upstream provider. Compared character by character, as the specification says. */
 const issuer = z
   .union([
     z.literal(''),
@@ -23,7 +23,7 @@ export const oidcSettings = {
   ISOLA_OIDC_PEOPLE: people,
 }
 
-/** Absent unless the provider is named, with what it calls us. */
+/** Absent unless both the provider and our client id are set. */
 export function toOidc(settings: {
   readonly [Name in keyof typeof oidcSettings]?: z.infer<(typeof oidcSettings)[Name]> | undefined
 }): (UpstreamConfig & { readonly people: readonly Person[] }) | undefined {

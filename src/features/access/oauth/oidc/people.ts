@@ -2,12 +2,12 @@ import * as z from 'zod'
 import { roles, type Role } from '#contracts/keys.ts'
 import type { Proof } from '../proof.ts'
 
-/** Somebody the upstream provider knows, and who that is here. */
+/** A person whom the upstream provider knows, and the principal it stands for here. */
 export interface Person {
   readonly email?: string | undefined
   readonly subject?: string | undefined
   readonly principal: string
-  /** Of a principal that has no key here; another one has the role its keys have. */
+  /** For a principal without a key here; a principal with keys has the role of its row. */
   readonly role: Role
 }
 
@@ -41,7 +41,7 @@ export const people = z
   })
   .pipe(z.array(person).max(1_000))
 
-/** Who that is; `undefined` for whoever is not on the list. A subject is compared as it is, an e-mail in lower case. */
+/** The person's entry, or `undefined` if the list has none. A subject is compared as it is, an e-mail in lower case. */
 export function findPerson(
   list: readonly Person[],
   by: Pick<Extract<Proof['by'], { kind: 'person' }>, 'subject' | 'email'>,

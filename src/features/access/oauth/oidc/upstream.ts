@@ -7,30 +7,30 @@ import { isLoopback } from '../origins.ts'
 const maxBytes = 256 * 1_024
 const timeoutMs = 10_000
 
-/** The provider whose people may sign in, and our client there. */
+/** The provider whose people may sign in, and this deployment's client there. */
 export interface UpstreamConfig {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string | undefined
 }
 
-/** The provider, and how it is reached. */
+/** The provider, and the means to reach it. */
 export interface UpstreamOptions extends UpstreamConfig {
   readonly send: Send
   readonly clock: Pick<Sources['clock'], 'nowMs'>
   readonly randomBytes: (count: number) => Uint8Array
 }
 
-/** What only we and the browser's session know of one sign-in. */
+/** Secrets of one sign-in, known only to this deployment and the browser's session. */
 export interface UpstreamSecrets {
   readonly verifier: string
   readonly nonce: string
 }
 
-/** Somebody whom the provider vouched for, and which provider that was. */
+/** A person whom the provider vouched for, with that provider. */
 export type UpstreamPerson = Verified & { readonly issuer: string }
 
-/** Another provider who says who somebody is (OpenID Connect, code flow with PKCE). */
+/** Another provider that signs people in (OpenID Connect, code flow with PKCE). */
 export interface Upstream {
   readonly host: string
   readonly origin: string
@@ -39,7 +39,7 @@ export interface Upstream {
   readonly begin: (
     about: UpstreamSecrets & { readonly origin: string },
   ) => Promise<((state: string) => string) | undefined>
-  /** Never throws: what went wrong is a reason for the record. */
+  /** Never throws: a failure is a reason for the record. */
   readonly finish: (
     about: UpstreamSecrets & { readonly answer: URLSearchParams; readonly origin: string },
   ) => Promise<
@@ -48,7 +48,7 @@ export interface Upstream {
   >
 }
 
-/** Where somebody comes back to. It is to be registered with the provider. */
+/** Where the provider sends the browser back to. The operator registers it with the provider. */
 export const callbackPath = '/oauth/callback'
 
 const metadata = z.object({
@@ -60,8 +60,7 @@ const metadata = z.object({
 })
 
 /**
- * Signs people in at the provider of `ISOLA_OIDC_…`. What it answers is checked: issuer, audience, nonce, times,
- * signature.
+ * Signs people in at the provider of `ISOLA_OIDC_…`. Checks its answer: issuer, audience, nonce, times, signature.
  */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { issuer, clientId, clock, randomBytes } = options
@@ -71,7 +70,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     const found = await discover()
     const iss = answer.get('iss')
     const needsIss = found.authorization_response_iss_parameter_supported === true
-    // Two providers must not be mixed up (RFC 9207).
+    // The answer of one provider must not pass for another's (RFC 9207).
     if (iss === null ? needsIss : iss !== issuer) return { ok: false, reason: 'upstream_issuer' }
     const code = answer.get('code') ?? ''
     const token = await exchange(found.token_endpoint, { code, verifier, origin })
@@ -114,10 +113,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   }
 }
 
-/** What is asked of the provider. Throws whatever is wrong: nobody is told more than that it failed. */
+/** Requests to the provider. Throws any error: the browser learns only that the sign-in failed. */
 function createProviderClient({ issuer, clientId, clientSecret, send }: UpstreamOptions) {
-  // A redirect is no answer: a code must not be sent to whomever the provider names. Nor does it lead us into a network
-  // that the operator did not: what it names is public, or beside a provider that is not.
+  // A redirect is an error: the code must not go to a host that the provider names. The address guard also keeps the
+  // provider from leading us into a network that the operator did not name: an address in its metadata is public, or
+  // beside a provider that is not.
   const readJson = async (url: string, more: Partial<OutboundRequest> = {}): Promise<unknown> => {
     const answer = await send({ url, ...more }, { operator: issuer, maxBytes, timeoutMs })
     if (answer.status === 200) return JSON.parse(await answer.text())
@@ -128,7 +128,7 @@ function createProviderClient({ issuer, clientId, clientSecret, send }: Upstream
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
     const found = metadata.parse(await readJson(url))
     if (found.issuer !== issuer) throw new Error('issuer_mismatch')
-    // The browser is sent there: it must be a page, and nobody may listen on the way.
+    // The browser is sent there: it must be a page over https, so that no listener on the way can read the request.
     if (!isSafe(found.authorization_endpoint)) throw new Error('not_https')
     return found
   }
@@ -151,7 +151,7 @@ function createProviderClient({ issuer, clientId, clientSecret, send }: Upstream
   return { readJson, discover, exchange }
 }
 
-/** Nothing but https, and http to the machine itself. */
+/** https, or http to the machine itself. */
 function isSafe(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))

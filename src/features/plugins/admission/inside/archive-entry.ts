@@ -3,7 +3,10 @@ import { IsolaError } from '#contracts/errors.ts'
 import { readArchive } from '../read-archive.ts'
 import { readSkills } from '../read-skills.ts'
 
-/** All that is in the isolate: bytes in, JSON out. What is foreign to the parsers stays in here with them. */
+/**
+ * The isolate's only entry: bytes in, JSON out. An archive that exploits the parsers reaches no further than this
+ * isolate.
+ */
 export default class extends WorkerEntrypoint {
   read(archive: Uint8Array): string {
     return answer(() => ({ bundle: readArchive(archive) }))

@@ -9,7 +9,7 @@ import { parseStatement } from './sql-statement.ts'
 const maxRows = 1_000
 const maxBytes = 256 * 1024
 const maxParameters = 100
-/** Where the deployment's own tables are. No setting opens it. */
+/** The deployment's own tables are here: no setting opens this binding. */
 const ownBinding = 'DB'
 
 /** The part of D1 that a plugin's database needs. */
@@ -24,10 +24,10 @@ export interface PluginD1 {
   }
 }
 
-/** Databases that the operator named for plugins, by binding. */
+/** Databases that the operator opened for plugins, by binding. */
 export type PluginDatabases = ReadonlyMap<string, PluginD1>
 
-/** Those of the names that are bindings of a D1 database, and not the deployment's own. */
+/** The bindings of D1 databases with these names, without the deployment's own. */
 export function toPluginDatabases(names: readonly string[], env: object): PluginDatabases {
   const own: unknown = Reflect.get(env, ownBinding)
   const found = names.flatMap((name) => {
@@ -47,7 +47,7 @@ function isDatabase(value: unknown): value is PluginD1 {
   )
 }
 
-/** What a tool gets of the plugin's grants: one that says it only reads gets no database to write. */
+/** The grants of one tool: a tool that declares itself read-only may not write to the database. */
 export function grantsOfTool(
   granted: RequestedGrants,
   { annotations }: ToolManifest,
@@ -68,7 +68,7 @@ export function createGrantedDatabase(
       const values = parseParameters(parameters)
       const database = databases.get(binding)
       if (!database) throw noDatabase(binding)
-      // A subquery cannot write, whatever its text says. EXPLAIN runs nothing, and can stand alone only.
+      // A subquery cannot write, whatever its text says. EXPLAIN runs nothing, and cannot be a subquery.
       const isWrapped =
         kind === 'SELECT' || kind === 'VALUES' || (kind === 'WITH' && access === 'read')
       const one = isWrapped ? `SELECT * FROM (${text}\n) LIMIT ${maxRows + 1}` : text
@@ -99,7 +99,7 @@ async function run(database: PluginD1, sql: string, values: (string | number | n
   }
 }
 
-/** What SQLite says of a statement is about the statement; of any other fault nothing is told. */
+/** SQLite's message is about the statement, and safe to show; any other fault gets a general message. */
 function toFailure(error: unknown): ToolError {
   const text = error instanceof Error ? error.message : ''
   const said = /^D1_ERROR: (.*?)(?:: SQLITE_\w+.*)?$/s.exec(text)?.[1]

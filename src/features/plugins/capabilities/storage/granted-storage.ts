@@ -8,10 +8,10 @@ const maxKeyChars = 512
 const maxValueBytes = 1024 * 1024
 const maxListed = 1_000
 
-/** Runs one storage verb in the object that keeps it. */
+/** Runs one storage verb in the object that owns the values. */
 export type AskStorage = (request: StorageRequest) => Promise<StorageAnswer>
 
-/** A part of some object's storage, and how much may be in it. Bytes. */
+/** A space in an object's storage, and its limit in bytes. */
 export interface GrantedSpace {
   readonly space: string
   readonly quotaBytes: number
@@ -23,7 +23,7 @@ export function parseQuotaBytes(quota = '1mb'): number {
   return toBytes(quota)
 }
 
-/** Named values in one space of an object. Arguments come from plugin code: all of them are checked. */
+/** Named values in one space of an object. Arguments come from plugin code, so all of them are checked. */
 export function createGrantedStorage({ space, quotaBytes, ask }: GrantedSpace): PluginStorage {
   return {
     get: async (key) => {
@@ -49,7 +49,7 @@ export function createGrantedStorage({ space, quotaBytes, ask }: GrantedSpace): 
   }
 }
 
-/** Storage faults as a plugin may see them: a refusal (quota, size) keeps its reason, a fault says nothing. */
+/** Storage faults for a plugin: a refusal (quota, size) keeps its reason; other faults get a general message. */
 export function withSafeErrors(ask: AskStorage): AskStorage {
   return async (request) => {
     const answer = await ask(request).catch((error: unknown) => {

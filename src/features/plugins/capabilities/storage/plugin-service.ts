@@ -10,13 +10,16 @@ import {
 } from '#runtime/session/types/schedule-object.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
 
-/** What the object of a plugin takes from outside. */
+/** The parts of a plugin's object that come from outside. */
 export interface PluginServiceRuntime {
   readonly createSpace: (storage: DurableObjectStorage) => Space
   readonly createSchedules: CreateScheduleHost<DurableObjectStorage>
 }
 
-/** The class behind the `PLUGIN_SERVICE` binding: one object a plugin, with what it keeps and does for the whole deployment. */
+/**
+ * The class behind the `PLUGIN_SERVICE` binding: one object for each plugin, with its storage and schedules for the
+ * whole deployment.
+ */
 export function createPluginServiceClass(runtimeOf: () => PluginServiceRuntime) {
   return class extends DurableObject<Env> implements PluginServiceApi {
     readonly #runtime = runtimeOf()

@@ -4,12 +4,12 @@ import type { PluginServiceApi } from '../../types/plugin-service.ts'
 import type { PrincipalApi } from '#runtime/session/types/principal.ts'
 import type { AskStorage } from './granted-storage.ts'
 
-/** What is needed of a Durable Object namespace. */
+/** The part of a Durable Object namespace that is used here. */
 interface Namespace {
   readonly getByName: (name: string) => unknown
 }
 
-/** The objects that keep what plugins store beyond a session. */
+/** The objects with plugin storage beyond a session. */
 export interface ScopedStorageOptions {
   readonly principals: Namespace
   readonly services: Namespace
@@ -21,20 +21,20 @@ export interface ScopedStorage {
   readonly ofPrincipal: (principal: string) => AskStorage
   /** An object of its own for each plugin. */
   readonly ofPlugin: (plugin: string) => AskStorage
-  /** Takes away all that a plugin keeps for the deployment and for these principals. Repeated, it changes nothing. */
+  /** Deletes all values of a plugin for the deployment and for these principals. A repeated call changes nothing. */
   readonly clear: (plugin: string, principals: readonly string[]) => Promise<void>
 }
 
-/** Within an object each plugin has a space of its own, whose name it cannot choose. */
+/** Each plugin has its own space in an object, whose name it cannot choose. */
 export const spaceOf = (plugin: string): string => `plugin:${plugin}`
 
-/** Storage of plugins in the objects of principals and of plugins. Rejects with whatever their call rejects with. */
+/** Storage of plugins in the objects of principals and of plugins. Rejects as the call to the object does. */
 export function createScopedStorage({
   principals,
   services,
   sha256,
 }: ScopedStorageOptions): ScopedStorage {
-  // A stub whose object was reset stays broken: each question takes a new one.
+  // A stub whose object was reset stays broken: each request takes a new one.
   const ofPrincipal = (principal: string): AskStorage => {
     const name = sha256(lengthPrefixed(principalParts(principal)))
     return (request) => (principals.getByName(name) as PrincipalApi).storage(request)

@@ -2,7 +2,7 @@ import { ToolError } from '#contracts/plugin.ts'
 
 const maxSqlChars = 50_000
 
-/** Kinds of statement by the first word, and what each may do. What is in neither does not run. */
+/** Statements by their first word, and the access they need. A statement in neither set does not run. */
 const readers: ReadonlySet<string> = new Set(['SELECT', 'WITH', 'VALUES', 'EXPLAIN'])
 const writers: ReadonlySet<string> = new Set([
   'INSERT',
@@ -14,7 +14,7 @@ const writers: ReadonlySet<string> = new Set([
   'DROP',
 ])
 
-/** Texts that SQLite reads as one piece, each by how it begins and where it ends. A doubled end goes on. */
+/** Quoted texts and comments, by how they begin and end. A doubled end mark does not end the text. */
 const pieces = [
   { begins: "'", ends: "'" },
   { begins: '"', ends: '"' },
@@ -24,18 +24,18 @@ const pieces = [
   { begins: '/*', ends: '*/' },
 ] as const
 
-/** One statement that may be run for a plugin. */
+/** One statement that a plugin may run. */
 export interface SqlStatement {
   /** The first word, in capitals. */
   readonly kind: string
-  /** Without the semicolon that may end it. */
+  /** The statement without its final semicolon. */
   readonly text: string
 }
 
 /**
  * Checks that a text is one statement of a kind that the access allows.
  *
- * @throws ToolError that says what is wrong, for the model.
+ * @throws ToolError with the reason, for the model.
  */
 export function parseStatement(sql: unknown, access: 'read' | 'write'): SqlStatement {
   const { bare, text } = withoutQuoted(sql)
@@ -48,11 +48,11 @@ export function parseStatement(sql: unknown, access: 'read' | 'write'): SqlState
   )
 }
 
-/** The statement, and the same with spaces in place of comments and of everything in quotes. */
+/** The statement, and the same text with spaces in place of comments and quoted texts. */
 function withoutQuoted(sql: unknown): { readonly bare: string; readonly text: string } {
   if (typeof sql !== 'string' || sql.length > maxSqlChars)
     throw refused(`a statement is a text of at most ${maxSqlChars} characters`)
-  // SQLite stops at a NUL: what comes after it would not be what was checked.
+  // SQLite stops at a NUL, so the checked text would not be the text that runs.
   if (sql.includes('\0')) throw refused('it has a NUL character')
   let bare = ''
   let end: number | undefined
@@ -60,7 +60,7 @@ function withoutQuoted(sql: unknown): { readonly bare: string; readonly text: st
     const piece = pieces.find(({ begins }) => sql.startsWith(begins, at))
     const after = piece ? endOf(sql, at, piece) : at + 1
     const char = sql[at] ?? ''
-    // Named parameters may have brackets with anything inside, where a quote begins no string.
+    // A named parameter may have brackets around any text, in which a quote begins no string.
     if (!piece && /[$@#:]/.test(char)) throw refused(`parameters are ?, not ${char}name`)
     const isBlank = piece ? isComment(piece) : /[\s;]/.test(char)
     if (end !== undefined && !isBlank) throw refused('one statement at a time')

@@ -13,7 +13,7 @@ import { toJson } from '../json-border.ts'
 import { createRequest } from '../request-shorthand.ts'
 import { toPlaceholder } from '../../secrets/placeholder.ts'
 
-/** What the host hands over with a call, each dead when the call is over. */
+/** The host's functions for one call, each dead when the call is over. */
 export interface CallStubs {
   readonly port: (verb: string, json: string) => Promise<string>
   readonly fetcher: (json: string) => Promise<Response | string>
@@ -22,7 +22,7 @@ export interface CallStubs {
 
 const maxLogs = 200
 
-/** `Capabilities` as every plugin knows them, over the stubs of one call. `settle` waits for what was not awaited. */
+/** `Capabilities` over the stubs of one call. `settle` waits for log lines that the plugin did not await. */
 export function openCapabilities(
   { port, fetcher, closed }: CallStubs,
   { idempotencyKey, nonce }: { readonly idempotencyKey: string; readonly nonce: string },
@@ -63,7 +63,7 @@ export function openCapabilities(
   }
 }
 
-/** A call for whoever listens: most plugins do not, and whatever they do ends with the call anyway. */
+/** Calls the host only for a listener: most plugins do not listen, and their work ends with the call anyway. */
 function toSignal(closed: CallStubs['closed']): AbortSignal {
   const over = new AbortController()
   void closed().then(
@@ -134,7 +134,7 @@ function aborted(signal: AbortSignal): Promise<never> {
   )
 }
 
-/** Global `fetch` of a call, for libraries: what they hand over as a Request or a byte body becomes what we take. */
+/** The global `fetch` of a call, for libraries: turns a Request or a byte body into the form that our `fetch` takes. */
 export function toGlobalFetch(fetch: Capabilities['fetch']): typeof globalThis.fetch {
   return async (input, init) => {
     const request = new Request(input, init)

@@ -1,9 +1,9 @@
-/** Missing in the generated types (workerd 1.20260815.1): takes this isolate away with all that runs in it. */
+/** Missing in the generated types (workerd 1.20260815.1): ends this isolate and everything that runs in it. */
 declare namespace CloudflareWorkersModule {
   export function abortIsolate(reason?: string): void
 }
 
-/** The plugin: the one bundled module that its author sent. */
+/** The plugin: the one bundled module of its author. */
 declare module 'plugin-code.js' {
   const register: unknown
   export default register

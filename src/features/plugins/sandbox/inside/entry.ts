@@ -6,7 +6,7 @@ import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'
 import { openCapabilities, toGlobalFetch, type CallStubs } from './capabilities.ts'
 import { describeParts, loadedParts, LoadFault, loadParts, type About } from './load.ts'
 
-/** The longest a tool may ask for. */
+/** The longest time that a tool may declare. */
 const maxCallMs = 600_000
 
 interface Job {
@@ -31,14 +31,14 @@ interface Job {
     | { readonly do: 'hook'; readonly on: string; readonly events: readonly HookEvent[] }
     | { readonly do: 'schedule' }
   readonly idempotencyKey: string
-  /** Of the secrets of this call. */
+  /** The nonce of this call's secret placeholders. */
   readonly nonce: string
   readonly maxChars: number
 }
 
 /**
- * What the Runner calls in an isolate: one method, JSON text in and out, never throws. Nothing in here is a boundary:
- * the plugin's code shares this realm. The host checks whatever comes out.
+ * The method that the Runner calls in an isolate: JSON text in and out, never throws. Nothing in here is a boundary,
+ * since the plugin's code shares this realm: the host checks every answer.
  */
 export default class Isolate extends WorkerEntrypoint {
   async run(
@@ -64,7 +64,7 @@ async function work(job: Job, stubs: CallStubs): Promise<unknown> {
   const parts = loadedParts() ?? (await loadParts(job.about))
   if (job.work.do === 'inspect') return toJson(describeParts(parts))
   const { capabilities, settle } = openCapabilities(stubs, job)
-  // The runtime ends a request that waits for nothing it knows as "hung": that is for the session to say.
+  // The runtime ends a request that waits for nothing it knows as "hung"; only the session may decide that.
   const awake = setTimeout(() => {}, maxCallMs)
   try {
     const run = toRun(parts, job.work)
@@ -131,7 +131,7 @@ function ownFunction<T>(
 const missing = (what: string) =>
   new LoadFault('plugin_contract_mismatch', `register() returned no function ${what}`)
 
-/** Of an error only a ToolError's message and `transient` leave; what else was thrown may hold anything. */
+/** Only a ToolError's message and `transient` leave the isolate; any other error may contain secrets. */
 function toFailure(error: unknown): string {
   if (error instanceof LoadFault) return failure(error.code, error.message)
   if (error instanceof NotJsonError) return failure('not_json', error.message)

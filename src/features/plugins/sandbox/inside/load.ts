@@ -1,14 +1,14 @@
 import type { PluginParts } from '#contracts/plugin.ts'
 import { toJson } from '../json-border.ts'
 
-/** What `register` is told, and what its answer must have. */
+/** The input of `register`. */
 export interface About {
   readonly id: string
   readonly version: string
   readonly config: Readonly<Record<string, unknown>>
 }
 
-/** Why a plugin's code is of no use, in words for its author. */
+/** Why a plugin's code cannot be used, in words for its author. */
 export class LoadFault extends Error {
   readonly code: 'plugin_register_failed' | 'plugin_contract_mismatch'
 
@@ -20,10 +20,10 @@ export class LoadFault extends Error {
 
 const kept: { parts?: PluginParts } = {}
 
-/** Those of a plugin that is registered already. */
+/** The parts, if the plugin is registered already. */
 export const loadedParts = (): PluginParts | undefined => kept.parts
 
-/** The plugin's parts: its module is imported and registered once in the life of an isolate, with no capability. */
+/** The plugin's parts. Its module is imported and registered once in the life of an isolate, without any capability. */
 export async function loadParts(about: About): Promise<PluginParts> {
   if (kept.parts) return kept.parts
   const { default: register } = await importCode()
@@ -61,7 +61,7 @@ function callRegister(register: unknown, { id, version, config }: About): Plugin
   )
 }
 
-/** What there is, for the host to compare with the manifest: names, and for each whether it can be called. */
+/** The names of the parts, and for each whether it is a function, for the host to compare with the manifest. */
 export function describeParts(parts: PluginParts): unknown {
   return {
     members: Object.keys(parts),
@@ -78,7 +78,7 @@ export function describeParts(parts: PluginParts): unknown {
 const functionsOf = (named: object = {}) =>
   Object.entries(named).map(([name, run]) => ({ name, isFunction: typeof run === 'function' }))
 
-/** What was thrown, whatever it is, as at most 500 characters. */
+/** Any thrown value as a text of at most 500 characters. */
 export function textOf(error: unknown): string {
   return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, 500)
 }

@@ -6,7 +6,7 @@ const maxLogs = 100
 const maxLogChars = 1_000
 const maxMessageChars = 2_000
 
-// Taken before the code of the model is there to change them. For its good only: what comes out is checked outside.
+// Taken before the model's code can change them. This only keeps honest code working: the answer is checked outside.
 const { parse, stringify } = JSON
 const later = setTimeout
 
@@ -15,7 +15,7 @@ interface Job {
   readonly maxChars: number
 }
 
-/** What the Runner calls where code that a model wrote runs: JSON text in and out, never throws. */
+/** The method that the Runner calls to run code that a model wrote: JSON text in and out, never throws. */
 class ModelCode extends WorkerEntrypoint {
   async run(
     text: string,
@@ -33,7 +33,7 @@ class ModelCode extends WorkerEntrypoint {
     } catch (error) {
       answer = failure(error === tooLate ? 'timeout' : 'failed', error, logs)
     }
-    // Nothing of the code goes on behind its answer.
+    // The code must not go on after its answer.
     const answered = new Promise((resolve) => later(resolve, 0))
     this.ctx.waitUntil(answered.then(() => abortIsolate('done')))
     return answer
@@ -72,7 +72,7 @@ async function evaluate(port: CallStubs['port'], logs: string[]): Promise<unknow
 function toolsOf(call: (name: string, input: unknown) => Promise<unknown>): object {
   const ofOwner = (owner: string): object =>
     new Proxy(Object.freeze({}), {
-      // Who awaits it by mistake has it at once, and calls nothing.
+      // Without `then`, an `await` on this object by mistake returns at once and calls no tool.
       get: (_target, name) =>
         typeof name === 'string' && name !== 'then'
           ? (input: unknown) => call(`${owner}__${name}`, input)
@@ -98,7 +98,7 @@ function toText(value: unknown): string {
   }
 }
 
-/** Name, message and line of what was thrown: the code is the caller's own, and so are its words. */
+/** Name, message and line of an error: the caller wrote the code, so it may read them. */
 function failure(code: string, error: unknown, logs: readonly string[]): string {
   try {
     const { name, message, stack } = Object(error) as Record<string, unknown>

@@ -3,12 +3,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 type Fetch = typeof globalThis.fetch
 
 /**
- * Loaded before the plugin: global `fetch` becomes that of the call it is made in, so that libraries work. A
- * convenience: what keeps a plugin off the network is that its isolate has none.
+ * Loaded before the plugin: makes the global `fetch` that of the present call, so that libraries work. This is a
+ * convenience, not a guard: the isolate has no network of its own.
  */
 const current = new AsyncLocalStorage<() => Fetch>()
 
-/** Runs one call with this as its global `fetch`. */
+/** Runs one call with this global `fetch`. */
 export const withFetch = <T>(fetch: () => Fetch, work: () => T): T => current.run(fetch, work)
 
 globalThis.fetch = async (input, init) => {

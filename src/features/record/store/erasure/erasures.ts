@@ -9,7 +9,7 @@ import { reached } from '#platform/d1/outage.ts'
 
 const columns = 'id, principal, state, asked_by, asked_at_ms, next_ms, progress'
 
-/** The table of erasures. The name of the person is in no event of one, and in its row only while it runs. */
+/** The table of erasures. Events of an erasure never have the person's name, and its row only while it runs. */
 export function createErasureStore(database: Database): ErasureStore {
   const read = async (rest: string, ...values: (string | number)[]) => {
     const statement = database.prepare(`SELECT ${columns} FROM erasures ${rest}`).bind(...values)

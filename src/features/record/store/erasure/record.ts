@@ -15,14 +15,14 @@ interface RecordTable {
 interface RecordRow {
   readonly id: number
   readonly principal: string
-  /** Empty for a row of several events: each says its own. */
+  /** Empty for a row of several events: each has its own type. */
   readonly type: string
   readonly told: string
 }
 
 /**
- * The record: what happened stays, in its place and with its numbers. What a person did loses its texts and has a
- * pseudonym for a name; where others are told to have done something about the person, the name alone is replaced.
+ * The record: events stay, in their place and with their figures. The person's own events lose their texts, and the
+ * name becomes a pseudonym; in the events of others only the name is replaced.
  */
 export function createRecordPlaces(database: Database): readonly ErasurePlace[] {
   const read = async <Row>(sql: string, ...values: (string | number)[]) =>
@@ -71,7 +71,7 @@ export function createRecordPlaces(database: Database): readonly ErasurePlace[] 
   }))
 }
 
-/** What becomes of a row; nothing where the name is only a word in it. */
+/** The changed row; `undefined` if the name is only a word in it. */
 function erasedRow(
   { id, principal, type, told: was }: RecordRow,
   person: ErasedPerson,
@@ -91,7 +91,7 @@ function erasedRow(
   return { id, principal: isTheirs ? person.pseudonym : principal, told }
 }
 
-/** One of the events of a run. */
+/** One of the events in a row of a run. */
 interface ToldEvent {
   readonly type: string
   readonly data: JsonObject

@@ -1,21 +1,21 @@
 import type { ErasedPerson } from '../../types/erasure.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 
-/** Fields of events with somebody in them, by name or as whose object it is (`principal:<name>`). */
+/** Fields of events whose value is a principal, by name or by its object (`principal:<name>`). */
 const people: ReadonlySet<string> = new Set(['owner', 'principal', 'by', 'who'])
-/** Kinds of events whose `by` is a way or a grant. */
+/** Kinds of events whose `by` is a way or a grant, not a principal. */
 const byNobody: ReadonlySet<string> = new Set(['context_compacted', 'oauth_revoked'])
-/** Fields with lines, of the policy or of what an agent needs, some of which begin with whom they are for. */
+/** Fields with lines of a policy or of an agent's needs; some lines begin with a principal. */
 const lines: ReadonlySet<string> = new Set(['added', 'removed', 'needs'])
 const headsOf = (name: string) => [`principal ${name}: `, `share ${name}: `]
 
-/** What a text of JSON has in it if a person may be named there. */
+/** The JSON texts that show that a person may be named in a row. */
 export const formsOf = (name: string): readonly string[] =>
   [`${name}"`, `principal:${name}"`, ...headsOf(name)].map((form) => `"${form}`)
 
 /**
- * The payload of an event with the pseudonym for the name. A name may as well be a word of ours or the id of somebody's
- * plugin (`weather`), so no key is touched, nor the value of a field in which nobody is.
+ * The payload of an event with the pseudonym in place of the name. A name may also be a common word or the id of a
+ * plugin (`weather`), so keys are left alone, and so are values of fields that name no principal.
  */
 export function renamed(
   data: JsonObject,

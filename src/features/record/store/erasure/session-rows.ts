@@ -4,10 +4,10 @@ import type { Database } from '#platform/d1/database.ts'
 import { keeper } from '#features/schedules/store/schedules.ts'
 import { reached } from '#platform/d1/outage.ts'
 
-/** The sessions of a person, those that stand alone first: what is below one goes with it. */
+/** The sessions of a person, roots first: deleting a root deletes its session tree. */
 export interface SessionRows {
   readonly of: (principal: string, limit: number) => Promise<readonly string[]>
-  /** Of one that is not there any more. */
+  /** Removes the row of a session that no longer exists. */
   readonly remove: (id: string) => Promise<void>
 }
 
@@ -29,16 +29,19 @@ export function createSessionRows(database: Database): SessionRows {
   }
 }
 
-/** Where something of a person is in what others have, page by page. */
+/** Pages of data that others have and that may name a person. */
 export const createOthersRows = (database: Database) => ({
-  /** Whose objects keep subscriptions. */
+  /** The owners of objects that keep subscriptions. */
   async subscribers(after: number, limit: number): Promise<readonly ScheduleKeeper[]> {
     const sql = `SELECT DISTINCT ${keeper} FROM schedules WHERE event IS NOT NULL ORDER BY 1 LIMIT ?2 OFFSET ?1`
     const statement = database.prepare(sql).bind(after, limit)
     const { results } = await reached(() => statement.all<{ owner: ScheduleKeeper }>())
     return results.map(({ owner }) => owner)
   },
-  /** Sessions of others, of sub-agents too, in which an agent of the person works; once it is nameless, by the pseudonym. */
+  /**
+   * Sessions of others, of sub-agents too, in which an agent of the person works; after the agent was renamed, by the
+   * pseudonym.
+   */
   async strangeSessions(
     { principal, pseudonym }: ErasedPerson,
     after: number,

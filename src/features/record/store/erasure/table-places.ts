@@ -3,7 +3,7 @@ import type { Database, Statement } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
 import { erasedTables, type ErasedTable } from './tables.ts'
 
-/** A place for each table of D1 with something to do in it. */
+/** A place for each table of D1 that can name a person. */
 export function createTablePlaces(database: Database): readonly ErasurePlace[] {
   const count = async (statement: Statement) =>
     (await reached(() => statement.all<object>())).results.length
@@ -22,7 +22,7 @@ export function createTablePlaces(database: Database): readonly ErasurePlace[] {
   )
 }
 
-/** Each statement with its values. */
+/** The table's statements, each with its values. */
 function changesOf(
   table: string,
   { rows, where, names = [], set, values = {}, keys = {}, lines = {} }: ErasedTable,
@@ -48,7 +48,7 @@ function changesOf(
       return [sql, `${path}."${principal}"`, `${path}."${pseudonym}"`] as const
     }),
     ...Object.entries(lines).map(([name, field]) => {
-      // In a text of JSON its quotes are escaped: this is a field, and nothing that was said.
+      // JSON escapes quotes inside a text, so this matches a field and never a quoted text.
       const [head, instead] = both.map((one) => `"${field}":"${one}: `)
       const sql = change(name, `replace(${name}, ?1, ?2)`, `instr(${name}, ?1) > 0`)
       return [sql, head!, instead!] as const

@@ -1,26 +1,28 @@
-/** What becomes of a person in a table of D1. A test holds the list to the tables that there are. */
+/** How an erasure treats a table of D1. A test compares the list with the tables that exist. */
 export interface ErasedTable {
-  /** Rows with the person in this column go. */
+  /** Rows with the person in this column are deleted. */
   readonly rows?: string
-  /** Rows go for which this holds; the person is `?1`. */
+  /** Rows for which this condition holds are deleted; the person is `?1`. */
   readonly where?: string
-  /** The person becomes a pseudonym in these columns, where it is the whole value. */
+  /** Columns in which the pseudonym replaces the person, where it is the whole value. */
   readonly names?: readonly string[]
-  /** What else becomes of a row whose name is replaced. */
+  /** SQL that changes the other columns of a renamed row. */
   readonly set?: string
-  /** In columns of JSON: at which path the person is the value. A name elsewhere may be a tool, or somebody's plugin. */
+  /**
+   * JSON columns, with the path at which the person is the value. Elsewhere the same name may be a tool or a plugin.
+   */
   readonly values?: Readonly<Record<string, string>>
-  /** In columns of JSON: at which path is an object with the person among its keys. */
+  /** JSON columns, with the path of an object that may have the person among its keys. */
   readonly keys?: Readonly<Record<string, string>>
-  /** In columns of JSON: which field has lines that begin with the person (`ann: run`). */
+  /** JSON columns, with the field whose lines may begin with the person (`ann: run`). */
   readonly lines?: Readonly<Record<string, string>>
-  /** Or why nothing is done about it in here. */
+  /** Why this module leaves the table alone. */
   readonly not?: string
 }
 
 const record = 'what happened stays, without who: record.ts'
 
-/** Every table of D1. Those that others refer to come after them. */
+/** Every table of D1. A table that others refer to comes after them. */
 export const erasedTables: Readonly<Record<string, ErasedTable>> = {
   keys: { rows: 'principal' },
   oauth_grants: { rows: 'principal' },
@@ -32,7 +34,8 @@ export const erasedTables: Readonly<Record<string, ErasedTable>> = {
   skill_drafts: { rows: 'principal', names: ['promoted_by'] },
   memory_owners: { rows: 'principal' },
   principals: { rows: 'id' },
-  // An agent of theirs goes; its id stays taken. In those of others an entry that allowed them something allows nobody.
+  // The person's agents are deleted, and their ids stay taken. In agents of others, an entry for the person allows no
+  // principal any more.
   agent_versions: {
     where: 'agent IN (SELECT id FROM agents WHERE owner = ?1)',
     names: ['approved_by'],
@@ -45,7 +48,7 @@ export const erasedTables: Readonly<Record<string, ErasedTable>> = {
     set: `state = 'deleted', version = 0, newest = 0, head = NULL, behind = 0`,
     keys: { head: '$.acl.principals' },
   },
-  // What somebody brought or decided for everybody stays.
+  // Extensions and decisions that the person made for all principals stay.
   plugin_versions: { names: ['installed_by'] },
   skill_versions: { names: ['installed_by'] },
   manifests: { names: ['owner'] },

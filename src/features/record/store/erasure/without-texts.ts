@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
 
 /**
- * Fields of events whose texts say what happened, and nothing of anybody: ids of ours, names of tools, agents and
- * models, codes. Every other text goes. A test holds the list to the schemas of events.
+ * Fields of events whose texts are kept, because they name no person: ids of ours, names of tools, agents and models,
+ * codes. Every other text is erased. A test compares the list with the schemas of events.
  */
 const keptFields: ReadonlySet<string> = new Set(
   `actions added agent agents allowed answer approval approved argsHash approver asked asker auth begunBy by calls callId call capability
@@ -12,7 +12,7 @@ const keptFields: ReadonlySet<string> = new Set(
   scopes secret server session sinks skill skills slot source stage state stayed step step taint template text tier tool
   unexposed unpinned usage verdict version via withheld`.split(/\s+/),
 )
-/** What reads as an id, a name or a code: no sentence. */
+/** An id, a name or a code: no sentence. */
 const isWord = /^[\w.:/*@+-]{0,120}$/
 const gone = '[erased]'
 
@@ -32,7 +32,7 @@ function kept(value: Json): Json {
   return typeof value === 'object' && value !== null ? withoutTexts(value as JsonObject) : value
 }
 
-/** The same kind of value with nothing in it. */
+/** An empty value of the same kind. */
 function emptied(value: Json): Json {
   if (typeof value === 'string') return value === '' ? '' : gone
   if (Array.isArray(value)) return []
