@@ -34,7 +34,7 @@ const events = Array.from({ length: 8 }, (_, at) => ({
   input,
 }))
 const parts = `{ tools: { echo: async ({ text }) => ({ text }) }, hooks: { beforeToolCall: async () => {} } }`
-/** A module of so many bytes, filled up with functions that nobody calls. */
+/** A module of so many bytes, filled up with functions that are never called. */
 function codeOf(sizeBytes: number): string {
   let filler = ''
   for (let at = 0; filler.length < sizeBytes; at += 1)

@@ -124,7 +124,7 @@ export async function measureCrowd(all, { sessions, runs, passes }) {
       )
       const perSecond = (times.length * 1000) / (performance.now() - startedMs)
       if (pass > 0) results[system].push({ times, perSecond })
-      await sleep(1_500) // what was put off (the audit log) belongs to nobody else's figures
+      await sleep(1_500) // deferred work (the audit log) must not count for the next scenario
     }
   }
   return results

@@ -156,7 +156,7 @@ async function measure(): Promise<ReadonlyMap<string, Counted>> {
   }
 }
 
-/** What is summed of the one and of the other. */
+/** The figures of the code way and of the plain way that a ratio compares. */
 type Values = readonly [(one: Counted) => number, (one: Counted) => number]
 
 function print(counted: ReadonlyMap<string, Counted>): void {

@@ -8,7 +8,7 @@ export interface WrittenTask {
   readonly task: string
   /** Turns of calls. */
   readonly calls: readonly (readonly Call[])[]
-  /** What is looked for before the code is written. */
+  /** Queries of `isola__find` before the code is written. */
   readonly queries: readonly string[]
   readonly code: string
   /** What the code has to return. */

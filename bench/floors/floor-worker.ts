@@ -72,7 +72,7 @@ abstract class Floor extends DurableObject<FloorEnv> {
     this.#history = kept.flatMap(({ body }) => JSON.parse(body) as Message[])
   }
 
-  /** One turn; one that was cut off is finished first. The same task in a turn that was cut off is that turn. */
+  /** Runs one turn. A turn that was cut off is finished first; the same task again counts as that turn. */
   async turn(task: string): Promise<string> {
     const asked = this.#history.findLast(({ role }) => role === 'user')
     const wasOpen = isOpen(this.#history.at(-1))
@@ -100,7 +100,7 @@ abstract class Floor extends DurableObject<FloorEnv> {
     })
   }
 
-  /** Model and tools in turn, from what the history ends with. @param fresh What is not written yet. */
+  /** Alternates model and tools from the end of the history. @param fresh Messages that are not written yet. */
   async #work(fresh: Message[]): Promise<string> {
     for (let step = 0; step < maxSteps; step += 1) {
       const last = fresh.at(-1) ?? this.#history.at(-1)
