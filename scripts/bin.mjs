@@ -20,7 +20,7 @@ function findNode() {
   }
 }
 
-// What is relative on the command line is so to where its user stands (npm sets it for `npm run`).
+// Relative paths on the command line start from the user's folder (npm sets INIT_CWD for `npm run`).
 const env = { ...process.env, INIT_CWD: process.cwd() }
 const args = ['--no-warnings', ...(isClone ? clone : installed), ...words]
 const child = spawn(findNode(), args, { env, stdio: 'inherit' })

@@ -28,7 +28,7 @@ export function openFront({ host, port, ...behind }) {
           refuse(outgoing, 413, 'too_large', 'The body is larger than 32 MiB.')
         else handOn({ incoming, body, outgoing }, behind)
       },
-      // The client is gone: nobody waits for an answer.
+      // The client has gone: an answer would reach no reader.
       () => outgoing.destroy(),
     )
   })
@@ -126,7 +126,7 @@ function handOn({ incoming, body, outgoing }, behind) {
     else refuse(outgoing, 503, 'unavailable', 'The server is starting: try again in a moment.')
   }
   const ask = (text, onError) => {
-    // A connection each: one that is kept may be closed behind our back, and a POST is not sent twice.
+    // A new connection for each request: a kept one may be closed by the server, and a POST must not be sent twice.
     const asked = request({ ...sent, agent: false })
     outgoing.once('close', () => asked.destroy())
     asked.once('error', onError)
@@ -193,7 +193,7 @@ function refuse(outgoing, status, code, message) {
   const error = { type, code, message, param: null }
   outgoing.writeHead(status, {
     'content-type': 'application/json',
-    // What is left of the request is not read.
+    // The rest of the request is not read.
     connection: 'close',
     ...(status === 503 && { 'retry-after': '1' }),
   })

@@ -38,7 +38,7 @@ function declarationsOf(text) {
   )
   const begun = text.match(/^(?:export |async |function|class|const|let|var)/gm).length
   const unknown = text.split('\n').filter((line) => /^[^\s/*)}\]]/.test(line) && !known.test(line))
-  // One is the list of exports.
+  // The list of exports begins like a declaration and is none.
   if (declarations.size !== begun - 1 || unknown.length > 0)
     throw new Error('the core of MCP is written in a form that this script does not know')
   return declarations

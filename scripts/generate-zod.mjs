@@ -1,6 +1,6 @@
-// Writes src/trimmed.gen/zod/index.js: zod in one module, with the names that are asked of it and without formats of text
-// that nobody has. `[alias]` in wrangler.toml puts it in the place of the package's own, which is many modules and cannot be
-// cut one by one: two of its folders have files of the same names (docs/decisions/0064-packages-without-what-is-not-used.md).
+// Writes src/trimmed.gen/zod/index.js: zod in one module, with the names that src/ imports and without the formats of text
+// that src/ does not use. `[alias]` in wrangler.toml puts it in the place of the package's own, which is many modules and cannot be
+// cut file by file: two of its folders have files of the same names (docs/decisions/0064-packages-without-what-is-not-used.md).
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -169,7 +169,7 @@ function trimCoerce() {
   return kept.join('')
 }
 
-/** The errors, as they are bundled: what is told of them is `prettifyError`, or made of their `issues`. */
+/** The errors, as they are bundled. Our code reads them by `prettifyError` or their `issues`, so the other formatters go. */
 function trimErrors() {
   const text = once(readFileSync(errors, 'utf8'), 'core.formatError(self, mapper)', 'leftOut_()')
   return `${once(text, 'core.flattenError(self, mapper)', 'leftOut_()')}\n${leftOut}`
@@ -212,7 +212,7 @@ async function bundle() {
   return { text, sources: Object.keys(metafile.inputs).filter((path) => path !== '<stdin>') }
 }
 
-/** In a process of its own: esbuild replaces modules while it bundles, and whoever makes files does not wait for that. */
+/** Runs in a process of its own: esbuild replaces modules while it bundles, and the caller is synchronous. */
 function make() {
   const told = execFileSync(process.execPath, [script], { encoding: 'utf8', maxBuffer: 2 ** 26 })
   const { text, sources } = JSON.parse(told)

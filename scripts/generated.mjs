@@ -11,7 +11,7 @@ const common = [
   'package-lock.json',
   'tsconfig.json',
   'scripts/generated.mjs',
-  // What is installed may be another than the lock says.
+  // The installed esbuild may be another version than the lock says.
   toolFile('esbuild', 'package.json'),
 ]
 
@@ -44,7 +44,7 @@ export function createGenerated({
 
   function keep({ files, sources }, beganMs) {
     const read = [...common, ...scripts, ...sources].map((path) => resolve(root, path))
-    // What was written meanwhile may have been read before.
+    // A file that was written meanwhile may have been read before: record nothing.
     if (read.some((path) => statSync(path).mtimeMs >= beganMs)) return
     const record = Object.fromEntries(
       // From the root: a copy of the folder looks at its own files.

@@ -24,7 +24,7 @@ export function createLineFilter({ isColoured = false } = {}) {
     const text = stripVTControlCharacters(line)
     if (/^\S/.test(text)) isLeftOut = idle.some((one) => one.test(text))
     if (isLeftOut) return undefined
-    // What was left out leaves its empty lines.
+    // A line that is left out leaves empty lines behind.
     if (text.trim() === '' && isBlank) return undefined
     isBlank = text.trim() === ''
     return isColoured ? line : text

@@ -177,7 +177,7 @@ export const trimmed = [
     },
   },
   {
-    // Tokens that anybody who has them may use: no provider of ours has keys to bind them to.
+    // Our sign-ins use bearer tokens: no provider of ours has keys to bind them to (DPoP).
     package: '@modelcontextprotocol/client',
     file: 'dist/index.mjs',
     room: 'src/features/mcp-servers',

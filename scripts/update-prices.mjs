@@ -74,7 +74,7 @@ function toRow([key, entry]) {
 }
 const hasPaths = ['cloudflare', 'groq', 'openrouter']
 
-/** One row for two of one name, the dearest of each price, for long inputs too: what is reserved is at least the bill. */
+/** Joins two rows of one name by the dearest of each price, for long inputs too, so that a reservation covers the bill. */
 function dearer(one, other = one) {
   const most = ([input, output, , , , ...above]) => {
     const [, topInput, topOutput] = above.at(-1) ?? [0, input, output]

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { root, runNode, tools } from './toolchain.mjs'
 import { partsOf } from './upload-parts.mjs'
 
-/** KiB of the upload, compressed by this Node. What is bigger fails, and what is smaller: then this is lowered. */
+/** KiB of the upload, compressed by this Node. A bigger upload fails, and so does a smaller one: then lower this. */
 const uploadGzipKib = 615
 /** How far from it the upload may be. */
 const tolerance = 0.01

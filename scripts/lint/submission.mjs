@@ -3,7 +3,7 @@ import { locate } from './place.mjs'
 
 const builder = 'runtime/session/entry/'
 const contract = '#runtime/session/types/submission.ts'
-/** Names of the contract that only whoever builds or takes in a submission has use for. */
+/** Names of the contract that only the builder and the receiver of a submission need. */
 const ownNames = ['SubmitRequest', 'sessionProtocol']
 /** The builder's, and who refuses a later protocol. */
 const mayNameProtocol = ['runtime/session/runs/admission.ts']
