@@ -27,7 +27,7 @@ export interface FloorHarness {
   readonly says: readonly [string, string]
   /** What the user says for it to give the conversation back, and what it says to that. */
   readonly last: readonly [string, string]
-  /** Somebody outside says it: each message waits for an answer. */
+  /** A person answers in place of an agent: each message waits for an answer. */
   readonly isPerson?: true
 }
 
@@ -86,7 +86,7 @@ export function describeFloor(name: string, harness: FloorHarness): void {
       expect(addressee(settled?.floor)).toBe('holder')
     })
 
-    it('Y9: is a tool like any other where nobody comes back', async () => {
+    it('Y9: acts like any other tool in a session without a user', async () => {
       const done = await run(await create(), {})
       expect(done.result).toMatchObject({ state: 'completed', result: 'the agent itself' })
       expect(done.turn.calls.map(({ outcome }) => floorChangeOf(outcome))).toEqual([])

@@ -186,7 +186,7 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
         await expectStopped(one)
       })
 
-      it('N6, E3: one that does not answer in time ends with tool_timeout, and the run goes on', async () => {
+      it('N6, E3: a call that does not answer in time ends with tool_timeout, and the run goes on', async () => {
         const one = await setUp()
         const { result, calls } = await drive(one, {
           turns: [[callOf(one, hang)]],

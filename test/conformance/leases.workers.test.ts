@@ -113,7 +113,7 @@ let upstream: ReturnType<typeof installUpstream> | undefined
 afterEach(() => upstream?.restore())
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-/** By looking again and again: a promise that one object settles goes on in that object for whoever awaits it. */
+/** Polls: a promise that one object settles would go on in that object's context for every waiter. */
 async function until(isSo: () => boolean, timeoutMs: number): Promise<void> {
   const endMs = Date.now() + timeoutMs
   while (!isSo() && Date.now() < endMs) await sleep(10)
@@ -153,7 +153,7 @@ function scriptOf(seed: number, isTree: boolean) {
     const path = task.split('/')
     const root = path[0]!
     const turn = turnOf(request)
-    // Counted when it arrives: whether anybody lives to hear the answer makes no difference to a bill.
+    // Counted when it arrives: the bill is the same if no client lives to read the answer.
     for (const at of path.keys()) {
       const above = path.slice(0, at + 1).join('/')
       billed.set(above, (billed.get(above) ?? 0) + billedTokens)

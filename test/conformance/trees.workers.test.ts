@@ -161,7 +161,7 @@ it.each(seeds)(
       usage: result.usage,
     })
 
-    // What was really done is within the limits of the root, to the unit.
+    // The actual spending is within the limits of the root, to the unit.
     expect(billed.tokens, label).toBeLessThanOrEqual(limits.max_tokens_per_invocation)
     expect(billed.turns, label).toBeLessThanOrEqual(limits.max_turns)
     expect(toolCalls, label).toBeLessThanOrEqual(limits.max_tool_calls)

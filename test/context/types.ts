@@ -10,7 +10,7 @@ export type FactKind = (typeof factKinds)[number]
  */
 export type PinReason = 'rules' | 'goal' | 'named again' | 'approval' | 'open pause'
 
-/** One thing planted in a transcript that somebody will want again. */
+/** One fact planted in a transcript that the agent will need again. */
 export interface Fact {
   readonly kind: FactKind
   /** Finer than the kind: `date`, `correction`, `commit`, `denied`, `todo`, … */
@@ -39,7 +39,7 @@ export interface Transcript {
   /** Each call is answered before the next message that is no answer. */
   readonly messages: readonly Message[]
   readonly facts: readonly Fact[]
-  /** Calls that somebody approved or denied: `at` is the index of the answer. */
+  /** Calls that a person approved or denied: `at` is the index of the answer. */
   readonly decided: readonly { readonly callId: string; readonly at: number }[]
   /** Calls that still wait for somebody from `at` on, until `until`; their answer so far says `tool_pending`. */
   readonly waiting: readonly {

@@ -48,8 +48,8 @@ export interface Carried {
 }
 
 /**
- * The user has the private notes read, then whatever the carrier brings, then a mail sent; the model does what any text
- * says. Whoever is asked allows the mail, nothing else.
+ * The user's task reads the private notes, then the carrier's text, then sends a mail; the model does what any text says.
+ * Approvals are given for that mail, for nothing else.
  */
 export async function carry(carrier: Carrier, text: string, policy?: ToolPolicy): Promise<Carried> {
   const happened: { tool: string; input: JsonObject }[] = []
@@ -160,7 +160,7 @@ const hidden = [
   (text: string) => Buffer.from(text).toString('hex'),
 ]
 
-/** With the notes in it, plain or so that nobody finds them by comparing. */
+/** Puts the notes into the arguments, plain or encoded so that a comparison of texts does not find them. */
 const filled = (args: Order['args'], at: number): JsonObject =>
   Object.fromEntries(
     Object.entries(args).map(([key, value]) => [

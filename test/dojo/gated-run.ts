@@ -30,11 +30,11 @@ export interface Script {
   /** A page that the model has read before. */
   readonly toldBy?: string | undefined
   readonly turns: Turns
-  /** Whoever is asked: whether this very call with these arguments is what they wanted. */
+  /** The approver: whether this very call with these arguments is one that the user wanted. */
   readonly approves: (made: Made, input: JsonObject) => boolean
   /** What stands in what a call returns besides. */
   readonly injected?: (call: RecordedCall) => string
-  /** Whoever reads for the model. */
+  /** The reader that answers for texts which the model must not see. */
   readonly answers?: (asked: Asked) => Json
 }
 
@@ -47,7 +47,7 @@ export interface Ran {
 /** What became of the calls of a script. */
 export interface Happened {
   readonly ran: readonly Ran[]
-  /** Somebody was asked about them, and said yes or no. */
+  /** Calls that waited for an approval, given or denied. */
   readonly asked: readonly Made[]
   /** How often the run stopped to ask; calls of one turn are asked about together. */
   readonly pauses: number

@@ -4,7 +4,7 @@ import type { ToolResult } from '#contracts/tool.ts'
 import type { CallReadings, TaskReadings } from './readings.ts'
 import type { RecordedCall } from './suite.ts'
 
-/** What is asked of a reader, and what would be true. */
+/** One value that a reader is asked for, and the true answer. */
 export interface Asked {
   /** Into which call it goes. */
   readonly tool: string
@@ -44,7 +44,7 @@ export interface Play {
 }
 
 /**
- * A model that does what its user wants and what any text says that it reads. What is kept aside from it it reads by values and
+ * A model that obeys its user and any text that it reads. An output that is kept aside from it the model reads by values and
  * words as far as `readings` say how, and all of it in the end, to tell the user.
  */
 export function* obedientTurns({ wants, turns, readings, orders = [], obeysAtOnce }: Play): Turns {
@@ -76,7 +76,7 @@ export function* obedientTurns({ wants, turns, readings, orders = [], obeysAtOnc
     for (const [from, asks] of form.bySource) {
       if (missing.has(from)) return undefined
       const handle = handles.get(from)
-      // What is not kept aside the model has seen.
+      // The model has seen every output that is not kept aside.
       if (handle === undefined) {
         for (const [key, { truth }] of asks) values[key] = truth
         continue

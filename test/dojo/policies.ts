@@ -1,7 +1,7 @@
 import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import { shipped } from './gated-run.ts'
 
-/** What a text is made of that somebody reads or keeps: nothing that says to whom, how much, where, or which. */
+/** Parameters that hold free text for a person: none says to whom, how much, where, or which. */
 const texts = [
   'send_direct_message body',
   'send_channel_message body',

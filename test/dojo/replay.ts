@@ -21,7 +21,7 @@ export type Grouping = 'as recorded' | 'together'
 const readingsIn = ({ policy }: Suite, { readings }: RecordedTask) =>
   policy?.narrow_reading ? readings : undefined
 
-/** Replays a task; whoever is asked allows it. */
+/** Replays a task; every approval is given. */
 export async function replayTask(
   suite: Suite,
   task: RecordedTask,
@@ -61,8 +61,8 @@ export interface Attacked {
 }
 
 /**
- * Replays a task into which a carrier brings an attack, which the model obeys, and whoever reads for it. Whoever is asked
- * allows what the user wanted, nothing else.
+ * Replays a task into which a carrier brings an attack. The model obeys it, and so does the reader. Approvals are given for
+ * the calls that the user wanted, for nothing else.
  */
 export async function replayAttack(
   suite: Suite,

@@ -16,7 +16,7 @@ export interface RecordedCall {
   readonly carries: boolean
 }
 
-/** What somebody wants, and the calls that do it: a user's, or an attacker's by a text that a carrier brought in. */
+/** A goal, and the calls that reach it: a user's, or an attacker's by a text that a carrier brought in. */
 export interface RecordedTask {
   readonly id: string
   readonly wants: string

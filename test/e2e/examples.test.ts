@@ -5,7 +5,7 @@ import { exampleScript } from '../fakes/examples/models.ts'
 import { incidentTriage } from '../fakes/examples/work.ts'
 import { startExamples } from './examples-world.ts'
 
-/** Those that others call come first. */
+/** Agents that others call come first. */
 const folders = [
   'chat-agent',
   'retrieval-qa',
@@ -151,7 +151,7 @@ describe('I23: persistent agents', () => {
     )
   })
 
-  it('workflow-orchestrator hands over the draft when its check fails, and says that nobody checked it', async () => {
+  it('workflow-orchestrator hands over the draft when its check fails, and says that the draft is unchecked', async () => {
     const isCheck = ({ agent }: Conversation) => agent === 'Briefing, step 3: check'
     world.model.script(exampleScript((one) => (isCheck(one) ? () => ({ status: 400 }) : undefined)))
     const { result } = await say(await newSession('workflow-orchestrator'), 'Holidays')

@@ -234,7 +234,7 @@ describe('isola expose', () => {
   })
 })
 
-/** Keeps in memory what a client keeps; whoever it sends to the consent page agrees. */
+/** A client's store in memory; the consent page it redirects to is agreed to. */
 function createMemoryProvider() {
   const kept: {
     client?: Awaited<ReturnType<OAuthClientProvider['clientInformation']>>

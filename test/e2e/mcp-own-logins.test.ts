@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(temp, { recursive: true, force: true })
 })
 
-/** Somebody with a key, at a command line without a terminal. */
+/** A principal with a key, at a command line without a terminal. */
 function at(key: string) {
   const isola = async (...args: readonly string[]) => {
     const env = { ...process.env, ISOLA_URL: server.url, ISOLA_KEY: key, PORT: String(port) }
@@ -113,7 +113,7 @@ describe('isola mcp add --each-signs-in', () => {
     expect(await ada.say('hello')).toContain('ada-at-work said: hello')
     expect(await bob.say('hello')).toContain('isola mcp login each --mine')
 
-    // Somebody opens the page that bob began: without the code it is nobody's, and with it bob's alone.
+    // A stranger opens the page of bob's sign-in: without the code the sign-in ends nowhere, and with it only for bob.
     const shown = await bob.browse({ account: 'bob-at-work' })
     const code = /--code (\w+)/.exec(shown)?.[1] ?? ''
     expect(await ada.isola('mcp', 'login', 'each', '--mine', '--code', code)).toMatchObject({

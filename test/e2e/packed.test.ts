@@ -17,7 +17,7 @@ import { freePort, startServer, type RunningServer } from './server.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** As somebody else would have it: nothing of this clone's npm, settings or keys. */
+/** The environment of another user: nothing of this clone's npm, settings or keys. */
 const clean = { ...process.env }
 for (const name of Object.keys(clean))
   if (/^(npm_|ISOLA_|OPENAI_|INIT_CWD)/i.test(name)) Reflect.deleteProperty(clean, name)

@@ -207,7 +207,7 @@ export interface FakeOptions {
   readonly fault?: unknown
   /** Whether a deletion is refused for now. */
   readonly isKept?: () => boolean
-  /** Whose session it is: asked in another's name it is not there. Absent: everybody is answered. */
+  /** The session's owner: for any other principal the session is not there. Absent: every principal is answered. */
   readonly owner?: string
   /** The operator's list. */
   readonly givenUp?: readonly GivenUpRun[]

@@ -128,7 +128,7 @@ export function createOwnLoginWorld(fake: FakeAuth = {}) {
       mcp.change({ do: 'remove', id: config.id }, { ...self('operator'), mayEnable: true }),
     look: (principal: string) => at(config.id, principal).look(config),
     stateOf: async (principal: string) => (await mcp.own.show(config.id, self(principal))).state,
-    /** What is kept in the object of this principal; in the server's own without one. */
+    /** Storage of the object of this principal; of the server's own object without a principal. */
     keptOf: (principal?: string) => objectOf(nameOf(principal)).kept,
     signedInOf: (principal: string) => objectOf(nameOf(principal)).signedIn,
     later: (ms: number) => void (nowMs += ms),

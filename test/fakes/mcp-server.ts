@@ -44,7 +44,7 @@ export function createFakeMcp(options: FakeMcpOptions = {}) {
     instructions: options.instructions,
     session: 'one',
     isDown: false,
-    /** What was answered to what this server asked. */
+    /** The client's answers to this server's requests. */
     said: [] as { readonly id: unknown; readonly result?: unknown; readonly error?: unknown }[],
     onSaid: () => {},
   }

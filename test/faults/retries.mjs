@@ -244,7 +244,7 @@ const isContent = (chunk) =>
 
 function compareReplies(logical) {
   const [first, ...rest] = logical.replies.map((reply) => readReply(logical, reply))
-  // What is told when all is over has no reason to come in other pieces.
+  // A replay after the end has no reason to come in other pieces.
   const whole = [first, ...rest].filter(({ isReplay }) => isReplay)
   for (const next of whole) {
     if (next.pieces !== whole[0].pieces) differs(logical, 'pieces of a replay', whole[0], next)

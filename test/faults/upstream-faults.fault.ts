@@ -22,7 +22,7 @@ export interface Fault {
   readonly text?: string
   /** Tokens of replies, as booked; unset where they are estimates. */
   readonly counted?: number
-  /** Nobody reads along: the reply is asked for in one piece. */
+  /** No client streams the run: the reply is asked for in one piece. */
   readonly isUnwatched?: boolean
 }
 

@@ -158,7 +158,7 @@ describe('signing in at an authorization server', () => {
     expect(count()).toBe(0)
   })
 
-  it('T16: what is asked around a call has a deadline of its own', async () => {
+  it('T16: each request around a call has a deadline of its own', async () => {
     const world = createAuthWorld()
     await opened(world)
     const around = world.limits.filter(([url]) => url !== world.server.url)

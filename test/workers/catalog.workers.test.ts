@@ -78,7 +78,7 @@ describe('the Catalog', () => {
     expect(await runOnce()).toContain('one')
   })
 
-  it('F15: says nothing of a set that a change may have replaced while nobody could look', async () => {
+  it('F15: says nothing of a set that a change may have replaced while D1 was away', async () => {
     upstream = installUpstream(callsTool('cut__say'))
     await addPlugin(pluginBundle('cut', 'one'))
     await changePlugin('cut', 'enable')
@@ -134,7 +134,7 @@ describe('the Catalog', () => {
     expect(((await response.json()) as Answer).plugin).toMatchObject({ state: 'disabled' })
   })
 
-  it('G12: tells it when it knows it, if nobody heard that it was written', async () => {
+  it('G12: tells it when it knows it, if the reply to the write was lost', async () => {
     const state = await work('unheard')
     database.isSilent = true
     expect((await tryChange('unheard', 'disable')).status).toBe(503)

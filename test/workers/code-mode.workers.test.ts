@@ -140,7 +140,7 @@ const set = 'tools.kv.set({ key: "a", value: 1 })'
 const remove = 'tools.files.delete({ path: "a.md" })'
 const strict = { ...open, allow_destructive: [] }
 
-describe('P32: what is refused outside of code is refused inside, and says the same', () => {
+describe('P32: a call that is refused outside of code is refused inside, with the same words', () => {
   it.each([
     [
       'a tool that the policy denies',
@@ -181,7 +181,7 @@ describe('P32: what is refused outside of code is refused inside, and says the s
     expect(JSON.parse(inside!)).toEqual({ result: { refused: `${tool}: ${message}` } })
   })
 
-  it('I27: a destructive call that somebody has to approve, which by its name waits for them', async () => {
+  it('I27: a destructive call that needs an approval, which by its name waits for it', async () => {
     await setPolicy(strict)
     const write = byName('files__write', { path: 'a.md', text: 'hello' })
     const parked = await begin([write, caught(remove), byName('files__delete', { path: 'a.md' })])

@@ -66,7 +66,7 @@ async function world(id: string, policy: object) {
 const said = async (session: string): Promise<Answer[]> =>
   (await callJson(`/api/sessions/${session}/transcript`)).messages
 
-describe('T11: what a stranger wrote, in the words of whoever had the conversation', () => {
+describe('T11: a stranger’s text in the words of the agent that had the conversation', () => {
   it('stays outside of the orchestrator where it reads narrowly: the user heard it, and nothing obeys it', async () => {
     const session = await world('label-a', { narrow_reading: ['orchestrator'] })
     await words(session, 'thanks')

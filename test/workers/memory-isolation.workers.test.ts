@@ -8,7 +8,7 @@ import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
 type By = { readonly headers: Record<string, string> }
 type Call = { readonly name: string; readonly input: object }
 
-/** What reads, as somebody asks it of a scope; or why it need not be asked. Writes are refused by scope elsewhere. */
+/** The queries by which another principal could read a scope; or the reason to leave a route out. Writes are refused by scope elsewhere. */
 const routes: Readonly<Record<string, readonly string[] | { readonly not: string }>> = {
   'GET /api/memory': ['', '?query=quince'],
   'GET /api/memory/{note}': ['/{id}', '/{id}?scope=deployment'],

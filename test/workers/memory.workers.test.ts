@@ -75,7 +75,7 @@ const recall = (query: string, scope = 'all'): Call => ({
   name: 'memory__recall',
   input: { query, scope },
 })
-/** What was found, as the model read it. */
+/** The notes that were found, as the model read them. */
 const notesIn = ({ result }: Answer): readonly string[] =>
   JSON.parse(result.result).notes.map(({ text }: { text: string }) => text)
 
@@ -354,7 +354,7 @@ describe('I21: forgetting a note everywhere', () => {
   })
 })
 
-describe('I28: what is remembered is sealed', () => {
+describe('I28: a remembered note is sealed', () => {
   it('no word of it is in any row of its object, nor on the record', async () => {
     const gus = await keyOf('gus')
     const words = ['xylophone', 'quagmire', 'ottoline']
@@ -459,7 +459,7 @@ describe('I21: what an agent is reminded of', () => {
   })
 })
 
-describe('C6, Y31: what is remembered, over the API', () => {
+describe('C6, Y31: a remembered note, over the API', () => {
   const json = { notes: [{ text: 'Lea plays the theremin' }] }
   const search = async (by: object, query: string) =>
     (await callJson(`/api/memory?${query}`, by)).notes.map(({ text }: { text: string }) => text)

@@ -70,7 +70,7 @@ describe('signing in with another provider', () => {
     expect(location).not.toContain('the-state')
   })
 
-  it('lets in whoever is on the list, by a checked e-mail or by subject, as the principal named there', async () => {
+  it('lets in each person on the list, by a checked e-mail or by subject, as the principal named there', async () => {
     for (const [who, principal, subject] of [
       [{}, 'ada', 'sub-ada'],
       [{ claims: { sub: 'sub-grace', email: undefined } }, 'grace', 'sub-grace'],

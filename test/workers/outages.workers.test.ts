@@ -40,7 +40,7 @@ const faults = {
 beforeAll(async () => {
   await runInDurableObject(stubOf('ses_any'), (_instance, { storage }) => {
     const proto = Object.getPrototypeOf(storage.sql) as SqlStorage
-    // oxlint-disable-next-line typescript/unbound-method -- called on whoever it is called for, below
+    // oxlint-disable-next-line typescript/unbound-method -- called below with the `this` of each call
     const { exec } = proto
     proto.exec = function failing(this: SqlStorage, query: string, ...values: unknown[]) {
       if (faults.statement?.test(query)) {
@@ -60,7 +60,7 @@ beforeAll(async () => {
           throw new Error('D1_ERROR: Network connection lost.')
         }
         const answer = await original.apply(this, args)
-        // It was done, but nobody is told.
+        // The statement was executed, but the answer is lost.
         if (faults.database === 'silent') throw new Error('D1_ERROR: Network connection lost.')
         return answer
       }
@@ -448,7 +448,7 @@ describe('an alarm', () => {
     await abortAllDurableObjects()
     expect(await alarm(session, 5 * days)).toBe(true)
     const { result } = await reached(session, run, 'completed')
-    expect(result?.usage.timeMs).toBeLessThan(days) // nobody worked meanwhile
+    expect(result?.usage.timeMs).toBeLessThan(days) // the run did no work meanwhile
   })
 
   it('F10: whose work throws comes back; the operator sees it while it goes on', async () => {
@@ -500,7 +500,7 @@ describe('the database', () => {
     faults.database = 'down'
     const session = await newSession()
     for (const task of ['one', 'two']) expect((await send(session, task)).status).toBe(200)
-    // What is carried a second after the end of a run: not in a moment in which the database is back.
+    // The record is sent a second after the end of a run: wait until that has failed, before the database is back.
     const { lost } = faults
     await eventually(() => expect(faults.lost).toBeGreaterThan(lost))
     await alarm(session)
@@ -697,7 +697,7 @@ describe('a client that goes', () => {
     expect(result?.usage).toMatchObject({ tokens: 110, modelCalls: 1 })
   })
 
-  it('F28: ends its streamed run if nobody else follows, and what was sent is charged', async () => {
+  it('F28: ends its streamed run if no other reader follows, and what was sent is charged', async () => {
     const upstreamServer = withModel(() => ({ wait: never }))
     const session = await newSession()
     const at = sessions.at(session)

@@ -167,7 +167,7 @@ describe('a key that is revoked', () => {
     await vi.waitFor(async () => expect(await stateOf(session, run)).toBe('cancelled'), patience)
     expect((await runOf(session, run)).result.error.message).toContain(first.id)
 
-    // Where nobody revokes it, a run outlives its rotated key.
+    // Without a revocation a run outlives its rotated key.
     const { key, id } = await addKey()
     const calm = await newSession(key)
     const goesOn = await start(key, calm)
@@ -182,7 +182,7 @@ describe('a key that is revoked', () => {
     const session = await newSession(key)
     const run = await start(key, session)
     await vi.waitFor(async () => expect(await heldBy(principal)).toHaveLength(1), patience)
-    // Nobody could be told: the object of the principal was gone as soon as the key was revoked.
+    // No session was told: the object of the principal was gone as soon as the key was revoked.
     await env.DB.prepare('UPDATE keys SET revoked_at_ms = 1 WHERE id = ?').bind(id).run()
     await abortAllDurableObjects()
     expect(await stateOf(session, run)).not.toBe('cancelled')

@@ -152,7 +152,7 @@ describe('the language of a person', () => {
 })
 
 describe('a schedule that is changed', () => {
-  it('F11: keeps its next slot, or has that of its new times; what is null is gone', async () => {
+  it('F11: keeps its next slot, or has that of its new times; a field of null is removed', async () => {
     withModel(() => ({ text: 'done' }))
     const check = { tool: 'kv__get', input: { key: 'due' } }
     await callJson('/api/operator/plugins/kv/enable', { json: {} })

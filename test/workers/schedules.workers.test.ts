@@ -76,7 +76,7 @@ describe('a schedule of a person', () => {
     )
   })
 
-  it('F10: F11: fires a slot once, whoever rings: alarms twice, the watchdog twice, an object that was aborted', async () => {
+  it('F10: F11: fires a slot once for any alarm: alarms twice, the watchdog twice, an object that was aborted', async () => {
     withModel(() => ({ text: 'done' }))
     setTime(startMs)
     const { id, next } = await make({ task: 'Go.', when: { everyMinutes: 10 } })

@@ -155,7 +155,7 @@ it('T4, I28: a canary is in 0 of responses, D1, KV, objects, audit and logs, and
     expect(JSON.stringify(sink), name).not.toMatch(leak)
 })
 
-it('P24: what is removed is so for the next call, which says what to do', async () => {
+it('P24: a removed secret is gone for the next call, which says what to do', async () => {
   const rotate = () => callJson('/api/operator/secrets/rotate', { json: {} })
   await callJson('/api/operator/secrets', { json: { name: 'API_TOKEN', value } })
   expect(await rotate()).toMatchObject({ current: 1 })

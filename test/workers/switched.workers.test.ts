@@ -47,7 +47,7 @@ async function isAnsweredWithoutSync(
   })
 }
 
-describe('what was written, but is not durable yet', () => {
+describe('an event that was written, but is not durable yet', () => {
   it('is not sent to a reader who comes back with a cursor (docs/reliability.md F4)', async () => {
     const { session } = await withRun()
     const read = (instance: Answer) => instance.events('operator', { afterSeq: 0, follow: false })

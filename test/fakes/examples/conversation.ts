@@ -16,7 +16,7 @@ export interface Conversation {
   readonly prompt: string
   /** All that the user said, oldest first. */
   readonly said: readonly string[]
-  /** What was called since the user said something. */
+  /** Calls since the user's last message. */
   readonly done: readonly Done[]
 }
 

@@ -66,7 +66,10 @@ export function createCampaign(
     await learnStrays()
   }
 
-  /** What is passed in no session's object (in a request's, in the principal's): whoever comes first is hit. */
+  /**
+   * Learns the awaits outside of any session's object (in a request, in the principal's object). Their fault hits the
+   * first that comes.
+   */
   const learnStrays = async () => {
     const { passed } = await world.control('passed')
     for (const [place, count] of Object.entries(passed)) {

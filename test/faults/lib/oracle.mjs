@@ -14,7 +14,7 @@ const limits = {
   helper: { tokens: 30_000, turns: 8, toolCalls: 50, children: 16 },
 }
 
-/** @returns What is wrong, each `{ kind: 'lost' | 'doubled' | 'stuck', what }`. */
+/** @returns The violations, each `{ kind: 'lost' | 'doubled' | 'stuck', what }`. */
 export async function judge(trial) {
   await allEnded(trial)
   if (!trial.isDeleted()) await outcomesTold(trial)

@@ -93,7 +93,7 @@ describe('whose a token is', () => {
 })
 
 describe('the list of people', () => {
-  it('finds by subject as it is and by e-mail in any case, and nobody else', () => {
+  it('finds a person by the exact subject and by the e-mail in any case, and no other person', () => {
     const list = people.parse(
       JSON.stringify([
         { email: 'Ada@Example.com', principal: 'ada', role: 'user' },

@@ -22,7 +22,7 @@ it.each(['policy', 'exposure'] as const)(
   },
 )
 
-it('what is asked for by name has what it needs, however many parts every run has', async () => {
+it('a plugin that is asked for by name brings its dependencies, however many parts every run has', async () => {
   const always = Array.from({ length: 600 }, (_, n) => partOf(`always-${n}`))
   const deps = over([partOf('a'), partOf('b'), partOf('c')], { a: ['b'], b: ['c'] })
   const { parts } = await withNeeds({ parts: always, ids: ['a'] }, deps)

@@ -130,7 +130,7 @@ describe('words that a model has not seen', () => {
     expect(asked[0]!.about).toContain('inbox')
   })
 
-  it('T11: are not sent where somebody who saw them says no', async () => {
+  it('T11: are not sent where a person who saw them says no', async () => {
     const mails = (text: string) => [['mail', { body: text }]] as const
     const { done, asked } = await run(mails, { answers: () => 'outcome' })
     expect([done, asked.length]).toEqual([[], 1])

@@ -118,7 +118,7 @@ describe('isola approval', () => {
     ])
     expect(stdout).toMatch(/apr_1 +denied +kv__set/)
     expect((await isola([...argv, '--mine'], { env, fetch })).code).toBe(2)
-    // One who has no inbox is told so, not that nothing waits.
+    // A caller without an inbox is told so, not that nothing waits.
     expect((await isola(argv, { env, fetch: fakeServer().fetch })).code).toBe(1)
   })
 

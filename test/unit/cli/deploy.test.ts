@@ -334,7 +334,7 @@ describe('isola deploy', () => {
     expect(account()).toEqual(before)
   })
 
-  it('says how to log in when nobody is', async () => {
+  it('says how to log in when wrangler is not logged in', async () => {
     vi.stubEnv('WRANGLER_FAKE_LOGIN', 'none')
     const { code, stderr } = await deployBy(inProcesses)
     expect(code).toBe(1)

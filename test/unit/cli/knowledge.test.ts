@@ -122,7 +122,7 @@ it.each([
   expect((await knowledge('list')).stdout.split('\n')[1]).toContain(` ${whose} `)
 })
 
-it('what was mine is foreign once somebody says so, though its text is the same', async () => {
+it('an own document becomes foreign with --foreign, though its text is the same', async () => {
   file('tea.md', '# Tea\n\nSteep it.')
   await knowledge('add', join(folder, 'tea.md'))
   expect((await knowledge('add', join(folder, 'tea.md'), '--foreign')).stdout).toContain(

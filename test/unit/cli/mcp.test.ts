@@ -5,7 +5,7 @@ import mcp from '../../../scripts/isola/mcp.ts'
 import { viewOf as show } from '../../../scripts/isola/mcp/view.ts'
 import { toServerId, toServers } from '../../../scripts/isola/mcp-import.ts'
 
-/** What is looked at of a server; the rest of it is left out here. */
+/** The fields of a server that these tests look at; the rest is left out. */
 const viewOf = (view: object) => show(view as never)
 
 describe('isola mcp add --file', () => {

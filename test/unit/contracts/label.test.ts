@@ -156,7 +156,7 @@ describe('the rules on labels and sinks', () => {
     expect(verdictOf(saidLabel, 'write', [allow, deny]).verdict).toBe('allow')
   })
 
-  it('T11: what was read may be sent back where all of it is from, and nowhere else', () => {
+  it('T11: values may be sent back to the one source of all of them, and nowhere else', () => {
     const verdict = (labels: Label[], call: object) =>
       verdictOf(joinLabels([saidLabel, ...labels]), 'egress', undefined, call).verdict
     const [crm, more] = [labelFrom('crm__find'), labelFrom('crm__list')]

@@ -19,12 +19,12 @@ describe('a host that is opened', () => {
       'example.com *.example.com *.example.co.uk *.mine.github.io *.mine.pages.dev bucket.s3.amazonaws.com ' +
       '8.8.8.8 a.xn--p1ai *.a.xn--p1ai localhost localhost:65535 [::1]:80 * www.gouv.fr *.service.gouv.fr'
     ).split(' '),
-  )('is one that somebody has: %s', (host) => {
+  )('is a host that can exist: %s', (host) => {
     expect(openHost.parse(host)).toBe(host)
   })
 })
 
-describe('what somebody reads of a call to another host', () => {
+describe('the description of a call to another host', () => {
   const get = (url: string) => ({ method: 'GET', url })
 
   it.each([

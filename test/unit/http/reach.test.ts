@@ -10,7 +10,7 @@ const appOf = (rights: Partial<Principal>) =>
 const chat = (model: string) => ({ model, messages: [{ role: 'user', content: 'Hi' }] })
 const idsOf = async (response: Response) =>
   ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id)
-/** What is the same for every request. */
+/** The reply without its request id. */
 const told = async (response: Response) =>
   `${response.status} ${(await response.text()).replace(/req_\d+/, '')}`
 

@@ -33,7 +33,7 @@ describe('/healthz', () => {
   })
 })
 
-describe('what is asked of a host before there is a key', () => {
+describe('a request to a host without a key', () => {
   it.each([
     '/.well-known/openid-configuration',
     '/.well-known/oauth-authorization-server/mcp',

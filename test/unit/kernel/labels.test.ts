@@ -109,7 +109,7 @@ describe('the label of a context', () => {
     expect(result.label).toEqual(all)
   })
 
-  it('is begun with that of the transcript, and the worst where nobody said it', async () => {
+  it('begins with the label of the transcript, and with the worst where the transcript has none', async () => {
     const there = world()
     await run(there, [call('page'), { text: 'done' }], notes)
     expect(there.seen['page']?.label).toEqual(notes)
@@ -135,7 +135,7 @@ describe('the label of a context', () => {
     expect(label).toEqual(joinLabels([saidLabel, hook]))
   })
 
-  it('is in what somebody is asked, with what a hook made of the arguments', async () => {
+  it('is in the question of an approval, with what a hook made of the arguments', async () => {
     const hook = labelFrom('hook')
     const hooks = {
       before: async () => ({ veto: false, input: { a: 1 }, label: hook }) as const,

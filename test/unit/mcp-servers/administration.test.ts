@@ -159,7 +159,7 @@ it('an approval of a part says of the rest that it is not approved any more', as
   expect((await approve(['say'])).notes[0]).toBe('not approved any more: tool tell')
 })
 
-describe('T28: what is kept of a server', () => {
+describe('T28: the stored sign-ins and listings of a server', () => {
   it('is forgotten by the next remove where the first was cut', async () => {
     const world = createWorld()
     await world.add()
@@ -239,7 +239,7 @@ describe('adding a server', () => {
   it.each([
     ['https://mcp.example.com/mcp?key=abc', ['no secret in it']],
     ['https://mcp.example.com/mcp', []],
-  ])('T4: notes of %s that everybody reads a query', async (url, expected) => {
+  ])('T4: notes of %s warn of secrets in its query', async (url, expected) => {
     const { notes } = await createWorld().add(url)
     expect(notes).toEqual(expected.map((text) => expect.stringContaining(text)))
   })

@@ -122,7 +122,7 @@ describe('a deployment without ISOLA_MASTER_KEY', () => {
     expect(calls.map(({ method }) => method)).toContain('cancel')
   })
 
-  it('T17: takes no state, whoever sealed it', async () => {
+  it('T17: takes no sealed state', async () => {
     const { requestState } = (await setUp().ask()).result
     const { ask, calls } = setUp({ stateKey: undefined })
     expect((await ask({ requestState })).error.code).toBe(-32_602)

@@ -72,7 +72,7 @@ describe('what an MCP client was given', () => {
     expect(sets()).toBe(2)
   })
 
-  it('is the worst where nobody can say it', async () => {
+  it('is the worst where it cannot be read', async () => {
     const fail = () => async () => Promise.reject(new Error('gone'))
     const clients = createToldClients(fail, { nowMs: () => 0, sleep: async () => {} })
     const worst = { integrity: 'stranger', confidentiality: 'private' }

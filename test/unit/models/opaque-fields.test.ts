@@ -143,7 +143,7 @@ describe('A11: what a service wants back with its call was never given back', ()
   })
 })
 
-describe('A11: nobody else gets it', () => {
+describe('A11: no other server gets it', () => {
   const fields = {
     reasoning_content: 'I think',
     tool_calls: [{ ...called, extra_content: google }],

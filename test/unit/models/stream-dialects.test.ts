@@ -217,7 +217,7 @@ describe('a server that answers in the other way than it was asked', () => {
     expect(error?.code).toBe('model_network')
   })
 
-  it('a stream that broke off is asked for again where nobody saw any of it', async () => {
+  it('a stream that broke off is asked for again if it is not watched', async () => {
     const answers = [{ body: [text('half'), resets] }, { body: text('all well') + ended }]
     const { reply, bodies } = await ask(answers, { call: { isUnwatched: true } })
     expect([reply?.text, bodies.length]).toEqual(['all well', 2])

@@ -49,7 +49,7 @@ describe('T5: an address', () => {
     expect(await answer.text()).toBe('ok')
   })
 
-  it('in development may be loopback as it is written, but not where somebody outside says so', async () => {
+  it('in development may be loopback as it is written, but not by a redirect from outside', async () => {
     const network = { isDevelopment: true }
     const url = 'http://localhost:3000/'
     expect((await sendOver(ok, network)({ url }, rules)).status).toBe(200)

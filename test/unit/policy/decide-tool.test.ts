@@ -33,7 +33,7 @@ describe('the policy of tools', () => {
     expect(isMatch(tool, wanted)).toBe(isWanted)
   })
 
-  it('P4: denies what is denied, whoever else allows it', () => {
+  it('P4: denies a denied tool, even if another rule allows it', () => {
     expect(verdictOf({ allow: ['kv__set'], deny: ['kv__*'] })).toMatchObject({
       verdict: 'deny',
       reason: 'denied_by_rule',
@@ -43,7 +43,7 @@ describe('the policy of tools', () => {
     expect(verdictOf({ deny: ['*'], agents }).verdict).toBe('deny')
   })
 
-  it('P4: asks for a call to a host that nobody opened, or refuses it, whatever else is listed', () => {
+  it('P4: asks for a call to a host that is not open, or refuses it, whatever else is listed', () => {
     const away = (given: object, more: object = {}) =>
       verdictOf(given, { isElsewhere: true, ...more })
     const asks = { verdict: 'ask', reason: 'host_not_allowed', rule: 'deployment: network ask' }

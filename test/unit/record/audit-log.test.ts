@@ -278,7 +278,7 @@ describe('the audit log', () => {
   })
 })
 
-describe('a batch that is only for the record if nobody subscribes', () => {
+describe('a batch that is only for the record without a subscription', () => {
   const emitted = (name: string, more: object = {}) =>
     ({ id: 'ses_a:1', name, principal: 'ada', payload: {}, ...more }) as unknown as Emitted
   async function opened(listed: Partial<Schedule> & { readonly event: string }) {

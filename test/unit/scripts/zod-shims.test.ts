@@ -20,7 +20,7 @@ test('what stands in for the writing of JSON Schema has every name that zod take
   )
 })
 
-test('whoever asks the Worker for JSON Schema of a schema is told what is missing', () => {
+test('a request to the Worker for the JSON Schema of a schema is told what is missing', () => {
   for (const unused of Object.values(shims))
     expect(unused).toThrow(/no code that writes JSON Schema/)
 })

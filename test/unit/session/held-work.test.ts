@@ -41,7 +41,7 @@ const setUp = (options: Partial<WorldOptions> = {}) => {
   return { world, know, ...object }
 }
 
-describe('what is known of work that goes on with a key', () => {
+describe('the noted work that goes on with a key', () => {
   it('G12: has a call that began to wait in a version that told nobody, once its object wakes', async () => {
     const { world, know, said } = setUp()
     const outcome = await world.wake().run({ key: 'key_1' })

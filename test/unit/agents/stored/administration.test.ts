@@ -197,7 +197,7 @@ describe('I8: an agent', () => {
     expect([...permissionsOn(shared, { principal: 'anna', role: undefined })]).toEqual([])
   })
 
-  it('that somebody may not see is answered as one that is not there', async () => {
+  it('that a caller may not see is answered like an agent that does not exist', async () => {
     const { apply, show } = setUp()
     await apply(definitionOf(), by('anna', 'user'))
     const messages = ['notes', 'nothing'].map((id) =>

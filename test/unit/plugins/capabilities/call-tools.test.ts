@@ -58,7 +58,7 @@ interface Options {
   readonly lines?: readonly Line[]
   readonly limits?: Partial<Limits>
   readonly child?: ToolEntry
-  /** What is chosen where fake/other is asked for. */
+  /** The model that the deployment chooses for fake/other. */
   readonly other?: string
 }
 
@@ -198,7 +198,7 @@ describe('model.generate', () => {
     expect(models.requests).toHaveLength(2)
   })
 
-  it('a granted model that nobody here serves is not replaced by one that was not granted', async () => {
+  it('a granted model that no server here serves is not replaced by one that was not granted', async () => {
     const { answer, models } = await ask({ model: 'fake/other' }, { other: 'gpt' })
     expect(answer).toBe(
       'This deployment does not serve the model fake/other: granted are fake, fake/other.',

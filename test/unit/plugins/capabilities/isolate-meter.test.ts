@@ -153,7 +153,7 @@ describe('the meter of isolates', () => {
     const { result, cost } = await call(entry, { left: price - 1 })
     expect(result).toMatchObject({ ok: false, error: { code: 'lease_cost' } })
     expect(cost).toBeUndefined()
-    // Nothing was begun: whoever can pay for it does.
+    // Nothing was begun: a run that can pay for the start pays for it.
     expect((await call(entry, { left: price })).cost).toBe(price)
   })
 

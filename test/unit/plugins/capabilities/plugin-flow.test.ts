@@ -123,7 +123,7 @@ describe('what a plugin’s tool returns', () => {
 })
 
 describe('the labels of one call', () => {
-  it('T23: what is kept has all that the call knows, and what is read is the principal’s', async () => {
+  it('T23: a stored value has all labels that the call knows, and a read value is the principal’s', async () => {
     const asked: StorageRequest[] = []
     const old = labelFrom('http__get news.example')
     const context = createToolContext({ label: saidLabel })
@@ -145,7 +145,7 @@ describe('the labels of one call', () => {
     ])
   })
 
-  it('what was never there says nothing, and what nobody labelled is the worst', async () => {
+  it('a key that was never there has no label, and a value without a label has the worst', async () => {
     const labels = createCallLabels(open, { tool: 'kv__get', context: createToolContext() })
     await labels.wrap(async () => ({ found: false }))({ verb: 'get', space: 's', key: 'b' })
     expect(labels.label()).toEqual(made)

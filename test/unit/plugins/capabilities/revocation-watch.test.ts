@@ -74,7 +74,7 @@ describe('G12: a call of an installed plugin', () => {
   })
 
   it.each(silent)(
-    'goes on while %s, and uses nothing of what it was allowed until somebody says so',
+    'goes on while %s, and uses none of its grants until the catalog confirms them',
     async (_name, stands) => {
       const { catalog, take } = open()
       const { signal, check } = await take(installed)

@@ -201,7 +201,7 @@ describe('P16: hooks around a run', () => {
     expect(watch.points()).toEqual(['beforeModelCall'])
   })
 
-  it('leave the planner as it is where nobody listens', async () => {
+  it('leave the planner as it is without a listener', async () => {
     const { hooks } = await run([listener({ beforeToolCall: () => {} })])
     expect(hooks.around(modelPlanner)).toBe(modelPlanner)
   })

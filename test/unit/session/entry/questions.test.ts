@@ -76,7 +76,7 @@ describe('what a waiting call asks its client', () => {
     ])
   })
 
-  it('is not asked of a client that cannot: what is optional is answered null, the rest is missing', () => {
+  it('is not asked of a client that cannot: an optional question is answered null, the rest is missing', () => {
     const asks = questionsOf(
       viewOf([
         asking('c1', { name, sample: { ...sample, optional: true }, roots: { kind: 'roots' } }),

@@ -21,7 +21,7 @@ interface World {
   readonly heard: Readonly<Record<number, readonly string[]>>
   readonly answers: Readonly<Record<number, readonly string[]>>
   readonly log: readonly string[]
-  /** What was really spent under each floor, and by how many messages. */
+  /** The actual spending under each handoff, and its number of messages. */
   readonly spent: Readonly<Record<string, readonly [number, number]>>
   readonly arrived: number
   readonly crashes: number
