@@ -125,7 +125,7 @@ async function askOneToken(server, where, model, fetch) {
     return fail('model', `${where} does not have ${model} (${status}).`, {
       fix: 'Set ISOLA_MODEL.',
     })
-  // It read the request: a cap of one token, or its field, is not everybody's.
+  // The server read the request: some refuse a cap of one token, or its field.
   if (status === 200 || ((status === 400 || status === 422) && body !== undefined))
     return ok('model', `${where} answers ${model}.`)
   if (status === 404) {

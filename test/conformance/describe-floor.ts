@@ -38,7 +38,7 @@ export interface FloorHarness {
 export function describeFloor(name: string, harness: FloorHarness): void {
   const { create, first, says, last, isPerson } = harness
 
-  /** One run, with somebody who answers what it waits for. */
+  /** One run, with a person who answers its questions. */
   async function run(entry: ToolEntry, options: RunOptions) {
     const call = { name: entry.tool.name, input: first }
     const model = createFakeModel([{ calls: [call] }, { text: 'the agent itself' }])

@@ -25,7 +25,7 @@ export interface StepInput {
   readonly keep: (text: string, handle?: string) => string
   /** Ids of calls that a person approved or denied so far, which the journal knows and messages do not show. */
   readonly decidedCalls: readonly string[]
-  /** Ids of calls that wait for somebody still, which the journal knows as well; they are answered `tool_pending`. */
+  /** Ids of calls that still wait for a person, which the journal knows as well; they are answered `tool_pending`. */
   readonly waitingCalls: readonly string[]
   /** What the last step answered as `state`. */
   readonly state: Json | undefined

@@ -173,7 +173,7 @@ function addWaiting(conversation: Conversation, fact: PlannedFact): true {
   return true
 }
 
-/** An open list of tasks is written anew, a sub-agent goes on by itself, or a call waits for somebody. */
+/** An open list of tasks is written anew, a sub-agent goes on by itself, or a call waits for a person. */
 export function addOpenWork(conversation: Conversation): boolean {
   const { draw, language, messages, placed } = conversation
   const [fact] = conversation.take(

@@ -21,7 +21,7 @@ export interface Fact {
   readonly strings: readonly string[]
   /** What an agent that does not know the strings would search for: the name they stand beside. */
   readonly cue: string
-  /** From this index on nobody needs it: it was corrected, or done. Absent: to the end. */
+  /** From this index on the fact is not needed: it was corrected, or done. Absent: to the end. */
   readonly until?: number
   /** Indexes of assistant messages that name an artefact again; it has to be at hand right before each. */
   readonly namedAgain: readonly number[]
@@ -41,7 +41,7 @@ export interface Transcript {
   readonly facts: readonly Fact[]
   /** Calls that a person approved or denied: `at` is the index of the answer. */
   readonly decided: readonly { readonly callId: string; readonly at: number }[]
-  /** Calls that still wait for somebody from `at` on, until `until`; their answer so far says `tool_pending`. */
+  /** Calls that still wait for a person from `at` on, until `until`; their answer so far says `tool_pending`. */
   readonly waiting: readonly {
     readonly callId: string
     readonly at: number

@@ -43,7 +43,7 @@ export interface Carried {
   readonly leaked: readonly { readonly tool: string; readonly input: JsonObject }[]
   /** The mail was sent. */
   readonly isFinished: boolean
-  /** How many calls somebody was asked about. */
+  /** How many calls waited for an approval. */
   readonly asked: number
 }
 

@@ -48,7 +48,7 @@ export async function attackAll(pairs: readonly Pair[]): Promise<readonly Attack
   return attacked
 }
 
-/** Every task of a suite with nobody attacking. */
+/** Every task of a suite without an attacker. */
 export async function replayAll(suite: Suite, grouping?: Grouping): Promise<readonly Benign[]> {
   const benign: Benign[] = []
   for (const task of suite.tasks) benign.push(await replayTask(suite, task, grouping))

@@ -6,7 +6,7 @@ import { obedientTurns, type Asked, type Made } from './obedient.ts'
 import type { RecordedCall, RecordedTask, Suite } from './suite.ts'
 import { isEffect } from './tool-table.ts'
 
-/** How a user's task went, with nobody attacking. */
+/** The outcome of a user's task without an attacker. */
 export interface Benign {
   readonly task: RecordedTask
   readonly isFinished: boolean

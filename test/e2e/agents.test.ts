@@ -166,7 +166,7 @@ it('I8, I27: what destroys, goes out, takes longer or is shared waits for an ope
   expect(await say('ben', 'fetcher')).toContain('[http__get kv__get]')
 })
 
-it('I8: an agent whose owner has no key any more runs for nobody', async () => {
+it('I8: an agent whose owner has no key any more runs for no caller', async () => {
   const listed = await api('operator', 'GET /api/operator/keys?principal=carl')
   const [{ id }] = listed['keys']
   await api('operator', `POST /api/operator/keys/${id}/revoke`, {})
@@ -207,7 +207,7 @@ it('I9, I10: an agent that works in the background is proposed to be kept, revie
   expect(await say('ben', 'stayer')).toContain('You are to stay.')
 })
 
-it('I8: archived it runs for nobody, deleted it is gone, and the record stays', async () => {
+it('I8: an archived agent runs for no caller, a deleted one is gone, and the record stays', async () => {
   expect(await isola('agent', 'archive', 'release-notes')).toContain('archived')
   await expect(say('operator', 'release-notes')).rejects.toThrow(aside)
   await isola('agent', 'restore', 'release-notes')

@@ -69,7 +69,7 @@ describe('I23: agents on demand', () => {
     expect(await once('retrieval-qa', 'Zeppelin')).toContain('The documents do not say.')
   })
 
-  it('runs for anybody what reaches nothing outside, and for nobody but an operator what does', async () => {
+  it('runs agents without outside effects for any caller, and other agents for an operator only', async () => {
     const key = (await world.done(['key', 'add', 'anna', '--role', 'user'])).trim()
     const asAnna = (folder: string, task: string) =>
       world.isola(['agent', 'once', `examples/agents/${folder}`, task], '', key)
@@ -269,7 +269,7 @@ describe('I24: flows', () => {
     expect(schedules.map(({ name }: Answer) => name)).toContain('release-notes')
   })
 
-  it('bug-reporter searches, reproduces in the sandbox, and opens an issue once somebody allowed exactly that', async () => {
+  it('bug-reporter searches, reproduces in the sandbox, and opens an issue once a person approved exactly that', async () => {
     const { issues, url } = world.sites
     const bug = `parseSize("1.5 KiB") is 1024 in acme/parse; the API is ${url}.`
     const waiting = async () => {

@@ -139,7 +139,7 @@ describe('npm start', () => {
     }
   })
 
-  it('shows nobody without a key what the local databases hold', async () => {
+  it('serves no local database to a request without a key', async () => {
     for (const path of [
       '/cdn-cgi/local/explorer',
       '/cdn-cgi/explorer',

@@ -76,7 +76,7 @@ const startAgain = (port: number) =>
     },
   )
 
-describe('npm start is a server on somebody’s machine', () => {
+describe('npm start is a server on a user’s machine', () => {
   let server: RunningServer
   let port = 0
   let model: Awaited<ReturnType<typeof startModelServer>>

@@ -43,7 +43,7 @@ function at(key: string) {
     })
     return stdout
   }
-  /** The page that is named, opened by somebody with this account: what the browser shows at the end. */
+  /** Opens the named page as a person with this account. @returns The page that the browser shows at the end. */
   const browse = async (account: Readonly<Record<string, string>>): Promise<string> => {
     const page = new URL(/^http\S+$/m.exec(await well('mcp', 'login', 'each', '--mine'))?.[0] ?? '')
     for (const [name, value] of Object.entries(account)) page.searchParams.set(name, value)

@@ -64,7 +64,7 @@ describe('the command as a package, installed elsewhere', () => {
   const state = join(away, 'state')
   let files: readonly string[]
   let server: RunningServer
-  /** As it is before anybody asks for what plugins are built and tested with. */
+  /** An installation without the packages that build and test plugins. */
   let alone: { readonly megabytes: number; readonly test: Said; readonly client: Said }
   const command = join(away, 'node_modules/isola/scripts/bin.mjs')
   const client = "import { createClient } from 'isola/client'; console.log(typeof createClient)"

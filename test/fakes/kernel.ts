@@ -147,7 +147,7 @@ export function createKernelParts(
   }
 }
 
-/** A kernel for runs that wait for nobody outside: each ends. */
+/** A kernel for runs that are never parked: each ends. */
 export function createEndingKernel(parts: KernelParts) {
   const direct = { planner: directPlanner, reflector: directReflector }
   const kernel = composeKernel({ ...parts, direct })

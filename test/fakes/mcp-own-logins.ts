@@ -17,7 +17,7 @@ export const self = (principal: string, role: McpSelf['role'] = 'user'): McpSelf
   requestId: 'req_1',
 })
 
-/** A server where each principal signs in, with an object for everybody who needs one. */
+/** A server where each principal signs in, with an object for each principal who needs one. */
 export function createOwnLoginWorld(fake: FakeAuth = {}) {
   const auth = createAuthWorld({ ...fake, about: { auth: 'principal', ...fake.about } })
   const { config } = auth
@@ -87,7 +87,7 @@ export function createOwnLoginWorld(fake: FakeAuth = {}) {
     if (begun.state !== 'open') throw new Error(begun.state)
     return new URL(begun.url)
   }
-  /** Where the browser is sent, once somebody said yes there. */
+  /** The query with which the browser comes back after a yes. */
   const allowed = (page: URL): string =>
     `?code=a-code&state=${page.searchParams.get('state')}&iss=https://auth.example.com`
   const signIn = async (principal: string): Promise<void> => {

@@ -1,7 +1,7 @@
 // node test/faults/cancel-storm.mjs [--rounds 10 --streams 51 --seed 1 --start]
 //
 // Many clients read the stream of an answer and go in the same moment, as those of a page that is closed. What has to
-// hold: the server's process lives and answers, and no run is left working for nobody. Each round has a process of its
+// hold: the server's process lives and answers, and no run is left working without a client. Each round has a process of its
 // own; with --start they are asked of one `npm start` (docs/reliability.md). Last line: `rounds N died 0 unanswered 0 left-working 0`.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { request } from 'node:http'

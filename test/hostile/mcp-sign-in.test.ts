@@ -40,7 +40,7 @@ describe('signing in at an authorization server', () => {
     })
   })
 
-  it('T16: a call in between registers nobody, and does not replace a sign-in that is under way', async () => {
+  it('T16: a call in between registers no client, and does not replace a sign-in that is under way', async () => {
     const world = createAuthWorld()
     const state = stateOf(await opened(world))
     const before = world.registered.length

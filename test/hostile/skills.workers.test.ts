@@ -87,7 +87,7 @@ describe('T23, T24, T26: a hostile collection', () => {
     expect(records.map(({ data }: Answer) => data.skill)).toContain('code-review')
   })
 
-  it('runs nothing and reaches nobody when one is obeyed to the letter: its script is a text, its call is asked about', async () => {
+  it('runs nothing and reaches no host when it is obeyed to the letter: its script is a text, its call is asked about', async () => {
     await callJson(`${path}/juggling/enable`, { json: {} })
     const json = { policy: { network: { hosts: ['*'] }, destructive: 'allow' } }
     await callJson('/api/operator/policy', { json })

@@ -175,7 +175,7 @@ async function rowsPerTurn() {
 // ---------------------------------------------------------------- one that is large
 
 const table = []
-/** How long the object answers nobody else: a request that needs next to nothing is made again and again. */
+/** Measures how long the object answers no other client, by cheap requests one after the other. */
 function holdsOf(session) {
   let isDone = false
   let mostMs = 0

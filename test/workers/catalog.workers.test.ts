@@ -82,7 +82,7 @@ describe('the Catalog', () => {
     upstream = installUpstream(callsTool('cut__say'))
     await addPlugin(pluginBundle('cut', 'one'))
     await changePlugin('cut', 'enable')
-    // Whether it was written nobody knows, and then nobody can look.
+    // The answer to the write is lost, and then D1 cannot be read.
     database.takesChanges = false
     expect((await tryChange('cut', 'disable')).status).toBe(503)
     await abortAllDurableObjects()

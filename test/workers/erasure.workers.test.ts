@@ -184,7 +184,7 @@ describe('I21: erasing a person', () => {
         policy: { allow_skill_emission: true, principals: { [person]: { deny: ['http__*'] } } },
       },
     })
-    // What they did for everybody.
+    // Changes that they made to the deployment.
     await callJson('/api/operator/secrets', { ...by, json: { name: 'HELD', value: secret } })
     await callJson('/api/operator/policy', { ...by, json: { policy: {} } })
     await env.DB.prepare(
@@ -245,7 +245,7 @@ describe('I21: erasing a person', () => {
       keys: 1,
     })
     expect(done.erased.sessions).toBeGreaterThanOrEqual(3)
-    // What happened stays on the record, of nobody.
+    // The events stay on the record, without the name.
     const { records } = await callJson(`/api/operator/audit?session=${asked.session}`)
     expect(records.map(({ type }: Answer) => type)).toEqual(
       expect.arrayContaining(['run_started', 'tool_finished', 'run_finished']),

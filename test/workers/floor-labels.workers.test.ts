@@ -78,7 +78,7 @@ describe('T11: a stranger’s text in the words of the agent that had the conver
     const handles = heard.at(-1)!.match(/ses_\w+\.run_\w+\.[\w-]+/g)
     expect(new Set(handles).size).toBe(2)
     expect(JSON.stringify(await said(session))).toContain('It says: ')
-    // Nothing of a stranger is in its context, and an effect asks nobody.
+    // No stranger's text is in its context, so an effect needs no approval.
     const last = (await said(session)).at(-1)
     expect(last).toMatchObject({ role: 'assistant', label: { integrity: 'tool' } })
   })

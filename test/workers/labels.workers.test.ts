@@ -392,7 +392,7 @@ describe('narrow reading', () => {
     expect(heard.join()).not.toContain('POST it')
   })
 
-  it('T11: in a parameter that the operator named they ask nobody; what comes back is kept aside', async () => {
+  it('T11: in a parameter that the operator named they need no approval; the answer is kept aside', async () => {
     await setPolicy({ narrow_reading: ['*'], unseen_words: ['http__request body'] })
     const { heard } = reads(fields, [says])
     const view = await start()

@@ -155,7 +155,7 @@ describe('T2: a server where each principal signs in', () => {
     ])
   })
 
-  it('T16: leaves nothing of anybody when it is removed, or when one of them is forgotten', async () => {
+  it('T16: leaves nothing of any principal when it is removed, or when a principal is forgotten', async () => {
     await enabled()
     const [gwen, hugo] = [await principal('gwen'), await principal('hugo')]
     await gwen.signIn()

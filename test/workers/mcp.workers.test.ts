@@ -116,7 +116,7 @@ describe('a remote MCP server', () => {
         const last = messages.at(-1)
         return last?.role === 'tool' ? { text: String(last.content) } : { calls }
       }, server.answer)
-      // What it said before would have somebody asked about the next call.
+      // The label of its first answer would make the next call need an approval.
       const policy = '/api/operator/policy'
       await callJson(policy, { json: { policy: { labels: [] } } })
       const { id: session } = await callJson('/api/sessions', { json: {} })

@@ -125,7 +125,7 @@ it('I28, P29: over every route nothing of one principal, agent or scope is found
   }
 })
 
-it('I28, P29: with every tool an agent finds its principal’s, its own and everybody’s, and nothing else', async () => {
+it('I28, P29: with every tool an agent finds its principal’s, its own and the deployment’s, and nothing else', async () => {
   for (const [principal, by] of keys)
     for (const agent of agents)
       for (const [name, inputs] of Object.entries(tools)) {

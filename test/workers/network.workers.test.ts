@@ -97,7 +97,7 @@ describe('the network of the http tools', () => {
     expect([view.state, asked]).toEqual(['completed', []])
   })
 
-  it('opens a host for everybody without a restart, and closes it, on the record; the rest of the policy stays', async () => {
+  it('opens a host for every principal without a restart, and closes it, on the record; the rest of the policy stays', async () => {
     await callJson('/api/operator/policy', { json: { policy: { deny: ['kv__list'] } } })
     const { notes } = await change({ allow: ['Evil.example'] })
     expect(notes).toEqual(['+ http tools reach evil.example'])

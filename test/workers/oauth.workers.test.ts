@@ -794,7 +794,7 @@ describe('a stranger', () => {
 })
 
 describe('the daily job', () => {
-  it('forgets grants a month after their end, and what KV keeps of nobody', async () => {
+  it('forgets grants a month after their end, and entries of KV without a grant', async () => {
     const { key, principal } = await addKey()
     const { client } = await signIn(key)
     await env.OAUTH_KV.delete(`client:${client}`)

@@ -204,7 +204,7 @@ describe('an object that is lost', () => {
     }
   })
 
-  it('F3: evicted while it is idle or waits for someone: nothing is different afterwards', async () => {
+  it('F3: evicted while it is idle or waits for a person: nothing is different afterwards', async () => {
     withModel((request) => (isAnswered(request) ? { text: 'done' } : setFact))
     const session = await newSession()
     await send(session, 'one')
@@ -370,7 +370,7 @@ describe('a disk that takes no writes', () => {
       return { text: 'done' }
     })
     const session = await newSession()
-    await submit(session) // behind nobody, so that its row is there before the disk is full
+    await submit(session) // alone in its queue, so that its row is there before the disk is full
     await incident(session, 'storage_failed')
     faults.statement = undefined
     await alarm(session)
@@ -463,7 +463,7 @@ describe('an alarm', () => {
     await reached(session, run, 'completed')
   })
 
-  it('F10: whose object cannot start comes again by itself, and the run ends without anybody asking', async () => {
+  it('F10: whose object cannot start comes again by itself, and the run ends without a request', async () => {
     const { session, run } = await cutRun()
     // A real alarm, and soon.
     await runInDurableObject(stubOf(session), async (_instance, { storage }) => {

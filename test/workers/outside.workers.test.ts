@@ -175,7 +175,7 @@ describe('a call that needs an approval', () => {
     expect(requests).toHaveLength(1)
   })
 
-  it('holds up nobody: the next message is worked on while it waits', async () => {
+  it('holds up no other run: the next message is worked on while it waits', async () => {
     withModel((request) => (String(lastOf(request).content) === 'next' ? { text: 'hi' } : setFact))
     const session = await newSession()
     const run = await submit(session, approveAll)

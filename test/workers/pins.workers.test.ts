@@ -21,7 +21,7 @@ afterEach(async () => {
   await setPolicy({})
 })
 
-/** What the model is sent before anybody has called anything. */
+/** The model's request before any tool call. */
 async function firstRequest() {
   const { requests, restore } = withModel(() => ({ text: 'done' }))
   await runOnce()

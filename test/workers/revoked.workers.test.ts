@@ -68,7 +68,7 @@ describe('a key that is revoked', () => {
     }))
     withModel((_request, index) => (index === 0 ? { calls } : { wait: never }))
     const { key, id, principal } = await addKey()
-    // It has given its children all it may spend, and waits for somebody who raises that.
+    // The run has leased all it may spend to its children, and waits for a raised limit.
     const parent = { session: await newSession(key), run: '' }
     parent.run = await start(key, parent.session)
     await vi.waitFor(() => expect(upstream.requests).toHaveLength(51), patience)
@@ -136,7 +136,7 @@ describe('a key that is revoked', () => {
     }, patience)
   })
 
-  it('ends what waits for somebody, and leaves what was begun with another key', async () => {
+  it('ends a run that waits for a person, and leaves a run that was begun with another key', async () => {
     const gate = Promise.withResolvers<void>()
     withModel(() => ({ text: 'done', wait: gate.promise }))
     const mine = await addKey()

@@ -208,7 +208,7 @@ describe('a schedule that is changed', () => {
 })
 
 describe('an operator', () => {
-  it("lists, pauses, fires and removes everybody's, and puts no words into another's mouth", async () => {
+  it('lists, pauses, fires and removes schedules of all principals, and puts no words into another’s mouth', async () => {
     withModel(() => ({ text: 'done' }))
     const issued = await callJson('/api/operator/keys', {
       json: { principal: 'mona', role: 'user' },

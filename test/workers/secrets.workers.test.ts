@@ -54,7 +54,7 @@ const value = 'tkn-canary/0f6b+35"e'
 const leak = /canary|63616e617279|Y2FuYXJ5|NhbmFye|jYW5hcn/i
 
 let upstream: ReturnType<typeof installUpstream> | undefined
-// What it reads with its key is a stranger's and private: without leave somebody is asked before its next request.
+// An answer read with its key is a stranger's and private: without this rule its next request needs an approval.
 const sink = ['egress', 'write']
 const label = { integrity: 'stranger', confidentiality: 'private' }
 const setPolicy = (policy: object) => callJson('/api/operator/policy', { json: { policy } })

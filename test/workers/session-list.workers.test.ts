@@ -76,7 +76,7 @@ it('leaves out sub-agents, and calls without a session name unless they are aske
   expect(await child()).toBeNull()
 })
 
-it('T2: shows everybody their own, and the operator those of others', async () => {
+it('T2: shows each principal their own, and the operator those of others', async () => {
   upstream = installUpstream(() => ({ text: 'Hi' }))
   const { key } = await callJson('/api/operator/keys', { json: { principal: 'ann', role: 'user' } })
   const ann = { authorization: `Bearer ${key}` }

@@ -348,7 +348,7 @@ describe('who may see an event', () => {
     expect(labels).toContain('stranger')
   })
 
-  it('N12: an operator hears of everybody’s where it asks to, and only as long as it is one', async () => {
+  it('N12: an operator hears events of all principals where it asks to, and only while it has that role', async () => {
     const [ada, ops] = [await person(), await person('operator')]
     withModel(clerk({ payload: { amount: 1 } }))
     const body = { event: 'shop.paid', task: 'Go.', agent: 'clerk', of: 'everybody' }

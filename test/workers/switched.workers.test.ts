@@ -61,7 +61,7 @@ describe('an event that was written, but is not durable yet', () => {
   })
 })
 
-describe('a session of somebody else', () => {
+describe('a session of another principal', () => {
   it('T2: looks like one that is not there, whatever is asked of it', async () => {
     const { session, run } = await withRun()
     const absent = sessions.at(await sessions.idFor('named', ['nobody was here']))

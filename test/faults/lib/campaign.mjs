@@ -8,7 +8,7 @@ const concurrency = { record: 16, abort: 20, reset: 3, exit: 6 }
 /** Faults a scenario gets while what happens after a fault is recorded. */
 const primersPerScenario = 8
 const maxHit = 12
-/** Runs while somebody's stray failpoint is armed. */
+/** Runs while a stray failpoint is armed: one outside of all sessions' objects. */
 const strayScenario = 'children'
 /** Of all faults; the rest are aborts. Exits cost a restart each. */
 const shares = { reset: 0.25, exit: 0.15, evict: 0.02 }

@@ -266,7 +266,7 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
       steered.push({ name, run, task: text })
       return true
     },
-    /** Waits until the audit log says that a run waits for somebody, or is over. */
+    /** Waits until the audit log says that a run is parked, or is over. */
     async parked(run) {
       const sinceMs = Date.now()
       const isAtRest = ({ type }) => type === 'run_parked' || type === 'run_finished'

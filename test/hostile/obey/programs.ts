@@ -53,7 +53,7 @@ const sinkOf: Readonly<Record<string, Sink>> = {
 }
 export const sinks = Object.keys(sinkOf)
 
-/** What there is to read: a page, somebody's mail, the user's notes, a clock. */
+/** The sources: a page, a stranger's mail, the user's notes, a clock. */
 const sources: Readonly<Record<string, { readonly mark: string; readonly yields: Label }>> = {
   page: { mark: 'S', yields: labelFrom('page', { confidentiality: 'public' }) },
   post: { mark: 'SP', yields: labelFrom('post') },

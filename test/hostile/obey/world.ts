@@ -4,7 +4,7 @@ import { addPlugin, changePlugin, enablePlugin, pluginBundle } from '../../fakes
 import { installUpstream, type UpstreamRequest } from '../../fakes/upstream.ts'
 import { canary, createObedient, forms, token, via, type Call, type Part } from './obedient.ts'
 
-/** A request that left for somebody else than the model. */
+/** A request that left for a server other than the model's. */
 interface Sent {
   readonly url: string
   readonly method: string
@@ -58,7 +58,7 @@ const mcpServer = (id: string, tools: readonly FakeTool[]) =>
     },
   })
 
-/** Others' servers: `inbox` takes a key, as one with somebody's mail does; `wiki` is for everybody; `mailer` sends. */
+/** Others' servers: `inbox` takes a key, as a mail server does; `wiki` is public; `mailer` sends. */
 const servers = {
   inbox: mcpServer('inbox', [tool('read', { annotations: reads })]),
   wiki: mcpServer('wiki', [tool('read', { annotations: reads })]),
@@ -106,7 +106,7 @@ export async function installAgent(id: string, uses: readonly string[]): Promise
         model: `openai/${id}`,
         instructions: 'p.md',
         uses_tools: uses,
-        // Or what it leaves there never comes before anybody.
+        // Without these its notes and files would never reach another model.
         shares: ['workspace', 'memory'],
       },
     }),
@@ -179,7 +179,7 @@ const textsOf = (request: UpstreamRequest): string =>
 export interface Ended {
   readonly state: string
   readonly obeyed: boolean
-  /** How often somebody was asked. */
+  /** How often an approval was asked for. */
   readonly questions: number
   readonly sent: readonly Sent[]
   readonly text: string

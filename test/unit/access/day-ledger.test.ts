@@ -427,7 +427,7 @@ interface Truth {
   readonly granted: number
   spent: number
   state: RunSpending['state']
-  /** How often it waited for somebody. */
+  /** How often the run was parked. */
   parks: number
 }
 

@@ -54,7 +54,7 @@ describe('whose a token is', () => {
     expect(JSON.stringify(by)).not.toContain(sha256('isk_operator'))
   })
 
-  it('T1: is nobody without a grant that holds, of the same principal', async () => {
+  it('T1: is no principal without a grant that holds, of the same principal', async () => {
     const by = open().identity.proofOf(operator)
     const holderOf = (more: Parameters<typeof open>[0], id = 'grant_1') =>
       open(more).identity.holderOfGrant({ grant: id, by })
@@ -64,7 +64,7 @@ describe('whose a token is', () => {
     expect(await holderOf({ grant: { principal: 'ada' } })).toBeUndefined()
   })
 
-  it('T1: is nobody once the person is on the list no more', async () => {
+  it('T1: is no principal once the person is on the list no more', async () => {
     const { identity, listed } = open({ grant: { principal: 'ada' } })
     const proof = { grant: 'grant_1', by: person }
     expect(await identity.holderOfGrant(proof)).toMatchObject({ id: 'ada', role: 'user' })

@@ -28,7 +28,7 @@ const open = (most: number, operatorKey = 'isk_right') => {
 const limited = { code: 'request_rate_limited', retryAfterMs: 60_000 }
 
 describe('T27: what may be asked in a minute', () => {
-  it('is limited for each principal, and for nobody else', async () => {
+  it('is limited for each principal, and for no other', async () => {
     const { limits } = open(2)
     await limits.request(alice)
     await limits.request(alice)

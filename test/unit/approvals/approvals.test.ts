@@ -132,7 +132,7 @@ describe('the inbox', () => {
     expect(await stateOf(world)).toBe('denied')
   })
 
-  it('has no row and no statement for runs that ask nobody, and pages and narrows what it has', async () => {
+  it('has no row and no statement for runs without an approval, and pages and narrows what it has', async () => {
     const { sink, inbox, sqlite } = open()
     await sink.append(owner, batchOf([started(1), finished(2)]))
     expect(sqlite.prepare('SELECT count(*) AS rows FROM approvals').get()).toEqual({ rows: 0 })

@@ -118,7 +118,7 @@ describe('a rule of an approval', () => {
     expect(await ask(first)).toEqual({ isCovered: true })
     const changed = { ...first, definitionHash: 'v2' }
     expect(await ask(changed)).toMatchObject({ approval: { outdatedRule: 'rul_0' } })
-    // Once somebody has allowed the new one, nothing is outdated any more.
+    // Once a person has approved the new version, no rule is outdated any more.
     allow(changed, await ask(changed), [], 'v2')
     expect(await ask(changed)).toEqual({ isCovered: true })
   })

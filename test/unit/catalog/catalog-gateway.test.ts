@@ -38,7 +38,7 @@ function open(api: Partial<CatalogApi>, lost: ReadonlySet<string> = new Set()) {
   return { gateway, look, parts, loaded }
 }
 
-it('a Catalog that does not answer holds up nobody for more than five seconds', async () => {
+it('a Catalog that does not answer holds up no caller for more than five seconds', async () => {
   const asked = open({ look: never }).gateway.snapshot()
   const refused = expect(asked).rejects.toMatchObject({ code: 'request_unavailable' })
   await vi.advanceTimersByTimeAsync(5_000)

@@ -59,7 +59,7 @@ it('P25: one principal of several switches a plugin off for itself alone, howeve
   }
 })
 
-it('P25: it is off for everybody where it fails for three, or for all there are', () => {
+it('P25: it is off for every principal where it fails for three, or for all there are', () => {
   const two = createWorld(2)
   two.fail(50)
   expect(forAll(two.fail(1, 'a', 'bob'))).toEqual([])

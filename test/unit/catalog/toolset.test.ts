@@ -137,7 +137,7 @@ describe('H: whose words the model reads of a tool that no person has read', () 
     expect(await labelFound(entries, 'open or close')).toEqual(toldLabel)
   })
 
-  test('so is what is found elsewhere, and somebody’s own', async () => {
+  test('tools found elsewhere, and a principal’s own, are labelled the same way', async () => {
     const far = unread('far__x')
     const toolset = build([], {
       isPinned: () => false,

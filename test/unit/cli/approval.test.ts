@@ -59,7 +59,7 @@ const entry = {
 }
 
 describe('isola approval', () => {
-  it('lists what waits in everybody’s sessions, that of sub-agents too, with whose it is', async () => {
+  it('lists waiting calls in the sessions of all principals, of sub-agents too, with their owners', async () => {
     const { asked, fetch } = fakeServer()
     const { code, stdout } = await isola(['approval', 'list', '--all'], { env, fetch })
     expect(code).toBe(0)

@@ -132,7 +132,7 @@ describe('T13: isola mcp approve', () => {
     expect(await approve({}, 'y')).toMatchObject({ failed: '', sent: [{ hash }] })
   })
 
-  it('asks nobody about a name that is more than one thing, or nothing', async () => {
+  it('sends no request for a name that is more than one thing, or nothing', async () => {
     for (const [name, why] of [
       ['ok', 'say which: tool:ok or prompt:ok'],
       ['other', 'has no "other"'],

@@ -118,7 +118,7 @@ describe('the view of a conversation’s context', () => {
 })
 
 describe('whether a compaction is worth asking for', () => {
-  it('is said before anybody asks a model: yes where something would leave', async () => {
+  it('is said without a model call: yes where messages would leave', async () => {
     const { messages } = await compacted()
     expect(await readerOf().isWorthwhile(sessionOf(messages))).toBe(true)
   })

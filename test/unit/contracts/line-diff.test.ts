@@ -152,7 +152,7 @@ describe('X2: the lines of a text', () => {
   })
 })
 
-describe('I8: the differences of two policies', () => {
+describe('I8: the difference of two policies', () => {
   const policyOf = (more: object) => toolPolicySchema.parse({ ...defaultToolPolicy, ...more })
   const rule = (verdict: 'allow' | 'deny') => ({
     label: { integrity: verdict === 'allow' ? 'user' : 'stranger' },

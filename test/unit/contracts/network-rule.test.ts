@@ -10,7 +10,7 @@ describe('a host that is opened', () => {
       '*.ddns.net *.duckdns.org *.lambda-url.us-east-1.on.aws *.on.aws *.gouv.fr *.co.uk *.com.au *.github.io ' +
       '*.amazonaws.com.cn localhost:99999 127.0.0.1:65536 *. *.com'
     ).split(' '),
-  )('P4: is none that is everybody’s, or no host: %s', (host) => {
+  )('P4: is not one that many tenants share, and has to be a host: %s', (host) => {
     expect(openHost.safeParse(host).success).toBe(false)
   })
 

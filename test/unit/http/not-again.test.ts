@@ -128,7 +128,7 @@ describe('M6: a day that cannot pay for the next call is 429 insufficient_quota'
 })
 
 describe('C7: the spending of a principal', () => {
-  it('is told to itself, and to nobody of another', async () => {
+  it('is shown to that principal, and to no other', async () => {
     const { send } = createFakeApp()
     expect((await send('/api/usage')).status).toBe(200)
     expect((await send('/api/usage?by=model')).status).toBe(200)

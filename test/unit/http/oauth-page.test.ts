@@ -165,7 +165,7 @@ async function neededScopes(allowed: Access, role: Role): Promise<readonly Scope
 }
 
 describe('I26: the scopes', () => {
-  it('open each route to somebody: one of them at least, and the operator always', () => {
+  it('open each route to a role: one of them at least, and the operator always', () => {
     for (const { path, allowed } of routesOf(access)) {
       if (allowed === 'anyone') continue
       expect(scopesFor(allowed).length, path).toBeGreaterThan(0)

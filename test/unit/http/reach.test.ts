@@ -76,7 +76,7 @@ describe('I26: what a key may not use', () => {
   })
 })
 
-it('B14: a key with a list of agents erases nobody, and its principal least of all', async () => {
+it('B14: a key with a list of agents erases no person, and its principal least of all', async () => {
   const { send } = appOf({ agents: ['orchestrator'] })
   const asked = await send('/api/erasure', { json: { confirm: 'alice' } })
   expect([asked.status, await asked.text()]).toEqual([

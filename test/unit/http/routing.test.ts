@@ -104,7 +104,7 @@ describe('a database without its tables', () => {
     },
   )
 
-  it('that cannot be reached refuses nobody', async () => {
+  it('that cannot be reached refuses no caller', async () => {
     const { send } = createFakeApp({ deps: { readiness: async () => ({ state: 'unreachable' }) } })
     expect((await send('/v1/models')).status).toBe(200)
   })

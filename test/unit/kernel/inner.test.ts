@@ -303,7 +303,7 @@ describe('a tool that another tool calls', () => {
     })
   })
 
-  it('that needs somebody outside is refused: it cannot wait', async () => {
+  it('that needs a person outside is refused: it cannot wait', async () => {
     const sensitive = toolEntry('sensitive', async () => says('done'), { needsApproval: true })
     const asks = toolEntry('asks', async () => ({
       ok: false,

@@ -38,7 +38,7 @@ const snapshot: PluginSnapshot = {
   ...emptySnapshot,
   pins: { policy: [{ id: 'policy', policy: toolPolicySchema.parse({}) }] },
 }
-/** The policy that ships, with nobody to ask. */
+/** The policy that ships, without a person to ask. */
 const gates = {
   ...openGates,
   ...createLivePolicy({
@@ -249,7 +249,7 @@ describe('no tainted value decides an outward effect', () => {
   const facts = { page: ['stranger'], notes: ['private'], clock: [] } as const
   const readers = Object.keys(facts) as (keyof typeof facts)[]
 
-  it('T11: in programs at random what is done was steered by nobody else, or carried nothing private', async () => {
+  it('T11: in programs at random each effect was steered by the user, or carried nothing private', async () => {
     let allowed = 0
     let refused = 0
     for (let round = 0; round < 150; round += 1) {

@@ -84,7 +84,7 @@ const callsThenEnd =
   (_request, index) =>
     index === 0 ? { calls: names.map((name) => ({ name, input: { a: 1 } })) } : { text: 'done' }
 
-describe('a call that waits for someone outside', () => {
+describe('a call that waits for a person outside', () => {
   it('E6: has its intent on record, without the pause, before it begins', async () => {
     const seen: unknown[] = []
     const mail = toolEntry(

@@ -159,7 +159,7 @@ it('an approval of a part says of the rest that it is not approved any more', as
   expect((await approve(['say'])).notes[0]).toBe('not approved any more: tool tell')
 })
 
-describe('T28: the stored sign-ins and listings of a server', () => {
+describe('T28: the stored listing and sign-in of a server', () => {
   it('is forgotten by the next remove where the first was cut', async () => {
     const world = createWorld()
     await world.add()
@@ -270,7 +270,7 @@ describe('going back to what was approved of a server then', () => {
     expect(notes).toEqual([expect.stringMatching(/stays off.*not kept any more.*mcp approve srv/)])
   })
 
-  it('asks nobody for what it has now', async () => {
+  it('reads no stored listing for a server that stays as it is', async () => {
     const { world } = await approvedTwice()
     world.bundles.clear()
     expect((await world.restore(world.now())).mcp).toHaveLength(1)

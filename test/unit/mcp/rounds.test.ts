@@ -114,7 +114,7 @@ describe('T21: what a client answers', () => {
 })
 
 describe('a deployment without ISOLA_MASTER_KEY', () => {
-  it('T17: asks nobody, says what is missing, and leaves no run waiting', async () => {
+  it('T17: asks no question, says what is missing, and leaves no run waiting', async () => {
     const { ask, calls } = setUp({ stateKey: undefined })
     const { result } = await ask()
     expect(result.content[0].text).toContain('config_missing: A call that asks')

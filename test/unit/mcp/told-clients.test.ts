@@ -24,7 +24,7 @@ function setUp() {
 }
 
 describe('what an MCP client was given', () => {
-  it('T11: is in what it says next, whichever call it was, and in nobody else’s', async () => {
+  it('T11: is in what it says next, whichever call it was, and in no other client’s', async () => {
     const { clients } = setUp()
     await Promise.all([clients.tell(ann, page), clients.tell(ann, notes)])
     expect(await clients.said(ann)).toEqual(joinLabels([saidLabel, page, notes]))

@@ -89,7 +89,7 @@ describe('I6: the first model in priority order that can serve a request', () =>
       provider: 'cheap',
       passedOver: [{ provider: 'dear', reason: 'cost' }],
     })
-    // With nobody cheaper the lease refuses it, which stops a run instead of failing it.
+    // Without a cheaper model the lease refuses the call, which stops a run instead of failing it.
     const alone = { ...config, defaultModel: 'dear/m' }
     expect(selected(alone, request({ maxCostNanoUsd }))).toMatchObject({ provider: 'dear' })
   })

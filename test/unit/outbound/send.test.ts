@@ -21,7 +21,7 @@ describe('T5: an address', () => {
     ['https://login.example.com:8443/', undefined],
     ['http://login.example.com/', undefined],
     ['https://u:p@login.example.com/', undefined],
-    // What the operator set lies outside: it leads nobody inside, nor to another port of a stranger.
+    // The operator's address lies outside: it leads no request inside, nor to another port of a stranger.
     ['https://10.0.0.1/', 'https://login.example.com'],
     ['http://127.0.0.1/', 'https://login.example.com'],
     ['https://localhost/', 'https://login.example.com'],

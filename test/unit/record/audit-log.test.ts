@@ -304,7 +304,7 @@ describe('a batch that is only for the record without a subscription', () => {
     expect([rows(), await sink.watermark(of)]).toEqual([1, 2])
   })
 
-  it('N12: is of no interest to a subscription of somebody else, unless the event is public', async () => {
+  it('N12: is of no interest to a subscription of another principal, unless the event is public', async () => {
     const listed = { event: 'shop.*', asker: { principal: 'bob' }, owner: 'principal:bob' } as const
     const { append, rows } = await opened(listed)
     await append([emitted('shop.paid')])

@@ -17,7 +17,7 @@ const person = { principal: 'ann', pseudonym: 'erased_1' }
 const isSomebody = /principal|owner|_by$/
 
 describe('I21: what becomes of a person in D1', () => {
-  it('every table of D1 is an entry, and every column with somebody in it is named there', () => {
+  it('every table of D1 is an entry, and every column with a principal in it is named there', () => {
     const { sqlite } = createSqliteDatabase()
     const tables = sqlite
       .prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
@@ -134,7 +134,7 @@ describe('I21: what becomes of a person in D1', () => {
   })
 })
 
-describe('the record of somebody who was erased', () => {
+describe('the record of a person who was erased', () => {
   it('keeps what happened and when, and who others are; not who they were, nor a text', async () => {
     const { database, sqlite } = createSqliteDatabase()
     const log = createDeploymentLog(database)

@@ -71,7 +71,7 @@ describe('the log', () => {
     ['userinfo after a digit', '1https://user:hunter22hunter@a.example', 'hunter22hunter'],
     ['userinfo without an end', `https://${'hunter22'.repeat(9_000)}@a.example`, 'hunter22'],
     ['key of ours', 'isk_0123456789abcdefABCDEF', '0123456789abcdefABCDEF'],
-  ])('I28: the %s does not come out of any place it belongs to', (_what, text, unseen) => {
+  ])('I28: no line of the log shows the %s', (_what, text, unseen) => {
     const { log, lines } = setUp()
     log.fault(new Error(`Failed: ${text}`))
     expect(lines.join('')).not.toContain(unseen)

@@ -220,7 +220,7 @@ describe('what the text of an agent subscribes to', () => {
     expect(await heard()).toEqual([])
   })
 
-  it('is nobody’s who lives for one request', () => {
+  it('is refused for an agent that lives for one request', () => {
     const { error } = onDemandDefinition.safeParse({
       agent: { instructions: 'You write.', subscribes },
     })

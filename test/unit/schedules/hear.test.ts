@@ -80,7 +80,7 @@ describe('events that a subscription cannot take', () => {
 })
 
 describe('the day’s share of a subscription to every principal’s events', () => {
-  it('Y28: is not used up by one of them', async () => {
+  it('Y28: is not used up by one principal', async () => {
     const { tell, skipped, rows } = open({ owner: 'plugin:shop' }, 8)
     for (let time = 0; time < 6; time += 1) await tell({ principal: 'bob', isPublic: true })
     await tell({ principal: 'eve', isPublic: true })

@@ -100,7 +100,7 @@ function steps(world: World, variant: Variant): readonly World[] {
   return found
 }
 
-/** With nobody to disturb it, one who rings is enough for all to be done. */
+/** Undisturbed, one alarm is enough for all slots to be done. */
 function settleDown(world: World, variant: Variant): World {
   let at: World = { ...world, now: lastSlot, ringers: [null, null] }
   for (let step = 0; step < 40; step += 1) {

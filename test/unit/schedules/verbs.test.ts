@@ -218,7 +218,7 @@ describe('Y10: a webhook', () => {
     expect(object.rows.schedules()).toHaveLength(1)
   })
 
-  it('may be of this machine in development, and of nobody else', () => {
+  it('may be of this machine in development, and of no other', () => {
     const object = open({}, {}, true)
     for (const url of ['http://user:pass@localhost:18951/x', 'https://10.0.0.1/hook'])
       expect(adding(object, url)).toThrow(refused)

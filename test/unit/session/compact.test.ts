@@ -159,7 +159,7 @@ describe('a context is not compacted', () => {
     expect(life.store.lastOrder()).toBe(runs)
   })
 
-  it('while a run works, or waits for somebody', async () => {
+  it('while a run works, or waits for a person', async () => {
     const held = Promise.withResolvers<void>()
     const talk = await createTalk(6, {
       script: (asked) => ({

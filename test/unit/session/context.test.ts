@@ -82,7 +82,7 @@ describe('a conversation that branches after a compaction', () => {
   })
 })
 
-describe('the messages of a run that failed', () => {
+describe('the message of a run that failed', () => {
   const userTexts = (messages: readonly { readonly role: string; readonly text?: string }[]) =>
     messages.flatMap(({ role, text }) => (role === 'user' ? [text] : []))
   const textOf = ({ messages: [first] }: ReturnType<ReturnType<typeof createLongSession>['say']>) =>

@@ -265,7 +265,7 @@ describe('a session that is large', () => {
     expect(sqlite.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all()).toEqual([])
   })
 
-  it('I12: is removed to the end although its object ended meanwhile, and is nobody else before that', async () => {
+  it('I12: is removed to the end although its object ended meanwhile, and begins no other session before that', async () => {
     const { life, runtime, sqlite, wake, timers } = await large()
     let steps = 0
     const rest = async () => {

@@ -64,7 +64,7 @@ function open({
 }
 
 describe('the events that are told of a log', () => {
-  it('I4: Y28: is what plugins emitted, with its place, its trace and its chain', async () => {
+  it('I4: Y28: are what plugins emitted, each with its place, its trace and its chain', async () => {
     const { tells, note } = open({ owners: ['principal:ada', 'plugin:shop'] })
     await note([emitted])
     expect(tells[0]?.owners).toEqual(['principal:ada', 'plugin:shop'])

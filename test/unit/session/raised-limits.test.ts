@@ -70,7 +70,7 @@ describe('E1: a run whose limit stays as it was', () => {
     expect(ran).toEqual([])
   })
 
-  it('asks nobody again, also where its object dies before it has ended', async () => {
+  it('asks no person again, also where its object dies before it has ended', async () => {
     const mail = toolEntry('mail', async () => says('sent'), { isReadOnly: false })
     const script: WorldOptions['script'] = () => ({ calls: [{ name: 'mail' }] })
     const world = setUp({ entries: [mail], script })

@@ -630,7 +630,7 @@ describe('the record of a session', () => {
     expect(audit.length).toBeGreaterThan(4)
   })
 
-  it('lists the session with it, as it stands: by name, as one nobody named, or a sub-agent', async () => {
+  it('lists the session with it, as it stands: with a name, without one, or as a sub-agent', async () => {
     for (const [about, kind] of [
       [{}, 'named'],
       [{ isStateless: true }, 'stateless'],

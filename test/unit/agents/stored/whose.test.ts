@@ -82,7 +82,7 @@ describe('Y13: decisions that belong to the owner of an agent', () => {
     expect((await show('notes', by('anna'))).inForce?.version).toBe(2)
   })
 
-  it('is allowed by its owner, by nobody who only may edit, and works by the owner’s key', async () => {
+  it('is allowed by its owner, not by a principal who only may edit, and works by the owner’s key', async () => {
     const { apply, approve, shared } = setUp()
     await shared()
     const { version } = await apply(definitionOf({ schedule }), by('ben'))
@@ -101,7 +101,7 @@ describe('Y13: decisions that belong to the owner of an agent', () => {
     expect((await approve('notes', version, operator)).inForce?.version).toBe(3)
   })
 
-  it('is not taken back by somebody who only may edit', async () => {
+  it('is not taken back by a principal who only may edit', async () => {
     const { apply, rollBack, shared } = setUp()
     await shared({ schedule })
     await apply(definitionOf({ acl }), operator)

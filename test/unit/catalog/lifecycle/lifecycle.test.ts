@@ -271,7 +271,7 @@ describe('the life of a plugin', () => {
       expect([await stateOf('a'), await ownerOf()]).toEqual(['installed', 'ada'])
     })
 
-    it('is for anybody once nothing is kept any more, and that one brings its next versions', async () => {
+    it('is for any author once nothing is stored any more, and that author brings its next versions', async () => {
       await host.add('a', '1.0.0', {}, author)
       await host.change({ do: 'free', id: 'a' })
       await host.change({ do: 'remove', id: 'a' })
@@ -918,7 +918,7 @@ it('T27: the versions of one plugin push no other one out of sight', async () =>
 })
 
 describe('of a plugin with more versions than are listed', () => {
-  /** A hundred and twenty by somebody else, after what is there. */
+  /** A hundred and twenty by another author, after the versions that are there. */
   const pushDown = async (id: string) => {
     const insert = `INSERT INTO plugin_versions (${copied}) SELECT plugin, hash || ?1, '9.0.' || ?1, tier, source, NULL, manifest,
       'bob', installed_at_ms + ?1 FROM plugin_versions WHERE plugin = ?2 AND hash = ?3`

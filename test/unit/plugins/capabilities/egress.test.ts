@@ -520,7 +520,7 @@ describe('requests', () => {
     ])
   })
 
-  test('N7: each carries the trace of the call, whatever the plugin says, and no state of anybody', async () => {
+  test('N7: each carries the trace of the call, whatever the plugin says, and no state of another vendor', async () => {
     const { fetch, requests } = setUp()
     const headers = { traceparent: `00-${'e'.repeat(32)}-${'e'.repeat(16)}-01`, TraceState: 'a=b' }
     await fetch('https://a.example/', { headers })

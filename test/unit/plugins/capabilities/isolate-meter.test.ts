@@ -94,7 +94,7 @@ describe('the meter of isolates', () => {
     ])
   })
 
-  it('books it once a session tree, and asks nobody for a warm call', async () => {
+  it('books it once a session tree, and asks no session for a warm call', async () => {
     const entry = world.entryOf(world.machine())
     expect((await call(entry)).cost).toBe(price)
     expect(world.asked).toEqual(['ses_a claim'])

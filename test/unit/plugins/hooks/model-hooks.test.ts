@@ -99,7 +99,7 @@ describe('P16: hooks around a run', () => {
     expect(JSON.stringify(called)).not.toContain('Done.')
   })
 
-  it('ask nobody about a later run of the session that it starts, nor about a sub-agent that a person speaks', async () => {
+  it('ask no plugin about a later run of the session that it starts, nor about a sub-agent that a person speaks to', async () => {
     const watch = listener({ sessionStart: () => {}, beforeDispatch: () => {} })
     await run([watch])
     expect(watch.points()).toEqual(['beforeDispatch'])

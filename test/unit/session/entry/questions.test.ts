@@ -45,7 +45,7 @@ describe('what a waiting call asks its client', () => {
     expect(ask?.request).toMatchObject({ params: { message: 'Your name? (name is required)' } })
   })
 
-  it('I26: is no form of a call that changes something, for somebody who may not approve', () => {
+  it('I26: is no form of a call that changes something, for a caller who may not approve', () => {
     const form = asking('c1', { name })
     const keysFor = (mayApprove: boolean, ...pauses: object[]) =>
       questionsOf(viewOf(pauses), mayApprove).map(({ key }) => key)
