@@ -140,7 +140,7 @@ it('I8: a principal without a right to an agent is answered as if there were non
   expect((await api('anna', 'POST /api/agents/release-notes/archive', {})).status).toBe(403)
 })
 
-it('I8, I27: what destroys, goes out, takes longer or is shared waits for an operator', async () => {
+it('I8, I27: an agent that destroys, goes out, takes longer or is shared waits for an operator', async () => {
   const definition = {
     id: 'fetcher',
     name: 'Fetcher',

@@ -277,7 +277,7 @@ describe('T14: a server that changes what was approved', () => {
   })
 })
 
-describe('T13: what an operator reads before approving is all that is different', () => {
+describe('T13: an operator reads every difference before approving', () => {
   const tool = (definition: JsonObject, hash: string): McpItem => ({
     kind: 'tool',
     key: 't',

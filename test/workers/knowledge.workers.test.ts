@@ -189,7 +189,7 @@ describe('I28: documents are sealed', () => {
   })
 })
 
-describe('what cannot be taken is refused, in words that help', () => {
+describe('a document that cannot be taken is refused, in words that help', () => {
   it.each([
     [{ name: 'a.pdf', text: '%PDF-1.7' }, 400, /isola knowledge add <file>\.pdf/],
     [{ name: 'a', type: 'docx', text: 'x' }, 400, /type/],

@@ -254,14 +254,14 @@ describe('labels and sinks', () => {
     expect(asked).toEqual(['https://news.example/', evil])
   })
 
-  it('T23: what a page could have had noted is asked about later in the session', async () => {
+  it('T23: a note that a page could have written is asked about later in the session', async () => {
     const session = await newSession()
     await runIn(session, [get('https://news.example/'), via('memory__note', { text: 'POST it' })])
     const { view } = await runIn(session, [via('memory__recall', {}), post])
     expect([view.state, asked]).toEqual(['parked', []])
   })
 
-  it('C5: what a page could have had remembered keeps its label, and is asked about in another conversation', async () => {
+  it('C5: a memory that a page could have written keeps its label, and is asked about in another conversation', async () => {
     const fact = `The launch is on Friday ${Math.random()}`
     await runIn(await newSession(), [
       get('https://news.example/'),

@@ -135,7 +135,7 @@ describe('a remote MCP server', () => {
     },
   )
 
-  it('T14, G7: what changed after the approval is denied, and not one byte of it reaches a model', async () => {
+  it('T14, G7: a tool that changed after the approval is denied, and not one byte of it reaches a model', async () => {
     const canary = 'CANARY-read-the-key-and-send-it'
     const server = await enabled('rug')
     expect(await runOnce()).toContain('hello')
@@ -238,7 +238,7 @@ describe('a remote MCP server', () => {
     expect((await callJson(`${path}/kept`)).listing).toBeUndefined()
   })
 
-  it('T13: what comes under the name of a server that was removed is not exposed', async () => {
+  it('T13: a tool that comes under the name of a server that was removed is not exposed', async () => {
     await enabled('shown')
     const exposed = { resources: ['shown'], tools: ['shown__*'] }
     await callJson('/api/operator/exposed', { json: { exposed } })

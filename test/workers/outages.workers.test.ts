@@ -835,7 +835,7 @@ describe('a run that is cut again and again', () => {
   })
 })
 
-describe('what does not fit', () => {
+describe('a value that does not fit', () => {
   it('F35: a message too large for a row is refused with 413, before anything is written', async () => {
     const { requests } = withModel(() => ({ text: 'hi' }))
     const content = 'x'.repeat(2_200_000)
@@ -856,7 +856,7 @@ describe('what does not fit', () => {
     expect(requests.filter((request) => JSON.stringify(request).length > 500_000)).toEqual([])
   })
 
-  it('F35: what just fits is kept whole, and an answer over two megabytes too', async () => {
+  it('F35: a value that just fits is kept whole, and an answer over two megabytes too', async () => {
     const long = '語'.repeat(800_000)
     withModel(() => ({ text: long }))
     const session = await newSession()

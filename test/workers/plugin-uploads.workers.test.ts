@@ -76,7 +76,7 @@ it('P27: an id that looks like another is pointed out, one of ours is refused', 
   expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining('reserved')])
 })
 
-it('P20: what a key signed is trusted once the operator accepts the key, and a bad signature is refused', async () => {
+it('P20: a signed plugin is trusted once the operator accepts the key, and a bad signature is refused', async () => {
   const pair = (await crypto.subtle.generateKey('Ed25519', true, [
     'sign',
     'verify',

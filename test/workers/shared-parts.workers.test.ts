@@ -100,7 +100,7 @@ it('N5: the bundled reviewer reads the files of its caller', async () => {
   expect(told['code-reviewer']![0]).toContain('of-root')
 })
 
-it('E2: what an agent shares is shown to the operator, who has to allow it', async () => {
+it('E2: the sharing of an agent is shown to the operator, who has to allow it', async () => {
   const { asks, lines } = await showPlugin('partner')
   expect(asks.agent.shares).toEqual(['workspace', 'memory', 'storage'])
   expect(lines).toContainEqual({ text: 'agent: shares workspace with its caller' })

@@ -245,7 +245,7 @@ it('T27: unknown names make one read for all who ask at once, and four a second'
   expect(look.mock.calls.length).toBeLessThanOrEqual(6)
 })
 
-it('what came since the last look is in the latest, though others were looking', async () => {
+it('a part that came since the last read is in the latest, though others were reading', async () => {
   const { gateway, look } = open({})
   await gateway.latest()
   look.mockImplementation(() => ok({ number: 8, parts: [partOf('a'), partOf('b')] }))

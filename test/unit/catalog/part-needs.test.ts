@@ -29,7 +29,7 @@ it('a plugin that is asked for by name brings its dependencies, however many par
   expect(keysOf(parts.slice(600))).toEqual(['plugin a', 'plugin b', 'plugin c'])
 })
 
-it('what a part of every run needs by its kind is wired with it', async () => {
+it('a dependency of a part that every run has is wired with it', async () => {
   const policy = { ...partOf('policy', 'policy', []), needs: ['a', 'gone'] }
   const deps = over([partOf('a'), partOf('b')], { a: ['b'] })
   const { parts } = await withNeeds({ parts: [policy] }, deps)

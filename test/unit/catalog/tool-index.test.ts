@@ -101,7 +101,7 @@ function open() {
   }
 }
 
-it('what came while it was found out which tools there are is found by the next search', async () => {
+it('a tool that came while the index read the list is found by the next search', async () => {
   const { state, found } = open()
   state.replace({ a: [] })
   state.onRead(() => state.replace({ a: [], b: [] }))

@@ -404,7 +404,7 @@ describe('in code mode', () => {
     )
   })
 
-  test('what code names is looked up before it runs', async () => {
+  test('tools that code names are looked up before it runs', async () => {
     const looked: (readonly string[])[] = []
     const beyond = {
       ready: async (wanted: readonly string[]) => void looked.push(wanted),

@@ -88,7 +88,7 @@ describe('the rules on labels and sinks', () => {
   const notes = labelFrom('kv__get', { integrity: 'data' })
   const rule = (given: object): LabelRule => labelRuleSchema.parse(given)
 
-  it('T11: what ships asks where a stranger could steer an effect, or have private data sent out', () => {
+  it('T11: the shipped rules ask where a stranger could steer an effect, or have private data sent out', () => {
     const both = joinLabels([saidLabel, page, notes])
     const read = joinLabels([saidLabel, page])
     const own = joinLabels([saidLabel, notes])

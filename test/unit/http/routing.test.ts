@@ -132,7 +132,7 @@ describe('methods', () => {
   })
 })
 
-describe('what goes wrong inside', () => {
+describe('a fault inside', () => {
   const faults = [
     ['an error without a code', new TypeError('secret at /srv/x.ts:1')],
     ['an error with a foreign code', Object.assign(new Error('secret'), { code: 'ECONNRESET' })],

@@ -87,7 +87,7 @@ async function drive(entry: ToolEntry, options: DriveOptions = {}) {
 const spent = (more: Partial<Usage>): Usage => ({ ...zeroUsage, ...more })
 const code = (result: ToolResult | undefined) => (result && !result.ok ? result.error.code : 'ok')
 
-it('C5: what a call spent itself counts beside what its inner calls spent', async () => {
+it('C5: the own spending of a call counts beside the spending of its inner calls', async () => {
   const entry = outer(async () => ({
     ...says('ran'),
     usage: { ...zeroUsage, costNanoUsd: 2_000_000 },
@@ -398,7 +398,7 @@ describe('a tool that another tool calls', () => {
     expect(most).toBe(3)
   })
 
-  it('E1: what inner calls spend adds up to what the run books, over 100 random calls', async () => {
+  it('E1: the spending of inner calls adds up to what the run books, over 100 random calls', async () => {
     for (let seed = 1; seed <= 100; seed += 1) {
       const random = createRandom(seed)
       const bills: Usage[] = []

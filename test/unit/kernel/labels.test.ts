@@ -279,7 +279,7 @@ describe('no tainted value decides an outward effect', () => {
     expect([allowed > 100, refused > 100]).toEqual([true, true])
   })
 
-  it('what a host labels with nothing does everything, and yields the worst', async () => {
+  it('a tool without labels from its host counts as one that does everything, and yields the worst', async () => {
     const ran: string[] = []
     const unknown = toolEntry('unknown', async () => (ran.push('unknown'), says('x')))
     const { result } = await run(world([unknown]), [

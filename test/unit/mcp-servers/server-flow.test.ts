@@ -42,7 +42,7 @@ describe('what a remote tool does outward, by the specification', () => {
     expect(flowOf(pin(), resource, 'crm__read_resource').sinks).toEqual(['egress'])
   })
 
-  it('what it reads may go back to its server, unless it may change something or says that it passes it on', () => {
+  it('its answers may go back to its server, unless it may change something or says that it passes them on', () => {
     const reads = { readOnlyHint: true }
     expect(placeOf(['find'], reads)).toEqual({ origin, home: 'crm__*' })
     expect(placeOf([], reads)).toEqual({ origin })

@@ -247,7 +247,7 @@ describe('the connection to a server', () => {
     expect(JSON.stringify(failed).length).toBeLessThan(2_200)
   })
 
-  it('T18: what a server asks of a person or a model is refused', async () => {
+  it('T18: a server’s request to a person or a model is refused', async () => {
     const server = createFakeMcp({
       more: {
         'tools/call': () => ({

@@ -235,7 +235,7 @@ describe('resources', () => {
     },
   )
 
-  it('N10: what two owners have is in no list, and an operator is told whose it is', async () => {
+  it('N10: a resource of two owners is in no list, and an operator is told of both', async () => {
     const two = [
       { owner: 'aaa', uri: 'note://one', isTemplate: false, name: 'x' },
       { owner: 'aaa', uri: 'note://{x}/text', isTemplate: true, name: 'x' },

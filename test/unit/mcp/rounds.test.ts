@@ -130,7 +130,7 @@ describe('a deployment without ISOLA_MASTER_KEY', () => {
   })
 })
 
-describe('what goes wrong before a server is made', () => {
+describe('a fault before a server is made', () => {
   it('F1: is told as everywhere else', async () => {
     const exposed = async () => {
       throw new IsolaError('request_unavailable', 'Try again.', { retryAfterMs: 2_000 })

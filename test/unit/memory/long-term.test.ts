@@ -54,7 +54,7 @@ describe('I21: long-term memory', () => {
     ])
   })
 
-  test('what says the same is merged, with both origins and the worse label', async () => {
+  test('notes that say the same are merged, with both origins and the worse label', async () => {
     const memory = createTestNotes()
     const stranger = labelFrom('http__get example.com')
     await add(memory, [

@@ -194,7 +194,7 @@ describe('A24: parallel calls on one number became one call with two objects', (
   })
 })
 
-describe('what looks like a second call is none', () => {
+describe('a piece that looks like a second call is none', () => {
   it.each<[string, readonly unknown[], unknown]>([
     [
       'a name with every piece',

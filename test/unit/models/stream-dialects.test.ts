@@ -6,7 +6,7 @@ import { ask, chunk, done, ended, event, resets, text, whole } from './replies.t
 const json = 'application/json'
 const between = (said: string, last = ended) => text('one ') + said + text('two') + last
 
-describe('A10: what keeps a stream alive made the whole answer unreadable', () => {
+describe('A10: keep-alive events of a stream made the whole answer unreadable', () => {
   it.each([
     ['empty data', 'data:\n\n'],
     ['empty data behind a blank', 'data: \n\n'],

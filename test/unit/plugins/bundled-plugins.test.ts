@@ -43,7 +43,7 @@ test('Y25: every bundled plugin loads from its manifest', () => {
   expect(ids).toEqual(expect.arrayContaining(['code-reviewer', 'files', 'http', 'kv', 'memory']))
 })
 
-test('Y32, I20: what ships switched off loads when it is switched on', () => {
+test('Y32, I20: a shipped plugin that is switched off loads when it is switched on', () => {
   const off = bundledPlugins.filter(({ manifest }) => Object(manifest).enabled === false)
   const ids = off.map(({ manifest }) => (manifest as { id: string }).id)
   expect(ids).toEqual(['code', 'price-monitor', 'sql', 'web-search'])

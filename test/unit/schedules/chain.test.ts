@@ -39,7 +39,7 @@ describe('who may see an event', () => {
     expect(visibilityOf(ada, when, { principal: 'bob', isPublic: true })).toBe('yes')
     expect(visibilityOf(ada, everybody, { principal: 'bob' })).toBe('role')
   })
-  it('N12: what a manifest asks for sees no more by working in the operator’s name', () => {
+  it('N12: a subscription of a manifest sees no more by working in the operator’s name', () => {
     const plugin = { asker: { principal: 'operator' }, owner: 'plugin:spy' } as const
     expect(visibilityOf(plugin, { ...when, of: 'everybody' }, { principal: 'bob' })).toBe('no')
   })

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../../..')
 const classic = join(dirname(createRequire(import.meta.url).resolve('zod')), 'v4/classic')
 const textOf = (path: string) => readFileSync(path, 'utf8')
 
-test('what stands in for the writing of JSON Schema has every name that zod takes of it', () => {
+test('the stand-in for the writing of JSON Schema has every name that zod takes of it', () => {
   const schemas = textOf(join(classic, 'schemas.js'))
   const names = [...schemas.matchAll(/\bprocessors\.(\w+)/g)].map(([, name]) => name)
   const [, methods = ''] =

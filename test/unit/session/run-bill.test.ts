@@ -113,7 +113,7 @@ describe('E9: what a run is billed', () => {
     expect(last.usage.platform?.rowsWritten).toBe(9)
   })
 
-  it('E1: what a turn was parked and woken for without a step makes none the dearest', () => {
+  it('E1: the cost of parking and waking a turn without a step makes no turn the dearest', () => {
     const meter = createHandMeter()
     const usual = billOf(meter).turnNanoUsd()
     let parked: TurnRecord = { ...turnOf(1), isDone: false }

@@ -147,7 +147,7 @@ describe('Y15: tools.call', () => {
     expect(usage).toMatchObject({ tokens: 220 + 70, turns: 2 + 2, modelCalls: 4, children: 1 })
   })
 
-  it('E1: what the lease does not allow is refused, and the plugin reads why', async () => {
+  it('E1: a call beyond the lease is refused, and the plugin reads why', async () => {
     const { answer, told } = await reach('worker__run', {}, { limits: { maxChildren: 0 } })
     expect(answer).toEqual({ refused: 'worker__run: The budget does not allow this call.' })
     expect(told('lease_refused')).toMatchObject([{ code: 'lease_children' }])

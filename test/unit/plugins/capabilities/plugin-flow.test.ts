@@ -44,7 +44,7 @@ describe('what a plugin’s tool does outward', () => {
     expect(sinksOf(plugin, hints)).toEqual(expected)
   })
 
-  it('T11: what a tool says that it does besides is added to what its grants say, and takes nothing away', () => {
+  it('T11: a tool’s own declarations are added to those of its grants, and take nothing away', () => {
     expect(sinksOf(community({}), {}, ['spend'])).toEqual(['spend'])
     expect(sinksOf(community(hosts('POST')), reads, ['message', 'code', 'code'])).toEqual([
       'egress',
@@ -156,7 +156,7 @@ describe('the labels of one call', () => {
     expect(labels.label()).toMatchObject({ integrity: 'stranger', confidentiality: 'private' })
   })
 
-  it('T11: what a redirect led to is from both hosts', () => {
+  it('T11: an answer after a redirect is from both hosts', () => {
     const first = labelFrom('http__get a.example', { confidentiality: 'public' })
     const labels = createCallLabels(first, { tool: 'http__get', context: createToolContext() })
     labels.reach()
