@@ -29,7 +29,7 @@ function watch(storage: DurableObjectStorage): void {
     ...values: unknown[]
   ): SqlStorageCursor<T> => {
     const cursor = exec<T>(query, ...values)
-    // What writes has written when the cursor is made, RETURNING or not.
+    // A statement has done its writes when the cursor is made, with RETURNING or without.
     counts.statements += 1
     counts.rows += cursor.rowsWritten
     note(query, cursor.rowsWritten)

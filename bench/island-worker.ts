@@ -1,4 +1,4 @@
-// What a call of a plugin costs in each host, from a Durable Object as in the product, beside a direct call of its
+// Times a call of a plugin in each host, from a Durable Object as in the product, beside a direct call of its
 // function and a bare call of the Worker Loader.
 import { DurableObject, env as bindings } from 'cloudflare:workers'
 import type { BundledPlugin, TrustTier } from '#contracts/manifest/manifest.ts'

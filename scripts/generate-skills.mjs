@@ -14,7 +14,7 @@ const pin = join(root, 'src', 'skills.gen.ts')
 /** A fault of a skill, with file and field. Its author reads the message: no stack. */
 export class SkillError extends Error {}
 
-/** What tests a skill, and is none of it. */
+/** The tests of a skill, which are not part of it. */
 const leftOut = 'triggers.yaml'
 const byName = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { createGenerated } from './generated.mjs'
 import { root, toolFile } from './toolchain.mjs'
 
-/** What our own code and the packages of MCP ask of it. `toJSONSchema` says that it is not there (src/platform/shims/zod.ts). */
+/** The names that our own code and the packages of MCP import. `toJSONSchema` throws that it is left out (src/platform/shims/zod.ts). */
 export const names = [
   'NEVER',
   'ZodError',
@@ -112,7 +112,7 @@ export const methods = {
   ZodArray: ['nonempty'],
 }
 
-/** What of `z.coerce` is asked for: each type that may be made of another brings its class. */
+/** The functions of `z.coerce` that our code uses: each brings the class of its type. */
 export const coercions = ['number']
 
 const script = fileURLToPath(import.meta.url)
@@ -136,7 +136,7 @@ function trimSchemas() {
     'import * as util from "../core/util.js";',
   )
   text = once(text, 'core.util.constantCatch', 'util.constantCatch')
-  // That one compiles its parser with `new Function`, which a Worker has not, and then is the other one.
+  // ZodObjectJIT compiles its parser with `new Function`, which a Worker forbids: there it falls back to ZodObject.
   text = once(text, 'core.$ZodObjectJIT.init(', 'core.$ZodObject.init(')
   for (const [owner, list] of Object.entries(methods)) text = cutMethods(text, owner, list)
   return `${text}\n${leftOut}`
@@ -194,7 +194,7 @@ async function bundle() {
       {
         name: 'trimmed',
         setup({ onResolve, onLoad }) {
-          // What writes JSON Schema from schemas: each class brings its part.
+          // The writer of JSON Schema, of which each class would bring its part.
           onResolve(
             { filter: /^\.\.\/core\/(?:json-schema-processors|to-json-schema)\.js$/ },
             () => ({

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSyn
 import { dirname, join, relative, resolve } from 'node:path'
 import { root, toolFile } from './toolchain.mjs'
 
-/** What any of them may depend on: versions of packages, and how their names and ours are resolved. */
+/** Inputs of every generator: versions of packages, and how their names and ours are resolved. */
 const common = [
   'package.json',
   'package-lock.json',

@@ -1,4 +1,4 @@
-// What the Worker, workerd and Miniflare say while the server runs, without lines that call for no action.
+// The output of the Worker, workerd and Miniflare while the server runs, without lines that call for no action.
 import { createInterface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import { hasColour } from './style.mjs'

@@ -28,7 +28,7 @@ export function supervise({ start, onEnded, waitMs = firstWaitMs }) {
     const ended = (why) => {
       if (child !== mine) return
       child = undefined
-      // What it had started would keep its port and its files.
+      // The processes that it had started would keep its port and its files.
       signalGroup(mine, 'SIGKILL')
       if (isStopping) return
       quickEnds = Date.now() - startedMs < quickMs ? quickEnds + 1 : 0

@@ -1,4 +1,4 @@
-// What every script needs before anything is installed. Node builtins only: this runs on Node 20,
+// Functions that every script needs before anything is installed. Node builtins only: this runs on Node 20,
 // in a clone without node_modules.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'

@@ -33,7 +33,7 @@ const isPrice = (value) => Number.isFinite(value) && value >= 0
 const perMillion = (usdPerToken) => Number((usdPerToken * 1e6).toPrecision(12))
 const tokens = (value) => (Number.isSafeInteger(value) && value > 0 ? value : null)
 
-/** What a model costs above so many input tokens: `[[inputTokens, input, output], …]`, ascending. */
+/** The prices of a model above so many input tokens: `[[inputTokens, input, output], …]`, ascending. */
 function tiersOf(entry, [input, output]) {
   const thousands = Object.keys(entry).flatMap(
     (name) => /^(?:input|output)_cost_per_token_above_(\d+)k_tokens$/.exec(name)?.[1] ?? [],

@@ -1,4 +1,4 @@
-// What a run took, by the estimate that the product itself reserves by.
+// Counts the tokens of a run, by the estimate that the product itself reserves by.
 import type { JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
 import { createTokenEstimator } from '../../src/platform/models/estimate.ts'

@@ -1,5 +1,5 @@
-// What the benchmark compares with, a floor and no product: Hono, one Durable Object a session, a hand-written loop on
-// fetch. No keys, leases, gates, audit. Sent to the model is what a small agent sends: a system prompt and two tools.
+// The benchmark's lower bound, not a product: Hono, one Durable Object a session, a hand-written loop on
+// fetch. No keys, leases, gates, audit. Its requests are those of a small agent: a system prompt and two tools.
 //
 //   bare-do           one row a turn, written when it is over
 //   bare-do-journal   JOURNAL=1: one row when the turn is accepted and one a model step, so that a turn goes on after a kill

@@ -20,7 +20,7 @@ interface Sent {
   readonly notes?: readonly string[] | undefined
 }
 
-/** One request for each skill that is read here, so that each may be as large as it may be. */
+/** One request for each skill that is read here, so that each has the whole size of a request. */
 async function toSent(
   given: string,
   only: readonly string[],

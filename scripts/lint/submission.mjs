@@ -5,9 +5,9 @@ const builder = 'runtime/session/entry/'
 const contract = '#runtime/session/types/submission.ts'
 /** Names of the contract that only the builder and the receiver of a submission need. */
 const ownNames = ['SubmitRequest', 'sessionProtocol']
-/** The builder's, and who refuses a later protocol. */
+/** The file outside of the builder that refuses a later protocol. */
 const mayNameProtocol = ['runtime/session/runs/admission.ts']
-/** Fields that come in with who asks and how; beside `messages` they make a submission. */
+/** Fields about the caller and the request; beside `messages` they make a submission. */
 const settled = ['principal', 'idempotencyKey', 'protocol', 'dayLimits', 'allowedAgents', 'lineage']
 /** Files in which such an object is something else. */
 const exempt = {
