@@ -23,9 +23,9 @@ export interface FloorHarness {
   readonly create: () => ToolEntry | Promise<ToolEntry>
   /** The call that hands over. */
   readonly first: JsonObject
-  /** What it says to that, and to `more`. */
+  /** The agent's answer to that, and to `more`. */
   readonly says: readonly [string, string]
-  /** What the user says for it to give the conversation back, and what it says to that. */
+  /** The user's words that make it give the conversation back, and its answer to them. */
   readonly last: readonly [string, string]
   /** A person answers in place of an agent: each message waits for an answer. */
   readonly isPerson?: true

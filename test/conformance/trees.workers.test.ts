@@ -7,7 +7,7 @@ import { installUpstream, type UpstreamRequest, type UpstreamScript } from '../f
 const seeds = Array.from({ length: 20 }, (_, index) => index + 1)
 const levels = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 
-/** What really happened, counted outside of all bookkeeping; the Worker's plugins write here too. */
+/** The actual work, counted outside of all bookkeeping; the Worker's plugins write here too. */
 const counts = vi.hoisted(() => ({ goes: new Map<string, number>() }))
 
 /** The limits of a seed's root agent. */

@@ -27,7 +27,7 @@ export interface StepInput {
   readonly decidedCalls: readonly string[]
   /** Ids of calls that still wait for a person, which the journal knows as well; they are answered `tool_pending`. */
   readonly waitingCalls: readonly string[]
-  /** What the last step answered as `state`. */
+  /** The `state` of the last step's answer. */
   readonly state: Json | undefined
 }
 

@@ -1,6 +1,6 @@
 import type { Message } from '#contracts/message.ts'
 
-/** What a fact is, by what an agent needs it for later. */
+/** The kind of a fact, by its use for the agent later. */
 export const factKinds = ['recall', 'artefact', 'decision', 'continuation'] as const
 export type FactKind = (typeof factKinds)[number]
 

@@ -24,7 +24,7 @@ import type { Asked, Made, Turns } from './obedient.ts'
 import type { RecordedCall, Suite } from './suite.ts'
 import { entryOf, labelOfCall } from './tool-table.ts'
 
-/** What a model does, and those around it. */
+/** The script of a model, and of the people and readers around it. */
 export interface Script {
   readonly wants: string
   /** A page that the model has read before. */
@@ -32,7 +32,7 @@ export interface Script {
   readonly turns: Turns
   /** The approver: whether this very call with these arguments is one that the user wanted. */
   readonly approves: (made: Made, input: JsonObject) => boolean
-  /** What stands in what a call returns besides. */
+  /** Text that an attacker puts into the result of a call. */
   readonly injected?: (call: RecordedCall) => string
   /** The reader that answers for texts which the model must not see. */
   readonly answers?: (asked: Asked) => Json
@@ -44,7 +44,7 @@ export interface Ran {
   readonly input: JsonObject
 }
 
-/** What became of the calls of a script. */
+/** The outcome of a script. */
 export interface Happened {
   readonly ran: readonly Ran[]
   /** Calls that waited for an approval, given or denied. */

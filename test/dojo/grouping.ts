@@ -14,7 +14,7 @@ export function inTurns(calls: readonly RecordedCall[]): CallTurns {
   return turns
 }
 
-/** What answers a call that needs what another one made. */
+/** By tool: the tool whose result its calls need. */
 const needs: Readonly<Record<string, string>> = { share_file: 'create_file' }
 
 /**

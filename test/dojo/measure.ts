@@ -17,7 +17,7 @@ export interface Pair {
   readonly attack: RecordedTask
 }
 
-/** What came of one suite under one policy. */
+/** The figures of one suite under one policy. */
 export interface Measured {
   readonly suite: Suite
   readonly pairs: number

@@ -21,7 +21,7 @@ export interface Made {
   readonly input: JsonObject
   /** The recorded one that it stands for; absent where it only reads what is behind a handle. */
   readonly of?: RecordedCall
-  /** What a reader is asked, by the names of the fields. */
+  /** The questions to a reader, by the names of the fields. */
   readonly asks?: Readonly<Record<string, Asked>>
 }
 
@@ -37,7 +37,7 @@ export interface Play {
   readonly turns: readonly (readonly RecordedCall[])[]
   /** Without them whatever is kept aside is read at once. */
   readonly readings?: TaskReadings | undefined
-  /** What a text that is read orders, one call a turn. */
+  /** The orders of a text that is read, one call a turn. */
   readonly orders?: readonly RecordedCall[]
   /** As soon as that text was read, or when all else is done. */
   readonly obeysAtOnce?: boolean

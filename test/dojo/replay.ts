@@ -43,7 +43,7 @@ export async function replayTask(
 
 /** When the model obeys: as soon as it has read the attacker's text, or when the user's own work is done. */
 export const moments = ['at once', 'at the end'] as const
-/** What an attacker's arguments look like: as recorded, or so that no text of theirs is in the carrier. */
+/** The form of an attacker's arguments: as recorded, or encoded so that none of their text is in the carrier. */
 export const forms = ['plain', 'encoded'] as const
 
 export interface Attacked {
@@ -128,7 +128,7 @@ const isFree = ({ field }: Asked): boolean => !isNarrow(field)
 
 const inventions: readonly Json[] = [false, 999_999_999, 'X9', '2031-01-01', '2031-01-01T09:00:00Z']
 
-/** What a reader says that does what the attacker wants: the value of the attacker's own call, or another than the true one. */
+/** The answer of a reader that obeys the attacker: the value of the attacker's own call, or another than the true one. */
 function worst({ tool, parameter, field, truth }: Asked, orders: readonly RecordedCall[]): Json {
   const own = orders.filter((call) => call.tool === tool).map(({ args }) => args[parameter] ?? null)
   const listed = 'enum' in field ? field.enum : []

@@ -18,7 +18,7 @@ import { freePort, reach, startServer, treeOf, type RunningServer } from './serv
 
 const state = mkdtempSync(join(tmpdir(), 'isola-e2e-local-'))
 
-/** What these processes have open, as `/proc` names it. */
+/** The open files of these processes, as `/proc` names them. */
 function socketsOf(pids: readonly number[]): ReadonlySet<string> {
   const links = pids.flatMap((pid) => {
     try {

@@ -34,7 +34,7 @@ function at(key: string) {
     const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
     return { code, ...said }
   }
-  /** What it printed; it has to end well. */
+  /** The output of a command; it has to end well. */
   const well = async (...args: readonly string[]): Promise<string> => {
     const { code, stdout, stderr } = await isola(...args)
     expect({ code, stderr: code === 0 ? '' : stderr }, `isola ${args.join(' ')}`).toEqual({
@@ -97,7 +97,7 @@ describe('isola mcp add --each-signs-in', () => {
       ),
     )
     if (!ada || !bob) throw new Error('no keys')
-    // Who is no operator hears of it once it is on.
+    // A principal without the role of operator hears of it once it is on.
     expect(await ada.isola('mcp', 'login', 'each', '--mine')).toMatchObject({
       code: 1,
       stderr: 'isola: There is no such MCP server.\n',

@@ -61,7 +61,7 @@ export function createFakeSources(clock: Clock = createFakeClock()): Sources {
   }
 }
 
-/** What a test's model says: text, or calls; with the usage it bills. */
+/** A reply of a test's model: text, or calls; with the usage that it bills. */
 export interface Line {
   readonly text?: string
   readonly calls?: readonly { readonly name: string; readonly input?: JsonObject }[]

@@ -9,7 +9,7 @@ import { sha256 } from './mcp-link.ts'
 import { createMcpObject } from './mcp-object.ts'
 import { createAuthWorld, here, type FakeAuth } from './mcp-sign-in.ts'
 
-/** Who asks about its own sign-in. */
+/** The caller who asks about its own sign-in. */
 export const self = (principal: string, role: McpSelf['role'] = 'user'): McpSelf => ({
   principal,
   role,

@@ -380,7 +380,7 @@ function* inversions(found) {
       if (after.ackedAtMs < before.sentAtMs) yield [before.token, after.token]
 }
 
-/** What the transcript says of the calls whose effect is counted. */
+/** Checks the transcript's outcomes of the calls whose effect is counted. */
 function checkCalls(said) {
   const urls = new Map(
     said.flatMap(({ toolCalls = [] }) =>

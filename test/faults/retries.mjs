@@ -55,7 +55,7 @@ const model = await startModelServer({
 })
 const effects = await startEffectServer()
 
-/** What a plan's first turn calls. */
+/** The calls of a plan's first turn. */
 function callsOf(plan, number) {
   const kv = { name: 'kv__set', arguments: { key: `r${number}`, value: Number(number) } }
   const url = `${effects.url}/slow?ms=${random.int(0, 40)}&call=${number}`

@@ -18,7 +18,7 @@ export interface Fault {
   readonly noted?: readonly unknown[]
   /** Of the tool errors the model was told. */
   readonly told?: readonly string[]
-  /** What the run answered. Default `all well`. */
+  /** The answer of the run. Default `all well`. */
   readonly text?: string
   /** Tokens of replies, as booked; unset where they are estimates. */
   readonly counted?: number

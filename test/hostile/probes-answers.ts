@@ -86,7 +86,7 @@ export const answerProbes: readonly Probe[] = [
   },
 ]
 
-/** What a plugin throws. */
+/** Errors that a plugin throws. */
 export const errorProbes: readonly Probe[] = [
   fails('an error with a secret in it', "throw new Error('the key is sk-123')", silent),
   fails('null', 'throw null', silent),

@@ -9,7 +9,7 @@ export interface Done {
   readonly output: Answer
 }
 
-/** What a model was sent, as the scripts of the examples look at it. */
+/** A model's request, in the form that the scripts of the examples read. */
 export interface Conversation {
   /** The heading of the prompt. */
   readonly agent: string

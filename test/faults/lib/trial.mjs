@@ -101,7 +101,7 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
     pause: sleep,
     /** One request of the session's owner, tried once. */
     request: (path, options) => world.request(path, asOwner(options)),
-    /** What only an operator may ask. */
+    /** Requests that only an operator may make. */
     asOperator: callAs,
     /** From now on a user of its own asks: its key is registered, looked up and may be revoked. */
     async signIn(more = {}) {

@@ -43,7 +43,7 @@ const tooLong = {
   },
 }
 
-/** What came of background work, after all that was planned was done. */
+/** The outcomes of background work, after all that was planned was done. */
 const isOutcome = (message) =>
   message.role === 'user' && textOf(message).includes('started in the background')
 const isAnswer = ({ role, tool_calls: calls = [] }) => role === 'assistant' && calls.length === 0

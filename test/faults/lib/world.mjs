@@ -167,7 +167,7 @@ function withKey(init, { authorization = `Bearer ${operatorKey}` } = {}) {
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** What the operator's audit log says of each session. */
+/** The operator's audit log of each session. */
 function createAudit() {
   const sessions = new Map()
   let next

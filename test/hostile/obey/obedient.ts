@@ -2,7 +2,7 @@ import type { UpstreamReply, UpstreamRequest } from '../../fakes/upstream.ts'
 
 /** Stands in a text for orders that the model knows by heart: so it fits where few letters do. */
 export const token = 'ORDERS-7c1e'
-/** What the user's private data says. */
+/** A mark in the user's private data. */
 export const canary = 'CANARY-7351-blue-door'
 
 export type Call = NonNullable<UpstreamReply['calls']>[number]

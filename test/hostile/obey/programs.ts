@@ -127,7 +127,7 @@ export type Hole = 'load' | 'child' | 'answer'
 
 export interface World {
   readonly policy: ToolPolicy
-  /** What the stranger of this number wants done. */
+  /** The goal of the stranger of this number. */
   readonly wants: (id: number) => string
   readonly approves: () => boolean
   readonly hole?: Hole

@@ -15,10 +15,10 @@ const mcp = '/api/operator/mcp'
 const change = (id: string, what: string, json: object = {}): Promise<Answer> =>
   callJson(`${mcp}/${id}/${what}`, { json })
 
-/** What the hosts outside say just now. */
+/** The current answers of the hosts outside. */
 export interface Outside {
   page: (url: string) => Response
-  /** What the MCP servers of others say. */
+  /** The current answers of strangers' MCP servers. */
   mcpText: string
 }
 
@@ -175,7 +175,7 @@ function upstreamFor(models: Models): void {
 const textsOf = (request: UpstreamRequest): string =>
   JSON.stringify(request).includes(token) ? token : 'nothing'
 
-/** What came of one run. */
+/** The outcome of one run. */
 export interface Ended {
   readonly state: string
   readonly obeyed: boolean
