@@ -1,5 +1,5 @@
-// The product with counters around what it writes, for the benchmark only: what is timed is the product as it is
-// deployed, what is counted runs here. Nothing of this is reachable in a deployment.
+// The product with counters around its writes, for the benchmark only. Times are measured on the Worker as it is deployed,
+// counts in this one. Nothing of this is reachable in a deployment.
 import { env as bindings } from 'cloudflare:workers'
 import app, {
   Catalog as ProductCatalog,
@@ -20,7 +20,7 @@ const note = (query: string, rows: number): void => {
   byStatement.set(what, { times: times + 1, rows: before + rows })
 }
 
-/** Every statement of whoever holds this object's storage: the store, the spaces and `agents/lifecycle`. */
+/** Counts every statement on this object's storage: of the store, the spaces and `agents/lifecycle`. */
 function watch(storage: DurableObjectStorage): void {
   const { sql } = storage
   const exec = sql.exec.bind(sql)
@@ -29,7 +29,7 @@ function watch(storage: DurableObjectStorage): void {
     ...values: unknown[]
   ): SqlStorageCursor<T> => {
     const cursor = exec<T>(query, ...values)
-    // What writes has written when the cursor is made, RETURNING or not.
+    // A statement has done its writes when the cursor is made, with RETURNING or without.
     counts.statements += 1
     counts.rows += cursor.rowsWritten
     note(query, cursor.rowsWritten)
@@ -44,7 +44,7 @@ function watch(storage: DurableObjectStorage): void {
   Object.defineProperty(storage, 'setAlarm', { value: counted, configurable: true })
 }
 
-/** D1 says of each statement how many rows it wrote, its indexes included: what is billed. */
+/** D1 reports for each statement how many rows it wrote, indexes included, as it bills them. */
 function watchDatabase(database: D1Database): void {
   const count = <T extends D1Result>(result: T): T => {
     counts.d1Rows += result.meta.rows_written

@@ -1,4 +1,4 @@
-// What a call of a plugin costs in each host, from a Durable Object as in the product, beside a direct call of its
+// Times a call of a plugin in each host, from a Durable Object as in the product, beside a direct call of its
 // function and a bare call of the Worker Loader.
 import { DurableObject, env as bindings } from 'cloudflare:workers'
 import type { BundledPlugin, TrustTier } from '#contracts/manifest/manifest.ts'
@@ -34,7 +34,7 @@ const events = Array.from({ length: 8 }, (_, at) => ({
   input,
 }))
 const parts = `{ tools: { echo: async ({ text }) => ({ text }) }, hooks: { beforeToolCall: async () => {} } }`
-/** A module of so many bytes, filled up with functions that nobody calls. */
+/** A module of so many bytes, filled up with functions that are never called. */
 function codeOf(sizeBytes: number): string {
   let filler = ''
   for (let at = 0; filler.length < sizeBytes; at += 1)

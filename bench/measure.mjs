@@ -1,4 +1,4 @@
-// What each step costs and takes, by each system.
+// Measures the cost and the time of each step, for each system.
 import { replay, shuffled } from './load.mjs'
 import { cpuMs } from './processes.mjs'
 import { plain, random, seed, sleep, steps } from './plan.mjs'
@@ -23,7 +23,7 @@ export async function countSteps(model, server, session) {
   return costs
 }
 
-/** What a plain run of a session at rest writes until it rests again: the recovery job comes after ten seconds. */
+/** The writes of a plain run of a session at rest until it rests again: the recovery job comes after ten seconds. */
 export async function countAtRest(server, session) {
   await server.client.run(session, plain)
   await sleep(12_000)
@@ -35,7 +35,7 @@ export async function countAtRest(server, session) {
   return Object.fromEntries(names.map((name) => [name, after[name] - before[name]]))
 }
 
-/** What a floor sends to the model at each of the steps, for the model alone to answer again. */
+/** Records the model requests of a floor at each step, so that the model alone can be timed with them. */
 async function recordBodies({ model, bare }, session, plan) {
   const bodies = []
   for (const step of plan) {
@@ -124,7 +124,7 @@ export async function measureCrowd(all, { sessions, runs, passes }) {
       )
       const perSecond = (times.length * 1000) / (performance.now() - startedMs)
       if (pass > 0) results[system].push({ times, perSecond })
-      await sleep(1_500) // what was put off (the audit log) belongs to nobody else's figures
+      await sleep(1_500) // deferred work (the audit log) must not count for the next scenario
     }
   }
   return results

@@ -1,4 +1,4 @@
-// What the model of the benchmark answers. The task names it: `bench kv 10` is ten tool turns, `bench agent 1` one
+// The answers of the benchmark's model. The task names it: `bench kv 10` is ten tool turns, `bench agent 1` one
 // sub-agent, which calls a tool of its own once.
 
 /** Characters of every final answer; the server sends it as one delta per 16 characters. */

@@ -1,4 +1,4 @@
-// What the benchmark does, and how often: the same steps for every system.
+// The steps of the benchmark and their counts: the same for every system.
 import { createRandom } from './load.mjs'
 
 export const isQuick = process.argv.includes('--quick')

@@ -9,7 +9,7 @@ const names = {
   agent: 'run with a sub-agent',
   tools10: 'run with ten tools in turn',
 }
-/** What is added to the model's own time, as a multiple of what bare-do adds. */
+/** Aims for the time added to the model's own, as a multiple of the time that bare-do adds. */
 const timeAims = { plain: 2, stream: 1.8, agent: 2 }
 const perToolAim = 2.5
 const cpuAim = 2.4

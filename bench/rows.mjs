@@ -34,7 +34,7 @@ async function countsAfter({ url }, { d1Rows }) {
   }
 }
 
-/** What the record says that the platform was made to do, by everybody since the server began. */
+/** The platform's work by the record, of all principals since the server began. */
 async function billed({ url }) {
   const answer = await fetch(`${url}/api/operator/usage?by=session`, {
     headers: { authorization: `Bearer ${key}` },

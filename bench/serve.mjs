@@ -19,7 +19,7 @@ export async function build({ entry, config, outDir }) {
   const args = ['deploy', entry, '--config', config, '--dry-run', '--outdir', outDir]
   const { code, output } = await runNode([tools.wrangler, ...args], { capture: true })
   if (code !== 0) throw new Error(`${entry} does not build:\n${output.trim()}`)
-  // What wrangler says it uploads, compressed as it sends it.
+  // The size of the upload as wrangler reports it, and compressed.
   const [, kib, gzipKib] = /Total Upload: ([\d.]+) KiB \/ gzip: ([\d.]+) KiB/.exec(output) ?? []
   return { folder: outDir, kib: Number(kib), gzipKib: Number(gzipKib) }
 }

@@ -9,7 +9,7 @@ const words = process.argv.slice(2)
 const clone = ['with-node24.mjs', 'isola.mjs'].map((name) => join(root, 'scripts', name))
 const installed = [join(root, 'packed', 'isola.mjs')]
 
-/** What the command runs on: in a clone with-node24.mjs sees to it, which installs it first if it has to. */
+/** The Node that runs the command: in a clone with-node24.mjs finds it, and installs it first if it has to. */
 function findNode() {
   if (isClone) return process.execPath
   try {
@@ -20,7 +20,7 @@ function findNode() {
   }
 }
 
-// What is relative on the command line is so to where its user stands (npm sets it for `npm run`).
+// Relative paths on the command line start from the user's folder (npm sets INIT_CWD for `npm run`).
 const env = { ...process.env, INIT_CWD: process.cwd() }
 const args = ['--no-warnings', ...(isClone ? clone : installed), ...words]
 const child = spawn(findNode(), args, { env, stdio: 'inherit' })

@@ -55,7 +55,7 @@ const whyUnreadable = {
   EPERM: 'cannot be read: it is not yours, or `chmod 600 .dev.vars` is missing',
 }
 
-/** What is in the file; undefined if there is none. Throws with what to do about one that cannot be read. */
+/** The text of the file; undefined if there is none. Throws with a remedy if the file cannot be read. */
 export function readVarsText(path) {
   try {
     return readFileSync(path, 'utf8')

@@ -20,7 +20,7 @@ const isOptional = (schema) =>
 const noteOf = (schema) =>
   schema.description ?? (schema.def.innerType ? noteOf(schema.def.innerType) : undefined)
 
-/** What a field holds, in words. Throws for a schema that no event has so far. */
+/** Describes the values of a field. Throws for a schema that no event has so far. */
 function typeOf(schema) {
   const { def } = schema
   if (titleOf(schema)) return titleOf(schema)

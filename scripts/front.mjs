@@ -1,10 +1,10 @@
-// What listens on the port of `npm start`, and all of it that does. It hands whole requests on to the Worker behind it,
+// The only listener on the port of `npm start`. It hands whole requests on to the Worker behind it,
 // which listens on a socket that only this account may open.
 import { createServer, request } from 'node:http'
 
-/** As much as the app reads before it gives a body up. */
+/** The app's own limit of a body. */
 const maxBodyBytes = 32 * 1024 * 1024
-/** The app answers 431 and 400 below that, in its own words. */
+/** Higher than the app's limit, so that the app answers 431 and 400 in its own words. */
 const maxHeaderSize = 128 * 1024
 /** Of one connection only (RFC 9110, 7.6.1); the length is that of the body as it was read. */
 const ownHeaders =
@@ -28,7 +28,7 @@ export function openFront({ host, port, ...behind }) {
           refuse(outgoing, 413, 'too_large', 'The body is larger than 32 MiB.')
         else handOn({ incoming, body, outgoing }, behind)
       },
-      // The client is gone: nobody waits for an answer.
+      // The client has gone: an answer would reach no reader.
       () => outgoing.destroy(),
     )
   })
@@ -52,7 +52,7 @@ function pathOf(target, host) {
   return path.startsWith('/') ? path : `/${path}`
 }
 
-/** What two readers could read in two ways, or we cannot hand on as it is (RFC 9112, 3.2 and 6.1). */
+/** The fault of a request that two readers could read in two ways, or that cannot be handed on as it is (RFC 9112, 3.2 and 6.1). */
 function problemOf({ headersDistinct: { host = [] }, headers, url }) {
   if (host.length > 1) return [400, 'invalid_request', 'host: is there more than once.']
   if (!isHost(host[0] ?? ''))
@@ -126,7 +126,7 @@ function handOn({ incoming, body, outgoing }, behind) {
     else refuse(outgoing, 503, 'unavailable', 'The server is starting: try again in a moment.')
   }
   const ask = (text, onError) => {
-    // A connection each: one that is kept may be closed behind our back, and a POST is not sent twice.
+    // A new connection for each request: a kept one may be closed by the server, and a POST must not be sent twice.
     const asked = request({ ...sent, agent: false })
     outgoing.once('close', () => asked.destroy())
     asked.once('error', onError)
@@ -178,7 +178,7 @@ function without(raw, names, more = []) {
   return raw.filter((_text, index) => !isLeftOut(raw[index % 2 === 0 ? index : index - 1]))
 }
 
-/** What a client says is of this connection only; whom a request is for never is. */
+/** The headers that a client names as of this connection only; the host is never one of them. */
 const namedIn = (connection = '') =>
   connection
     .toLowerCase()
@@ -193,7 +193,7 @@ function refuse(outgoing, status, code, message) {
   const error = { type, code, message, param: null }
   outgoing.writeHead(status, {
     'content-type': 'application/json',
-    // What is left of the request is not read.
+    // The rest of the request is not read.
     connection: 'close',
     ...(status === 503 && { 'retry-after': '1' }),
   })

@@ -14,7 +14,7 @@ function coreOf(name) {
   return { name: files[0], path: join(folder, files[0]) }
 }
 
-/** What a module exports: its own name of each thing, and the name it goes by outside. */
+/** The exports of a module: by its own name of each, the name outside. */
 function exportsOf(text) {
   const [, list] = /^export \{([^}]*)\};/m.exec(text)
   return new Map(
@@ -25,7 +25,7 @@ function exportsOf(text) {
   )
 }
 
-/** What a line may be that is not indented: a declaration, or one of the two loops that the server's core runs for both. */
+/** The allowed lines without indentation: a declaration, or one of the two loops that the server's core runs for both. */
 const known =
   /^(?:import |export \{|(?:async )?function\b|class |const |let |var |for \(const (?:key of SPEC_SCHEMA_KEYS|\[key, schema\] of Object\.entries\(authSchemas\))\) register\()/
 
@@ -38,7 +38,7 @@ function declarationsOf(text) {
   )
   const begun = text.match(/^(?:export |async |function|class|const|let|var)/gm).length
   const unknown = text.split('\n').filter((line) => /^[^\s/*)}\]]/.test(line) && !known.test(line))
-  // One is the list of exports.
+  // The list of exports begins like a declaration and is none.
   if (declarations.size !== begun - 1 || unknown.length > 0)
     throw new Error('the core of MCP is written in a form that this script does not know')
   return declarations

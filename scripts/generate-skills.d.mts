@@ -1,6 +1,6 @@
 import type { Generated } from './generated.mjs'
 
-/** What is wrong in a skill, with file and field. */
+/** A fault of a skill, with file and field. */
 export declare class SkillError extends Error {}
 /** The asset's text for the skills under `base`. Throws `SkillError`. */
 export declare function bundleSkills(base: string): string

@@ -11,14 +11,14 @@ const name = 'skills.json'
 const asset = join(root, 'assets', name)
 const pin = join(root, 'src', 'skills.gen.ts')
 
-/** What is wrong in a skill, with file and field. The author reads it: no stack. */
+/** A fault of a skill, with file and field. Its author reads the message: no stack. */
 export class SkillError extends Error {}
 
-/** What tests a skill, and is none of it. */
+/** The tests of a skill, which are not part of it. */
 const leftOut = 'triggers.yaml'
 const byName = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Text of every file of a folder by its path in it; what is no text in UTF-8, or a link, is refused. */
+/** Text of every file of a folder by its path in it; refuses links, and files that are not UTF-8. */
 function readFiles(folder, shown) {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
   const files = entries.flatMap((entry) => {
@@ -60,8 +60,8 @@ function loadSkill(base, folder) {
 }
 
 /**
- * The asset's text for the skills under `base`; the same folders give the same bytes. Ours have to be valid to the
- * last word: what is a warning or a note elsewhere stops here. Throws `SkillError`.
+ * The asset's text for the skills under `base`; the same folders give the same bytes. Our own skills must be valid without
+ * any remark: a warning or a note stops the build here. Throws `SkillError`.
  */
 export function bundleSkills(base) {
   const folder = join(base, 'skills')

@@ -1,5 +1,5 @@
-// Writes src/trimmed.gen/: files of packages without what scripts/trimmed.mjs names. Whoever calls that all the same is
-// told so. `[alias]` in wrangler.toml puts the files in the place of the packages' own.
+// Writes src/trimmed.gen/: files of packages without the exports that scripts/trimmed.mjs names. A call of a removed export
+// throws and says so. `[alias]` in wrangler.toml puts the files in the place of the packages' own.
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { createGenerated } from './generated.mjs'

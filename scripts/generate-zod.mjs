@@ -1,6 +1,6 @@
-// Writes src/trimmed.gen/zod/index.js: zod in one module, with the names that are asked of it and without formats of text
-// that nobody has. `[alias]` in wrangler.toml puts it in the place of the package's own, which is many modules and cannot be
-// cut one by one: two of its folders have files of the same names (docs/decisions/0064-packages-without-what-is-not-used.md).
+// Writes src/trimmed.gen/zod/index.js: zod in one module, with the names that src/ imports and without the formats of text
+// that src/ does not use. `[alias]` in wrangler.toml puts it in the place of the package's own, which is many modules and cannot be
+// cut file by file: two of its folders have files of the same names (docs/decisions/0064-packages-without-what-is-not-used.md).
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { createGenerated } from './generated.mjs'
 import { root, toolFile } from './toolchain.mjs'
 
-/** What our own code and the packages of MCP ask of it. `toJSONSchema` says that it is not there (src/platform/shims/zod.ts). */
+/** The names that our own code and the packages of MCP import. `toJSONSchema` throws that it is left out (src/platform/shims/zod.ts). */
 export const names = [
   'NEVER',
   'ZodError',
@@ -112,7 +112,7 @@ export const methods = {
   ZodArray: ['nonempty'],
 }
 
-/** What of `z.coerce` is asked for: each type that may be made of another brings its class. */
+/** The functions of `z.coerce` that our code uses: each brings the class of its type. */
 export const coercions = ['number']
 
 const script = fileURLToPath(import.meta.url)
@@ -136,7 +136,7 @@ function trimSchemas() {
     'import * as util from "../core/util.js";',
   )
   text = once(text, 'core.util.constantCatch', 'util.constantCatch')
-  // That one compiles its parser with `new Function`, which a Worker has not, and then is the other one.
+  // ZodObjectJIT compiles its parser with `new Function`, which a Worker forbids: there it falls back to ZodObject.
   text = once(text, 'core.$ZodObjectJIT.init(', 'core.$ZodObject.init(')
   for (const [owner, list] of Object.entries(methods)) text = cutMethods(text, owner, list)
   return `${text}\n${leftOut}`
@@ -169,7 +169,7 @@ function trimCoerce() {
   return kept.join('')
 }
 
-/** The errors, as they are bundled: what is told of them is `prettifyError`, or made of their `issues`. */
+/** The errors, as they are bundled. Our code reads them by `prettifyError` or their `issues`, so the other formatters go. */
 function trimErrors() {
   const text = once(readFileSync(errors, 'utf8'), 'core.formatError(self, mapper)', 'leftOut_()')
   return `${once(text, 'core.flattenError(self, mapper)', 'leftOut_()')}\n${leftOut}`
@@ -194,7 +194,7 @@ async function bundle() {
       {
         name: 'trimmed',
         setup({ onResolve, onLoad }) {
-          // What writes JSON Schema from schemas: each class brings its part.
+          // The writer of JSON Schema, of which each class would bring its part.
           onResolve(
             { filter: /^\.\.\/core\/(?:json-schema-processors|to-json-schema)\.js$/ },
             () => ({
@@ -212,7 +212,7 @@ async function bundle() {
   return { text, sources: Object.keys(metafile.inputs).filter((path) => path !== '<stdin>') }
 }
 
-/** In a process of its own: esbuild replaces modules while it bundles, and whoever makes files does not wait for that. */
+/** Runs in a process of its own: esbuild replaces modules while it bundles, and the caller is synchronous. */
 function make() {
   const told = execFileSync(process.execPath, [script], { encoding: 'utf8', maxBuffer: 2 ** 26 })
   const { text, sources } = JSON.parse(told)

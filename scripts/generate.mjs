@@ -30,7 +30,7 @@ function codeFiles(folder) {
     .sort(byName)
 }
 
-/** What is wrong in a plugin.yaml, in one line with its place. The author reads it: no stack. */
+/** A fault of a plugin.yaml, in one line with its place. Its author reads the message: no stack. */
 class ManifestError extends Error {}
 
 /**

@@ -5,13 +5,13 @@ import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSyn
 import { dirname, join, relative, resolve } from 'node:path'
 import { root, toolFile } from './toolchain.mjs'
 
-/** What any of them may depend on: versions of packages, and how their names and ours are resolved. */
+/** Inputs of every generator: versions of packages, and how their names and ours are resolved. */
 const common = [
   'package.json',
   'package-lock.json',
   'tsconfig.json',
   'scripts/generated.mjs',
-  // What is installed may be another than the lock says.
+  // The installed esbuild may be another version than the lock says.
   toolFile('esbuild', 'package.json'),
 ]
 
@@ -44,7 +44,7 @@ export function createGenerated({
 
   function keep({ files, sources }, beganMs) {
     const read = [...common, ...scripts, ...sources].map((path) => resolve(root, path))
-    // What was written meanwhile may have been read before.
+    // A file that was written meanwhile may have been read before: record nothing.
     if (read.some((path) => statSync(path).mtimeMs >= beganMs)) return
     const record = Object.fromEntries(
       // From the root: a copy of the folder looks at its own files.

@@ -24,11 +24,11 @@ export async function withLock(file, work, { everyMs = 500, onWait } = {}) {
 }
 
 /**
- * Takes a lock for this process. One whose process is gone is taken over, also where its number is another process's by now.
- * The process that takes it removes the file at the end.
- * @param {string} file Where it is kept; its folder is made.
- * @param {object} [about] What others are told of this process.
- * @returns {object | undefined} What the process that has it said of itself, with its `pid`; nothing if it is ours now.
+ * Takes a lock for this process. A lock whose process has ended is taken over, also if its number belongs to another process
+ * by now. The process that takes the lock removes the file at its end.
+ * @param {string} file The file of the lock; its folder is made.
+ * @param {object} [about] What this process says of itself to others.
+ * @returns {object | undefined} The `about` of the process that has the lock, with its `pid`; nothing if the lock is ours now.
  */
 export function takeLock(file, about = {}) {
   mkdirSync(dirname(file), { recursive: true })

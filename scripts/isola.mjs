@@ -3,8 +3,8 @@ import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { isClone, root } from './toolchain.mjs'
 
-// Taking types out of sixty files is half of a start, so what came of it is kept, where nobody else writes. This file has
-// none: for its own types Node would load what takes them out each time.
+// Removing types from sixty files is half of a start, so the result is cached, in a folder that only this user writes. This
+// file has no types: for them Node would load its type stripper at every start.
 if (isClone) enableCompileCache(join(root, 'node_modules', '.cache', 'isola'))
 const { main } = await import('./isola/main.ts')
 

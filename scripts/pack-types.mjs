@@ -33,8 +33,8 @@ function withoutDeps(text) {
 }
 
 /**
- * Writes declarations. Handlers of routes name types of the Worker's platform, which are not here: the compiler says so,
- * and writes all the same. What is wrong with our own types the checks have said before.
+ * Writes declarations. Handlers of routes name types of the Worker's platform, which are not here: the compiler reports
+ * them, and writes all the same. Faults of our own types are found by the checks before.
  */
 function emit(config) {
   try {

@@ -45,7 +45,7 @@ await build({
   platform: 'neutral',
   mainFields: ['module', 'main'],
   target: 'es2024',
-  // What is under test comes in when it is tested.
+  // The code under test is loaded when it is tested.
   external: ['cloudflare:*', 'node:*', 'under-test:*'],
 })
 // The agent for a host's own process: one file, with the packages that it needs.

@@ -1,4 +1,4 @@
-// What the Worker, workerd and Miniflare say while the server runs, without lines that call for no action.
+// The output of the Worker, workerd and Miniflare while the server runs, without lines that call for no action.
 import { createInterface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import { hasColour } from './style.mjs'
@@ -24,7 +24,7 @@ export function createLineFilter({ isColoured = false } = {}) {
     const text = stripVTControlCharacters(line)
     if (/^\S/.test(text)) isLeftOut = idle.some((one) => one.test(text))
     if (isLeftOut) return undefined
-    // What was left out leaves its empty lines.
+    // A line that is left out leaves empty lines behind.
     if (text.trim() === '' && isBlank) return undefined
     isBlank = text.trim() === ''
     return isColoured ? line : text

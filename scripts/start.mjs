@@ -130,7 +130,7 @@ function stop(code) {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(0))
-// Under npm (npm → sh → us): when npm is killed outright, nobody is left to stop us.
+// Under npm (npm → sh → us): when npm is killed outright, no signal reaches us.
 const ancestors = [process.ppid, parentOf(process.ppid)]
 if (process.env.npm_lifecycle_event) {
   const isOrphan = () => process.ppid !== ancestors[0] || parentOf(process.ppid) !== ancestors[1]
@@ -190,7 +190,7 @@ const serverProblems = () =>
     ({ status, message }) => (status === 503 ? { setting: message } : {}),
   )
 
-/** One line; before it a question where this is the first start, and somebody is there. */
+/** Prints one line about the network. At the first start, with a person at the terminal, asks for hosts before. */
 async function describeNetwork() {
   const { stdin, stdout, env } = process
   if (created && mayAsk({ stdin, stdout, env }))

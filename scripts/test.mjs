@@ -52,7 +52,7 @@ async function checkSwitches() {
   return code === 0 ? [] : ['switches']
 }
 
-/** What runs in this process or in a Worker, and then the protections: busy all the time. */
+/** Runs the tests of this process and of Workers, and then the switches: these are busy all the time. */
 async function runInside() {
   const tests = await runTests('inside', ['--project=unit*', '--project=workers*'])
   return { tests, failed: tests.isOk ? await checkSwitches() : [] }

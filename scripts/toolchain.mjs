@@ -1,4 +1,4 @@
-// What every script needs before anything is installed. Node builtins only: this runs on Node 20,
+// Functions that every script needs before anything is installed. Node builtins only: this runs on Node 20,
 // in a clone without node_modules.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -70,7 +70,7 @@ export function toolEnv(extra = {}) {
     WRANGLER_HIDE_BANNER: 'true',
     WRANGLER_SEND_METRICS: 'false',
     WRANGLER_SEND_ERROR_REPORTS: 'false',
-    // What came of reading programs of many megabytes is kept, where nobody else writes.
+    // Compiling programs of many megabytes is slow, so the result is cached, in a folder that only this user writes.
     ...(isClone && { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'isola') }),
     // A made-up request.cf for local runs: starting up must not depend on the network.
     CLOUDFLARE_CF_FETCH_ENABLED: 'false',
@@ -124,7 +124,7 @@ export function staleReason() {
   const installed = readJson(join(root, 'node_modules', '.package-lock.json'))?.packages
   if (!installed) return 'node_modules is missing'
   for (const [path, { version }] of Object.entries(installed)) {
-    // What is installed beyond the lock does no harm: the `node` package installs its binary itself.
+    // A package beyond the lock does no harm: the `node` package installs its binary itself.
     if (wanted[path] && wanted[path].version !== version)
       return `${path} is ${version}, not ${wanted[path].version}`
   }

@@ -137,7 +137,7 @@ export const trimmed = [
     ],
   },
   {
-    // Who asks for a subscription is told that there are none, before this is asked.
+    // A request for a subscription is refused before it reaches this function.
     package: '@modelcontextprotocol/server',
     file: 'dist/listenRouter-Bartj63y.mjs',
     room: 'src/surfaces/mcp',
@@ -171,13 +171,13 @@ export const trimmed = [
         '_setupListChangedHandler',
         '_excludeInvalidXMcpHeaderTools',
       ],
-      // What a tool is comes with each call of it.
+      // Each call brings the definition of its tool.
       ClientResponseCache: ['toolDefinition', 'outputValidator', '_decodeListTools'],
       '': ['negotiateStdioViaSibling', 'readStdioServerParams'],
     },
   },
   {
-    // Tokens that anybody who has them may use: no provider of ours has keys to bind them to.
+    // Our sign-ins use bearer tokens: no provider of ours has keys to bind them to (DPoP).
     package: '@modelcontextprotocol/client',
     file: 'dist/index.mjs',
     room: 'src/features/mcp-servers',
@@ -187,7 +187,7 @@ export const trimmed = [
     },
   },
   {
-    // Who asks is found out before, and pages are answered by the router.
+    // Requests are authenticated before, and the router answers pages.
     package: 'agents',
     file: 'dist/handler-stateless-B5hU3dxK.js',
     room: 'src/surfaces/mcp',

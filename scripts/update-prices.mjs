@@ -33,7 +33,7 @@ const isPrice = (value) => Number.isFinite(value) && value >= 0
 const perMillion = (usdPerToken) => Number((usdPerToken * 1e6).toPrecision(12))
 const tokens = (value) => (Number.isSafeInteger(value) && value > 0 ? value : null)
 
-/** What a model costs above so many input tokens: `[[inputTokens, input, output], …]`, ascending. */
+/** The prices of a model above so many input tokens: `[[inputTokens, input, output], …]`, ascending. */
 function tiersOf(entry, [input, output]) {
   const thousands = Object.keys(entry).flatMap(
     (name) => /^(?:input|output)_cost_per_token_above_(\d+)k_tokens$/.exec(name)?.[1] ?? [],
@@ -74,7 +74,7 @@ function toRow([key, entry]) {
 }
 const hasPaths = ['cloudflare', 'groq', 'openrouter']
 
-/** One row for two of one name, the dearest of each price, for long inputs too: what is reserved is at least the bill. */
+/** Joins two rows of one name by the dearest of each price, for long inputs too, so that a reservation covers the bill. */
 function dearer(one, other = one) {
   const most = ([input, output, , , , ...above]) => {
     const [, topInput, topOutput] = above.at(-1) ?? [0, input, output]

@@ -33,7 +33,7 @@ function piecesOf(text, mappings) {
     for (const segment of lines[index]?.split(',').filter(Boolean) ?? []) {
       const [columns, sources] = numbersOf(segment)
       column += columns
-      // What is before a segment belongs to the one before it.
+      // The text before a segment belongs to the previous segment.
       if (lineStart + column > 0) add(last, lineStart + column)
       if (sources !== undefined) source += sources
       last = sources === undefined ? -1 : source

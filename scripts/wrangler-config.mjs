@@ -1,5 +1,5 @@
-// What wrangler reads of a configuration file. To load wrangler for it takes each harness two seconds, so what it read is
-// kept, under the hash of all that it depends on.
+// Reads a configuration file with wrangler. Loading wrangler takes each harness two seconds, so the result is
+// cached, under the hash of all that it depends on.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -1,4 +1,4 @@
-// What a run took, by the estimate that the product itself reserves by.
+// Counts the tokens of a run, by the estimate that the product itself reserves by.
 import type { JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
 import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
@@ -13,7 +13,7 @@ export interface Counted {
   readonly definitions: number
   readonly messages: number
   readonly said: number
-  /** Definitions once, each message once: what is left where a provider charges nothing for what it has seen before. */
+  /** Tokens with definitions and messages counted once each, as with a provider whose cache is free. */
   readonly once: number
   /** Of `definitions`, if the agent had been given no tool but those of this task. */
   readonly least: number

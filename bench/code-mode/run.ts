@@ -25,7 +25,7 @@ const ways = {
 } as const
 type Way = keyof typeof ways
 
-/** What the API answers, as far as it is read here. */
+/** The fields of the API's replies that are read here. */
 interface Answer {
   readonly id: string
   readonly state: string
@@ -62,7 +62,7 @@ function reply({ body: { messages } }: { readonly body: ChatRequestBody }) {
   return toolCalls ? { toolCalls } : { text: task.answer }
 }
 
-/** What came of the calls is what the task says; else nothing that is counted here would mean anything. */
+/** Checks that the calls gave the task's result; else the counts would mean nothing. */
 function check(task: WrittenTask, way: Way, { messages }: ChatRequestBody): void {
   const answers = messages.filter(({ role }) => role === 'tool').map(textOf)
   for (const answer of answers) {
@@ -156,7 +156,7 @@ async function measure(): Promise<ReadonlyMap<string, Counted>> {
   }
 }
 
-/** What is summed of the one and of the other. */
+/** The figures of the code way and of the plain way that a ratio compares. */
 type Values = readonly [(one: Counted) => number, (one: Counted) => number]
 
 function print(counted: ReadonlyMap<string, Counted>): void {

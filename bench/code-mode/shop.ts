@@ -174,7 +174,7 @@ function schemaOf(value: unknown): object {
   return { type: 'object', properties, required: Object.keys(properties) }
 }
 
-/** The plugin `shop` as somebody uploads it; it reads nothing outside, so that no label asks anybody. */
+/** The plugin `shop` as an uploaded bundle. Its tools read nothing outside, so that no label asks for an approval. */
 export const shopBundle = {
   manifest: {
     id: 'shop',

@@ -8,12 +8,12 @@ export interface WrittenTask {
   readonly task: string
   /** Turns of calls. */
   readonly calls: readonly (readonly Call[])[]
-  /** What is looked for before the code is written. */
+  /** Queries of `isola__find` before the code is written. */
   readonly queries: readonly string[]
   readonly code: string
-  /** What the code has to return. */
+  /** The value that the code has to return. */
   readonly returns: unknown
-  /** What the model says at the end, in both. */
+  /** The model's final text, in both ways. */
   readonly answer: string
 }
 

@@ -1,5 +1,5 @@
-// What the benchmark compares with, a floor and no product: Hono, one Durable Object a session, a hand-written loop on
-// fetch. No keys, leases, gates, audit. Sent to the model is what a small agent sends: a system prompt and two tools.
+// The benchmark's lower bound, not a product: Hono, one Durable Object a session, a hand-written loop on
+// fetch. No keys, leases, gates, audit. Its requests are those of a small agent: a system prompt and two tools.
 //
 //   bare-do           one row a turn, written when it is over
 //   bare-do-journal   JOURNAL=1: one row when the turn is accepted and one a model step, so that a turn goes on after a kill
@@ -72,7 +72,7 @@ abstract class Floor extends DurableObject<FloorEnv> {
     this.#history = kept.flatMap(({ body }) => JSON.parse(body) as Message[])
   }
 
-  /** One turn; one that was cut off is finished first. The same task in a turn that was cut off is that turn. */
+  /** Runs one turn. A turn that was cut off is finished first; the same task again counts as that turn. */
   async turn(task: string): Promise<string> {
     const asked = this.#history.findLast(({ role }) => role === 'user')
     const wasOpen = isOpen(this.#history.at(-1))
@@ -100,7 +100,7 @@ abstract class Floor extends DurableObject<FloorEnv> {
     })
   }
 
-  /** Model and tools in turn, from what the history ends with. @param fresh What is not written yet. */
+  /** Alternates model and tools from the end of the history. @param fresh Messages that are not written yet. */
   async #work(fresh: Message[]): Promise<string> {
     for (let step = 0; step < maxSteps; step += 1) {
       const last = fresh.at(-1) ?? this.#history.at(-1)

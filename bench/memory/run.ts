@@ -26,7 +26,7 @@ const [tuned, others] = [
   all.filter((_one, at) => at % 2 === 1),
 ]
 
-/** Words that anybody could read: each has the number of its first use. */
+/** Words without a key: each becomes the number of its first use. */
 function plainWords(): HashWord {
   const known = new Map<string, number>()
   return (word) => known.get(word) ?? (known.set(word, known.size + 1), known.size)

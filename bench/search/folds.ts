@@ -3,7 +3,7 @@ import type { QueryRow } from './data.ts'
 
 const foldCount = 5
 
-/** What was tuned: what a synonym counts, and the shares of the best part and of the owner. */
+/** The settings that are tried: the weight of a synonym, and the shares of the best part and of the owner. */
 export const settingsTried: readonly RankSettings[] = [0, 0.3, 0.5].flatMap((synonymWeight) =>
   [0.2, 0.4, 0.6].flatMap((partShare) =>
     [0, 0.4].map((ownerShare) => ({ ...shippedRanking, synonymWeight, partShare, ownerShare })),

@@ -114,7 +114,7 @@ function isolaLine(
   }
 }
 
-/** What is tuned, on queries it was not tuned on: each fold is ranked with what was best for the other folds. */
+/** Cross-validates the tuning: each fold is ranked with the settings that were best for the other folds. */
 function unseenLine({ name, tools, queries }: SearchSet): Line {
   const documents = tools.map(toDocument)
   const tried = settingsTried.map((settings) => {
@@ -152,7 +152,7 @@ function withMore({ name, tools, queries }: SearchSet, more: readonly ToolRow[])
   return { name, tools: [...tools, ...more.filter(({ id }) => !own.has(id))], queries }
 }
 
-/** Recall is the same there; what is asked for is what it costs. */
+/** Measures the cost of a search in workerd; recall is the same there. */
 async function workerdLine(set: SearchSet): Promise<Line> {
   const line = isolaLine('isola, large, in workerd', set, ({ query }) => [query])
   const { times, rows } = await timeInWorkerd(set)

@@ -5,7 +5,7 @@ const defaultMaxChars = 16_000
 const tries = 2
 const backoffMs = 250
 
-/** What may go away by itself: a second GET is worth its time. */
+/** Statuses of faults that may pass: a second GET is worth its time. */
 const isTransient = (status: number): boolean => status === 429 || status >= 500
 
 const register: Plugin = () => ({

@@ -32,7 +32,7 @@ export async function listItems(storage: PluginStorage): Promise<readonly Item[]
   return values.flatMap((value) => (value === undefined ? [] : [value as unknown as Item]))
 }
 
-/** Reads every watched page, one after the other, and keeps what was seen. One that cannot be read stops no other. */
+/** Reads every watched page, one after the other, and stores what each said. A page that cannot be read stops no other. */
 export async function checkAll({
   fetch,
   storage,

@@ -27,7 +27,7 @@ export interface Provider {
   readonly toItems: (answer: unknown) => readonly Item[]
 }
 
-/** What a service says of one page. It is foreign: anything. */
+/** One page in the answer of a service, which is a stranger's: each field may hold anything. */
 export interface Item {
   readonly title: unknown
   readonly url: unknown

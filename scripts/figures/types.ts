@@ -1,4 +1,4 @@
-// What source files say in types: which names they share, and which they say twice.
+// The exported types of source files: the names that several files share, and the names declared twice.
 import { Visitor } from 'oxc-parser'
 import { roomOf } from '../walk/rooms.ts'
 import type { Source } from './sources.ts'

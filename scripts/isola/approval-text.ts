@@ -45,7 +45,7 @@ type Facts = Partial<Approval> &
     readonly label?: Pause['label'] | undefined
   }
 
-/** Who can have written it, in words. */
+/** Describes who can have written a value. */
 const writers: Readonly<Record<Label['integrity'], string>> = {
   operator: 'nothing from outside',
   user: 'what you said',
@@ -53,7 +53,7 @@ const writers: Readonly<Record<Label['integrity'], string>> = {
   tool: 'results of tools',
   stranger: 'text of strangers',
 }
-/** Who may read it. */
+/** Describes who may read it. */
 const readers: Readonly<Record<Label['confidentiality'], string>> = {
   public: '',
   said: '',

@@ -71,7 +71,7 @@ export const unless =
     throw error
   }
 
-/** What to do where the local server does not answer. */
+/** Advice for a local server that does not answer. */
 export const startHint = isClone
   ? 'Start it with `npm start`, or set ISOLA_URL.'
   : 'Start it, or set ISOLA_URL.'

@@ -1,4 +1,4 @@
-// isola doctor: what is wrong with this installation, and how to put it right.
+// isola doctor: finds faults of this installation, and says how to put each right.
 import { defined } from '../../src/contracts/defined.ts'
 import { isClone, staleReason } from '../toolchain.mjs'
 import { command, type Context, type Env } from './command.ts'

@@ -45,7 +45,7 @@ function isSet(values: Readonly<Record<string, unknown>>, off: string, names: re
   return values[off] === true || other !== undefined
 }
 
-/** The key alone goes to the standard output, so that `KEY=$(isola key add …)` holds it; what is said of it does not. */
+/** Prints the key alone to the standard output, so that `KEY=$(isola key add …)` holds it; remarks go to the error output. */
 function tell(
   made: Issued,
   { isJson, print, stderr }: Pick<Context, 'isJson' | 'print' | 'stderr'>,

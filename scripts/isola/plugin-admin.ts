@@ -1,4 +1,4 @@
-// isola plugin list|show|grant|…: what is installed, and what it may do.
+// isola plugin list|show|grant|…: installed plugins and their grants.
 import type { Client } from '../../src/client/client.ts'
 import type { Permit } from '../../src/runtime/catalog/types/permit.ts'
 import { on, verb, type Context } from './command.ts'

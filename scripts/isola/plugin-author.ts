@@ -85,7 +85,7 @@ function waits({ id, version: current, state, update }: Plugin, notes: readonly 
   const asks = missing.map(({ text }) => short(text, 400)).join('; ')
   return [
     `${id} ${current} goes on. ${version} (hash ${hash}) waits${asks ? `: it asks for ${asks}` : ' for you to take it into use'}.`,
-    // That it waits, and why, was just said.
+    // The line above already says that it waits, and why.
     ...notes
       .filter((note) => !/, so it waits| goes on: isola /.test(note))
       .map((note) => `note: ${short(note, 1_000)}`),

@@ -58,7 +58,7 @@ const refuseForeign: Esbuild.Plugin = {
     build.onResolve({ filter: /.*/ }, ({ path, importer, kind }) => {
       if (path === 'isola/plugin') return { path, external: true }
       const isForeign = /^(node|cloudflare|workerd):/.test(path) || isBuiltin(path)
-      // A package of that name (`events`, `buffer`) may be installed; what is written `node:` cannot be one.
+      // A package named like a built-in of Node (`events`, `buffer`) may be installed; a `node:` import cannot be a package.
       if (!isForeign || kind === 'entry-point') return undefined
       const by = relative(build.initialOptions.absWorkingDir ?? '', importer)
       const text = `${by} imports ${path}, which an island does not have. Use what the web platform has, or another package.`

@@ -120,7 +120,7 @@ function told({ name, state, errors }: TestOutcome, map: SourceMap) {
   return [`  ${marks[state] ?? '?'} ${name}`, ...lines].join('\n')
 }
 
-/** @returns The exit code. What is wrong with the folder itself is told before anything starts. */
+/** @returns The exit code. Faults of the folder itself are printed before anything starts. */
 export async function testFolder(
   given: string,
   { print, isJson }: Pick<Context, 'print' | 'isJson'>,

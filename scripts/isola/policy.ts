@@ -56,7 +56,7 @@ const replacing = (
     },
   })
 
-/** `crm__find,data,private`: what was read, who can have written it, and who may read it. */
+/** Parses `crm__find,data,private`: the tool that was read, who can have written it, and who may read it. */
 function toSource(read: string) {
   const [from = '', who, reader] = read.split(',')
   return { from, ...(who && { integrity: who }), ...(reader && { confidentiality: reader }) }

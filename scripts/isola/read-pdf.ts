@@ -3,7 +3,7 @@ import { spawn, type SpawnOptions } from 'node:child_process'
 
 const maxPages = 2_000
 const deadlineMs = 120_000
-/** Of the heap. What is outside of it, such as a stream that was unpacked, only the size of the process tells. */
+/** Limit of the heap. Memory outside of the heap, such as an unpacked stream, shows only in the size of the process. */
 const heapMb = 768
 const maxMemoryMb = 1_024
 const watchMs = 20

@@ -1,4 +1,4 @@
-// isola skill add: what was named, sent skill by skill.
+// isola skill add: sends the skills of a folder, a zip or a URL, one after the other.
 import { ApiError, type Reply, type Request } from '../../src/client/client.ts'
 import { at } from './author-files.ts'
 import { verb, type Context } from './command.ts'
@@ -20,7 +20,7 @@ interface Sent {
   readonly notes?: readonly string[] | undefined
 }
 
-/** One request for each skill that is read here, so that each may be as large as it may be. */
+/** One request for each skill that is read here, so that each has the whole size of a request. */
 async function toSent(
   given: string,
   only: readonly string[],
@@ -87,7 +87,7 @@ export const add = verb({
     for (const { name, message } of refused)
       io.stderr.write(`${name} is refused: ${short(message, Infinity)}\n`)
     const code = refused.length > 0 ? 1 : 0
-    // Without a skill there is no answer: what was refused has been said.
+    // Without a skill there is no answer: the refusals have been printed.
     if (skills.length === 0 && !io.isJson) return code
     const updated: string[] = []
     for (const one of isRehearsed ? [] : skills) {

@@ -26,7 +26,7 @@ const leftOut = new Set(['node_modules', '.git', '.DS_Store'])
 /** Of one collection with all that is beside its skills. */
 const maxFiles = 20_000
 
-/** Reads the skills of a folder, a .zip or a .tar.gz: those of these names, or all. Throws what is none of them. */
+/** Reads the skills of a folder, a .zip or a .tar.gz: the named ones, or all. Throws for any other kind of file. */
 export function readLocalSkills(given: string, only: readonly string[]): LocalSkills {
   if (!existsSync(given)) throw new Error(`${given} is none of: a skill's folder, a .zip, a URL.`)
   if (!statSync(given).isDirectory())
@@ -72,7 +72,7 @@ function readFolder(folder: string): ReadonlyMap<string, Uint8Array> {
       const path = join(at, entry.name)
       if (entry.isDirectory()) visit(path)
       if (!entry.isFile()) continue
-      // A character has four bytes at most: what is larger is refused, and not read for that.
+      // A character has four bytes at most: a larger file is refused by its size, without reading it.
       const isHuge = lstatSync(path).size > 4 * skillCaps.maxChars
       files.set(
         relative(folder, path).split(sep).join('/'),

@@ -28,8 +28,8 @@ interface TriedSkill {
 }
 
 /**
- * Tries the phrases of every skill in and under these folders, against all of them and those that ship: one that is given
- * stands for the one of its name. What a skill requires is taken to be there.
+ * Tries the phrases of every skill in and under these folders, against all of them and those that ship: a given skill
+ * replaces the shipped one of its name. The requirements of a skill count as met.
  */
 export async function tryTriggers(folders: readonly string[]): Promise<readonly TriedSkill[]> {
   const given = readSkillFolders(folders)
@@ -65,7 +65,7 @@ export async function tryTriggers(folders: readonly string[]): Promise<readonly 
   )
 }
 
-/** As a deployment would have it, without its other files: those are not searched. */
+/** The skill as a deployment has it, without its other files: a search does not read them. */
 const toSource = ({ body, ...skill }: SkillText): SkillSource => ({
   ...skill,
   hash: '',

@@ -1,4 +1,4 @@
-// isola skill validate|test: skills in folders of this machine, without a server. list|show|export: those of the server.
+// isola skill validate|test: skills in folders of this machine, without a server. list|show|export: skills of the server.
 // Drafts of agents are in skill-drafts.ts.
 import { dirname } from 'node:path'
 import type { Reply } from '../../src/client/client.ts'

@@ -1,4 +1,4 @@
-// isola usage show|unconfirmed|confirm: what was spent, the day of a principal, and what failed requests hold.
+// isola usage show|unconfirmed|confirm: spending, the day of a principal, and the reservations of failed requests.
 import type { Reply } from '../../src/client/client.ts'
 import { noun, on, verb, type Context } from './command.ts'
 import { flag, sentOf, text, type Options, type ValuesOf } from './options.ts'

@@ -1,4 +1,4 @@
-// What contracts/ may hold. test/unit/lint-rooms.test.ts shows the rule saying no.
+// The kinds of code that contracts/ may hold. test/unit/lint-rooms.test.ts shows the rule saying no.
 import { locate } from './place.mjs'
 
 /** Constructors that cannot be written without a loop or a wait, each with the reason why contracts/ is their place. */

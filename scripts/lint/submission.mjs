@@ -3,11 +3,11 @@ import { locate } from './place.mjs'
 
 const builder = 'runtime/session/entry/'
 const contract = '#runtime/session/types/submission.ts'
-/** Names of the contract that only whoever builds or takes in a submission has use for. */
+/** Names of the contract that only the builder and the receiver of a submission need. */
 const ownNames = ['SubmitRequest', 'sessionProtocol']
-/** The builder's, and who refuses a later protocol. */
+/** The file outside of the builder that refuses a later protocol. */
 const mayNameProtocol = ['runtime/session/runs/admission.ts']
-/** Fields that come in with who asks and how; beside `messages` they make a submission. */
+/** Fields about the caller and the request; beside `messages` they make a submission. */
 const settled = ['principal', 'idempotencyKey', 'protocol', 'dayLimits', 'allowedAgents', 'lineage']
 /** Files in which such an object is something else. */
 const exempt = {
@@ -22,7 +22,7 @@ const keyOf = ({ key, computed }) => (computed ? key?.value : (key?.name ?? key?
 const memberOf = ({ property, computed }) => (computed ? property?.value : property?.name)
 
 /**
- * One function builds a submission, whatever it is asked through: `submitAs`. Elsewhere nobody names the type of what a
+ * One function builds a submission, whatever it is asked through: `submitAs`. Other code does not name the type of what a
  * session's object takes, puts one together, or hands one over.
  */
 export const oneSubmission = {

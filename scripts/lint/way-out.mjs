@@ -30,7 +30,7 @@ const memberText = ({ computed, property }) =>
 
 /**
  * `fetch` is in outbound/ alone: nowhere else in src/ is it called, handed on, taken from a global or a stub, or asked for
- * as a type. Whoever needs to send something is given a `Send`.
+ * as a type. A room that needs to send something is given a `Send`.
  */
 export const wayOut = {
   meta: { type: 'problem', docs: { description: 'requests leave through outbound/ alone' } },

@@ -1,5 +1,5 @@
-// The Worker of a local server, built as `wrangler deploy` would build it. What was built is kept under the hash of all
-// that went into it, so that a start without changes takes no build.
+// The Worker of a local server, built as `wrangler deploy` would build it. The build is cached under the hash of all its
+// inputs, so that a start without changes builds nothing.
 import { createHash } from 'node:crypto'
 import {
   existsSync,

@@ -4,7 +4,7 @@ import { fail, ok, warn } from './finding.mjs'
 
 const timeoutMs = 10_000
 const openai = 'https://api.openai.com/v1'
-/** What src/platform/models/selection/priority-list.ts asks for where nobody chose a model. */
+/** The default model of src/platform/models/selection/priority-list.ts. */
 const defaultModel = 'gpt-4o-mini'
 
 /** Without user, password and query. */
@@ -15,7 +15,7 @@ function shownUrl(text) {
 
 const isUrl = (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 
-/** What is wrong with the setting itself is said where the Worker's own code is asked. */
+/** Faults of the setting itself are reported by the Worker's own code. */
 function providersIn(text) {
   try {
     const list = JSON.parse(text || '[]')
@@ -125,7 +125,7 @@ async function askOneToken(server, where, model, fetch) {
     return fail('model', `${where} does not have ${model} (${status}).`, {
       fix: 'Set ISOLA_MODEL.',
     })
-  // It read the request: a cap of one token, or its field, is not everybody's.
+  // The server read the request: some refuse a cap of one token, or its field.
   if (status === 200 || ((status === 400 || status === 422) && body !== undefined))
     return ok('model', `${where} answers ${model}.`)
   if (status === 404) {

@@ -1,4 +1,4 @@
-// One thing that the doctor has looked at.
+// The result of one check of the doctor.
 
 /** `fix` tells a person what to do; `repair` does it, where that is safe: it adds, it never overwrites. */
 const finding =

@@ -16,7 +16,7 @@ export function modelProblem(settings) {
   return undefined
 }
 
-/** What somebody should know of settings that can be a model's: nothing if undefined. */
+/** A warning about settings of models that cannot work; undefined if there is none. */
 export function modelNote({ OPENAI_BASE_URL, OPENAI_API_KEY, ISOLA_MODEL, ISOLA_PROVIDERS }) {
   if (!ISOLA_MODEL || isOffline(ISOLA_MODEL)) return undefined
   if (OPENAI_BASE_URL || OPENAI_API_KEY || ISOLA_PROVIDERS) return undefined

@@ -1,5 +1,5 @@
-// One workerd without a port: all that listens are sockets in a folder that nobody else may enter. No debugger, no
-// explorer of the databases, no registry of development servers, no store of traces. To be loaded by a process of its own
+// One workerd without a port: it listens on sockets only, in a folder that only this user may enter. No debugger, no
+// explorer of the databases, no registry of development servers, no store of traces. Load it in a process of its own
 // (serve.mjs, migrate.mjs): it changes what that process listens on.
 import { createRequire } from 'node:module'
 import { Server } from 'node:net'

@@ -1,4 +1,4 @@
-// What the local server says, kept beside its data: `isola logs` reads it. At most two files of this size.
+// The output of the local server, in a file beside its data: `isola logs` reads it. At most two files of this size.
 import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { root } from '../toolchain.mjs'

@@ -1,4 +1,4 @@
-// What a recording says: which files had a function run, and where calls left their room.
+// Measures a recording: the files in which a function ran, and the calls that left their room.
 import { SourceMap, type SourceMapPayload } from 'node:module'
 import { relative, resolve, sep } from 'node:path'
 import { layerOf, roomOf } from './rooms.ts'
@@ -9,7 +9,7 @@ export interface Place {
   readonly line: number
 }
 
-/** What scripts/walk/recorder.mjs sends: entries `[function, stack]` and marks `[name]`; stacks are positions in the bundle. */
+/** The message of scripts/walk/recorder.mjs: entries `[function, stack]` and marks `[name]`; stacks are positions in the bundle. */
 export interface Recording {
   /** Functions that said on the console that they were entered (scripts/walk/server.mjs). */
   readonly inIsolates: readonly number[]

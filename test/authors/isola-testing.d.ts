@@ -6,7 +6,7 @@ type Input = Readonly<Record<string, JsonValue>>
 export interface CallOptions {
   /** What the network answers; each request has passed the grants of plugin.yaml. Without it there is none. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** What is answered to what a call asks (`request`), by its keys; a question without an answer fails the test. */
+  /** Answers to questions of a call (`request`), by their keys; a question without an answer fails the test. */
   readonly answers?: Input
 }
 

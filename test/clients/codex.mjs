@@ -108,7 +108,7 @@ function settingsOf({ name }, url) {
   return home
 }
 
-/** @returns What was compacted on the way, and what the last step wrote. */
+/** @returns The compactions on the way, and the result that the last step wrote. */
 async function work(way, url, model) {
   const [cwd, home] = [workFolder(), settingsOf(way, url)]
   const before = model.requests.length

@@ -46,7 +46,7 @@ function expectTool(said) {
   if (!/kv__get/.test(said)) throw new Error(`no kv__get in: ${said.slice(-1_500)}`)
 }
 
-/** Runs a program; each address of our consent page that it names is opened, as somebody at a browser would. */
+/** Runs a program; opens each address of our consent page that it prints, as a person at a browser would. */
 function runProgram(args, { server, isDone = () => false, env = {}, cwd = folder }) {
   const { promise, resolve: end } = Promise.withResolvers()
   const child = spawn(toolNode(), args, {
@@ -78,7 +78,7 @@ function runProgram(args, { server, isDone = () => false, env = {}, cwd = folder
   return promise
 }
 
-/** A memory for what an SDK's sign-in keeps; whoever it sends to the consent page agrees. */
+/** A memory for an SDK's sign-in; the consent page it redirects to is agreed to. */
 function createProvider({ key }) {
   const kept = {}
   return {

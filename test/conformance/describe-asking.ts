@@ -9,7 +9,7 @@ export const answersTo = (asks: Asks | undefined, given: Readonly<Record<string,
     Object.entries(given).map(([key, answer]) => [key, { asked: asks?.[key] ?? {}, answer }]),
   )
 
-/** What a call that asks must do in either host; the tools are those of the plugin `mcp-fixtures`. */
+/** The contract of a call that asks, in either host; the tools are those of the plugin `mcp-fixtures`. */
 export function describeAsking(
   host: string,
   entriesOf: (granted?: readonly string[]) => readonly ToolEntry[],

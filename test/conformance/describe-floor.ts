@@ -23,11 +23,11 @@ export interface FloorHarness {
   readonly create: () => ToolEntry | Promise<ToolEntry>
   /** The call that hands over. */
   readonly first: JsonObject
-  /** What it says to that, and to `more`. */
+  /** The agent's answer to that, and to `more`. */
   readonly says: readonly [string, string]
-  /** What the user says for it to give the conversation back, and what it says to that. */
+  /** The user's words that make it give the conversation back, and its answer to them. */
   readonly last: readonly [string, string]
-  /** Somebody outside says it: each message waits for an answer. */
+  /** A person answers in place of an agent: each message waits for an answer. */
   readonly isPerson?: true
 }
 
@@ -38,7 +38,7 @@ export interface FloorHarness {
 export function describeFloor(name: string, harness: FloorHarness): void {
   const { create, first, says, last, isPerson } = harness
 
-  /** One run, with somebody who answers what it waits for. */
+  /** One run, with a person who answers its questions. */
   async function run(entry: ToolEntry, options: RunOptions) {
     const call = { name: entry.tool.name, input: first }
     const model = createFakeModel([{ calls: [call] }, { text: 'the agent itself' }])
@@ -86,7 +86,7 @@ export function describeFloor(name: string, harness: FloorHarness): void {
       expect(addressee(settled?.floor)).toBe('holder')
     })
 
-    it('Y9: is a tool like any other where nobody comes back', async () => {
+    it('Y9: acts like any other tool in a session without a user', async () => {
       const done = await run(await create(), {})
       expect(done.result).toMatchObject({ state: 'completed', result: 'the agent itself' })
       expect(done.turn.calls.map(({ outcome }) => floorChangeOf(outcome))).toEqual([])

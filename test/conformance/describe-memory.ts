@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { call, callJson } from '../fakes/client.ts'
 
 let people = 0
-/** Somebody new: what one test keeps no other finds. */
+/** Makes a new principal, so that notes of one test are not found by another. */
 async function somebody(): Promise<{ readonly headers: Record<string, string> }> {
   people += 1
   const json = { principal: `person-${people}`, role: 'user' }
@@ -18,7 +18,7 @@ const findNotes = async (by: By, query: string, more = ''): Promise<readonly str
   return notes.map(({ text }: { text: string }) => text)
 }
 
-/** What whoever keeps what agents remember has to do, built in or a plugin, over the routes. */
+/** The contract of a memory provider, built in or a plugin, over the routes. */
 export function describeMemory(name: string): void {
   describe(`P17: memory ${name}`, () => {
     it('finds a note by its words, and none of another person', async () => {
@@ -79,7 +79,7 @@ const findPassages = async (by: By, query: string, more = ''): Promise<readonly 
   return passages.map(({ cite }: { cite: string }) => cite)
 }
 
-/** The same of whoever keeps documents. */
+/** The contract of a knowledge provider, over the routes. */
 export function describeKnowledge(name: string): void {
   describe(`P17: knowledge ${name}`, () => {
     it('finds a passage with where it is, and none of another person', async () => {
@@ -124,7 +124,7 @@ export function describeKnowledge(name: string): void {
       expect((await call(path, ada)).status).toBe(404)
     })
 
-    it('what is the deployment’s is everybody’s to read', async () => {
+    it('every principal reads the knowledge of the deployment', async () => {
       const ada = await somebody()
       await callJson('/api/knowledge', {
         json: { name: 'rules.txt', text: 'No quagmires', scope: 'deployment' },

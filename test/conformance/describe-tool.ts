@@ -90,9 +90,9 @@ interface Drive {
   readonly result: AgentResult
   readonly calls: readonly CallRecord[]
   readonly events: readonly SessionEvent[]
-  /** What each plan had left. */
+  /** The rest of the lease at each plan. */
   readonly left: readonly Limits[]
-  /** What the planner saw of every call. */
+  /** The outcomes of calls that the planner saw. */
   readonly answers: readonly Json[]
 }
 
@@ -186,7 +186,7 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
         await expectStopped(one)
       })
 
-      it('N6, E3: one that does not answer in time ends with tool_timeout, and the run goes on', async () => {
+      it('N6, E3: a call that does not answer in time ends with tool_timeout, and the run goes on', async () => {
         const one = await setUp()
         const { result, calls } = await drive(one, {
           turns: [[callOf(one, hang)]],
@@ -247,7 +247,7 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
           ...(timeoutMs !== undefined && { timeoutMs }),
         })
         expect(left).toHaveLength(2)
-        // What the last plan had left and what the run has booked are the whole: nothing is held back.
+        // The rest at the last plan and the bookings of the run are the whole: nothing is reserved.
         expect(left[1]).toMatchObject({
           maxTokens: limits.maxTokens - result.usage.tokens,
           maxCostNanoUsd: limits.maxCostNanoUsd - result.usage.costNanoUsd,

@@ -116,7 +116,7 @@ describeFloor("a plugin's tool", {
   last: ['done', 'bye'],
 })
 
-/** Somebody of a team, whom no plugin asks: what is said waits until that one answers. */
+/** A person of a team, not a plugin: each message waits until that person answers. */
 const colleague = (): ToolEntry =>
   toolEntry('team__colleague', async (_input, { options }) => {
     if (options.directCall?.floor) {

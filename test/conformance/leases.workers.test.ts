@@ -113,7 +113,7 @@ let upstream: ReturnType<typeof installUpstream> | undefined
 afterEach(() => upstream?.restore())
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-/** By looking again and again: a promise that one object settles goes on in that object for whoever awaits it. */
+/** Polls: a promise that one object settles would go on in that object's context for every waiter. */
 async function until(isSo: () => boolean, timeoutMs: number): Promise<void> {
   const endMs = Date.now() + timeoutMs
   while (!isSo() && Date.now() < endMs) await sleep(10)
@@ -140,7 +140,7 @@ function scriptOf(seed: number, isTree: boolean) {
   const billed = new Map<string, number>()
   let overspent = 0
   const expected = 2 * (isTree ? leads * leavesOfLead : below)
-  /** Who is to die when it asks for the second time, and who has asked. */
+  /** `later`: tasks whose object is to die at their second request. `due`: tasks that have made it. */
   const later = new Set<string>()
   const due: string[] = []
   const isLeaf = (task: string) => task.split('/').length === (isTree ? 3 : 2)
@@ -153,7 +153,7 @@ function scriptOf(seed: number, isTree: boolean) {
     const path = task.split('/')
     const root = path[0]!
     const turn = turnOf(request)
-    // Counted when it arrives: whether anybody lives to hear the answer makes no difference to a bill.
+    // Counted when it arrives: the bill is the same if no client lives to read the answer.
     for (const at of path.keys()) {
       const above = path.slice(0, at + 1).join('/')
       billed.set(above, (billed.get(above) ?? 0) + billedTokens)
@@ -188,7 +188,7 @@ function scriptOf(seed: number, isTree: boolean) {
     release: () => (isReleased = true),
     arrived: () => arrived.size,
     expected,
-    /** What a run and everything below it was billed. */
+    /** The bill of a run and everything below it. */
     billed: (task: string) => billed.get(task) ?? 0,
     overspent: () => overspent,
     isGreedy,
@@ -318,7 +318,7 @@ it.each(seeds)(
   },
 )
 
-/** What a run has spent is what its own turns spent and what its sub-agents did, to the unit. */
+/** The spending of a run is the sum of its own turns and of its sub-agents, to the unit. */
 function checkSums({ usage, runs, children }: Node, hasCrashed: boolean): void {
   const [run] = runs
   expect(runs).toHaveLength(1)

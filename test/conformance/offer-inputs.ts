@@ -2,7 +2,7 @@ import type { ToolInputs } from './describe-tool.ts'
 
 const uri = (how: string) => ({ uri: `offers://act/${how}/text` })
 
-/** What the battery asks the resources of the plugin `offers`. */
+/** The battery's questions to the resources of the plugin `offers`. */
 export const resourceInputs: ToolInputs = {
   succeed: uri('succeed'),
   invalid: { uri: 7 },
@@ -13,7 +13,7 @@ export const resourceInputs: ToolInputs = {
 
 const act = (how: string) => ({ name: 'act', arguments: { how } })
 
-/** What the battery asks its prompts. */
+/** The battery's questions to its prompts. */
 export const promptInputs: ToolInputs = {
   succeed: act('succeed'),
   invalid: { name: 'another' },

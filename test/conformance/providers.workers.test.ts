@@ -25,7 +25,7 @@ describe('in the place of what is built in', () => {
   describeMemory('of a plugin')
   describeKnowledge('of a plugin')
 
-  it('P17: whoever allows it is told what it stands in for', async () => {
+  it('P17: the grant dialog tells the operator which built-in part a provider replaces', async () => {
     const { asks } = await showPlugin('keeper')
     expect(asks.providers).toEqual(['memory', 'knowledge'])
     expect(permitLines(asks).map(({ text }) => text)).toContain(
@@ -46,7 +46,7 @@ describe('in the place of what is built in', () => {
     expect((await callJson('/api/memory', {})).notes).toEqual([])
   })
 
-  it('P17: what is community’s is a stranger’s text, whatever it says', async () => {
+  it('P17: notes of a community provider have a stranger’s label, whatever label they claim', async () => {
     await callJson('/api/memory', { json: { notes: [{ text: 'Believe me' }] } })
     const { notes } = await callJson('/api/memory?query=believe', {})
     expect(notes[0].label).toMatchObject({ integrity: 'stranger', confidentiality: 'private' })
@@ -68,7 +68,7 @@ describe('in the place of what is built in', () => {
     ],
     ['answers too little', 'async () => ({})', /it has no notes/],
   ])(
-    'P17: one that %s is an error that names it, and nothing stands in for it',
+    'P17: a provider that %s is an error that names the plugin, and no built-in part stands in for it',
     async (what, code, message) => {
       const id = `broken-${what.split(' ').at(-1)}`
       await callJson('/api/memory', { json: { notes: [{ text: 'Built in' }] } })

@@ -6,7 +6,7 @@ const root = join(import.meta.dirname, '../..')
 
 interface Source {
   readonly path: string
-  /** Without comments; those may say what they like. */
+  /** Without comments, which may say what they like. */
   readonly code: string
 }
 
@@ -86,7 +86,7 @@ describe('the loop and its sessions', () => {
     const beneath = sourcesUnder('src/contracts').flatMap(({ code }) =>
       [...code.matchAll(/\bfrom '([^']+)'/g)].map(([, name]) => name),
     )
-    // Those of the API lie in folders of their own, one or two down. croner decides what a cron expression is, for manifests
+    // Imports of the API's contracts cross folders, one or two up. croner decides what a cron expression is, for manifests
     // too; neither the kernel nor the leases reach it.
     expect(
       beneath.filter(
@@ -116,7 +116,7 @@ describe('everything that runs in a session', () => {
 
   it('N5: keeps nothing at the top of a module that a call could change', () => {
     expect(found(sources, /^(?:export )?(?:let|var) .*/gm)).toEqual([])
-    // A collection up there is a table: typed so that nobody can add to it.
+    // A collection at the top of a module is a table: typed so that no code can add to it.
     const collections = found(
       sources,
       /^(?:export )?const \w+(?!.*\bReadonly(?:Map|Set)\b).*= new (?:Map|Set|WeakMap|WeakSet)\b.*/gm,

@@ -7,7 +7,7 @@ import { installUpstream, type UpstreamRequest, type UpstreamScript } from '../f
 const seeds = Array.from({ length: 20 }, (_, index) => index + 1)
 const levels = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 
-/** What really happened, counted outside of all bookkeeping; the Worker's plugins write here too. */
+/** The actual work, counted outside of all bookkeeping; the Worker's plugins write here too. */
 const counts = vi.hoisted(() => ({ goes: new Map<string, number>() }))
 
 /** The limits of a seed's root agent. */
@@ -161,7 +161,7 @@ it.each(seeds)(
       usage: result.usage,
     })
 
-    // What was really done is within the limits of the root, to the unit.
+    // The actual spending is within the limits of the root, to the unit.
     expect(billed.tokens, label).toBeLessThanOrEqual(limits.max_tokens_per_invocation)
     expect(billed.turns, label).toBeLessThanOrEqual(limits.max_turns)
     expect(toolCalls, label).toBeLessThanOrEqual(limits.max_tool_calls)

@@ -2,8 +2,8 @@ import type { Json } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
 
 /**
- * What is judged: called before each model step, it says what the model is shown. `test/context/compactor.ts` is the
- * place of the one that Isola uses; it exports `createCompactor`, and nothing else here knows it.
+ * The function under test: called before each model step, it says what the model is shown. `test/context/compactor.ts` is the
+ * place of Isola's own; it exports `createCompactor`, and nothing else here knows it.
  */
 export type Compactor = (input: StepInput) => StepResult | Promise<StepResult>
 
@@ -23,11 +23,11 @@ export interface StepInput {
    * and `._:-`). The text counts as found only as long as the window names the handle. The same handle again replaces it.
    */
   readonly keep: (text: string, handle?: string) => string
-  /** Ids of calls that somebody approved or denied so far, which the journal knows and messages do not show. */
+  /** Ids of calls that a person approved or denied so far, which the journal knows and messages do not show. */
   readonly decidedCalls: readonly string[]
-  /** Ids of calls that wait for somebody still, which the journal knows as well; they are answered `tool_pending`. */
+  /** Ids of calls that still wait for a person, which the journal knows as well; they are answered `tool_pending`. */
   readonly waitingCalls: readonly string[]
-  /** What the last step answered as `state`. */
+  /** The `state` of the last step's answer. */
   readonly state: Json | undefined
 }
 

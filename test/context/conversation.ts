@@ -39,7 +39,7 @@ export interface Conversation {
   readonly hasMore: () => boolean
 }
 
-/** The longest result: what is longer Isola keeps behind a handle before any window is made. */
+/** The longest result: Isola keeps a longer one behind a handle before any window is made. */
 export const maxResultChars = 23_500
 
 export function createConversation(options: {
@@ -68,7 +68,7 @@ export function createConversation(options: {
     for (let at = 0; at < toPlant.length && taken.length < most; at += 1) {
       const fact = toPlant[at]!
       if (fact.due > messages.length && messages.length < options.messages) break
-      // Nobody corrects what they have not said, nor in the same breath.
+      // A user corrects only what they have said, and not in the same breath.
       const isCorrectable =
         fact.corrects === undefined || ![...toPlant, ...taken].includes(fact.corrects)
       if (!isWanted(fact) || !isCorrectable) continue

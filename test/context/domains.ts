@@ -14,7 +14,7 @@ export interface IdForm {
   readonly make: (draw: Draw) => string
 }
 
-/** One line of work: what the agent is told it is, what it reads, what it changes after somebody approved. */
+/** One line of work: what the agent is told it is, what it reads, what it changes after an approval. */
 export interface Domain {
   readonly name: string
   readonly role: string

@@ -125,7 +125,7 @@ export function addReport(conversation: Conversation): void {
   for (const fact of facts) placeArtefact(conversation, fact, answer!.at)
 }
 
-/** Somebody is asked, approves or denies: one or two at once. False: nothing of the kind is due. */
+/** A person is asked and approves or denies one or two calls at once. False: no decision is due. */
 export function addDecision(conversation: Conversation): boolean {
   const { draw, domain, language, messages, decided } = conversation
   const facts = conversation.take(draw.int(1, 2), ({ kind }) => kind === 'decision')
@@ -156,7 +156,7 @@ export function addDecision(conversation: Conversation): boolean {
   return true
 }
 
-/** A call that nobody has decided on while the conversation went on. */
+/** A call that waits undecided while the conversation goes on. */
 function addWaiting(conversation: Conversation, fact: PlannedFact): true {
   const { draw, domain, messages, waiting } = conversation
   const at = messages.length
@@ -173,7 +173,7 @@ function addWaiting(conversation: Conversation, fact: PlannedFact): true {
   return true
 }
 
-/** An open list of tasks is written anew, a sub-agent goes on by itself, or a call waits for somebody. */
+/** An open list of tasks is written anew, a sub-agent goes on by itself, or a call waits for a person. */
 export function addOpenWork(conversation: Conversation): boolean {
   const { draw, language, messages, placed } = conversation
   const [fact] = conversation.take(

@@ -1,7 +1,7 @@
 import type { Json } from '#contracts/json.ts'
 import type { Draw } from './draw.ts'
 
-/** What is put into a text: a thing, what is said of it, its value. */
+/** A fact that is put into a text: its subject, its field, its value. */
 export interface Planted {
   readonly subject: string
   readonly field: string

@@ -91,7 +91,7 @@ describe('the generator of transcripts', () => {
     }
   })
 
-  it('pins the rules, the goal, approvals and denials, and what still waits for somebody', () => {
+  it('pins the rules, the goal, approvals and denials, and calls that still wait for a person', () => {
     const reasons = new Set(all.flatMap(({ facts }) => facts.map(({ pinned }) => pinned?.reason)))
     expect(reasons).toEqual(
       new Set(['rules', 'goal', 'approval', 'named again', 'open pause', undefined]),

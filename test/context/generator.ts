@@ -94,7 +94,7 @@ function addStart(conversation: Conversation): void {
     place(conversation, fact, { at: 1, pinned: { reason: 'goal', from: 1 } })
 }
 
-/** One task: some model steps, and an answer. False: it broke off before the answer, and nobody got one. */
+/** One task: some model steps, and an answer. False: it broke off before the answer. */
 function addRun(conversation: Conversation): boolean {
   const { draw } = conversation
   for (let turns = draw.wide(1, 14); turns > 0; turns -= 1) {

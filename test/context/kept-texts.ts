@@ -32,7 +32,7 @@ export function createKeptTexts() {
       kept.set(handle, { text, lower: text.toLowerCase(), whole, firstPage, known: new Map() })
       return handle
     },
-    /** Those whose handle stands in the text of a window. */
+    /** The texts whose handle stands in a window. */
     namedIn,
     /** Whether the first page of it, or a search for the cue, shows all strings of a fact together. */
     shows(one: KeptText, fact: Fact): boolean {

@@ -18,7 +18,7 @@ export interface Language {
   readonly next: (s: string, v: string) => string
   readonly done: (s: string) => string
   readonly tryAgain: string
-  /** What is said that nobody needs later. */
+  /** Small talk that is never asked about later. */
   readonly user: readonly string[]
   readonly agent: readonly string[]
 }

@@ -8,7 +8,7 @@ export interface PlannedFact {
   readonly kind: FactKind
   readonly form: string
   readonly subject: string
-  /** What is said of the subject. */
+  /** The words about the subject. */
   readonly said: string
   /** The part of `said` that has to be found: what a summary in other words would still have. */
   readonly value: string
@@ -61,7 +61,7 @@ export function planFacts(
       },
       ({ value }) => value,
     )
-  /** For what is decided or announced: nobody would guess it. */
+  /** A random value for decisions and announcements: no model can guess it. */
   const setting = () => fresh(() => `${draw.pick(settingNames)} ${draw.digits(5)}`, String)
   const due = () => draw.int(2, Math.floor(messages * 0.96))
 

@@ -1,6 +1,6 @@
 import type { Message } from '#contracts/message.ts'
 
-/** What may never happen. */
+/** The faults that may never happen. */
 export const rules = {
   failed: 'the compactor threw',
   changed: 'what was shown before changed, and no compaction was said',

@@ -69,7 +69,7 @@ interface Step {
   readonly result: StepResult
 }
 
-/** What a journal would know by then. */
+/** The state that a journal would have by then. */
 const knownAt = ({ messages, decided, waiting, windowTokens }: Transcript, at: number) => ({
   transcript: messages.slice(0, at),
   windowTokens,

@@ -1,6 +1,6 @@
 import type { Message } from '#contracts/message.ts'
 
-/** What a fact is, by what an agent needs it for later. */
+/** The kind of a fact, by its use for the agent later. */
 export const factKinds = ['recall', 'artefact', 'decision', 'continuation'] as const
 export type FactKind = (typeof factKinds)[number]
 
@@ -10,7 +10,7 @@ export type FactKind = (typeof factKinds)[number]
  */
 export type PinReason = 'rules' | 'goal' | 'named again' | 'approval' | 'open pause'
 
-/** One thing planted in a transcript that somebody will want again. */
+/** One fact planted in a transcript that the agent will need again. */
 export interface Fact {
   readonly kind: FactKind
   /** Finer than the kind: `date`, `correction`, `commit`, `denied`, `todo`, … */
@@ -21,7 +21,7 @@ export interface Fact {
   readonly strings: readonly string[]
   /** What an agent that does not know the strings would search for: the name they stand beside. */
   readonly cue: string
-  /** From this index on nobody needs it: it was corrected, or done. Absent: to the end. */
+  /** From this index on the fact is not needed: it was corrected, or done. Absent: to the end. */
   readonly until?: number
   /** Indexes of assistant messages that name an artefact again; it has to be at hand right before each. */
   readonly namedAgain: readonly number[]
@@ -39,9 +39,9 @@ export interface Transcript {
   /** Each call is answered before the next message that is no answer. */
   readonly messages: readonly Message[]
   readonly facts: readonly Fact[]
-  /** Calls that somebody approved or denied: `at` is the index of the answer. */
+  /** Calls that a person approved or denied: `at` is the index of the answer. */
   readonly decided: readonly { readonly callId: string; readonly at: number }[]
-  /** Calls that still wait for somebody from `at` on, until `until`; their answer so far says `tool_pending`. */
+  /** Calls that still wait for a person from `at` on, until `until`; their answer so far says `tool_pending`. */
   readonly waiting: readonly {
     readonly callId: string
     readonly at: number

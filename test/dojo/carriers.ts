@@ -10,7 +10,7 @@ import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { flowOf } from '../../src/features/mcp-servers/server-flow.ts'
 import { toolEntry, toolsetOf } from '../fakes/kernel.ts'
 
-/** A way by which somebody else's text comes before a model. */
+/** A way by which a stranger's text comes before a model. */
 export interface Carrier {
   readonly name: string
   /** The tool that brings it, if one does. */

@@ -24,17 +24,17 @@ import type { Asked, Made, Turns } from './obedient.ts'
 import type { RecordedCall, Suite } from './suite.ts'
 import { entryOf, labelOfCall } from './tool-table.ts'
 
-/** What a model does, and those around it. */
+/** The script of a model, and of the people and readers around it. */
 export interface Script {
   readonly wants: string
   /** A page that the model has read before. */
   readonly toldBy?: string | undefined
   readonly turns: Turns
-  /** Whoever is asked: whether this very call with these arguments is what they wanted. */
+  /** The approver: whether this very call with these arguments is one that the user wanted. */
   readonly approves: (made: Made, input: JsonObject) => boolean
-  /** What stands in what a call returns besides. */
+  /** Text that an attacker puts into the result of a call. */
   readonly injected?: (call: RecordedCall) => string
-  /** Whoever reads for the model. */
+  /** The reader that answers for texts which the model must not see. */
   readonly answers?: (asked: Asked) => Json
 }
 
@@ -44,10 +44,10 @@ export interface Ran {
   readonly input: JsonObject
 }
 
-/** What became of the calls of a script. */
+/** The outcome of a script. */
 export interface Happened {
   readonly ran: readonly Ran[]
-  /** Somebody was asked about them, and said yes or no. */
+  /** Calls that waited for an approval, given or denied. */
   readonly asked: readonly Made[]
   /** How often the run stopped to ask; calls of one turn are asked about together. */
   readonly pauses: number

@@ -3,7 +3,7 @@ import { factsOf, isEffect } from './tool-table.ts'
 
 type CallTurns = readonly (readonly RecordedCall[])[]
 
-/** One call a turn; those of one tool that do something and need nothing of each other are asked for side by side. */
+/** One call a turn; calls of one tool with an effect that need nothing of each other go side by side in one turn. */
 export function inTurns(calls: readonly RecordedCall[]): CallTurns {
   const turns: RecordedCall[][] = []
   for (const call of calls) {
@@ -14,7 +14,7 @@ export function inTurns(calls: readonly RecordedCall[]): CallTurns {
   return turns
 }
 
-/** What answers a call that needs what another one made. */
+/** By tool: the tool whose result its calls need. */
 const needs: Readonly<Record<string, string>> = { share_file: 'create_file' }
 
 /**

@@ -3,7 +3,7 @@
 // Replays tasks with and without attackers in the texts that they read, by a model that obeys them all, through the
 // gates of a deployment under each of `policies.ts`; then every way of writing an order by every carrier. Without --data the
 // suites are our own; README.md says what a folder has to hold. Exits with 1 if an attacker got anything done by a policy
-// that lets nobody's words through unseen, or a task was not finished.
+// that shows every text before it leaves, or a task was not finished.
 import { parseArgs } from 'node:util'
 import { carryAll } from './carried.ts'
 import { harmed, measure, type Measured } from './measure.ts'

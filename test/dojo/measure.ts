@@ -17,7 +17,7 @@ export interface Pair {
   readonly attack: RecordedTask
 }
 
-/** What came of one suite under one policy. */
+/** The figures of one suite under one policy. */
 export interface Measured {
   readonly suite: Suite
   readonly pairs: number
@@ -48,7 +48,7 @@ export async function attackAll(pairs: readonly Pair[]): Promise<readonly Attack
   return attacked
 }
 
-/** Every task of a suite with nobody attacking. */
+/** Every task of a suite without an attacker. */
 export async function replayAll(suite: Suite, grouping?: Grouping): Promise<readonly Benign[]> {
   const benign: Benign[] = []
   for (const task of suite.tasks) benign.push(await replayTask(suite, task, grouping))

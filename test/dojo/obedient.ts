@@ -4,7 +4,7 @@ import type { ToolResult } from '#contracts/tool.ts'
 import type { CallReadings, TaskReadings } from './readings.ts'
 import type { RecordedCall } from './suite.ts'
 
-/** What is asked of a reader, and what would be true. */
+/** One value that a reader is asked for, and the true answer. */
 export interface Asked {
   /** Into which call it goes. */
   readonly tool: string
@@ -21,7 +21,7 @@ export interface Made {
   readonly input: JsonObject
   /** The recorded one that it stands for; absent where it only reads what is behind a handle. */
   readonly of?: RecordedCall
-  /** What a reader is asked, by the names of the fields. */
+  /** The questions to a reader, by the names of the fields. */
   readonly asks?: Readonly<Record<string, Asked>>
 }
 
@@ -37,14 +37,14 @@ export interface Play {
   readonly turns: readonly (readonly RecordedCall[])[]
   /** Without them whatever is kept aside is read at once. */
   readonly readings?: TaskReadings | undefined
-  /** What a text that is read orders, one call a turn. */
+  /** The orders of a text that is read, one call a turn. */
   readonly orders?: readonly RecordedCall[]
   /** As soon as that text was read, or when all else is done. */
   readonly obeysAtOnce?: boolean
 }
 
 /**
- * A model that does what its user wants and what any text says that it reads. What is kept aside from it it reads by values and
+ * A model that obeys its user and any text that it reads. An output that is kept aside from it the model reads by values and
  * words as far as `readings` say how, and all of it in the end, to tell the user.
  */
 export function* obedientTurns({ wants, turns, readings, orders = [], obeysAtOnce }: Play): Turns {
@@ -76,7 +76,7 @@ export function* obedientTurns({ wants, turns, readings, orders = [], obeysAtOnc
     for (const [from, asks] of form.bySource) {
       if (missing.has(from)) return undefined
       const handle = handles.get(from)
-      // What is not kept aside the model has seen.
+      // The model has seen every output that is not kept aside.
       if (handle === undefined) {
         for (const [key, { truth }] of asks) values[key] = truth
         continue

@@ -11,7 +11,7 @@ const call = (tool: string, args: JsonObject = {}, result = 'ok'): RecordedCall 
   carries: false,
 })
 
-/** What it returns has a place that an attacker can write. */
+/** A call whose result has a place that an attacker can write. */
 const carrier = (tool: string, args: JsonObject, result: string): RecordedCall => ({
   ...call(tool, args, result),
   carries: true,

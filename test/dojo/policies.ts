@@ -1,7 +1,7 @@
 import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import { shipped } from './gated-run.ts'
 
-/** What a text is made of that somebody reads or keeps: nothing that says to whom, how much, where, or which. */
+/** Parameters that hold free text for a person: none says to whom, how much, where, or which. */
 const texts = [
   'send_direct_message body',
   'send_channel_message body',
@@ -32,14 +32,17 @@ const linked: ToolPolicy = {
   network: { ...shipped.network, hosts: ['*', ...named] },
 }
 
-/** What ships, and what an operator can set, each with its figures. */
+/** The shipped policy, and those that an operator can set, each with its figures. */
 export const policies: Readonly<Record<string, ToolPolicy>> = {
   'context labels alone': shipped,
   'quarantined reading': reading,
   'quarantined reading, links to named hosts': linked,
 }
 
-/** What lets a stranger's words through unseen, and so may do what an attacker wants: off unless an operator sets it. */
+/**
+ * Policies that let a stranger's words through unseen, and so may do as an attacker wants: off unless an operator
+ * sets them.
+ */
 export const lenient: Readonly<Record<string, ToolPolicy>> = {
   'the same, words unseen in texts': { ...linked, unseen_words: texts },
 }

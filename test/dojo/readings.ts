@@ -11,7 +11,7 @@ export interface Value {
 export type Reading = Value | string
 /** By parameter (`attachments.0.file_id`); `if` is whether the call is made at all. */
 export type CallReadings = Readonly<Record<string, Reading>>
-/** By tool, or by tool and which of its calls (`get_webpage#2`). What is not named here the user has said. */
+/** By tool, or by tool and number of the call (`get_webpage#2`). Values that are not named here come from the user. */
 export type TaskReadings = Readonly<Record<string, CallReadings>>
 
 const of =

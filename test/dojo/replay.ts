@@ -6,7 +6,7 @@ import { obedientTurns, type Asked, type Made } from './obedient.ts'
 import type { RecordedCall, RecordedTask, Suite } from './suite.ts'
 import { isEffect } from './tool-table.ts'
 
-/** How a user's task went, with nobody attacking. */
+/** The outcome of a user's task without an attacker. */
 export interface Benign {
   readonly task: RecordedTask
   readonly isFinished: boolean
@@ -21,7 +21,7 @@ export type Grouping = 'as recorded' | 'together'
 const readingsIn = ({ policy }: Suite, { readings }: RecordedTask) =>
   policy?.narrow_reading ? readings : undefined
 
-/** Replays a task; whoever is asked allows it. */
+/** Replays a task; every approval is given. */
 export async function replayTask(
   suite: Suite,
   task: RecordedTask,
@@ -43,7 +43,7 @@ export async function replayTask(
 
 /** When the model obeys: as soon as it has read the attacker's text, or when the user's own work is done. */
 export const moments = ['at once', 'at the end'] as const
-/** What an attacker's arguments look like: as recorded, or so that no text of theirs is in the carrier. */
+/** The form of an attacker's arguments: as recorded, or encoded so that none of their text is in the carrier. */
 export const forms = ['plain', 'encoded'] as const
 
 export interface Attacked {
@@ -61,8 +61,8 @@ export interface Attacked {
 }
 
 /**
- * Replays a task into which a carrier brings an attack, which the model obeys, and whoever reads for it. Whoever is asked
- * allows what the user wanted, nothing else.
+ * Replays a task into which a carrier brings an attack. The model obeys it, and so does the reader. Approvals are given for
+ * the calls that the user wanted, for nothing else.
  */
 export async function replayAttack(
   suite: Suite,
@@ -128,7 +128,7 @@ const isFree = ({ field }: Asked): boolean => !isNarrow(field)
 
 const inventions: readonly Json[] = [false, 999_999_999, 'X9', '2031-01-01', '2031-01-01T09:00:00Z']
 
-/** What a reader says that does what the attacker wants: the value of the attacker's own call, or another than the true one. */
+/** The answer of a reader that obeys the attacker: the value of the attacker's own call, or another than the true one. */
 function worst({ tool, parameter, field, truth }: Asked, orders: readonly RecordedCall[]): Json {
   const own = orders.filter((call) => call.tool === tool).map(({ args }) => args[parameter] ?? null)
   const listed = 'enum' in field ? field.enum : []

@@ -101,7 +101,7 @@ export function reportLines(name: string, all: readonly Measured[]): readonly st
   ]
 }
 
-/** What became of every order by every carrier. */
+/** The outcome of every order by every carrier. */
 export function carriedLines({ attacks, twins }: CarriedAll): readonly string[] {
   const leaks = attacks.filter(({ leaked }) => leaked.length > 0).length
   const obeyed = attacks.reduce((sum, one) => sum + one.obeyed, 0)

@@ -10,13 +10,13 @@ import { writtenCalls } from './written-attacks.ts'
 export interface RecordedCall {
   readonly tool: string
   readonly args: JsonObject
-  /** What came back. */
+  /** The result of the call. */
   readonly result: string
   /** Part of what came back can be written by the attacker. */
   readonly carries: boolean
 }
 
-/** What somebody wants, and the calls that do it: a user's, or an attacker's by a text that a carrier brought in. */
+/** A goal, and the calls that reach it: a user's, or an attacker's by a text that a carrier brought in. */
 export interface RecordedTask {
   readonly id: string
   readonly wants: string
@@ -33,7 +33,7 @@ export interface Suite {
   readonly tools: readonly { readonly name: string; readonly inputSchema: JsonSchema }[]
   readonly tasks: readonly RecordedTask[]
   readonly attacks: readonly RecordedTask[]
-  /** What the operator has set; as shipped if absent. */
+  /** The operator's policy; the shipped one if absent. */
   readonly policy?: ToolPolicy
 }
 

@@ -5,8 +5,8 @@ import type { Tool, ToolEntry } from '#contracts/tool.ts'
 import { toolEntry } from '../fakes/kernel.ts'
 
 /**
- * What a tool does outward, who can have written its result, and who may read that. Written by what the tool is, never
- * by whether a case attacks through it: a result is a stranger's if anybody outside can write any field of it.
+ * A tool's outward effects, who can have written its result, and who may read that. The entry follows from the tool itself,
+ * never from the attacks of a case: a result is a stranger's if a person outside can write any field of it.
  */
 export interface ToolFacts {
   readonly sinks: readonly Sink[]
@@ -31,7 +31,7 @@ const does = (sinks: readonly Sink[], why: string, more: Partial<ToolFacts> = {}
   ...more,
 })
 
-/** What it did is told with a text that somebody else may have written. */
+/** The tool reports its effect with a text that a stranger may have written. */
 const stranger = { integrity: 'stranger' } as const
 const destroys = { destroys: true } as const
 
@@ -150,7 +150,10 @@ const drive = {
   share_file: does(['write', 'message'], 'somebody else reads the file from then on', stranger),
 }
 
-/** By the names that tools have in the suites. What goes to the user's own account at a service is no egress: nobody else reads it there. */
+/**
+ * By the names that tools have in the suites. A write to the user's own account at a service is no egress: no other
+ * person reads it.
+ */
 const facts: Readonly<Record<string, ToolFacts>> = {
   ...banking,
   ...slack,
@@ -160,7 +163,7 @@ const facts: Readonly<Record<string, ToolFacts>> = {
   ...drive,
 }
 
-/** What is known of a tool. Throws for one that is not in the table. */
+/** The entry of a tool. Throws for a tool that is not in the table. */
 export function factsOf(tool: string): ToolFacts {
   const found = Object.hasOwn(facts, tool) ? facts[tool] : undefined
   if (!found) throw new Error(`nobody has said what ${tool} does`)

@@ -80,7 +80,7 @@ const isola = (...args: readonly string[]): Promise<string> =>
 
 /** The model server of this test takes any name for a model, so that an agent is asked for by a session. */
 const absent = /no such agent/
-/** What is said to whoever may see it. */
+/** The answer to a caller who may see the agent. */
 const waiting = /waits for an operator: isola agent show/
 const aside = /is put aside/
 
@@ -121,14 +121,14 @@ it('I8: a persistent agent is made, run, changed, compared, rolled back, put asi
   expect(await say('operator', 'release-notes')).toContain('first.')
 })
 
-it('I8: an agent is found and called by the orchestrator of whoever may run it, and by nobody else', async () => {
+it('I8: an agent is found and called by the orchestrator of a principal who may run it, and by no other', async () => {
   expect(await say('anna', 'orchestrator')).toContain('You write notes, first.')
   const bens = await say('ben', 'orchestrator')
   expect(bens).not.toContain('You write notes')
   expect(bens).toContain('There is no tool named \\"release-notes__run\\" here.')
 })
 
-it('I8: somebody without a right to an agent is answered as if there were none', async () => {
+it('I8: a principal without a right to an agent is answered as if there were none', async () => {
   expect(await say('anna', 'release-notes')).toContain('first.')
   await expect(say('ben', 'release-notes')).rejects.toThrow(absent)
   await expect(say('ben', 'nobody-has-this')).rejects.toThrow(absent)
@@ -140,7 +140,7 @@ it('I8: somebody without a right to an agent is answered as if there were none',
   expect((await api('anna', 'POST /api/agents/release-notes/archive', {})).status).toBe(403)
 })
 
-it('I8, I27: what destroys, goes out, takes longer or is shared waits for an operator', async () => {
+it('I8, I27: an agent that destroys, goes out, takes longer or is shared waits for an operator', async () => {
   const definition = {
     id: 'fetcher',
     name: 'Fetcher',
@@ -166,7 +166,7 @@ it('I8, I27: what destroys, goes out, takes longer or is shared waits for an ope
   expect(await say('ben', 'fetcher')).toContain('[http__get kv__get]')
 })
 
-it('I8: an agent whose owner has no key any more runs for nobody', async () => {
+it('I8: an agent whose owner has no key any more runs for no caller', async () => {
   const listed = await api('operator', 'GET /api/operator/keys?principal=carl')
   const [{ id }] = listed['keys']
   await api('operator', `POST /api/operator/keys/${id}/revoke`, {})
@@ -191,7 +191,7 @@ it('I7: an agent on demand works, has nothing that goes out, and is gone afterwa
   ])
 })
 
-it('I9, I10: one that works in the background is proposed to be kept, reviewed and approved', async () => {
+it('I9, I10: an agent that works in the background is proposed to be kept, reviewed and approved', async () => {
   const agent = { instructions: 'You are to stay.' }
   const body = { agent, task: 'go', background: true, ttlSeconds: 600 }
   const { session, run } = await api('ben', 'POST /api/agents/on-demand', body)
@@ -207,7 +207,7 @@ it('I9, I10: one that works in the background is proposed to be kept, reviewed a
   expect(await say('ben', 'stayer')).toContain('You are to stay.')
 })
 
-it('I8: archived it runs for nobody, deleted it is gone, and the record stays', async () => {
+it('I8: an archived agent runs for no caller, a deleted one is gone, and the record stays', async () => {
   expect(await isola('agent', 'archive', 'release-notes')).toContain('archived')
   await expect(say('operator', 'release-notes')).rejects.toThrow(aside)
   await isola('agent', 'restore', 'release-notes')

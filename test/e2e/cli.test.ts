@@ -114,7 +114,7 @@ describe('the isola command against a running server, with the offline model', (
     expect(answer.stdout).toContain('kv__set: {"stored":"launch"}')
     expect(answer.stdout).toContain('kv__set failed: not now (tool_denied)')
     expect(answer.stdout).toContain('kv__set failed: No person is there to decide. (tool_denied)')
-    expect(answer.code).toBe(1) // the last one found nobody
+    expect(answer.code).toBe(1) // the input had ended before the last question
   })
 
   it('E6: allows always in the terminal, until the rule is revoked and the next call asks again', async () => {
@@ -124,7 +124,7 @@ describe('the isola command against a running server, with the offline model', (
     expect(unasked).toMatchObject({ code: 0 })
     expect(unasked.stderr).not.toContain('? kv__set wants to run')
     const rule = /rul_[0-9a-f]{22}/.exec((await isola(['approval', 'rules'])).stdout)?.[0] ?? ''
-    expect((await isola(['approval', 'revoke', rule])).code).toBe(2) // nobody to ask, and no --yes
+    expect((await isola(['approval', 'revoke', rule])).code).toBe(2) // no terminal to ask at, and no --yes
     expect(await isola(['approval', 'revoke', rule, '--yes'])).toMatchObject({
       code: 0,
       stdout: `${rule} is revoked: the next call asks again.\n`,

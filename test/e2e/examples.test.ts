@@ -5,7 +5,7 @@ import { exampleScript } from '../fakes/examples/models.ts'
 import { incidentTriage } from '../fakes/examples/work.ts'
 import { startExamples } from './examples-world.ts'
 
-/** Those that others call come first. */
+/** Agents that others call come first. */
 const folders = [
   'chat-agent',
   'retrieval-qa',
@@ -69,7 +69,7 @@ describe('I23: agents on demand', () => {
     expect(await once('retrieval-qa', 'Zeppelin')).toContain('The documents do not say.')
   })
 
-  it('runs for anybody what reaches nothing outside, and for nobody but an operator what does', async () => {
+  it('runs agents without outside effects for any caller, and other agents for an operator only', async () => {
     const key = (await world.done(['key', 'add', 'anna', '--role', 'user'])).trim()
     const asAnna = (folder: string, task: string) =>
       world.isola(['agent', 'once', `examples/agents/${folder}`, task], '', key)
@@ -151,7 +151,7 @@ describe('I23: persistent agents', () => {
     )
   })
 
-  it('workflow-orchestrator hands over the draft when its check fails, and says that nobody checked it', async () => {
+  it('workflow-orchestrator hands over the draft when its check fails, and says that the draft is unchecked', async () => {
     const isCheck = ({ agent }: Conversation) => agent === 'Briefing, step 3: check'
     world.model.script(exampleScript((one) => (isCheck(one) ? () => ({ status: 400 }) : undefined)))
     const { result } = await say(await newSession('workflow-orchestrator'), 'Holidays')
@@ -269,7 +269,7 @@ describe('I24: flows', () => {
     expect(schedules.map(({ name }: Answer) => name)).toContain('release-notes')
   })
 
-  it('bug-reporter searches, reproduces in the sandbox, and opens an issue once somebody allowed exactly that', async () => {
+  it('bug-reporter searches, reproduces in the sandbox, and opens an issue once a person approved exactly that', async () => {
     const { issues, url } = world.sites
     const bug = `parseSize("1.5 KiB") is 1024 in acme/parse; the API is ${url}.`
     const waiting = async () => {

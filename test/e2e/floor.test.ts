@@ -113,7 +113,7 @@ it('Y9, Y24, Y27, X1, E8: ten messages with two handoffs, one returned and one t
   gate = undefined
   resolve()
   await start()
-  // Nobody asks for it again: it goes on by itself, with whoever had the conversation.
+  // No client asks for it again: the message goes on by itself, with the agent that had the conversation.
   await vi.waitFor(async () => {
     const { runs } = await ask(`/api/sessions/${id}`)
     expect(runs[2].result?.result).toBe('orders: it was red')
@@ -177,7 +177,7 @@ it('Y9, Y24, Y27, X1, E8: ten messages with two handoffs, one returned and one t
   expect(tree.usage.tokens).toBe(own + orders.usage.tokens + bills.usage.tokens)
 })
 
-/** What a stream of a chat says. */
+/** The text of a chat's stream. */
 const heard = async (response: Promise<Response>): Promise<string> =>
   [...(await (await response).text()).matchAll(/^data: (\{.*)$/gm)]
     .map(([, json = '']) => (JSON.parse(json) as Answer).choices[0]?.delta.content ?? '')

@@ -110,7 +110,7 @@ describe('npm start', () => {
     expect(twice).toMatch(/^HTTP\/1.1 200 [^]*"ok"}HTTP\/1.1 401 /)
   })
 
-  it('refuses a body that nobody would read, and answers on', async () => {
+  it('refuses a body too large to be read, and answers on', async () => {
     const told = await send(head('/healthz', 'content-length: 40000000'), 'stay')
     expect(told).toMatch(/^HTTP\/1.1 413 [^]*"code":"too_large"/)
     const text = `${head('/healthz', 'transfer-encoding: chunked')}${`fffff\r\n${'x'.repeat(0xfffff)}\r\n`.repeat(33)}0\r\n\r\n`
@@ -139,7 +139,7 @@ describe('npm start', () => {
     }
   })
 
-  it('shows nobody without a key what the local databases hold', async () => {
+  it('serves no local database to a request without a key', async () => {
     for (const path of [
       '/cdn-cgi/local/explorer',
       '/cdn-cgi/explorer',

@@ -18,7 +18,7 @@ import { freePort, reach, startServer, treeOf, type RunningServer } from './serv
 
 const state = mkdtempSync(join(tmpdir(), 'isola-e2e-local-'))
 
-/** What these processes have open, as `/proc` names it. */
+/** The open files of these processes, as `/proc` names them. */
 function socketsOf(pids: readonly number[]): ReadonlySet<string> {
   const links = pids.flatMap((pid) => {
     try {
@@ -76,7 +76,7 @@ const startAgain = (port: number) =>
     },
   )
 
-describe('npm start is a server on somebody’s machine', () => {
+describe('npm start is a server on a user’s machine', () => {
   let server: RunningServer
   let port = 0
   let model: Awaited<ReturnType<typeof startModelServer>>

@@ -45,7 +45,7 @@ async function isola(...args: readonly string[]) {
   return { code, ...said }
 }
 
-/** What it printed; it has to end well. */
+/** The output of a command; it has to end well. */
 async function well(...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await isola(...args)
   expect({ code, stderr }, `isola ${args.join(' ')}`).toEqual({ code: 0, stderr: '' })
@@ -72,7 +72,7 @@ function write(name: string, content: object): string {
   return path
 }
 
-/** What the record of the deployment has of definitions that changed. */
+/** The deployment's records of changed definitions. */
 async function quarantined(): Promise<readonly Answer[]> {
   const recorded = await well('audit', 'list', '--session', 'deployment', '--json')
   const records = recorded
@@ -234,7 +234,7 @@ describe('isola expose', () => {
   })
 })
 
-/** Keeps in memory what a client keeps; whoever it sends to the consent page agrees. */
+/** A client's store in memory; the consent page it redirects to is agreed to. */
 function createMemoryProvider() {
   const kept: {
     client?: Awaited<ReturnType<OAuthClientProvider['clientInformation']>>

@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(temp, { recursive: true, force: true })
 })
 
-/** Somebody with a key, at a command line without a terminal. */
+/** A principal with a key, at a command line without a terminal. */
 function at(key: string) {
   const isola = async (...args: readonly string[]) => {
     const env = { ...process.env, ISOLA_URL: server.url, ISOLA_KEY: key, PORT: String(port) }
@@ -34,7 +34,7 @@ function at(key: string) {
     const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
     return { code, ...said }
   }
-  /** What it printed; it has to end well. */
+  /** The output of a command; it has to end well. */
   const well = async (...args: readonly string[]): Promise<string> => {
     const { code, stdout, stderr } = await isola(...args)
     expect({ code, stderr: code === 0 ? '' : stderr }, `isola ${args.join(' ')}`).toEqual({
@@ -43,7 +43,7 @@ function at(key: string) {
     })
     return stdout
   }
-  /** The page that is named, opened by somebody with this account: what the browser shows at the end. */
+  /** Opens the named page as a person with this account. @returns The page that the browser shows at the end. */
   const browse = async (account: Readonly<Record<string, string>>): Promise<string> => {
     const page = new URL(/^http\S+$/m.exec(await well('mcp', 'login', 'each', '--mine'))?.[0] ?? '')
     for (const [name, value] of Object.entries(account)) page.searchParams.set(name, value)
@@ -97,7 +97,7 @@ describe('isola mcp add --each-signs-in', () => {
       ),
     )
     if (!ada || !bob) throw new Error('no keys')
-    // Who is no operator hears of it once it is on.
+    // A principal without the role of operator hears of it once it is on.
     expect(await ada.isola('mcp', 'login', 'each', '--mine')).toMatchObject({
       code: 1,
       stderr: 'isola: There is no such MCP server.\n',
@@ -113,7 +113,7 @@ describe('isola mcp add --each-signs-in', () => {
     expect(await ada.say('hello')).toContain('ada-at-work said: hello')
     expect(await bob.say('hello')).toContain('isola mcp login each --mine')
 
-    // Somebody opens the page that bob began: without the code it is nobody's, and with it bob's alone.
+    // A stranger opens the page of bob's sign-in: without the code the sign-in ends nowhere, and with it only for bob.
     const shown = await bob.browse({ account: 'bob-at-work' })
     const code = /--code (\w+)/.exec(shown)?.[1] ?? ''
     expect(await ada.isola('mcp', 'login', 'each', '--mine', '--code', code)).toMatchObject({

@@ -8,7 +8,7 @@ import { freePort, startServer, type RunningServer } from './server.ts'
 
 const state = mkdtempSync(join(tmpdir(), 'isola-openapi-'))
 const program = join(import.meta.dirname, 'caller', 'caller.py')
-/** CI has it; on another machine it may be absent, and then there is nobody to call. */
+/** CI has Python; on another machine it may be absent, and then this suite is skipped. */
 const hasPython = spawnSync('python3', ['--version']).status === 0 || Boolean(process.env['CI'])
 let server: RunningServer
 

@@ -17,7 +17,7 @@ import { freePort, startServer, type RunningServer } from './server.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** As somebody else would have it: nothing of this clone's npm, settings or keys. */
+/** The environment of another user: nothing of this clone's npm, settings or keys. */
 const clean = { ...process.env }
 for (const name of Object.keys(clean))
   if (/^(npm_|ISOLA_|OPENAI_|INIT_CWD)/i.test(name)) Reflect.deleteProperty(clean, name)
@@ -64,7 +64,7 @@ describe('the command as a package, installed elsewhere', () => {
   const state = join(away, 'state')
   let files: readonly string[]
   let server: RunningServer
-  /** As it is before anybody asks for what plugins are built and tested with. */
+  /** An installation without the packages that build and test plugins. */
   let alone: { readonly megabytes: number; readonly test: Said; readonly client: Said }
   const command = join(away, 'node_modules/isola/scripts/bin.mjs')
   const client = "import { createClient } from 'isola/client'; console.log(typeof createClient)"

@@ -107,7 +107,7 @@ describe('a server that is killed while runs wait', { timeout: 900_000 }, () => 
       ),
     )
 
-  /** What was done, without what tells when, and how often it was interrupted. */
+  /** The work of a run, without times and without the number of interruptions. */
   async function journalOf(place: Place) {
     const { result } = await api(pathOf(place))
     const { messages } = await api(`/api/sessions/${place.session}/transcript`)

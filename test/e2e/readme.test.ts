@@ -9,7 +9,7 @@ import { freePort, startServer, type RunningServer } from './server.ts'
 const readme = readFileSync('README.md', 'utf8')
 const run = promisify(execFile)
 
-describe('the first minutes, as the README tells them, without a model or a key of anybody', () => {
+describe('the first minutes, as the README tells them, without a model or a key', () => {
   let server: RunningServer
   const state = mkdtempSync(join(tmpdir(), 'isola-readme-'))
 

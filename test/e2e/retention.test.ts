@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { expect, it } from 'vitest'
 
-it('docs/design.md section 11: calls that nobody named leave nothing behind on the disk after retention ran', async () => {
+it('docs/design.md section 11: calls without a session name leave nothing behind on the disk after retention ran', async () => {
   const args = ['test/faults/retention.mjs', '--calls', '20']
   const { error, output } = await new Promise<{ error: Error | null; output: string }>(
     (resolve) => {

@@ -149,7 +149,7 @@ describe('traces of a running server, with a collector on loopback', () => {
       expect(path).toBe('/v1/traces')
       expect(headers.authorization).toBe('Bearer collector-key')
     }
-    // P29: nobody asked for content.
+    // P29: this deployment does not export content.
     for (const { text } of requests)
       expect(text).not.toMatch(/TASK|QUESTION|MATERIAL|FINDING|ANSWER/)
   })
@@ -219,7 +219,7 @@ describe('traces of a running server, with a collector on loopback', () => {
     })
   })
 
-  it('I3: a trace outlives a killed process: what was not taken, and what was cut in the middle', async () => {
+  it('I3: a trace outlives a killed process: spans not yet exported, and a run cut in the middle', async () => {
     collector.behave('hang')
     const { trace: done } = await runTask()
     const bodiesOf = (trace: string) =>

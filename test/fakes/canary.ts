@@ -15,7 +15,7 @@ async function rowsOf(query: (sql: string) => Promise<readonly Record<string, un
 
 const textOf = async (path: string): Promise<string> => (await call(path)).text()
 
-/** What everybody may come to read about a session, and what is on disk: the places where no secret may be. */
+/** All views of a session that any principal may read, and the files on disk: the places where no secret may be. */
 export async function sinksOf(session: string): Promise<Readonly<Record<string, string>>> {
   const at = `/api/sessions/${session}`
   const audit = await vi.waitFor(

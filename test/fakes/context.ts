@@ -117,7 +117,7 @@ export function talkAfter(
   ]
 }
 
-/** What the model is sent, as text, and what it can open from there with one call. */
+/** The text that the model is sent, and the texts that it can open from there with one call. */
 export function reachable(messages: readonly Message[], texts: ReadonlyMap<string, string>) {
   const window = messages.map((message) => JSON.stringify(message)).join('\n')
   const behind = [...texts].flatMap(([handle, text]) => (window.includes(handle) ? [text] : []))
@@ -149,7 +149,7 @@ export async function* steps(
   }
 }
 
-/** What a kernel needs to fit what was said into a model with a window: both count as deployments do. */
+/** The parts by which a kernel fits messages into a window: both count tokens as deployments do. */
 export function createContextParts(
   script: Script,
   contextTokens?: number,

@@ -34,7 +34,7 @@ import { shelfOf } from './skills.ts'
 import { createMemorySecrets, masterKeyOf, sealingSources } from './secrets.ts'
 import openApi from '../../docs/openapi.json' with { type: 'json' }
 
-/** What the app and all of its routes need. */
+/** The dependencies of the app and all of its routes. */
 type HttpDeps = AppDeps & RouteDeps
 
 const noSuchServer = async () => {
@@ -151,7 +151,7 @@ export const parked: ParkedView = {
   ],
 }
 
-/** What an answer says went wrong. */
+/** Reads the error of a response. */
 export async function errorOf(response: Response): Promise<ErrorBody> {
   return ((await response.json()) as { error: ErrorBody }).error
 }
@@ -185,29 +185,29 @@ export interface Call {
   readonly args: readonly unknown[]
 }
 
-/** What the last submission wants to be told of its request, as a session keeps it. */
+/** The request data of the last submission, as a session keeps it. */
 function echoIn(calls: readonly Call[]): JsonObject {
   const last = calls.findLast(({ method }) => ['submit', 'run', 'runStream'].includes(method))
   return (last?.args[1] as SubmitRequest | undefined)?.echo ?? {}
 }
 
 export interface FakeOptions {
-  /** What differs from a deployment without agents of their own. */
+  /** Overrides of a deployment without agents of their own. */
   readonly storedAgents?: Partial<HttpDeps['storedAgents']>
   readonly result?: AgentResult
-  /** What a run that is waited for comes to, if not to `result`. */
+  /** The result of a run that is waited for, in place of `result`. */
   readonly outcome?: RunOutcome
-  /** What differs from the view of a run that is over. */
+  /** Overrides of the view of a run that is over. */
   readonly view?: Partial<RunView>
-  /** What differs from a fresh receipt. */
+  /** Overrides of a fresh receipt. */
   readonly receipt?: Partial<SubmitReceipt>
   readonly stream?: () => ReadableStream<Uint8Array>
-  /** What every session method answers instead. */
+  /** The answer of every session method, in place of its own. */
   readonly refusal?: Extract<Reply<never>, { ok: false }>['error']
   readonly fault?: unknown
   /** Whether a deletion is refused for now. */
   readonly isKept?: () => boolean
-  /** Whose session it is: asked in another's name it is not there. Absent: everybody is answered. */
+  /** The session's owner: for any other principal the session is not there. Absent: every principal is answered. */
   readonly owner?: string
   /** The operator's list. */
   readonly givenUp?: readonly GivenUpRun[]

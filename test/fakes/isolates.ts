@@ -33,7 +33,7 @@ export const isolates = createIsolateHost({
   shimVersion: isolateVersion,
 })
 
-/** What runs code that a model wrote, over the same Runner. */
+/** The parts that run code of a model, over the same Runner. */
 export const modelCode = {
   runner: () => exports.PluginRunner,
   sha256: systemSources.sha256,

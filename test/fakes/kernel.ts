@@ -61,7 +61,7 @@ export function createFakeSources(clock: Clock = createFakeClock()): Sources {
   }
 }
 
-/** What a test's model says: text, or calls; with the usage it bills. */
+/** A reply of a test's model: text, or calls; with the usage that it bills. */
 export interface Line {
   readonly text?: string
   readonly calls?: readonly { readonly name: string; readonly input?: JsonObject }[]
@@ -147,7 +147,7 @@ export function createKernelParts(
   }
 }
 
-/** A kernel for runs that wait for nobody outside: each ends. */
+/** A kernel for runs that are never parked: each ends. */
 export function createEndingKernel(parts: KernelParts) {
   const direct = { planner: directPlanner, reflector: directReflector }
   const kernel = composeKernel({ ...parts, direct })

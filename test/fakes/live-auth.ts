@@ -4,8 +4,8 @@ import * as z from 'zod'
 import { serveLive } from './live-mcp-server.ts'
 
 /**
- * An MCP server with an authorization server beside it, on a free port of this machine. Its page to sign in at asks
- * nobody: whoever opens it adds `account`, or `denied`. What is said is answered with whose account it was.
+ * An MCP server with an authorization server beside it, on a free port of this machine. Its sign-in page takes no input: a
+ * test adds `account` or `denied` to the address. The server's tool answers with the account of the token.
  */
 export async function startLiveAuth() {
   const codes = new Map<string, { readonly account: string; readonly challenge: string }>()

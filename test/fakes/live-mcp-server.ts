@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 
-/** What a server made with the SDK says of its one tool, from its next answer on. */
+/** The one tool's definition, for a server made with the SDK, from its next answer on. */
 export interface LiveMcpState {
   description: string
 }

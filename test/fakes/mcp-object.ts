@@ -11,7 +11,7 @@ import { outboundOver } from './outbound.ts'
 
 const keys = { current: `${'A'.repeat(42)}A=`, previous: '' }
 
-/** What an object of a remote server has of the platform, over a memory. */
+/** The platform's part of a remote server's object, in memory. */
 export function createObjectStorage() {
   const kept = new Map<string, unknown>()
   const kv = {

@@ -9,7 +9,7 @@ import { sha256 } from './mcp-link.ts'
 import { createMcpObject } from './mcp-object.ts'
 import { createAuthWorld, here, type FakeAuth } from './mcp-sign-in.ts'
 
-/** Who asks about its own sign-in. */
+/** The caller who asks about its own sign-in. */
 export const self = (principal: string, role: McpSelf['role'] = 'user'): McpSelf => ({
   principal,
   role,
@@ -17,7 +17,7 @@ export const self = (principal: string, role: McpSelf['role'] = 'user'): McpSelf
   requestId: 'req_1',
 })
 
-/** A server where each principal signs in, with an object for everybody who needs one. */
+/** A server where each principal signs in, with an object for each principal who needs one. */
 export function createOwnLoginWorld(fake: FakeAuth = {}) {
   const auth = createAuthWorld({ ...fake, about: { auth: 'principal', ...fake.about } })
   const { config } = auth
@@ -87,7 +87,7 @@ export function createOwnLoginWorld(fake: FakeAuth = {}) {
     if (begun.state !== 'open') throw new Error(begun.state)
     return new URL(begun.url)
   }
-  /** Where the browser is sent, once somebody said yes there. */
+  /** The query with which the browser comes back after a yes. */
   const allowed = (page: URL): string =>
     `?code=a-code&state=${page.searchParams.get('state')}&iss=https://auth.example.com`
   const signIn = async (principal: string): Promise<void> => {
@@ -128,7 +128,7 @@ export function createOwnLoginWorld(fake: FakeAuth = {}) {
       mcp.change({ do: 'remove', id: config.id }, { ...self('operator'), mayEnable: true }),
     look: (principal: string) => at(config.id, principal).look(config),
     stateOf: async (principal: string) => (await mcp.own.show(config.id, self(principal))).state,
-    /** What is kept in the object of this principal; in the server's own without one. */
+    /** Storage of the object of this principal; of the server's own object without a principal. */
     keptOf: (principal?: string) => objectOf(nameOf(principal)).kept,
     signedInOf: (principal: string) => objectOf(nameOf(principal)).signedIn,
     later: (ms: number) => void (nowMs += ms),

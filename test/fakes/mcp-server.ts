@@ -27,7 +27,7 @@ export interface FakeMcpOptions {
   readonly instructions?: string
 }
 
-/** What a handler answers to be heard as a JSON-RPC error, or to answer the HTTP request itself. */
+/** A handler throws it to answer with a JSON-RPC error; any other error fails the HTTP request. */
 export class RpcError extends Error {}
 
 const says: FakeTool = {
@@ -44,7 +44,7 @@ export function createFakeMcp(options: FakeMcpOptions = {}) {
     instructions: options.instructions,
     session: 'one',
     isDown: false,
-    /** What was answered to what this server asked. */
+    /** The client's answers to this server's requests. */
     said: [] as { readonly id: unknown; readonly result?: unknown; readonly error?: unknown }[],
     onSaid: () => {},
   }

@@ -114,7 +114,7 @@ export function createBrowser() {
 export const handleIn = (page: string): string =>
   /name="handle" value="([^"]+)"/.exec(page)?.[1] ?? ''
 
-/** What came back to the client: the parameters of its redirect address. */
+/** The parameters of the redirect address to the client. */
 export function returned(response: Response): URLSearchParams {
   return new URL(response.headers.get('location') ?? 'none:').searchParams
 }

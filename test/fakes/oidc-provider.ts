@@ -96,7 +96,7 @@ export async function installOidcProvider() {
     requests,
     /** From now on it says this of itself. */
     says: (more: object) => void (metadata = more),
-    /** Somebody signed in at the address they were sent to: where they are sent back to. */
+    /** A person signs in at this authorization address. @returns The address the browser is sent back to. */
     signedIn(url: string, who: Signed = {}): URL {
       const asked = new URL(url).searchParams
       const code = crypto.randomUUID()

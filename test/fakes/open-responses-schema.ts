@@ -3,7 +3,7 @@ import spec from '../fixtures/specs/open-responses-2026-04-24.json' with { type:
 
 const schemas = spec.components.schemas as Readonly<Record<string, unknown>>
 
-/** What is wrong with a body by the Open Responses specification; empty if nothing is. */
+/** Faults of a body by the Open Responses specification; empty if there is none. */
 export function responseProblems(name: string, body: unknown): readonly string[] {
   const schema = { ...spec, $ref: `#/components/schemas/${name}` } as unknown as Schema
   const { valid, errors } = new Validator(schema, '2020-12', false).validate(body)

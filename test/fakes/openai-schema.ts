@@ -16,7 +16,7 @@ function validatorOf(name: string): Validator {
   return validator
 }
 
-/** What is wrong with a body by OpenAI's own description; empty if nothing is. */
+/** Faults of a body by OpenAI's own description; empty if there is none. */
 export function problemsOf(name: string, body: unknown): readonly string[] {
   const { valid, errors } = validatorOf(name).validate(body)
   return valid ? [] : errors.map((error) => `${error.instanceLocation}: ${error.error}`)

@@ -8,7 +8,7 @@ export interface Route {
   readonly allowed: Access
 }
 
-/** Who may use each path of the API, by its methods. */
+/** The roles that may use each path of the API, by its methods. */
 export const declaredAccess: Readonly<Record<string, Readonly<Record<string, Access>>>> =
   Object.fromEntries(Object.entries(routeTable).map(([path, { roles }]) => [path, roles]))
 

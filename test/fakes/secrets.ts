@@ -12,7 +12,7 @@ import { sha256 } from './kernel.ts'
 export const masterKeyOf = (byte: number): string =>
   btoa(String.fromCharCode(...new Uint8Array(32).fill(byte)))
 
-/** What a sealing takes from outside. */
+/** The sources that sealing needs from outside. */
 export const sealingSources = {
   sha256,
   randomBytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)),

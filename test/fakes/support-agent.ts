@@ -20,7 +20,7 @@ export const giveBack = (summary: string) => ({
   calls: [{ name: 'isola__return', input: { summary } }],
 })
 
-/** What the user said last, as a model was sent it. */
+/** The user's last message in a model's request. */
 export const lastSaid = ({ messages }: UpstreamRequest): string =>
   String(messages.findLast(({ role }) => role === 'user')?.content)
 

@@ -2,7 +2,7 @@ import type { Question } from '#runtime/session/types/follow-run.ts'
 import type { SessionEntry } from '#runtime/session/types/session-entry.ts'
 import type { Asker } from '#runtime/session/types/submit-as.ts'
 
-/** What somebody is told: an answer, or what has to be answered first. */
+/** The reply to a message: an answer, or questions that come first. */
 type Told = { readonly text: string } | { readonly run: string; readonly asks: readonly Question[] }
 
 /** A surface with no route and no request: a text comes in, as over a channel, and a text or a question goes out. */

@@ -30,7 +30,7 @@ export interface TriedPhrase {
   readonly found: readonly string[]
 }
 
-/** What each `triggers.yaml` says, by plugin. */
+/** The phrases of each `triggers.yaml`, by plugin. */
 export const triggersOf = (id: string) =>
   readYaml(readFileSync(join(plugins, id, 'triggers.yaml'), 'utf8'), 'triggers.yaml') as {
     readonly finds: Readonly<Record<string, readonly string[]>>

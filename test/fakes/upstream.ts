@@ -5,7 +5,7 @@ export interface UpstreamReply {
   readonly text?: string
   readonly calls?: readonly { readonly name: string; readonly input: unknown }[]
   readonly status?: number
-  /** What it says with that status. */
+  /** The body of a reply with that status. */
   readonly error?: object
   /** Awaited before the answer; an aborted request ends it. */
   readonly wait?: Promise<unknown>

@@ -106,7 +106,7 @@ export function createVerbWords() {
     chat: [],
   }
 
-  /** What its usage line asks for: the arguments that may not be left out. */
+  /** The required arguments of its usage line. */
   const required = ({ usage }: Verb) =>
     (usage.split('\n')[0] ?? '')
       .replace(/\[[^[\]]*\]/g, '')

@@ -246,7 +246,7 @@ async function healthz() {
 /** The input, and /healthz in the same moment and then again until the input is answered. */
 async function beside(shape) {
   const end = await begin(shape, inputs)
-  // What was written has time to arrive.
+  // Waits until the bytes of the request have arrived.
   await healthz()
   let isAnswered = false
   const startedAt = performance.now()

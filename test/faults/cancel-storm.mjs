@@ -1,7 +1,7 @@
 // node test/faults/cancel-storm.mjs [--rounds 10 --streams 51 --seed 1 --start]
 //
 // Many clients read the stream of an answer and go in the same moment, as those of a page that is closed. What has to
-// hold: the server's process lives and answers, and no run is left working for nobody. Each round has a process of its
+// hold: the server's process lives and answers, and no run is left working without a client. Each round has a process of its
 // own; with --start they are asked of one `npm start` (docs/reliability.md). Last line: `rounds N died 0 unanswered 0 left-working 0`.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
@@ -96,7 +96,7 @@ async function round(start, number) {
     if (!answer) await sleep(1_000)
     const died = !server.isAlive()
     const { sessions = [] } = answer?.ok ? await answer.json() : {}
-    // Whoever reads events goes on no more than a reader: the run is not its own.
+    // A client of the events does not own the run: the run goes on when the client leaves.
     const left = kindOf(0) === 'events' || isMixed ? 0 : sessions.filter(isWorking).length
     counts.died += died ? 1 : 0
     counts.unanswered += answer?.ok ? 0 : 1
@@ -117,7 +117,7 @@ try {
     dev ?? startServer({ folder, stateDir: join(temp, `state-${number}`), vars: own })
   for (let number = 0; number < rounds; number += 1) {
     await round(start, number).catch((error) => {
-      // A stream that could not be opened: whoever listens there is being started.
+      // A stream that could not be opened: the server may still be starting.
       counts.unanswered += 1
       console.log(`round ${number}: ${error.message}`)
     })

@@ -1,7 +1,7 @@
 // Failpoints that the campaign does not have to reach, each with the reason. `npm run faults` and its short form are red
 // for a failpoint that no scenario reaches and that is not here, and for a name that is here and does not exist.
 
-/** No scenario reaches these. One that is reached after all is a mistake in this list. */
+/** No scenario reaches these. An entry that a scenario reaches after all is a mistake in this list. */
 export const exempt = {
   'runtime/session/alarms#setAlarm.1':
     'The pushed-out alarm of a loop of wakes: 600 alarms a minute at the pace of the harness (unit/session/wake-loop.test.ts).',

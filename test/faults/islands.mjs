@@ -27,7 +27,7 @@ const options = {
   seed: numberOption('seed', 1),
 }
 const random = createRandom(options.seed)
-/** Nobody answers for so long: it hangs. */
+/** A server without an answer for so long hangs. */
 const deafAfterMs = 3_000
 const endWithinMs = 240_000
 const terminal = new Set(['completed', 'stopped', 'failed', 'cancelled'])
@@ -90,7 +90,7 @@ async function install() {
   return plugin.tier
 }
 
-/** A run that is acknowledged, and nobody waits for. */
+/** Submits a run; no client waits for it. */
 async function submit(tool, token) {
   const { id: session } = await request('/api/sessions', {})
   const { run } = await request(`/api/sessions/${session}/runs`, { task: `Do [${tool} ${token}].` })
@@ -111,7 +111,7 @@ const isHealthy = () =>
     () => false,
   )
 
-/** Looks until the call has ended one way or the other. @returns How long nobody answered, 0 if somebody always did. */
+/** Looks until the call has ended one way or the other. @returns The longest silence of the server, 0 if it always answered. */
 async function watch(probe) {
   let heardAtMs = performance.now()
   for (let looks = 0; looks < 1_000; looks += 1) {

@@ -2,7 +2,7 @@
 //
 // SIGKILLs the local server again and again while clients talk to it, always over the same folder of data. Then
 // everything that was acknowledged must be there exactly once and must have ended, and what a kill had interrupted
-// must have gone on before anybody asked for it. Last line: `kills N acknowledged M lost 0`.
+// must have gone on before a client asked for it. Last line: `kills N acknowledged M lost 0`.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -91,7 +91,7 @@ function callsOf(plan, token, pace) {
   return { kv: [kv], post: [post(1)], get: [get], agent: [agent], many, read: [read] }[plan] ?? []
 }
 
-/** A request about a message that was acknowledged in an earlier life, whose session nobody has talked to since. */
+/** A request about a message that was acknowledged in an earlier life, in a session without a message since. */
 function noteSeen(message) {
   const { ackedIn, session } = message
   if (ackedIn === undefined || ackedIn >= life || (session.touchedIn ?? 0) >= life) return
@@ -380,7 +380,7 @@ function* inversions(found) {
       if (after.ackedAtMs < before.sentAtMs) yield [before.token, after.token]
 }
 
-/** What the transcript says of the calls whose effect is counted. */
+/** Checks the transcript's outcomes of the calls whose effect is counted. */
 function checkCalls(said) {
   const urls = new Map(
     said.flatMap(({ toolCalls = [] }) =>

@@ -23,7 +23,7 @@ for (let done = 0; done < rounds; done += perProcess) {
 const reports = []
 const failures = []
 
-/** Rounds in a process of their own; one that hangs is ended, and then is a failure like others. */
+/** Runs rounds in a process of their own; a process that hangs is ended, and counts as a failure. */
 function runPart(part) {
   const file = 'test/conformance/leases.workers.test.ts'
   const env = toolEnv({

@@ -13,7 +13,7 @@ const { Miniflare, Log, LogLevel } = await load('miniflare', 'dist', 'src', 'ind
 
 export const operatorKey = 'isk_faults'
 
-/** The policy of a load that calls the http tools at this address, where nobody is there to be asked. */
+/** The policy of a load that calls the http tools at this address, without a person to ask. */
 export const policyFor = (url) => ({
   policy: {
     // Its pages are strangers' text, and each call after the first would be asked about.

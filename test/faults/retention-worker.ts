@@ -1,4 +1,4 @@
-// The product with a short life for what nobody named, for retention.mjs only. Nothing of this is in a deployment.
+// The product with a short life for sessions without a name, for retention.mjs only. Nothing of this is in a deployment.
 import { env } from 'cloudflare:workers'
 import { createCatalogClass } from '../../src/runtime/catalog/catalog-object.ts'
 import { composeRuntime } from '../../src/compose/composition.ts'

@@ -1,9 +1,9 @@
 // node test/faults/retention.mjs [--calls 1000 --clients 8 --keep]
 //
-// Calls that nobody named (chat completions, and responses with `store: false`; some with tools that store something,
+// Calls without a session name (chat completions, and responses with `store: false`; some with tools that store something,
 // some with a sub-agent) against a server that keeps such a session for two seconds instead of an hour. When retention
-// ran, the databases on disk are opened: nothing of them may be left but the record. One named session stays, so
-// that it shows that what is there is seen. Last line: `calls N left 0`.
+// ran, the databases on disk are opened: nothing of the calls may be left but the record. One named session stays, to show
+// that the check sees rows that exist. Last line: `calls N left 0`.
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

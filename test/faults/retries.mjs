@@ -55,7 +55,7 @@ const model = await startModelServer({
 })
 const effects = await startEffectServer()
 
-/** What a plan's first turn calls. */
+/** The calls of a plan's first turn. */
 function callsOf(plan, number) {
   const kv = { name: 'kv__set', arguments: { key: `r${number}`, value: Number(number) } }
   const url = `${effects.url}/slow?ms=${random.int(0, 40)}&call=${number}`
@@ -244,7 +244,7 @@ const isContent = (chunk) =>
 
 function compareReplies(logical) {
   const [first, ...rest] = logical.replies.map((reply) => readReply(logical, reply))
-  // What is told when all is over has no reason to come in other pieces.
+  // A replay after the end has no reason to come in other pieces.
   const whole = [first, ...rest].filter(({ isReplay }) => isReplay)
   for (const next of whole) {
     if (next.pieces !== whole[0].pieces) differs(logical, 'pieces of a replay', whole[0], next)

@@ -66,7 +66,7 @@ async function runCampaign() {
     const uncovered = coverageFaults({ points, places: places.keys(), exempt, chance })
     say(`recorded: ${places.size} places of ${points.length} failpoints to strike`)
     for (const line of uncovered) say(`wrong: ${line}`)
-    // What was struck while recording counts too.
+    // Faults that were injected while recording count too.
     const left = Number(values.faults) - totalsOf(campaign.results).faults
     await campaign.strikeAll(Math.max(1, left), values.kind ? [values.kind] : allKinds)
     const leaks = await ledgerLeaks(world)

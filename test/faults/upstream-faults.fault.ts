@@ -18,11 +18,11 @@ export interface Fault {
   readonly noted?: readonly unknown[]
   /** Of the tool errors the model was told. */
   readonly told?: readonly string[]
-  /** What the run answered. Default `all well`. */
+  /** The answer of the run. Default `all well`. */
   readonly text?: string
   /** Tokens of replies, as booked; unset where they are estimates. */
   readonly counted?: number
-  /** Nobody reads along: the reply is asked for in one piece. */
+  /** No client streams the run: the reply is asked for in one piece. */
   readonly isUnwatched?: boolean
 }
 

@@ -135,7 +135,7 @@ export const refusals: readonly Fault[] = [
     code: 'model_auth',
     requests: 1,
   })),
-  // What was sent is too large for somebody on the way, and nothing of so little can leave.
+  // The request is too large for a proxy on the way, and so short a conversation has nothing that can leave.
   { name: '413', answers: [status(413)], code: 'model_context_exceeded', requests: 1 },
   ...[400, 404, 418, 422].map((code): Fault => ({
     name: `${code}`,

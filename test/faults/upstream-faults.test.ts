@@ -35,7 +35,7 @@ const ofType = ({ events }: Outcome, type: string) =>
 const sum = (values: readonly unknown[]): number =>
   values.reduce<number>((total, value) => total + Number(value), 0)
 
-/** What every fault has in common, whatever it is. */
+/** Checks the rules that hold for every fault. */
 function expectConserved(outcome: Outcome): void {
   const { result, parent, requests } = outcome
   const failed = ofType(outcome, 'model_failed')

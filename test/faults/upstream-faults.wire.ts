@@ -58,7 +58,7 @@ export const noAnswer: Answer = async () => {
   throw new TypeError('fetch failed')
 }
 
-/** A request that nobody answers. */
+/** A server that never answers. */
 export const silence: Answer = (signal) =>
   new Promise((_resolve, reject) =>
     signal.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError'))),

@@ -122,7 +122,7 @@ export interface Outcome {
   readonly events: readonly SessionEvent[]
   /** Text its reader saw. */
   readonly seen: string
-  /** What the one tool was called with. */
+  /** The input of the one tool. */
   readonly noted: readonly unknown[]
   readonly requests: number
   readonly elapsedMs: number

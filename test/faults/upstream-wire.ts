@@ -56,7 +56,7 @@ export function withFault({ answers }: Fault, by: 'agent' | 'sub-agent') {
 
 let count = 0
 const dayTokens = 50_000_000
-/** Somebody with a day of their own, and a trace to find their run by. */
+/** A new principal with a day of its own, and a trace to find its run by. */
 export async function someone() {
   count += 1
   const principal = `p${count}`

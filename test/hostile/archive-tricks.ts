@@ -139,7 +139,10 @@ const sizes: readonly Trick[] = [
   ],
 ]
 
-/** Well-formed for whoever begins at the last end; the first one, in a stored file, has all the rest as its comment. */
+/**
+ * Well-formed for a reader that begins at the last end record; the first end record, in a stored file, has all the
+ * rest as its comment.
+ */
 function twoEnds(): Uint8Array<ArrayBuffer> {
   const end = (commentBytes: number) =>
     `PK\x05\x06${'\0'.repeat(16)}${String.fromCharCode(commentBytes & 255, commentBytes >> 8)}`

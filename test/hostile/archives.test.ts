@@ -12,7 +12,7 @@ describe.each(tricks)('T26: an archive is refused, %s', (_group, those) => {
       code: expect.stringMatching(/^plugin_(upload|manifest)_invalid$/) as unknown,
       message: expect.stringMatching(message) as unknown,
     })
-    // What is quoted of an archive is one short line.
+    // A refusal is one short line of visible characters, whatever it quotes of the archive.
     expect((refusal as Error).message).toMatch(/^[^\p{Cc}\u202E\u200B]{10,700}$/u)
   })
 })

@@ -207,7 +207,7 @@ describe('E2: going back', () => {
       await isRefused(await call(`/api/operator/generations/${bad}/restore`, { json: {} }))
   })
 
-  it('is one change after the other, whoever asks at once', async () => {
+  it('makes one change after the other when several are asked for at once', async () => {
     await addPlugin(pluginBundle('race', 'x', network('GET')))
     const { hash, asks } = await showPlugin('race')
     await changePlugin('race', 'grant', { hash, permit: asks })

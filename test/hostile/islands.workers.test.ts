@@ -119,7 +119,7 @@ async function expectHostLives(): Promise<void> {
 }
 
 describe('T7: what an isolate keeps', () => {
-  it('stays in the session tree for code nobody vouches for', async () => {
+  it('stays in the session tree for code without a trusted signer', async () => {
     const { run } = createWorld('counter')
     const at = (rootSession: string) => output(run('', { rootSession }))
     expect([await at('ses_a'), await at('ses_a'), await at('ses_b'), await at('ses_a')]).toEqual([
@@ -140,7 +140,7 @@ describe('T7: what an isolate keeps', () => {
     expect(await output(configured({ a: 1 }).run())).toBe(2)
   })
 
-  it('leaves the prototypes of everybody else alone', async () => {
+  it('leaves the prototypes of other code alone', async () => {
     expect(await output(createWorld('polluter').run())).toBe(1)
     expect('polluted' in {}).toBe(false)
     expect([1].map((one) => one + 1)).toEqual([2])

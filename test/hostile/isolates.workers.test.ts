@@ -25,7 +25,7 @@ vi.mock('../../src/bundled.gen.ts', async () => {
   return { bundledPlugins }
 })
 
-/** The one place that answers: it sends whoever comes to this machine. */
+/** The one server that answers: its redirect points at this machine. */
 const network = async (url: string): Promise<Response> =>
   url.endsWith('/redirect')
     ? new Response(null, { status: 302, headers: { location: 'https://127.0.0.1/' } })
@@ -48,7 +48,7 @@ async function attack(probe: Probe): Promise<void> {
     ).not.toEqual([])
   expect(requests.filter((url) => !url.startsWith('https://api.example.com/'))).toEqual([])
   expect(JSON.stringify(result).length).toBeLessThan(10_000)
-  // The host lives, and whoever else runs in it.
+  // The host lives, and so do other plugins in it.
   const [, set] = isolatedEntries(isolate(kv, 'community'), { sessions })
   const after = await set!.tool.execute({ key: 'a', value: probe.name }, createToolContext())
   expect(after).toMatchObject({ ok: true, output: { stored: 'a' } })

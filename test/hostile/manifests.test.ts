@@ -258,7 +258,7 @@ const disguises = {
 const network = (host: string) => ({ grants: { network: [{ host, methods: ['GET'] }] } })
 const secret = (host: string) => ({ grants: { secrets: [{ name: 'K', host, in: 'header' }] } })
 
-describe('T3: what an operator is shown of a manifest is all that there is', () => {
+describe('T3: an operator is shown all of a manifest', () => {
   const tools = (tool: object) => ({
     contributes: { tools: [{ name: 'a', description: 'x', ...tool }] },
   })

@@ -40,7 +40,7 @@ describe('signing in at an authorization server', () => {
     })
   })
 
-  it('T16: a call in between registers nobody, and does not replace a sign-in that is under way', async () => {
+  it('T16: a call in between registers no client, and does not replace a sign-in that is under way', async () => {
     const world = createAuthWorld()
     const state = stateOf(await opened(world))
     const before = world.registered.length
@@ -158,7 +158,7 @@ describe('signing in at an authorization server', () => {
     expect(count()).toBe(0)
   })
 
-  it('T16: what is asked around a call has a deadline of its own', async () => {
+  it('T16: each request around a call has a deadline of its own', async () => {
     const world = createAuthWorld()
     await opened(world)
     const around = world.limits.filter(([url]) => url !== world.server.url)

@@ -254,7 +254,7 @@ describe('T14: a server that changes what was approved', () => {
     ).not.toContain('tools/call')
   })
 
-  it('what is different is shown line by line, and what could hide is spelled out', async () => {
+  it('the view of changes shows differences line by line, and spells out hidden characters', async () => {
     const server = createFakeMcp({ tools: [say, { name: 'gone' }] })
     const world = createLinkWorld(server)
     const { items: before } = await world.look()
@@ -277,7 +277,7 @@ describe('T14: a server that changes what was approved', () => {
   })
 })
 
-describe('T13: what an operator reads before approving is all that is different', () => {
+describe('T13: an operator reads every difference before approving', () => {
   const tool = (definition: JsonObject, hash: string): McpItem => ({
     kind: 'tool',
     key: 't',
@@ -387,7 +387,7 @@ describe('T15: a listing as a whole', () => {
       'longer than 0.1 seconds',
     )
     answerLate(page())
-    // Whoever would go on with that page does so before this.
+    // Code that went on with that page would ask for the next one before this resolves.
     await new Promise((resolve) => setImmediate(resolve))
     expect(asked).toHaveLength(3)
     expect(new Set(asked).size).toBe(1)

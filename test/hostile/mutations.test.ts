@@ -80,7 +80,7 @@ const odd: readonly unknown[] = [
   '(a+)+$',
 ]
 
-/** Changes one place of a bundle: another value, gone, doubled, moved or with a key that nobody knows. */
+/** Changes one place of a bundle: another value, gone, doubled, moved or with an unknown key. */
 function mutate(random: ReturnType<typeof createRandom>): unknown {
   const bundle: unknown = structuredClone(whole)
   for (let count = random.int(1, 3); count > 0; count -= 1) {

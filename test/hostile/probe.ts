@@ -11,7 +11,7 @@ export interface Probe {
   /** The whole module instead. */
   readonly module?: string
   readonly grants?: Json
-  /** What the host must make of it. */
+  /** The outcome that the host must come to. */
   readonly expect: (outcome: Outcome) => void
 }
 

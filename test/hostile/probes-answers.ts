@@ -31,7 +31,7 @@ const notJson = /returned what is not JSON/
 const tooLarge = /more than 1 MiB/
 const silent = /^The tool probe__go failed\.$/
 
-/** What a plugin answers to hurt whoever reads it. */
+/** Answers of a plugin that would hurt their reader. */
 export const answerProbes: readonly Probe[] = [
   fails('33 MB of text', "return 'x'.repeat(33 * 1024 * 1024)", tooLarge),
   fails('2 MB of text', "return 'x'.repeat(2 * 1024 * 1024)", tooLarge),
@@ -86,7 +86,7 @@ export const answerProbes: readonly Probe[] = [
   },
 ]
 
-/** What a plugin throws. */
+/** Errors that a plugin throws. */
 export const errorProbes: readonly Probe[] = [
   fails('an error with a secret in it', "throw new Error('the key is sk-123')", silent),
   fails('null', 'throw null', silent),

@@ -117,7 +117,7 @@ const imports: readonly (readonly [string, RegExp])[] = [
   ['../../src/index.ts', /No such module|Invalid|Path/i],
 ]
 
-/** What would run code that nobody saw. */
+/** Attempts to run code that no person has seen. */
 export const codeProbes: readonly Probe[] = [
   attempt('eval', "return eval('1+1')", /Code generation/),
   attempt('indirect eval', "return (0, eval)('1+1')", /Code generation/),

@@ -145,7 +145,7 @@ export const placeProbes: readonly Probe[] = [
   ]),
 ]
 
-/** Somebody else's words, which a plugin hands on: nothing is filled in, and they are no reason to refuse. */
+/** A stranger's words, which a plugin hands on: no secret is filled in, and the words are no reason to refuse. */
 const asItIs = (name: string, words: string): Probe => ({
   name,
   grants,

@@ -22,7 +22,7 @@ vi.mock('../../src/bundled.gen.ts', async () => {
 /** Any trace of a canary: its middle as it is, as hex, and in base64 wherever it stands. */
 const leak = /canary|63616e617279|Y2FuYXJ5|NhbmFye|jYW5hcn/i
 
-/** A server that tells whoever asks what it was asked, in every way it knows. */
+/** A server that repeats the request to its client, in every way it knows. */
 function answer(target: string, init: RequestInit): Response {
   const url = new URL(target)
   const headers = [...new Headers(init.headers)]
@@ -83,7 +83,7 @@ const suites: readonly (readonly [string, readonly Probe[]])[] = [
   ['T4: to have it told', echoProbes],
 ]
 
-it('the server does tell, where nobody is in between', async () => {
+it('the fake server does leak the secret without the egress in between', async () => {
   const init = { headers: { authorization: `Bearer ${canaries['HEADER']}` } }
   for (const path of ['base64', 'bytes', 'echo', 'leak', 'leak-base64', 'status']) {
     const { headers, statusText, body } = answer(`https://api.example.com/${path}`, init)

@@ -65,7 +65,7 @@ const collection = {
 }
 
 describe('T23, T24, T26: a hostile collection', () => {
-  it('comes with a reason for each that is refused, and of the rest nothing is found or loaded that nobody enabled', async () => {
+  it('comes with a reason for each refused skill, and no other skill is found or loaded before it is enabled', async () => {
     const headers = { 'content-type': 'application/zip' }
     const response = await call(path, { method: 'POST', headers, body: zipOf(collection) })
     const { skills, refused }: Answer = await response.json()
@@ -87,7 +87,7 @@ describe('T23, T24, T26: a hostile collection', () => {
     expect(records.map(({ data }: Answer) => data.skill)).toContain('code-review')
   })
 
-  it('runs nothing and reaches nobody when one is obeyed to the letter: its script is a text, its call is asked about', async () => {
+  it('runs nothing and reaches no host when it is obeyed to the letter: its script is a text, its call is asked about', async () => {
     await callJson(`${path}/juggling/enable`, { json: {} })
     const json = { policy: { network: { hosts: ['*'] }, destructive: 'allow' } }
     await callJson('/api/operator/policy', { json })
@@ -134,7 +134,7 @@ describe('T23, T24, T26: a hostile collection', () => {
     expect(answers[0]).toMatchObject({ instructions: 'Centre the clay.' })
   })
 
-  it('P21: an update that widens is off until somebody enables it, and what was looked at is what is enabled', async () => {
+  it('P21: an update that widens is off until an operator enables it, and only the hash that was looked at is enabled', async () => {
     const at = `${path}/kites-of-paper`
     const about = ['kites-of-paper', 'Builds kites of paper.'] as const
     const send = async (...more: [string, object?]) =>

@@ -30,7 +30,7 @@ const maxStepMs = isShort ? Infinity : 1_000
 const maxCharsAtOnce = 12_000_000
 const maxRowsAtOnce = 2_500
 const restMs = isShort ? 1_000 : 4_000
-/** No session looks after itself sooner than this, but in the hour of one that nobody named. */
+/** No session runs a timer sooner than this, except within the hour of a session without a name. */
 const dayMs = 86_400_000
 const random = createRandom(options.seed)
 const temp = mkdtempSync(join(tmpdir(), 'isola-longlife-'))
@@ -126,7 +126,7 @@ async function together(count, clients, work) {
 
 // ---------------------------------------------------------------- turns
 
-/** Resolves when every session is at rest: its timer is the one for its own end. @returns What was counted by then. */
+/** Resolves when every session is at rest: its timer is the one for its own end. @returns The counts at that time. */
 async function quiet() {
   const patienceMs = performance.now() + 60_000
   for (;;) {
@@ -175,7 +175,7 @@ async function rowsPerTurn() {
 // ---------------------------------------------------------------- one that is large
 
 const table = []
-/** How long the object answers nobody else: a request that needs next to nothing is made again and again. */
+/** Measures how long the object answers no other client, by cheap requests one after the other. */
 function holdsOf(session) {
   let isDone = false
   let mostMs = 0
@@ -200,7 +200,7 @@ function holdsOf(session) {
   }
 }
 
-/** One thing that somebody does with the session, with how long its slowest request took and the object was held. */
+/** One use of the session, with its slowest request and the longest time that the object held the isolate. */
 async function step(session, name, work) {
   const before = await counts('?anew')
   const figures = { requests: 0, slowestMs: 0, bytes: 0 }

@@ -1,5 +1,5 @@
-// What is said in the session of window.mjs: each task, page and answer comes of its number alone, so that the
-// transcript is known beforehand, whatever a server that dies makes a model be asked twice.
+// The words of window.mjs: each task, page and answer comes of its number alone, so that the transcript is known
+// beforehand, whatever a server that dies makes a model be asked twice.
 import { createRandom } from '../faults/local-server.mjs'
 
 const vocabulary =

@@ -1,10 +1,10 @@
 // npm run window [-- --turns 1000 --kills 30 --seed 1 --keep --short]
 //
 // One session of `--turns` runs with a model whose window is 16,000 tokens, over the real HTTP API: no run fails, and
-// nothing that is sent is larger than the window. The server is SIGKILLed inside `--kills` compactions (while the
-// summary is asked for, when it has come, when what came of it is sent) and the transcript is to the word what it is
-// without a kill. What was said long ago is found again in what is sent or by one `isola__read_output`. Now and then the
-// service refuses as too long what was said to fit. Last line: `window ok` or what is wrong.
+// no request is larger than the window. The server is SIGKILLed inside `--kills` compactions (while the summary is asked
+// for, when it has come, when the next request is sent) and the transcript is to the word the same as without a kill. Facts
+// of long ago are found again in a request or by one `isola__read_output`. Now and then the service refuses as too long a
+// request that should fit. Last line: `window ok` or the fault.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'

@@ -56,7 +56,7 @@ function watch(id: string, storage: DurableObjectStorage): void {
   const exec = sql.exec.bind(sql)
   const watched = (query: string, ...values: SqlStorageValue[]) => {
     const cursor = exec(query, ...values)
-    // What was read is known when all of it was.
+    // The figures of a cursor are complete when all of its rows were read.
     const rows = cursor.toArray()
     const { rowsRead, rowsWritten } = cursor
     counts.statements += 1

@@ -1,7 +1,7 @@
 // node test/mcp-suite/authorization.mjs --url http://127.0.0.1:8787 --key isk_… [--verbose]
 //
-// The official suite for authorization servers against a running server. The suite waits for somebody with a browser:
-// that one is played here. A scenario counts as passed only with a check that succeeded, and none that failed.
+// The official suite for authorization servers against a running server. The suite waits for a person with a browser:
+// this script plays that person. A scenario counts as passed only with a check that succeeded, and none that failed.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

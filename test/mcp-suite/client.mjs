@@ -58,7 +58,7 @@ const signIn = createSignIn({
 })
 const link = createServerLink(store, { ...deps, providerOf: (given) => signIn.providerOf(given) })
 
-/** Whoever is asked agrees, and leaves everything as it is proposed. */
+/** The person agrees to every question, and leaves each default as it is. */
 async function asked({ schema }) {
   const properties = Object.entries(schema.properties ?? {})
   const content = properties.flatMap(([name, about]) =>
@@ -71,7 +71,7 @@ async function asked({ schema }) {
 const sampleOf = ({ type, enum: values }) =>
   values?.[0] ?? { string: 'text', number: 1, integer: 1, boolean: true }[type] ?? 'text'
 
-/** Somebody at a browser, who agrees to everything. */
+/** A person at a browser, who agrees to everything. */
 async function login() {
   const begun = await signIn.begin(config, origin)
   if (begun.state === 'signed_in') return

@@ -1,4 +1,4 @@
-// What is not passed, each with its reason. A scenario that passes all the same must be taken out of here.
+// Scenarios that fail, each with its reason. A scenario that passes all the same must be taken out of here.
 const pushed =
   'asks the client on its own initiative, over a stream that only a server with a session keeps open; /mcp has none (docs/mcp.md)'
 

@@ -2,9 +2,9 @@
 //   [--url http://… --key …] [--some 4 --seed 1] [--verbose]
 //
 // The official suite against the real local server, for each revision, against its authorization server, and with our
-// client (src/mcp) against the suite's own servers: a scenario counts as passed only with a check
-// that succeeded, and none that failed. Last line: `N passed, N failed`; what is expected to fail is in expected.mjs and
-// is no failure, as long as it does fail.
+// client (src/mcp) against the suite's own servers: a scenario counts as passed only with a check that succeeded, and none
+// that failed. Last line: `N passed, N failed`; an expected failure is in expected.mjs and is no failure, as long as it
+// does fail.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -94,7 +94,7 @@ async function runRevision(revision, url) {
   }
 }
 
-/** Those of the extension (SEP-2640) that are about a server; no revision requires them. */
+/** Scenarios of the extension (SEP-2640) about a server; no revision requires them. */
 const skillScenarios = ['directory', 'enumeration', 'manifest'].map(
   (one) => `sep-2640-skills-${one}`,
 )

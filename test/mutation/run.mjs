@@ -1,5 +1,5 @@
 // npm run mutation [-- --rooms leases,kernel] [--sample 50 [--seed <text>]] [--jobs N]
-// Changes the code of pure rooms, one place at a time, and expects a red test. Prints what nobody noticed; the last line
+// Changes the code of pure rooms, one place at a time, and expects a red test. Prints the unnoticed changes; the last line
 // is the score: the share of changes that a test noticed. `--sample` tries so many changes of each room, not all. For the
 // night: each change runs the tests that reach it.
 import { join } from 'node:path'
@@ -58,7 +58,7 @@ async function mutate(room) {
     checkers: values.sample ? ['sample'] : [],
     vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
     coverageAnalysis: 'perTest',
-    // What is worked out when a module is loaded, once for all tests.
+    // Values that a module computes once, when it is loaded for all tests.
     ignoreStatic: true,
     concurrency: Number(values.jobs),
     // A change that hangs is noticed by its time: no test takes so long, also where the machine does much else.

@@ -29,7 +29,7 @@ class Sample {
   async check(mutants) {
     const { [sampleVariable]: count, [seedVariable]: seed } = process.env
     const drawn = draw(mutants, { count: Number(count), seed })
-    // What is left out counts for nothing, as code that does not compile.
+    // A change that is left out counts for nothing, as code that does not compile.
     return Object.fromEntries(
       mutants.map(({ id }) => [
         id,

@@ -2,7 +2,7 @@ import { problemOf } from './check-replies.ts'
 
 const { fetch } = globalThis
 
-/** Every reply of a server that a test asks is held against the OpenAPI document; those of others have no id of ours. */
+/** Compares every reply of a server under test with the OpenAPI document; replies of other servers have no id of ours. */
 globalThis.fetch = async (input, init) => {
   const reply = await fetch(input, init)
   if (!reply.headers.get('x-request-id')?.startsWith('req_')) return reply

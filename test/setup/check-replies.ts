@@ -51,9 +51,7 @@ function find(path: string) {
   return opened.routes.find(({ form }) => form.test(path))
 }
 
-/**
- * What is wrong with a reply by the OpenAPI document; `undefined` if nothing is. The reply can be read afterwards.
- */
+/** The fault of a reply by the OpenAPI document; `undefined` if there is none. The reply can be read afterwards. */
 export async function problemOf(
   { method, url }: Pick<Request, 'method' | 'url'>,
   reply: Response,
@@ -64,7 +62,7 @@ export async function problemOf(
   const route = find(pathname)
   const operation = route?.operations[verb]
   const of = `${method} ${route?.path ?? pathname} ${reply.status}`
-  // What is no route, or none of this method, is an error of a stranger or of nobody.
+  // Without an operation in the document the reply must be a refusal.
   const isRefused = [401, 403, 404, 405, 429, 503].includes(reply.status)
   if (!operation) return isRefused ? undefined : `${of}: the document has no such route`
   const said = operation.responses[String(reply.status)]

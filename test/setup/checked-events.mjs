@@ -30,7 +30,7 @@ export const places = [
   },
 ]
 
-/** What is of no session. Unit tests of the table write what they like into it. */
+/** Events of no session. Unit tests of the table write what they like into it. */
 export const deploymentPlace = {
   file: 'src/platform/d1/deployment-log.ts',
   find: 'export function eventRow(',

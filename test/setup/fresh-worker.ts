@@ -1,7 +1,7 @@
 /**
  * The files of `workers` share one Worker and its modules, since loading them takes longer than most files. Nothing else
- * is shared: what is stored is deleted, objects are put out, and the program is composed anew, so that nothing that it
- * remembers is of the file before.
+ * is shared: stored rows are deleted, objects are aborted, and the program is composed anew, so that its memory holds
+ * nothing of the file before.
  */
 import {
   abortAllDurableObjects,

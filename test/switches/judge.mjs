@@ -1,4 +1,4 @@
-// What a test run without a protection says of it.
+// Judges the output of a test run without a protection.
 
 const timedOut = /^(\w+: )?(Test|Hook) timed out in \d+ms/
 

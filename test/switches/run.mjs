@@ -1,6 +1,6 @@
 // npm run switches [-- --only <name>[,<name>…]] [--seeded 8 [--seed <text>]] [--no-baseline] [--jobs N]
 // Takes protections away, one at a time, and expects a red test; ends with the table. `--seeded` draws some of them: the
-// seed is the commit where none is given. `--no-baseline` is for whoever has just seen the same tests green.
+// seed is the commit where none is given. `--no-baseline` skips the run without changes, for tests that were just green.
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

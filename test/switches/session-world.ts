@@ -98,7 +98,7 @@ export interface WorldOptions {
   readonly load?: SessionRuntime['agents']['load']
   /** Around the one who plans. */
   readonly around?: (planner: Planner) => Planner
-  /** What other sessions answer. */
+  /** The answers of other sessions. */
   readonly others?: Partial<SessionApi>
   readonly limits?: Partial<Limits>
   /** The model takes no more, and contexts are compacted. */

@@ -5,7 +5,7 @@ import questions from '../../bench/knowledge/questions.json' with { type: 'json'
 
 const root = join(import.meta.dirname, '../..')
 
-test('what the benchmark of documents asks is answered where it says, as the pages are now', () => {
+test('each question of the benchmark of documents is answered where it says, as the pages are now', () => {
   const gone = questions.filter(
     ({ document, says }) => !readFileSync(join(root, document), 'utf8').includes(says),
   )

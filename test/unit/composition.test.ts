@@ -34,7 +34,7 @@ const event = {
 } as const
 const key = 'isk_0123456789abcdef0123456789abcdef'
 
-/** Bindings as a deployment has them; what is not asked for here is not there. */
+/** Bindings as a deployment has them; bindings that no test here asks for are missing. */
 function bindings() {
   const settings = { ISOLA_OPERATOR_KEY: key, ISOLA_ENV: 'development', ISOLA_MODEL: '' }
   const namespace = { getByName: () => ({}) }

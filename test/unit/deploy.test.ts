@@ -37,7 +37,7 @@ describe('what it is made of', () => {
 describe('deploying', () => {
   const config = read('wrangler.toml')
 
-  it('M2: the configuration names no account and no ids: they are those of whoever deploys', () => {
+  it('M2: the configuration names no account and no ids: each deployment has its own', () => {
     expect(config).not.toMatch(/^\s*(?:account_id|zone_id|database_id|preview_id|id)\s*=/m)
     expect(config).toMatch(/^\[\[d1_databases\]\]$/m)
     expect(config).toMatch(/^new_sqlite_classes = \["Session", /m)

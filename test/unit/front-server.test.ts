@@ -57,7 +57,7 @@ it.each([
   ],
   ['a target that is no path', 400, ['OPTIONS * HTTP/1.1', 'Host: a', 'Connection: close', '', '']],
   ['a path that is none', 400, ['GET /\xe4 HTTP/1.1', 'Host: a', 'Connection: close', '', '']],
-])('T28: what listens in front refuses %s with %s', async (_what, status, lines) => {
+])('T28: the front server refuses %s with %s', async (_what, status, lines) => {
   expect(await send(...lines)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
   expect(reached).toEqual([])
 })
@@ -77,13 +77,13 @@ it.each([
   '',
   'ex%61mple.com',
   '1.2.3.4.5',
-])('T28: what listens in front refuses the Host "%s", which is none', async (host) => {
+])('T28: the front server refuses the Host "%s", which is none', async (host) => {
   const said = await send('GET / HTTP/1.1', `Host: ${host}`, 'Connection: close', '', '')
   expect(said).toMatch(/^HTTP\/1\.1 400 [^]*"code":"invalid_request"/)
   expect(reached).toEqual([])
 })
 
-it('T28: what listens in front keeps headers that are of one connection, by their names', async () => {
+it('T28: the front server keeps headers that are of one connection, by their names', async () => {
   const said = await send(
     'GET / HTTP/1.1',
     'Host: a',
@@ -97,7 +97,7 @@ it('T28: what listens in front keeps headers that are of one connection, by thei
   expect(reached[0]).not.toContain('x-foo')
 })
 
-it('what listens in front takes a body in chunks', async () => {
+it('the front server takes a body in chunks', async () => {
   const said = await send(
     'POST / HTTP/1.1',
     'Host: a',
@@ -115,12 +115,12 @@ it.each([
   'isola.example.com',
   'my_box.',
   'xn--bcher-kva.example',
-])('T28: what listens in front takes the Host %s', async (host) => {
+])('T28: the front server takes the Host %s', async (host) => {
   const said = await send('GET / HTTP/1.1', `Host: ${host}`, 'Connection: close', '\r\n')
   expect(said).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-it('T28: what listens in front takes an address in the place of a path', async () => {
+it('T28: the front server takes an address in the place of a path', async () => {
   const said = await send(
     'GET http://LOCALHOST:8787/a?b=c HTTP/1.1',
     'Host: localhost:8787',

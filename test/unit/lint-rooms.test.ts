@@ -347,7 +347,7 @@ describe('lint rules', () => {
     expect(refusals('src/surfaces/http/good-way-out.ts')).toEqual([])
   })
 
-  it('T5: what is excepted has a `fetch` that is no way out', () => {
+  it('T5: each excepted file has a `fetch` that is no way out', () => {
     const without = Object.keys(otherFetches).filter(
       (path) => !/\bfetch\b/.test(readFileSync(join(root, path), 'utf8')),
     )

@@ -25,7 +25,7 @@ const user = (...taint: TaintLabel[]): Message => ({ role: 'user', text: 'x', ta
 const sha256 = (text: string) => `${text.length}`
 const failed = { code: 'tool_failed', message: 'no' } as const
 
-/** What came of a call that somebody decided. */
+/** The label of a call's outcome after a decision. */
 function decided(decision: Decision, kind: Pause['kind']): Label | undefined {
   const about = { call: 'c', input: {}, argsHash: 'a', definitionHash: 'd', sinceMs: 0 }
   return outcomeOf(
@@ -192,7 +192,7 @@ describe('T11, T22, T23: where labels travel', () => {
     expect(await label()).toEqual(expected)
   })
 
-  it('a call that nobody decided in time is in our words', () => {
+  it('a call that was not decided in time is in our words', () => {
     const about = { call: 'c', input: {}, argsHash: 'a', definitionHash: 'd', sinceMs: 0 }
     const pause = { ...about, kind: 'approval', tool: 't', expires: true } as const
     expect(outcomeOf(expiredOf([pause], 9, 1)['c'])).toBeUndefined()

@@ -14,7 +14,7 @@ afterEach(() => {
 
 type By = { readonly headers?: Record<string, string> }
 let count = 0
-/** Somebody new. */
+/** A new principal. */
 async function somebody(more: object = {}): Promise<By & { readonly principal: string }> {
   const principal = `alone-${(count += 1)}`
   const json = { principal, role: 'user', ...more }
@@ -114,7 +114,7 @@ describe('I10: one, many, one for a request', () => {
       'run_started',
     )
     expect((await callJson(one.links.run, by)).id).toBe(handle.run)
-    // An operator sees everybody's, somebody else their own.
+    // An operator sees the runs of all principals, any other principal their own.
     const ids = async (query: string) => (await runsOf(query)).map(({ id }) => id)
     expect(await ids(`?principal=${by.principal}`)).toEqual([handle.run])
     expect(await ids('')).not.toContain(handle.run)
@@ -149,7 +149,7 @@ describe('I10: one, many, one for a request', () => {
     expect(other.status).toBe(422)
     const { records } = await callJson('/api/operator/audit?type=agent_begun_on_demand')
     expect(records.filter(({ principal }: Answer) => principal === by.principal)).toHaveLength(1)
-    // Somebody else's key is another one, and without a key it is another run each time.
+    // Another principal's key is another one, and without a key it is another run each time.
     const else_ = { ...(await somebody()).headers, 'idempotency-key': 'once' }
     expect((await onDemand({ agent }, { headers: else_ })).session).not.toBe(first.session)
     expect((await onDemand({ agent }, by)).result).toBe('done 3')
@@ -225,7 +225,7 @@ describe('an id of an agent', () => {
 })
 
 describe('an agent that names another', () => {
-  /** Whoever is named calls this, and says what came back; everybody else says who they are. */
+  /** An agent in `calls` makes that call, and says its result; every other agent says its own name. */
   const calling =
     (calls: Readonly<Record<string, string>>): UpstreamScript =>
     (request) => {
@@ -246,7 +246,7 @@ describe('an agent that names another', () => {
     const bens = (await ask('calls-helper', 'go', ben)).result.result
     expect(bens).not.toContain('I am is-helper')
     expect(bens).toContain('is-helper__run')
-    // One that names it for somebody who may not is refused when it is made.
+    // An author who may not run the named agent is refused when the definition is saved.
     await expect(add('calls-helper-too', uses, {}, ben)).rejects.toThrow(
       /agent\.uses_tools\[0\]: there is no .* \\"is-helper__run\\" here for you/,
     )
@@ -323,7 +323,7 @@ describe('an agent on demand', () => {
   })
 })
 
-describe('what somebody may name', () => {
+describe('agents and models that a caller may name', () => {
   it('I8: GET /v1/models lists the agents that the caller may run', async () => {
     const by = await somebody()
     await add('is-for-her', {}, { acl: { principals: { [by.principal]: ['run'] } } })

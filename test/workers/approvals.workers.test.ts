@@ -25,7 +25,7 @@ const setsOnce = (input: object = { key: 'launch', value: 'Friday' }) =>
       : { calls: [{ name: 'kv__set', input }] },
   )
 const setPolicy = (policy: object) => callJson('/api/operator/policy', { json: { policy } })
-/** What somebody is asked about is an operator's to say. */
+/** The operator decides about these calls. */
 const byOperator = { approvers: [{ tools: 'kv__*', approver: 'operator' }] }
 beforeEach(() => setsOnce())
 afterEach(async () => {
@@ -129,7 +129,7 @@ describe('a call that the policy gives to an operator', () => {
       const { id } = at.pause.approval
       expect((await owner.ask(`/api/operator/approvals/${id}`)).status).toBeGreaterThan(400)
       expect(await stateOf(owner, at.path)).toBe('parked')
-      // Nobody but the operator, whoever else is asked: then it goes on.
+      // Only the operator's yes counts: then the call goes on.
       expect((await call(decide, approve(at))).status).toBe(200)
       await completed(owner, at.path)
     }
@@ -305,7 +305,7 @@ describe('an approval over the inbox that does nothing', () => {
     expect(await refusal(elsewhere, { argsHash: entry.argsHash })).toMatchObject(unknown)
     expect(await refusal('apr_', {})).toMatchObject(unknown)
     expect(await stateOf(ann, at.path)).toBe('parked')
-    // Replayed by whoever said it, it is no news: the call was made once.
+    // The same decision again by the same principal changes nothing: the call was made once.
     for (let times = 0; times < 3; times += 1)
       expect((await decide(entry.id, { argsHash: entry.argsHash })).status).toBe(200)
     await completed(ann, at.path)

@@ -30,7 +30,7 @@ const eventually = (path: string, state: string): Promise<Answer> =>
 const pathOf = (headers: Headers) =>
   `/api/sessions/${headers.get('x-isola-session')}/runs/${headers.get('x-isola-run')}`
 
-/** An agent that anybody may talk to, with as many turns as it is given. */
+/** An agent that every principal may talk to, with as many turns as it is given. */
 async function enable(version: string, limits: object): Promise<void> {
   await addPlugin({
     ...pluginBundle('limited', 'x', {
@@ -81,7 +81,7 @@ describe('E1: a limit that is reached at /v1', () => {
     await eventually(pathOf(answer.headers), 'parked')
   })
 
-  it('stops one that nobody comes back to, with the answer so far and how to go on', async () => {
+  it('stops a run without a named session, with the answer so far and how to go on', async () => {
     upstream = installUpstream(threeFacts)
     await enable('1.0.2', { max_turns: 2 })
     const answer = await chat()
@@ -113,7 +113,7 @@ describe('E1: a limit that is reached at /v1', () => {
     expect(JSON.stringify(later.output)).toContain('all set')
   })
 
-  it('leaves a response in the background in progress, and says how to go on where nobody does', async () => {
+  it('leaves a response in the background in progress, and says how to go on without a person to ask', async () => {
     upstream = installUpstream(threeFacts)
     const json = { model: 'isola', input: 'go', background: true, max_tool_calls: 1 }
     const response = await call('/v1/responses', { json })

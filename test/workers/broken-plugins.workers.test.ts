@@ -120,14 +120,14 @@ it.each([
 it('P25: a bundle that is gone switches its plugin off, until it is there again', async () => {
   await addNeighbour()
   const { plugin } = await addPlugin(pluginBundle('lost', 'found'))
-  // Whoever had used it would still know it by its hash.
+  // An object that had used the plugin would still know it by its hash: this one has not.
   await changePlugin('lost', 'enable')
   const key = `bundle:${plugin.hash}`
   const text = (await env.KV.get(key)) ?? ''
   await env.KV.delete(key)
   await env.DB.prepare('DELETE FROM plugin_bundles WHERE hash = ?1').bind(plugin.hash).run()
   await abortAllDurableObjects()
-  await changePlugin('web-search', 'enable') // a change: everybody asks anew
+  await changePlugin('web-search', 'enable') // a change: every object reads the catalog anew
   expect(await runWith('lost__say')).toContain('tool_not_found')
   expect(await listed('lost')).toContain('add it again')
   expect(await runWith('neighbour__say')).toContain('well')

@@ -53,7 +53,7 @@ it("I20: sql reads the operator's database, and asks a person before it writes",
   expect(await shop.prepare('SELECT count(*) AS n FROM orders').first('n')).toBe(1)
 })
 
-it('Y10: what price-monitor does by the clock runs by hand', async () => {
+it('Y10: the scheduled work of price-monitor runs by hand', async () => {
   await changePlugin('price-monitor', 'enable')
   expect((await runWith('price-monitor__execute', {})).result).toBe('{}')
 })

@@ -18,7 +18,7 @@ const by: ChangeBy = { principal: 'operator', trace: 't', requestId: 'r', mayEna
 const catalog = () =>
   env.CATALOG.getByName(sha256(lengthPrefixed(['catalog']))) as unknown as CatalogApi
 
-/** What was asked of the database since it was set to zero. */
+/** Queries of the database since the counts were set to zero. */
 const asked = { trips: 0, statements: 0, rows: 0 }
 
 interface Found {
@@ -43,7 +43,7 @@ beforeAll(() => {
 const manifestOf = (id: string) => pluginBundle(id, 'one').manifest
 const permit = toPermit(parseManifest(manifestOf('p')))
 
-/** So many plugins that somebody installed and enabled long ago. */
+/** So many plugins that were installed and enabled long ago. */
 async function install(from: number, to: number): Promise<void> {
   const ids = Array.from({ length: to - from }, (_one, at) => `p${from + at}`)
   const rows = JSON.stringify(
@@ -87,7 +87,7 @@ const adding = (id: string): PluginChange => {
 
 /** What one more costs, in an object that has been asked before. */
 async function costOf(id: string) {
-  // Somebody else each time: what one brings in an hour is counted.
+  // Another author each time: the uploads of an author in an hour are counted.
   const costs: Record<string, object> = {}
   const add = adding(id)
   const { hash } = (add as Extract<PluginChange, { do: 'add' }>).plugin

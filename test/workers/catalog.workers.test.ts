@@ -78,11 +78,11 @@ describe('the Catalog', () => {
     expect(await runOnce()).toContain('one')
   })
 
-  it('F15: says nothing of a set that a change may have replaced while nobody could look', async () => {
+  it('F15: says nothing of a set that a change may have replaced while D1 was away', async () => {
     upstream = installUpstream(callsTool('cut__say'))
     await addPlugin(pluginBundle('cut', 'one'))
     await changePlugin('cut', 'enable')
-    // Whether it was written nobody knows, and then nobody can look.
+    // The answer to the write is lost, and then D1 cannot be read.
     database.takesChanges = false
     expect((await tryChange('cut', 'disable')).status).toBe(503)
     await abortAllDurableObjects()
@@ -134,7 +134,7 @@ describe('the Catalog', () => {
     expect(((await response.json()) as Answer).plugin).toMatchObject({ state: 'disabled' })
   })
 
-  it('G12: tells it when it knows it, if nobody heard that it was written', async () => {
+  it('G12: tells it when it knows it, if the reply to the write was lost', async () => {
     const state = await work('unheard')
     database.isSilent = true
     expect((await tryChange('unheard', 'disable')).status).toBe(503)

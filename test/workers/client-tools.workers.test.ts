@@ -97,7 +97,7 @@ describe('a tool of a chat client', () => {
     expect(second.choices[0].message.content).toBe('Both.')
     const tools = requests[1]!.messages.filter(({ role }) => role === 'tool')
     expect(tools.map(({ content }) => content)).toEqual(['rain', 'sun'])
-    // The same outputs again are the same answer, and nobody is asked for it.
+    // The same outputs again are the same answer, without a model call.
     expect((await send(all)).choices[0].message.content).toBe('Both.')
     expect(requests).toHaveLength(2)
   })

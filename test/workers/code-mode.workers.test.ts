@@ -140,7 +140,7 @@ const set = 'tools.kv.set({ key: "a", value: 1 })'
 const remove = 'tools.files.delete({ path: "a.md" })'
 const strict = { ...open, allow_destructive: [] }
 
-describe('P32: what is refused outside of code is refused inside, and says the same', () => {
+describe('P32: a call that is refused outside of code is refused inside, with the same words', () => {
   it.each([
     [
       'a tool that the policy denies',
@@ -181,7 +181,7 @@ describe('P32: what is refused outside of code is refused inside, and says the s
     expect(JSON.parse(inside!)).toEqual({ result: { refused: `${tool}: ${message}` } })
   })
 
-  it('I27: a destructive call that somebody has to approve, which by its name waits for them', async () => {
+  it('I27: a destructive call that needs an approval, which by its name waits for it', async () => {
     await setPolicy(strict)
     const write = byName('files__write', { path: 'a.md', text: 'hello' })
     const parked = await begin([write, caught(remove), byName('files__delete', { path: 'a.md' })])
@@ -270,7 +270,7 @@ describe('T11: labels inside code', () => {
   const andThen = (call: string) =>
     code(`${page}; return ${call}.then(() => 'made', (error) => error.message)`)
 
-  it('what code has read decides about what it does next', async () => {
+  it('an answer that code has read decides about what it does next', async () => {
     const before = await runOf([code(`return ${elsewhere}.then(() => 'made')`)])
     expect([before.result, asked]).toEqual(['{"result":"made"}', ['https://evil.example/']])
     const { result } = await runOf([andThen(elsewhere)])
@@ -287,7 +287,7 @@ describe('T11: labels inside code', () => {
     expect(result).toBe('{"result":["rejected","fulfilled"]}')
   })
 
-  it('what code returns has the label of all that it read, also where it returns none of it', async () => {
+  it('the value that code returns has the label of all that it read, also where it returns none of it', async () => {
     const view = await begin([
       code(`${page}; return 'nothing'`),
       byName('http__get', { url: 'https://evil.example/' }),
@@ -296,7 +296,7 @@ describe('T11: labels inside code', () => {
     expect(view.pauses[0].about).toMatch(/stranger.*news\.example/)
   })
 
-  it('what its conversation had read holds for the code that comes after it', async () => {
+  it('the label of its conversation holds for the code that comes after it', async () => {
     const { result } = await runOf([
       byName('http__get', { url: 'https://news.example/' }),
       caught(elsewhere),

@@ -78,7 +78,7 @@ describe('POST /v1/responses/compact', () => {
     expect(sent.length).toBeLessThan(JSON.stringify([...said(10), ...toolSteps(3)]).length)
   })
 
-  it('keeps calls and what came of them together, and names no handle that nobody could open', async () => {
+  it('keeps calls and their results together, and names no handle that cannot be opened', async () => {
     const { requests } = withModel(answers)
     const made = await compact([{ role: 'user', content: 'Fix it.' }, ...toolSteps(12)])
     const input = [...made.output, { role: 'user', content: 'Go on.' }]
@@ -111,7 +111,7 @@ describe('POST /v1/responses/compact', () => {
     expect([requests.length, made.usage.total_tokens]).toEqual([0, 0])
   })
 
-  it('is a run on the record, with what the summary cost, in a session that nobody named', async () => {
+  it('is a run on the record, with what the summary cost, in a session without a name', async () => {
     withModel(answers)
     const response = await call('/v1/responses/compact', {
       json: { model: 'orchestrator', input: said(10) },
@@ -236,7 +236,7 @@ describe('POST /api/sessions/:id/compact', () => {
     expect(after.tokens).toBe(made.compaction.tokensAfter)
     expect(after.tokens).toBeLessThan(before.tokens)
     expect((await callJson(`${path}/transcript`)).messages).toEqual(messages)
-    // Whoever comes later, in another life of the object, goes by it.
+    // A later run, in another life of the object, uses the compaction.
     await abortAllDurableObjects()
     await callJson(`${path}/runs`, { json: { task: 'What is the marker?', wait: true } })
     const sent = textOf(requests.at(-1)!)
@@ -304,7 +304,7 @@ describe('POST /api/sessions/:id/compact', () => {
     expect([response.status, error.param]).toEqual([400, param])
   })
 
-  it('may its owner and an operator, who is on the record; nobody else learns that it is there', async () => {
+  it('may its owner and an operator, who is on the record; no other principal learns that it is there', async () => {
     withModel(answers)
     const [ann, bob, ops, eve] = [
       await somebody('user'),

@@ -3,7 +3,7 @@ import { call, callJson, type Answer } from '../fakes/client.ts'
 import { addPlugin, enablePlugin, pluginBundle } from '../fakes/plugin-admin.ts'
 import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'
 
-// The deployment's default model is free (ISOLA_PRICES of the tests); of any other nobody gave a price.
+// The deployment's default model is free (ISOLA_PRICES of the tests); no other model has a price.
 let upstream: ReturnType<typeof installUpstream> | undefined
 const withModel = (script: UpstreamScript) => (upstream = installUpstream(script))
 afterEach(() => upstream?.restore())

@@ -76,7 +76,7 @@ async function addServer(): Promise<void> {
   upstream.restore()
 }
 
-/** A plugin that keeps what it hears in a global, signed by somebody whom the operator trusts. */
+/** A plugin that keeps what it hears in a global, signed with a key that the operator trusts. */
 async function addTrusted(): Promise<void> {
   const code = `globalThis.kept = []
 export default () => ({ tools: { async remember({ text }) { globalThis.kept.push(text); return 'all: ' + globalThis.kept.join(' ') } } })`

@@ -147,7 +147,7 @@ describe('I21: erasing a person', () => {
       json: { model: 'orchestrator', messages: [{ role: 'user', content: secret }] },
     })
     expect(said.status).toBe(200)
-    // What is theirs outside of conversations.
+    // Data of the person outside of conversations.
     await callJson('/api/memory', { ...by, json: { notes: [{ text: `I like ${secret}` }] } })
     const note = { scope: 'deployment', notes: [{ text: `The ${secret} office` }] }
     await callJson('/api/memory', { ...by, json: note })
@@ -184,7 +184,7 @@ describe('I21: erasing a person', () => {
         policy: { allow_skill_emission: true, principals: { [person]: { deny: ['http__*'] } } },
       },
     })
-    // What they did for everybody.
+    // Changes that they made to the deployment.
     await callJson('/api/operator/secrets', { ...by, json: { name: 'HELD', value: secret } })
     await callJson('/api/operator/policy', { ...by, json: { policy: {} } })
     await env.DB.prepare(
@@ -196,7 +196,7 @@ describe('I21: erasing a person', () => {
     await env.OAUTH_KV.put(`grant:${person}:g1`, JSON.stringify({ userId: person }))
     const { id: others } = await callJson('/api/sessions', { ...other, json: {} })
 
-    // Listed, with all that they did: what is looked at below is stopped by looking.
+    // Waits until all of it is listed: the checks below stop the work by looking.
     const count = async (table: string) =>
       Number(
         await env.DB.prepare(`SELECT count(*) AS n FROM ${table} WHERE principal = ?1`)
@@ -230,7 +230,7 @@ describe('I21: erasing a person', () => {
     expect(wrong.status).toBe(400)
     const erasure = await callJson('/api/operator/erasures', { json })
     expect(erasure).toMatchObject({ state: 'running', principal: person, askedBy: 'operator' })
-    // While it runs nobody is let in, nobody is made, and asking again is the same.
+    // While it runs no request of the person is let in, no principal of that name is made, and asking again is the same.
     expect((await call('/api/sessions', by)).status).toBe(401)
     expect((await call('/api/operator/keys', { json: { principal: person } })).status).toBe(409)
     expect(await callJson('/api/operator/erasures', { json })).toMatchObject({ id: erasure.id })
@@ -245,7 +245,7 @@ describe('I21: erasing a person', () => {
       keys: 1,
     })
     expect(done.erased.sessions).toBeGreaterThanOrEqual(3)
-    // What happened stays on the record, of nobody.
+    // The events stay on the record, without the name.
     const { records } = await callJson(`/api/operator/audit?session=${asked.session}`)
     expect(records.map(({ type }: Answer) => type)).toEqual(
       expect.arrayContaining(['run_started', 'tool_finished', 'run_finished']),
@@ -266,7 +266,7 @@ describe('I21: erasing a person', () => {
     expect((await callJson('/api/agents/open-clerk')).id).toBe('open-clerk')
     const { notes } = await callJson('/api/memory?scope=deployment', other)
     expect(notes.map(({ text }: Answer) => text)).toEqual(['The office is closed'])
-    // The name is free: whoever has it next is somebody else.
+    // The name is free: the next principal with it is another person.
     const next = await keyOf(person)
     expect(await callJson('/api/memory', next)).toMatchObject({ notes: [] })
   })
@@ -298,7 +298,7 @@ describe('I21: erasing a person', () => {
     })
     expect((await run(by, `My word is ${secret}`)).result).toMatchObject({ state: 'completed' })
     await run(by, `Ask ${secret}`, via('quill-clerk__run', { task: `below: ${secret}` }))
-    // Somebody else talks to their agent; the model says nothing of them there.
+    // Another person talks to their agent; the model says nothing of them there.
     const { id: talk } = await callJson('/api/sessions', {
       ...other,
       json: { agent: 'quill-clerk' },
@@ -361,7 +361,7 @@ describe('I21: erasing a person', () => {
     await finished((await callJson('/api/operator/erasures', { json: asked })).id)
     // The object that was there leaves first.
     await vi.waitFor(async () => expect(await tablesOf()).toEqual([]), { timeout: 10_000 })
-    // Whoever has the name next begins with nothing, and works.
+    // The next principal with the name begins with nothing, and works.
     const next = await keyOf('once-here')
     expect(await callJson('/api/memory', next)).toMatchObject({ notes: [] })
     const made = { name: 'a', task: 'b', when: { cron: '0 9 1 1 *' } }

@@ -43,7 +43,7 @@ const desk =
   }
 
 describe('Y9, E8: a conversation comes back by itself', () => {
-  it('when nobody said anything for long: its alarm says so once, and the orchestrator knows', async () => {
+  it('after a long silence: its alarm says so once, and the orchestrator knows', async () => {
     await installSupport('desk-m', { timeout_ms: 60_000 })
     withModel(desk('desk-m'))
     const session = await newSession()
@@ -123,7 +123,7 @@ describe('Y9, E8: a conversation comes back by itself', () => {
 })
 
 describe('Y9: a handoff below a handoff', () => {
-  it('goes down the tree and comes back up, each floor in the session of whoever handed over', async () => {
+  it('goes down the tree and comes back up, each handoff in the session of the agent that handed over', async () => {
     await installSupport('desk-r')
     await installSupport('desk-q', {}, { uses_tools: ['desk-r'] })
     withModel((request) => {
@@ -183,7 +183,7 @@ describe('X1: whatever the tool is', () => {
     expect(JSON.stringify(upstream!.requests[1]!.messages)).toContain('All asked.')
   })
 
-  it('what nobody has cannot be taken back', async () => {
+  it('a conversation that was not handed over cannot be taken back', async () => {
     withModel(desk('desk-s'))
     const session = await newSession()
     expect(await words(session, 'hello')).toBe('orchestrator: hello')
@@ -226,7 +226,7 @@ describe('Y16: on the surfaces', () => {
     let text = ''
     for (let step = await reader.read(); !step.done; step = await reader.read()) {
       text += step.value
-      // Whoever is behind is told what is finished, and no pieces.
+      // A reader that is behind gets finished messages, and no pieces.
       if (text.includes('run_started')) resolve()
     }
     const items = await readSse(new Response(text))

@@ -66,7 +66,7 @@ async function world(id: string, policy: object) {
 const said = async (session: string): Promise<Answer[]> =>
   (await callJson(`/api/sessions/${session}/transcript`)).messages
 
-describe('T11: what a stranger wrote, in the words of whoever had the conversation', () => {
+describe('T11: a stranger’s text in the words of the agent that had the conversation', () => {
   it('stays outside of the orchestrator where it reads narrowly: the user heard it, and nothing obeys it', async () => {
     const session = await world('label-a', { narrow_reading: ['orchestrator'] })
     await words(session, 'thanks')
@@ -78,7 +78,7 @@ describe('T11: what a stranger wrote, in the words of whoever had the conversati
     const handles = heard.at(-1)!.match(/ses_\w+\.run_\w+\.[\w-]+/g)
     expect(new Set(handles).size).toBe(2)
     expect(JSON.stringify(await said(session))).toContain('It says: ')
-    // Nothing of a stranger is in its context, and an effect asks nobody.
+    // No stranger's text is in its context, so an effect needs no approval.
     const last = (await said(session)).at(-1)
     expect(last).toMatchObject({ role: 'assistant', label: { integrity: 'tool' } })
   })

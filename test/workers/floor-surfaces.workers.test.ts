@@ -32,7 +32,7 @@ const desk =
   }
 
 describe('at /mcp', () => {
-  it('Y9: a client that names its session goes on with whoever has the conversation, and gets it back', async () => {
+  it('Y9: a client that names its session goes on with the handoff agent, and gets the conversation back', async () => {
     await installSupport('desk-mcp')
     withModel(desk('desk-mcp'))
     await callJson('/api/operator/exposed', { json: { exposed: { agents: ['orchestrator'] } } })
@@ -48,13 +48,13 @@ describe('at /mcp', () => {
     expect(await floorOf(first.session)).toMatchObject({ holder: 'desk-mcp__run', messages: 1 })
     expect((await ask('thanks', first.session)).result).toBe('It was sent again.')
     expect((await ask('hello', first.session)).result).toBe('own: hello')
-    // One that names none has a conversation of its own.
+    // A client that names no session has a conversation of its own.
     expect((await ask('hello')).result).toBe('own: hello')
     await client.close()
     await callJson('/api/operator/exposed', { json: { exposed: {} } })
   })
 
-  it('Y9: an agent’s own tool, which nobody comes back to, does its task once', async () => {
+  it('Y9: an agent’s own tool in a session without a name does its task once', async () => {
     await installSupport('desk-once')
     withModel(desk('desk-once'))
     await callJson('/api/operator/exposed', { json: { exposed: { tools: ['desk-once__run'] } } })
@@ -68,7 +68,7 @@ describe('at /mcp', () => {
   })
 })
 
-describe('a message that comes while whoever has the conversation works', () => {
+describe('a message that comes while the handoff agent works', () => {
   it('Y9, Y24: steers its run: both are answered, in their order, each once', async () => {
     await installSupport('desk-steer')
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -167,7 +167,7 @@ describe('plain words', () => {
     withModel((request) => {
       if (!isOf('desk-plain', request)) return desk('desk-plain')(request, 0)
       const instructions = String(request.messages[0]?.content)
-      // One that does what it is told, word for word.
+      // A model that follows its instructions word for word.
       const wants = lastSaid(request).includes('talk to the assistant again')
       const isTold = /isola__return.*always.*when the user asks for the assistant/s.test(
         instructions,
@@ -200,7 +200,7 @@ describe('an agent that is not there any more', () => {
     ['archived', 'arch', (id: string) => callJson(`/api/agents/${id}/archive`, { json: {} })],
     ['deleted', 'del', (id: string) => call(`/api/agents/${id}`, { method: 'DELETE' })],
   ])(
-    'Y9: which was %s has the conversation no more: the next message is answered by whoever handed it over',
+    'Y9: an agent that was %s has the conversation no more: the next message is answered by the agent that handed it over',
     async (_what, name, remove) => {
       const [front, id] = [`front-${name}`, `gone-${name}`]
       await define(id, {
@@ -224,7 +224,7 @@ describe('an agent that is not there any more', () => {
       expect(await words(session, 'my order is lost')).toBe('desk: Help.')
       expect(await words(session, 'number 7')).toBe('desk: number 7')
       await remove(id)
-      // Nothing that its user says is lost: whoever handed over answers, and knows why.
+      // No message of the user is lost: the agent that handed over answers, and knows why.
       expect(await words(session, 'number 8')).toBe('own: number 8')
       expect(JSON.stringify(upstream!.requests.at(-1)!.messages)).toContain('not there any more')
       expect(await floorOf(session)).toMatchObject({ state: 'ended', reason: 'gone' })

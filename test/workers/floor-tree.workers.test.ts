@@ -70,7 +70,7 @@ async function install(name: string, handoff: object = {}) {
   return session
 }
 
-/** All of them have the conversation, one below the other, and somebody counts. */
+/** Hands the conversation down to the deepest agent, with a helper at work in the background. */
 async function allTheWayDown(session: string) {
   expect(await words(session, 'deeper')).toBe('middle: Find it.')
   expect(await words(session, 'work')).toBe('begun')
@@ -104,7 +104,7 @@ async function expectAllOver({ top, middle, bottom, helper }: Record<string, str
   )
 }
 
-describe('E8: when a conversation comes back, all below whoever had it is over with it', () => {
+describe('E8: when a conversation comes back, all below its handoff agent is over with it', () => {
   it('taken back by its user while the deepest agent works: down the tree, each end told once', async () => {
     const session = await install('tree-u')
     const below = await allTheWayDown(session)

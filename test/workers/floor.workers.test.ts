@@ -147,7 +147,7 @@ describe('Y9, E8: a conversation is taken back', () => {
   })
 })
 
-describe('while somebody has the conversation', () => {
+describe('during a handoff', () => {
   it('Y24: messages that come at once are answered one after the other, in their order', async () => {
     await installSupport('desk-g')
     const { promise, resolve } = gate()
@@ -232,7 +232,7 @@ describe('while somebody has the conversation', () => {
   })
 })
 
-describe('where nobody comes back', () => {
+describe('a session without a user', () => {
   const chat = (content: string, more: object = {}, headers: Record<string, string> = {}) =>
     call('/v1/chat/completions', {
       json: { model: 'orchestrator', messages: [{ role: 'user', content }], ...more },

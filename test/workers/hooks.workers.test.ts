@@ -4,7 +4,7 @@ import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
 
-/** A plugin of somebody else that listens everywhere, counts in its storage, and forbids one key. */
+/** A stranger's plugin that listens everywhere, counts in its storage, and forbids one key. */
 const code = vi.hoisted(
   () => `
 export default () => {

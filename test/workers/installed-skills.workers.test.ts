@@ -74,7 +74,7 @@ describe('P1: skills come as a zip, from an address, or by an index', () => {
     'repo-main/skills/broken/SKILL.md': '---\nname: [\n---\n',
   }
 
-  it('all of a collection, or those that are named; what is wrong with one is said, and the others come', async () => {
+  it('all of a collection, or the named skills; the fault of one is said, and the others come', async () => {
     const some = await (await sendZip(collection, '?skills=dyeing&dryRun=true')).json()
     expect(some).toMatchObject({ skills: [{ name: 'dyeing' }], refused: [] })
     expect((await call(`${path}/dyeing`)).status).toBe(404)
@@ -204,7 +204,7 @@ describe('P19: a skill that was installed', () => {
     expect((await call(`${path}/kite-building`)).status).toBe(404)
   })
 
-  it('T23: is the text of a stranger for whoever read it: what it makes a model do outside is asked about', async () => {
+  it('T23: is the text of a stranger for the model that read it: what it makes a model do outside is asked about', async () => {
     await add(kites)
     await change('kite-building', 'enable')
     const json = { policy: { network: { hosts: ['*'] }, destructive: 'allow' } }

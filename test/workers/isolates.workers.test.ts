@@ -3,7 +3,7 @@ import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
 import { callJson, type Answer } from '../fakes/client.ts'
 import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
 
-/** Plugins as somebody else wrote them: each has one tool, `go`. */
+/** Plugins of a stranger: each has one tool, `go`. */
 const bodies = vi.hoisted(() => ({
   counter: 'globalThis.count = (globalThis.count ?? 0) + 1; return { count: globalThis.count }',
   reader: "return { status: (await fetch('https://api.example.com/')).status }",

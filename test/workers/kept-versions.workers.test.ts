@@ -55,7 +55,7 @@ describe('a bundle that is refused', () => {
     ['has the id of one that ships', () => version('kv', '1.0.0', 'refused as kv')],
     ['has another content under a known number', () => version('stays', '1.0.0', 'changed')],
     ['is older', () => version('stays', '0.9.0')],
-  ])('one that %s is stored nowhere', async (_why, bundle) => {
+  ])('a bundle that %s is stored nowhere', async (_why, bundle) => {
     if (!(await rows(`SELECT id FROM manifests WHERE id = 'stays'`)).length)
       await addPlugin(version('stays', '1.0.0'))
     const before = await countBundles()
@@ -89,7 +89,7 @@ describe('what an author may bring', () => {
     expect(await countBundles()).toBe(before)
     const again = await addAs(key, version('ada-more', '1.0.0'))
     expect(await again.text()).toMatch(/200 versions.*ISOLA_AUTHOR_VERSIONS/)
-    // What is there already takes nothing more.
+    // A version that is stored already takes no more space.
     expect((await addAs(key, version('ada-last', '1.0.0'))).status).toBe(201)
     // It is the author's, not the plugin's nor the operator's.
     expect((await addAs(await keyOf('bob'), version('bob-one', '1.0.0'))).status).toBe(201)
@@ -130,7 +130,7 @@ describe('what an author may bring', () => {
 })
 
 describe('the daily clean-up', () => {
-  it('takes what nobody can need any more: from D1, from KV, and out of the list', async () => {
+  it('takes versions that no run can need any more: from D1, from KV, and out of the list', async () => {
     const one = await inForce('old', '1.0.0')
     const two = await inForce('old', '2.0.0')
     await age(91)

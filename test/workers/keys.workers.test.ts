@@ -78,7 +78,7 @@ describe('a key', () => {
     const path = `/api/sessions/${session}`
     await asJson(key, `${path}/runs`, { json: { task: 'go', wait: true } })
     await callJson(`${keysPath}/${id}/revoke`, { json: {} })
-    // The work ends with it, and that is a note for whoever asks next.
+    // The work ends with the key, and a note tells the next run so.
     await vi.waitFor(async () => {
       const { messages } = await asJson(other.key, `${path}/transcript`)
       expect(JSON.stringify(messages)).toContain(`revoked: the key ${id}`)
@@ -156,7 +156,7 @@ describe('every route of the table', () => {
   const isFor = (allowed: Access, role: string) =>
     allowed === 'anyone' || allowed.some((one) => one === role)
 
-  it('T1, I26: answers the roles it is for, and nobody without a key that holds', async () => {
+  it('T1, I26: answers the roles it is for, and no request without a valid key', async () => {
     const expired = await addKey({ role: 'operator', expiresInMs: 1 })
     const revoked = await addKey({ role: 'operator' })
     await callJson(`${keysPath}/${revoked.id}/revoke`, { json: {} })

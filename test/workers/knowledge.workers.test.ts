@@ -62,7 +62,7 @@ const objectOf = (principal: string) =>
   principals.getByName(sha256(`9:principal${principal.length}:${principal}`))
 
 describe('I21, I23: an agent that looks things up', () => {
-  it('reads passages with where they are, of its principal and of the deployment, and of nobody else', async () => {
+  it('reads passages with where they are, of its principal and of the deployment, and of no other principal', async () => {
     const [ada, ben] = [await keyOf('ada'), await keyOf('ben')]
     await retrievalAgent('retrieval-qa')
     await put(ada, 'tea.md', '# Tea\n\n## Green\nSteep sencha for three minutes.', {
@@ -189,7 +189,7 @@ describe('I28: documents are sealed', () => {
   })
 })
 
-describe('what cannot be taken is refused, in words that help', () => {
+describe('a document that cannot be taken is refused, in words that help', () => {
   it.each([
     [{ name: 'a.pdf', text: '%PDF-1.7' }, 400, /isola knowledge add <file>\.pdf/],
     [{ name: 'a', type: 'docx', text: 'x' }, 400, /type/],

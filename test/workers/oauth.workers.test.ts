@@ -238,7 +238,7 @@ describe('a token', () => {
     expect(await statusOf(full.access_token, '/api/operator/keys')).toBe(200)
   })
 
-  it('P21: that may only add plugins enables none, whoever it is of', async () => {
+  it('P21: that may only add plugins enables none, even an operator’s', async () => {
     const { key } = await addKey('operator')
     const more = { resource: `${issuer}/api`, scope: 'plugins:install' }
     const { access_token: token } = await signIn(key, more)
@@ -320,7 +320,7 @@ describe('a code', () => {
     expect(await grantsOf(principal)).toMatchObject([{ state: 'revoked' }])
   })
 
-  it('T16: or a token that somebody saw ends nothing for whom it was not given to', async () => {
+  it('T16: or a token that was seen by another client ends nothing for its owner', async () => {
     const { key, principal } = await addKey()
     const { access_token: token, refresh_token: again, code, client } = await signIn(key)
     const { client_id: other } = await register()
@@ -471,7 +471,7 @@ describe('the consent page', () => {
     expect(headers.get('set-cookie')).toMatch(/^__Host-.*; Secure; HttpOnly; SameSite=Lax/)
   })
 
-  it('T28: has the least ticked at first, and after a wrong key what somebody had ticked', async () => {
+  it('T28: has the least ticked at first, and after a wrong key the choice of the person', async () => {
     const { client_id: client } = await register()
     const browser = createBrowser()
     const url = await authorizeUrl(client, { scope: 'agents audit:read operator' })
@@ -780,7 +780,7 @@ describe('a stranger', () => {
     expect(refused.map(({ status }) => status)).toEqual([429, 429, 429])
     expect([fetched > 0, spy.mock.calls.length]).toEqual([true, fetched])
     spy.mockRestore()
-    // Whoever registered is asked of nobody else.
+    // For a registered client no document is fetched.
     expect((await ask({ client_id: 'registered' })).status).toBe(401)
   })
 
@@ -794,7 +794,7 @@ describe('a stranger', () => {
 })
 
 describe('the daily job', () => {
-  it('forgets grants a month after their end, and what KV keeps of nobody', async () => {
+  it('forgets grants a month after their end, and entries of KV without a grant', async () => {
     const { key, principal } = await addKey()
     const { client } = await signIn(key)
     await env.OAUTH_KV.delete(`client:${client}`)

@@ -81,7 +81,7 @@ async function journalOf(ask: (session: string) => Promise<unknown>) {
   return { root: await rowsOf(id), child: await rowsOf(children[0].id) }
 }
 
-/** What was asked, and the rows without it. */
+/** The submissions of runs, and the rows without them. */
 function apart(rows: readonly Answer[]) {
   const asked: JsonObject[] = []
   const rest = rows.map(({ body, ...row }) => {

@@ -38,7 +38,7 @@ async function somebody(role: string) {
 }
 type Somebody = Awaited<ReturnType<typeof somebody>>
 
-/** A session of somebody's in which a call waits for an approval. */
+/** A principal's session in which a call waits for an approval. */
 async function parkedRun({ askJson }: Somebody, more: object = {}) {
   const { id: session } = await askJson('/api/sessions', { json: {} })
   const json = { task: 'Set it.', requireApproval: ['kv__*'], wait: true, ...more }
@@ -258,7 +258,7 @@ describe('a user or an author', () => {
   )
 })
 
-it('an operator follows the events of a run of somebody else to its end', async () => {
+it('an operator follows the events of another principal’s run to its end', async () => {
   serve(() => ({ text: 'Hello' }))
   const [ann, ops] = [await somebody('user'), await somebody('operator')]
   const { id: session } = await ann.askJson('/api/sessions', { json: {} })

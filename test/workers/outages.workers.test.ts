@@ -40,7 +40,7 @@ const faults = {
 beforeAll(async () => {
   await runInDurableObject(stubOf('ses_any'), (_instance, { storage }) => {
     const proto = Object.getPrototypeOf(storage.sql) as SqlStorage
-    // oxlint-disable-next-line typescript/unbound-method -- called on whoever it is called for, below
+    // oxlint-disable-next-line typescript/unbound-method -- called below with the `this` of each call
     const { exec } = proto
     proto.exec = function failing(this: SqlStorage, query: string, ...values: unknown[]) {
       if (faults.statement?.test(query)) {
@@ -60,7 +60,7 @@ beforeAll(async () => {
           throw new Error('D1_ERROR: Network connection lost.')
         }
         const answer = await original.apply(this, args)
-        // It was done, but nobody is told.
+        // The statement was executed, but the answer is lost.
         if (faults.database === 'silent') throw new Error('D1_ERROR: Network connection lost.')
         return answer
       }
@@ -204,7 +204,7 @@ describe('an object that is lost', () => {
     }
   })
 
-  it('F3: evicted while it is idle or waits for someone: nothing is different afterwards', async () => {
+  it('F3: evicted while it is idle or waits for a person: nothing is different afterwards', async () => {
     withModel((request) => (isAnswered(request) ? { text: 'done' } : setFact))
     const session = await newSession()
     await send(session, 'one')
@@ -370,7 +370,7 @@ describe('a disk that takes no writes', () => {
       return { text: 'done' }
     })
     const session = await newSession()
-    await submit(session) // behind nobody, so that its row is there before the disk is full
+    await submit(session) // alone in its queue, so that its row is there before the disk is full
     await incident(session, 'storage_failed')
     faults.statement = undefined
     await alarm(session)
@@ -448,7 +448,7 @@ describe('an alarm', () => {
     await abortAllDurableObjects()
     expect(await alarm(session, 5 * days)).toBe(true)
     const { result } = await reached(session, run, 'completed')
-    expect(result?.usage.timeMs).toBeLessThan(days) // nobody worked meanwhile
+    expect(result?.usage.timeMs).toBeLessThan(days) // the run did no work meanwhile
   })
 
   it('F10: whose work throws comes back; the operator sees it while it goes on', async () => {
@@ -463,7 +463,7 @@ describe('an alarm', () => {
     await reached(session, run, 'completed')
   })
 
-  it('F10: whose object cannot start comes again by itself, and the run ends without anybody asking', async () => {
+  it('F10: whose object cannot start comes again by itself, and the run ends without a request', async () => {
     const { session, run } = await cutRun()
     // A real alarm, and soon.
     await runInDurableObject(stubOf(session), async (_instance, { storage }) => {
@@ -500,7 +500,7 @@ describe('the database', () => {
     faults.database = 'down'
     const session = await newSession()
     for (const task of ['one', 'two']) expect((await send(session, task)).status).toBe(200)
-    // What is carried a second after the end of a run: not in a moment in which the database is back.
+    // The record is sent a second after the end of a run: wait until that has failed, before the database is back.
     const { lost } = faults
     await eventually(() => expect(faults.lost).toBeGreaterThan(lost))
     await alarm(session)
@@ -697,7 +697,7 @@ describe('a client that goes', () => {
     expect(result?.usage).toMatchObject({ tokens: 110, modelCalls: 1 })
   })
 
-  it('F28: ends its streamed run if nobody else follows, and what was sent is charged', async () => {
+  it('F28: ends its streamed run if no other reader follows, and what was sent is charged', async () => {
     const upstreamServer = withModel(() => ({ wait: never }))
     const session = await newSession()
     const at = sessions.at(session)
@@ -835,7 +835,7 @@ describe('a run that is cut again and again', () => {
   })
 })
 
-describe('what does not fit', () => {
+describe('a value that does not fit', () => {
   it('F35: a message too large for a row is refused with 413, before anything is written', async () => {
     const { requests } = withModel(() => ({ text: 'hi' }))
     const content = 'x'.repeat(2_200_000)
@@ -856,7 +856,7 @@ describe('what does not fit', () => {
     expect(requests.filter((request) => JSON.stringify(request).length > 500_000)).toEqual([])
   })
 
-  it('F35: what just fits is kept whole, and an answer over two megabytes too', async () => {
+  it('F35: a value that just fits is kept whole, and an answer over two megabytes too', async () => {
     const long = '語'.repeat(800_000)
     withModel(() => ({ text: long }))
     const session = await newSession()

@@ -142,7 +142,7 @@ describe('a call that needs an approval', () => {
     expect(requests).toHaveLength(2)
   })
 
-  it('is denied at once on a surface where nobody can be asked', async () => {
+  it('is denied at once on a surface where no person can be asked', async () => {
     const { requests } = withModel((request) => (isAnswered(request) ? { text: 'ok' } : setFact))
     const session = await newSession()
     const run = await submit(session, { ...approveAll, pauses: 'refuse' })
@@ -175,7 +175,7 @@ describe('a call that needs an approval', () => {
     expect(requests).toHaveLength(1)
   })
 
-  it('holds up nobody: the next message is worked on while it waits', async () => {
+  it('holds up no other run: the next message is worked on while it waits', async () => {
     withModel((request) => (String(lastOf(request).content) === 'next' ? { text: 'hi' } : setFact))
     const session = await newSession()
     const run = await submit(session, approveAll)
@@ -303,7 +303,7 @@ describe('a call that waits twice', () => {
       expect(view.pauses?.[0]?.kind).toBe('session')
       return view
     })
-    // What was allowed below cannot be denied from above: it is decided where it waits.
+    // The parent cannot deny an approval of its child: a call is decided where it waits.
     const denied = await decide(session, run, second, { decision: 'deny' })
     expect(codeOf(denied)).toBe('request_conflict')
     const waiting = await viewOf(child.id, child.runs[0]!.id)

@@ -7,7 +7,7 @@ import { installUpstream } from '../fakes/upstream.ts'
 let upstream: ReturnType<typeof installUpstream> | undefined
 afterEach(() => upstream?.restore())
 
-/** An agent with a tool of its own, as somebody sends it in one version. */
+/** An agent with a tool of its own, as an author uploads it in one version. */
 const versionOf = (version: string) => ({
   ...pluginBundle('pinner', `said by ${version}`, {
     version,

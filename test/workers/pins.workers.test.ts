@@ -21,7 +21,7 @@ afterEach(async () => {
   await setPolicy({})
 })
 
-/** What the model is sent before anybody has called anything. */
+/** The model's request before any tool call. */
 async function firstRequest() {
   const { requests, restore } = withModel(() => ({ text: 'done' }))
   await runOnce()
@@ -115,7 +115,7 @@ describe('what the orchestrator sees from the start', () => {
     ])
   })
 
-  it('has room for 1,500 tokens: what is more is refused by name, and nothing has changed', async () => {
+  it('has room for 1,500 tokens: a pin beyond that is refused by name, and nothing has changed', async () => {
     for (const id of ['big-a', 'big-b', 'big-d']) await install(id, long(310))
     const answer = await call(path, {
       json: { policy: { pinned: ['big-a__say', 'big-b__say', 'big-d__say'] } },
@@ -169,7 +169,7 @@ describe('what the orchestrator sees from the start', () => {
   })
 })
 
-it('what is not pinned is called by its own name too, once it was found', async () => {
+it('a tool that is not pinned is called by its own name too, once it was found', async () => {
   await install('by-name')
   withModel(({ messages }) => {
     const answer = messages.find(({ role }) => role === 'tool')

@@ -12,7 +12,7 @@ const newRun = async () => {
   return (await callJson(`/api/sessions/${id}/runs`, { json: { task: 'go', wait: true } })).result
 }
 
-describe('what was switched off', () => {
+describe('a plugin that was switched off', () => {
   it('G12: asks no model and calls no tool any more, also if it is an agent that our kernel runs', async () => {
     let asked = 0
     upstream = installUpstream((request) => {
@@ -45,7 +45,7 @@ describe('what was switched off', () => {
 })
 
 describe('a guard', () => {
-  it('P16: that somebody makes crash again and again still guards', async () => {
+  it('P16: that a caller makes crash again and again still guards', async () => {
     let input: object = { key: 'crash', value: 1 }
     upstream = installUpstream((request) => {
       const [answer] = toolsIn(request)

@@ -79,7 +79,7 @@ it('a plugin that is removed leaves nothing, and takes nothing of another along'
   expect(await Promise.all(others.map((storage) => storage.get('a')))).toEqual([1, 1])
 })
 
-it('what a principal spent is beside what plugins keep for it', async () => {
+it('the spending of a principal is stored beside the data that plugins keep for it', async () => {
   await storageOf('kv', 'principal', 'carol').set('a', 1)
   const stub = principals.getByName(sha256('9:principal5:carol')) as unknown as {
     usage: (limits: object) => Promise<{ ok: boolean }>

@@ -55,14 +55,14 @@ it.each(tricks)(
       const headers = { 'content-type': 'application/zip' }
       const refused = await call(path, { method: 'POST', headers, body: archive() })
       const { error } = (await refused.json()) as { readonly error: { readonly message: string } }
-      // One that is too large as a request is refused before anybody reads it.
+      // A request that is too large is refused before the archive is read.
       expect([422, 413], `${name}: ${error.message}`).toContain(refused.status)
       if (refused.status === 422) expect(error.message, name).toMatch(message)
     }
   },
 )
 
-it('nobody outside can fetch the code that reads archives', async () => {
+it('no request from outside can fetch the code that reads archives', async () => {
   const headers = { authorization: '' }
   expect((await call('/archive-reader.js', { headers })).status).toBe(401)
   expect((await call('/archive-reader.js')).status).toBe(404)
@@ -76,7 +76,7 @@ it('P27: an id that looks like another is pointed out, one of ours is refused', 
   expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining('reserved')])
 })
 
-it('P20: what a key signed is trusted once the operator accepts the key, and a bad signature is refused', async () => {
+it('P20: a signed plugin is trusted once the operator accepts the key, and a bad signature is refused', async () => {
   const pair = (await crypto.subtle.generateKey('Ed25519', true, [
     'sign',
     'verify',
@@ -106,7 +106,7 @@ it('P20: what a key signed is trusted once the operator accepts the key, and a b
   await enablePlugin('signed-too')
   await callJson('/api/operator/trust/acme', { method: 'DELETE' })
   expect(await showPlugin('signed-too')).toMatchObject({ tier: 'community', state: 'enabled' })
-  // A key that went while nobody could say so to what it had signed: the daily job says it.
+  // A key was removed without word to the plugins that it had signed: the daily job finds them.
   await callJson('/api/operator/trust', { json: { name: 'acme', publicKey: key } })
   await callJson(`${path}/signed-too`, { method: 'DELETE' })
   await addPlugin(other, { signature: good })
@@ -124,7 +124,7 @@ it.each([
   ],
   ['typescript', 'const register: Plugin = () => ({ tools: {} })\nexport default register'],
 ])(
-  'P25: what is more than one module of JavaScript does not start, and says what makes one of it: %s',
+  'P25: code that is more than one module of JavaScript does not start, and says what makes one of it: %s',
   async (id, text) => {
     await sendZip(id, { [`${id}-main/main.js`]: text })
     const refused = await call(`${path}/${id}/enable`, { json: {} })

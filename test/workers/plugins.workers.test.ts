@@ -90,7 +90,7 @@ describe('an installed plugin', () => {
     const next = pluginBundle('wider', 'two', { version: '1.1.0', ...network('GET', 'POST') })
     const { plugin, notes } = await addPlugin(next, { now: true })
     expect(plugin).toMatchObject({ state: 'disabled', version: '1.1.0' })
-    expect(plugin.missing).toHaveLength(2) // what was allowed was for another version
+    expect(plugin.missing).toHaveLength(2) // the grant was for another version
     expect(notes.join()).toContain(
       'asks for more than was allowed, so it is disabled: network: POST',
     )

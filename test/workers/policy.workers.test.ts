@@ -86,7 +86,7 @@ describe('the policy of a deployment', () => {
     expect(answers.filter((answer) => answer.includes('tool_rate_limited'))).toHaveLength(3)
   })
 
-  it('I27: does not make a call that destroys where nobody can be asked', async () => {
+  it('I27: does not make a call that destroys where no person can be asked', async () => {
     await setPolicy({ allow_destructive: [] })
     calling('kv__delete', { key: 'a' })
     const json = { model: 'orchestrator', messages: [{ role: 'user', content: 'go' }] }

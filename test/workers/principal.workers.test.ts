@@ -56,7 +56,7 @@ afterEach(() => {
 })
 
 describe("a principal's object", () => {
-  it('E9: says with each answer what that cost, and what it did before for nobody', async () => {
+  it('E9: says with each answer what that cost, and the cost of earlier work without a run', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const principal = newPrincipal()
     const first = await reserve(principal, 'run_1', 30)

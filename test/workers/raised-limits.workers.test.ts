@@ -54,7 +54,7 @@ const eventsOf = async ({ session }: Place): Promise<SessionEvent[]> =>
     data.type ? [data] : [],
   )
 
-/** What was done, without what tells when and how often it was interrupted. */
+/** The work of a run, without times and without the number of interruptions. */
 async function journalOf(place: Place) {
   const { result } = await callJson(pathOf(place))
   const { messages } = await callJson(`/api/sessions/${place.session}/transcript`)
@@ -74,7 +74,7 @@ async function journalOf(place: Place) {
   }
 }
 
-describe('a run that reaches a limit where somebody can be asked', () => {
+describe('a run that reaches a limit where a person can be asked', () => {
   it.each([
     ['turns', { maxTurns: 2 }, 'lease_turns', { maxTurns: 20 }],
     ['tool calls', { maxToolCalls: 1 }, 'lease_tool_calls', { maxToolCalls: 20 }],
@@ -150,7 +150,7 @@ describe('a run that reaches a limit where somebody can be asked', () => {
     expect((await raise(place, { maxTurns: 20 })).status).toBe(409)
   })
 
-  it('E1: somebody may say that the limit stays, and it ends', async () => {
+  it('E1: a person may say that the limit stays, and it ends', async () => {
     withModel(threeFacts)
     const place = await start({ maxToolCalls: 1 })
     const { pauses } = await reached(place, 'parked')
@@ -256,7 +256,7 @@ describe('a run that reaches a limit where somebody can be asked', () => {
     expect(told.map(({ data }) => data)).toEqual([{ limit: 'maxToolCalls', allowed: 3, spent: 3 }])
   })
 
-  it('E1: nobody can be asked at /v1: it is stopped with the answer so far', async () => {
+  it('E1: no person can be asked at /v1: it is stopped with the answer so far', async () => {
     withModel(threeFacts)
     const answer = await callJson('/v1/responses', {
       json: { model: 'isola', input: 'go', max_tool_calls: 1 },
@@ -272,7 +272,7 @@ describe('a run that reaches a limit where somebody can be asked', () => {
 describe('a run that goes round in circles', () => {
   const same: UpstreamScript = () => ({ calls: [{ name: 'kv__get', input: { key: 'x' } }] })
 
-  it('I12: 810 identical calls end at the fifth, and go on only if somebody says so', async () => {
+  it('I12: 810 identical calls end at the fifth, and go on only if a person says so', async () => {
     const { requests } = withModel((request, index) =>
       index < 810 ? same(request, index) : { text: 'x' },
     )
@@ -295,7 +295,7 @@ describe('a run that goes round in circles', () => {
     expect(requests).toHaveLength(10)
   })
 
-  it('I12: ends where nobody can be asked', async () => {
+  it('I12: ends where no person can be asked', async () => {
     const { requests } = withModel(same)
     const answer = await callJson('/v1/responses', { json: { model: 'isola', input: 'go' } })
     expect(answer.incomplete_details).toMatchObject({ reason: 'loop_suspected' })

@@ -105,7 +105,7 @@ describe('a run', () => {
     expect(requests).toHaveLength(1)
   })
 
-  it('ends when its stream is closed and nobody else waits for it', async () => {
+  it('ends when its stream is closed and no other reader waits for it', async () => {
     withModel(() => ({ wait: never }))
     const session = await sessions.idFor('named', ['abandon alone'])
     const at = sessions.at(session)

@@ -53,7 +53,7 @@ describe('T27: the platform counts', () => {
     expect((await call('/v1/models')).status).toBe(200)
   })
 
-  it('keys that nobody was let in with, by network; whoever is known goes on', async () => {
+  it('keys that were never let in, by network; a known principal goes on', async () => {
     const { key } = await addKey()
     expect((await as(key, '/v1/models')).status).toBe(200)
     const guess = () => as('isk_guess', '/v1/models')

@@ -243,7 +243,7 @@ describe('a response that calls the client’s tools', () => {
     }
   })
 
-  it('keeps a namespace, and leaves out what nobody here runs', async () => {
+  it('keeps a namespace, and leaves out tools that do not run here', async () => {
     const { requests } = withModel(() => ({ calls: [{ ...askWeather, name: 'disk__read_file' }] }))
     const { name, ...read } = { ...weather, name: 'read_file' }
     const tools = [

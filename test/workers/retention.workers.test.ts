@@ -47,7 +47,7 @@ const tablesOf = (session: string) =>
 const nothingLeft = (session: string) =>
   vi.waitFor(async () => expect(await tablesOf(session)).toEqual([]), { timeout: 60_000 })
 
-it('docs/design.md section 11: a chat call that nobody named deletes itself an hour after its last run', async () => {
+it('docs/design.md section 11: a chat call without a session name deletes itself an hour after its last run', async () => {
   upstream = installUpstream(() => ({ text: 'Hi' }))
   const session = await chat()
   await pass(session, hourMs / 2)
@@ -57,7 +57,7 @@ it('docs/design.md section 11: a chat call that nobody named deletes itself an h
   await nothingLeft(session)
 })
 
-it('docs/design.md section 11: one that was named stays for ninety days after its last run', async () => {
+it('docs/design.md section 11: a named session stays for ninety days after its last run', async () => {
   upstream = installUpstream(() => ({ text: 'Hi' }))
   const named = await chat({ 'x-isola-session': 'mine' })
   const { id: made } = await callJson('/api/sessions', { json: {} })

@@ -94,7 +94,7 @@ it.each([
   },
 )
 
-it('G12: what KV still has of it brings nothing back', async () => {
+it('G12: a stale copy of a removed plugin in KV brings nothing back', async () => {
   const poller = await startPoller('stale')
   const { keys } = await env.KV.list()
   const stale = await Promise.all(keys.map(async ({ name }) => [name, await env.KV.get(name)]))

@@ -68,7 +68,7 @@ describe('a key that is revoked', () => {
     }))
     withModel((_request, index) => (index === 0 ? { calls } : { wait: never }))
     const { key, id, principal } = await addKey()
-    // It has given its children all it may spend, and waits for somebody who raises that.
+    // The run has leased all it may spend to its children, and waits for a raised limit.
     const parent = { session: await newSession(key), run: '' }
     parent.run = await start(key, parent.session)
     await vi.waitFor(() => expect(upstream.requests).toHaveLength(51), patience)
@@ -136,7 +136,7 @@ describe('a key that is revoked', () => {
     }, patience)
   })
 
-  it('ends what waits for somebody, and leaves what was begun with another key', async () => {
+  it('ends a run that waits for a person, and leaves a run that was begun with another key', async () => {
     const gate = Promise.withResolvers<void>()
     withModel(() => ({ text: 'done', wait: gate.promise }))
     const mine = await addKey()
@@ -167,7 +167,7 @@ describe('a key that is revoked', () => {
     await vi.waitFor(async () => expect(await stateOf(session, run)).toBe('cancelled'), patience)
     expect((await runOf(session, run)).result.error.message).toContain(first.id)
 
-    // Where nobody revokes it, a run outlives its rotated key.
+    // Without a revocation a run outlives its rotated key.
     const { key, id } = await addKey()
     const calm = await newSession(key)
     const goesOn = await start(key, calm)
@@ -182,7 +182,7 @@ describe('a key that is revoked', () => {
     const session = await newSession(key)
     const run = await start(key, session)
     await vi.waitFor(async () => expect(await heldBy(principal)).toHaveLength(1), patience)
-    // Nobody could be told: the object of the principal was gone as soon as the key was revoked.
+    // No session was told: the object of the principal was gone as soon as the key was revoked.
     await env.DB.prepare('UPDATE keys SET revoked_at_ms = 1 WHERE id = ?').bind(id).run()
     await abortAllDurableObjects()
     expect(await stateOf(session, run)).not.toBe('cancelled')

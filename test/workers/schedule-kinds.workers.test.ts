@@ -152,7 +152,7 @@ describe('the language of a person', () => {
 })
 
 describe('a schedule that is changed', () => {
-  it('F11: keeps its next slot, or has that of its new times; what is null is gone', async () => {
+  it('F11: keeps its next slot, or has that of its new times; a field of null is removed', async () => {
     withModel(() => ({ text: 'done' }))
     const check = { tool: 'kv__get', input: { key: 'due' } }
     await callJson('/api/operator/plugins/kv/enable', { json: {} })
@@ -208,7 +208,7 @@ describe('a schedule that is changed', () => {
 })
 
 describe('an operator', () => {
-  it("lists, pauses, fires and removes everybody's, and puts no words into another's mouth", async () => {
+  it('lists, pauses, fires and removes schedules of all principals, and puts no words into another’s mouth', async () => {
     withModel(() => ({ text: 'done' }))
     const issued = await callJson('/api/operator/keys', {
       json: { principal: 'mona', role: 'user' },

@@ -76,7 +76,7 @@ describe('a schedule of a person', () => {
     )
   })
 
-  it('F10: F11: fires a slot once, whoever rings: alarms twice, the watchdog twice, an object that was aborted', async () => {
+  it('F10: F11: fires a slot once for any alarm: alarms twice, the watchdog twice, an object that was aborted', async () => {
     withModel(() => ({ text: 'done' }))
     setTime(startMs)
     const { id, next } = await make({ task: 'Go.', when: { everyMinutes: 10 } })
@@ -298,7 +298,7 @@ describe('a schedule of a person', () => {
     await ringAt(made.next[0], nora)
     const { slots } = await callJson(`/api/schedules/${made.id}/history`)
     expect(slots).toMatchObject([{ state: 'failed', reason: expect.stringContaining('may not') }])
-    // Another principal's is not there for anybody but operators and auditors.
+    // Only operators and auditors see another principal's schedule.
     const other = await callJson('/api/operator/keys', {
       json: { principal: 'olaf', role: 'user' },
     })

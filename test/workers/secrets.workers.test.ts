@@ -54,7 +54,7 @@ const value = 'tkn-canary/0f6b+35"e'
 const leak = /canary|63616e617279|Y2FuYXJ5|NhbmFye|jYW5hcn/i
 
 let upstream: ReturnType<typeof installUpstream> | undefined
-// What it reads with its key is a stranger's and private: without leave somebody is asked before its next request.
+// An answer read with its key is a stranger's and private: without this rule its next request needs an approval.
 const sink = ['egress', 'write']
 const label = { integrity: 'stranger', confidentiality: 'private' }
 const setPolicy = (policy: object) => callJson('/api/operator/policy', { json: { policy } })
@@ -155,7 +155,7 @@ it('T4, I28: a canary is in 0 of responses, D1, KV, objects, audit and logs, and
     expect(JSON.stringify(sink), name).not.toMatch(leak)
 })
 
-it('P24: what is removed is so for the next call, which says what to do', async () => {
+it('P24: a removed secret is gone for the next call, which says what to do', async () => {
   const rotate = () => callJson('/api/operator/secrets/rotate', { json: {} })
   await callJson('/api/operator/secrets', { json: { name: 'API_TOKEN', value } })
   expect(await rotate()).toMatchObject({ current: 1 })

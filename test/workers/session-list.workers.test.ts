@@ -55,7 +55,7 @@ it('lists what was made and what was talked in, as it stands, until it is delete
   await listed(talked, ({ runs }) => runs === 1)
 })
 
-it('leaves out sub-agents, and calls that nobody named unless they are asked for', async () => {
+it('leaves out sub-agents, and calls without a session name unless they are asked for', async () => {
   const review = { name: 'code-reviewer__run', input: { task: 'Look at this.' } }
   upstream = installUpstream((_request, index) =>
     index === 0 ? { calls: [review] } : { text: 'Hi' },
@@ -76,7 +76,7 @@ it('leaves out sub-agents, and calls that nobody named unless they are asked for
   expect(await child()).toBeNull()
 })
 
-it('T2: shows everybody their own, and the operator those of others', async () => {
+it('T2: shows each principal their own, and the operator those of others', async () => {
   upstream = installUpstream(() => ({ text: 'Hi' }))
   const { key } = await callJson('/api/operator/keys', { json: { principal: 'ann', role: 'user' } })
   const ann = { authorization: `Bearer ${key}` }

@@ -71,7 +71,7 @@ it('N5: a sub-agent that declares nothing finds nothing of its caller, and leave
   expect(told).toEqual({ scripted: everywhere('of-root'), loner: everywhere('of-loner') })
 })
 
-it('N5: one that declares it has what its caller has, from before and from then on', async () => {
+it('N5: an agent that declares it has what its caller has, from before and from then on', async () => {
   const session = await newSession()
   await found(session, { scripted: leave('of-earlier') })
   const told = await found(session, {
@@ -92,7 +92,7 @@ it('N5: and never more: not what the session above its caller has', async () => 
   expect(told).toEqual({ scripted: everywhere('of-root'), loner: below, partner: below })
 })
 
-it('N5: the bundled reviewer reads the files of whoever asks it', async () => {
+it('N5: the bundled reviewer reads the files of its caller', async () => {
   const told = await found(await newSession(), {
     scripted: [write('of-root'), ask('code-reviewer')],
     'code-reviewer': [{ name: 'files__read', input: { path: 'of-root' } }],
@@ -100,7 +100,7 @@ it('N5: the bundled reviewer reads the files of whoever asks it', async () => {
   expect(told['code-reviewer']![0]).toContain('of-root')
 })
 
-it('E2: what an agent shares is shown to the operator, who has to allow it', async () => {
+it('E2: the sharing of an agent is shown to the operator, who has to allow it', async () => {
   const { asks, lines } = await showPlugin('partner')
   expect(asks.agent.shares).toEqual(['workspace', 'memory', 'storage'])
   expect(lines).toContainEqual({ text: 'agent: shares workspace with its caller' })

@@ -102,7 +102,7 @@ describe('P9: a skill that an agent writes', () => {
     expect(skills.map(({ name }: Answer) => name)).not.toContain('price-sheet')
   })
 
-  it('T23: carries the label of the stranger whom its writer had read, and nobody is asked', async () => {
+  it('T23: carries the label of the stranger whom its writer had read, without an approval', async () => {
     const page = via('http__get', { url: 'https://news.example/' })
     const { said } = await run([page, emit(skill)])
     const { label, writings } = await callJson(`${drafts}/${said.draft}`)
@@ -159,7 +159,7 @@ describe('P9: a skill that an agent writes', () => {
     expect(await callJson(drafts)).toMatchObject({ drafts: [{ count: 1 }] })
   })
 
-  it('ages out where nobody promotes it, and the record says so', async () => {
+  it('ages out without a promotion, and the record says so', async () => {
     const { said } = await run([emit(skill)])
     await worker.scheduled()
     expect((await callJson(drafts)).drafts).toHaveLength(1)

@@ -40,7 +40,7 @@ const madeIn = (stub: DurableObjectStub): Promise<Record<string, string[]>> =>
     )
   })
 
-/** Has somebody subscribe, and be told. */
+/** Adds a subscription, and lets it hear an event. */
 async function hear(object: Pick<PluginServiceApi, 'schedules'>): Promise<void> {
   const asked = { event: 'shop.paid', task: 'Go.', agent: 'orchestrator' }
   const spec = toSubscriptionSpec(asked)

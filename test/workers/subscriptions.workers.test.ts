@@ -123,7 +123,7 @@ async function sell(as: As = {}): Promise<Answer> {
 }
 
 const open = new Set(['queued', 'running'])
-/** Rings whoever keeps it until so many events were heard and nothing is under way. */
+/** Runs the alarm of the subscription's object until so many events were heard and nothing is under way. */
 async function settled(id: string, count: number, object = principalObject('operator')) {
   return vi.waitFor(
     async () => {
@@ -261,7 +261,7 @@ const stopsOf = async (id: string): Promise<Answer[]> =>
   )
 
 describe('what breaks on the way', () => {
-  it('F10: a session that ends between its log and whoever hears of it loses nothing, and doubles nothing', async () => {
+  it('F10: a session that ends between its log and its subscriptions loses nothing, and doubles nothing', async () => {
     withModel(clerk({ payload: { amount: 1 } }))
     const { id } = await subscribe({ event: 'shop.paid', task: 'Go.', agent: 'clerk' })
     const { session } = await sell()
@@ -322,7 +322,7 @@ async function person(
 }
 
 describe('who may see an event', () => {
-  it('N12: somebody else’s is heard by nobody, a public one by everybody, as a stranger’s', async () => {
+  it('N12: another principal’s is not heard, a public one is heard by every subscriber, as a stranger’s', async () => {
     const [ada, bob] = [await person(), await person()]
     withModel((request, index) => {
       const event = index < 2 ? 'paid' : 'opened'
@@ -348,7 +348,7 @@ describe('who may see an event', () => {
     expect(labels).toContain('stranger')
   })
 
-  it('N12: an operator hears of everybody’s where it asks to, and only as long as it is one', async () => {
+  it('N12: an operator hears events of all principals where it asks to, and only while it has that role', async () => {
     const [ada, ops] = [await person(), await person('operator')]
     withModel(clerk({ payload: { amount: 1 } }))
     const body = { event: 'shop.paid', task: 'Go.', agent: 'clerk', of: 'everybody' }
@@ -363,7 +363,7 @@ describe('who may see an event', () => {
     expect(await historyOf(id)).toHaveLength(1)
   })
 
-  it('I26: what was made with a key that was taken back begins nothing', async () => {
+  it('I26: a subscription that was made with a revoked key begins nothing', async () => {
     const ada = await person()
     const { requests } = withModel(clerk({ payload: { amount: 1 } }))
     const { id } = await subscribe({ event: 'shop.paid', task: 'Go.', agent: 'clerk' }, ada)
@@ -467,7 +467,7 @@ describe('two agents that emit at each other', () => {
       { state: 'skipped', reason: 'it led to this event itself: a chain does not come back' },
       { state: 'done', depth: 1 },
     ])
-    // Three runs of two model calls each: what somebody asked for, and two that events began.
+    // Three runs of two model calls each: the user's, and two that events began.
     expect(requests).toHaveLength(6)
     expect(new Set([...ping, ...pong].map(({ trace }) => trace)).size).toBe(1)
   })

@@ -47,7 +47,7 @@ async function isAnsweredWithoutSync(
   })
 }
 
-describe('what was written, but is not durable yet', () => {
+describe('an event that was written, but is not durable yet', () => {
   it('is not sent to a reader who comes back with a cursor (docs/reliability.md F4)', async () => {
     const { session } = await withRun()
     const read = (instance: Answer) => instance.events('operator', { afterSeq: 0, follow: false })
@@ -61,7 +61,7 @@ describe('what was written, but is not durable yet', () => {
   })
 })
 
-describe('a session of somebody else', () => {
+describe('a session of another principal', () => {
   it('T2: looks like one that is not there, whatever is asked of it', async () => {
     const { session, run } = await withRun()
     const absent = sessions.at(await sessions.idFor('named', ['nobody was here']))

@@ -13,7 +13,7 @@ export default [
     name: 'memory-of-deployment',
     what: "Y31: what the deployment remembers is an operator's to change",
     test: 'memory.workers.test.ts',
-    only: "the deployment's is an operator's to write",
+    only: 'of the deployment is written by an operator',
     file: 'src/features/memory/routes/notes.ts',
     find: "if (where.scope === 'deployment' && caller.role !== 'operator') {",
     replace: 'if (false) {',

@@ -96,7 +96,7 @@ beforeAll(async () => {
   }
 })
 
-it('P23, P24: a REST client of somebody else works with a secret in a header and never has its value', async () => {
+it('P23, P24: a REST client of a stranger works with a secret in a header and never has its value', async () => {
   const run = await runWith('tickets__search', { word: 'fire' })
   expect(run.said).toContain('printer on fire')
   expect(arrived).toContain('GET desk.example.com/v2/tickets')

@@ -52,7 +52,7 @@ const completion = (content: string): Answer => {
   return () => Response.json({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage })
 }
 
-/** A run that nobody reads along: its reply is asked for in one piece. */
+/** A run that no client streams: its reply is asked for in one piece. */
 async function runTask() {
   const { id } = await callJson('/api/sessions', { json: {} })
   return (await callJson(`/api/sessions/${id}/runs`, { json: { task: 'go', wait: true } })).result

@@ -24,7 +24,7 @@ describe('M6: G6: an upstream fault in', () => {
     const requests = withFault(fault, 'agent')
     const json = { ...request, stream: true }
     const response = await call('/v1/responses', { json, headers: who.headers })
-    // What fails before its first piece has a status; one that is later than ten seconds ends its stream with that.
+    // A fault before the first piece has a status; a fault later than ten seconds ends the stream with an error.
     if (response.status !== 200) {
       const { error } = await response.json<{ error: { code: string; message: string } }>()
       expect([error.code, fault.partial ?? '']).toEqual([fault.code, ''])

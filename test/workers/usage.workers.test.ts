@@ -32,7 +32,7 @@ const usageBy = (by: string, more = '') => callJson(`/api/operator/usage?by=${by
 const rowOf = ({ rows }: Answer, name: string | null): Answer =>
   rows.find((row: Answer) => row.name === name)
 
-it('C7, E1: what the record adds up to is what the runs say, of each principal and agent, with no limit set', async () => {
+it('C7, E1: the record adds up to the usage that the runs report, of each principal and agent, with no limit set', async () => {
   let refusals = 1
   upstream = installUpstream((request) => {
     const text = JSON.stringify(request.messages)

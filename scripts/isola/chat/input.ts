@@ -21,8 +21,8 @@ export interface Lines {
 /**
  * @param handlers.onLine Sees each line of a terminal as it is typed; true takes it. A pipe's lines wait for their turn.
  * @param handlers.onInterrupt Called for Ctrl-C.
- * @returns `next(prompt, signal)` resolves to the next line, to undefined at the end of the input or when aborted. What is
- *   pasted at a terminal is one line, its line breaks within.
+ * @returns `next(prompt, signal)` resolves to the next line, to undefined at the end of the input or when aborted. A paste at
+ *   a terminal is one line that keeps its line breaks.
  */
 export function openInput(
   { stdin, stderr }: Pick<Io, 'stdin' | 'stderr'>,

@@ -15,7 +15,7 @@ export interface Chat
   readonly requireApproval?: readonly string[] | undefined
   /** Aborted when the person leaves. */
   readonly signal: AbortSignal
-  /** That of the questions that are open: a cancel closes them. */
+  /** The signal of the open questions: a cancel closes them. */
   readonly asking: () => AbortSignal
   readonly sleep: (ms: number) => Promise<void>
   /** The run that works. */

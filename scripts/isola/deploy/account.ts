@@ -13,7 +13,7 @@ interface Known {
   readonly known?: string | undefined
 }
 
-/** The account to deploy to: one that is named wins, one that is not clear is asked for. */
+/** The account to deploy to: a named account wins; several without a name are an error that asks for the name. */
 function chooseAccount({
   accounts,
   named,

@@ -50,11 +50,11 @@ interface SecretOptions {
 }
 
 /**
- * Makes sure that the Worker has each secret. One that it has is never replaced, unless `rotate` names it.
+ * Makes sure that the Worker has each secret. An existing secret is never replaced, unless `rotate` names it.
  *
- * The value is in the key file as proposed before it is put, and becomes the valid one after: wherever this breaks, the
- * next run puts the same value again.
- * @param options.onNew Told each value that was made now, once it is valid.
+ * The key file gets the value as proposed before the Worker gets it, and as valid after: wherever this breaks, the next run
+ * puts the same value again.
+ * @param options.onNew Called with each new value, once it is valid.
  * @returns By name `kept`, `put`, or `elsewhere`: the Worker has it, this machine does not.
  */
 export async function ensureSecrets(

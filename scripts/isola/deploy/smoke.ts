@@ -84,7 +84,7 @@ function whyOf({ cause }: Error): string {
 /**
  * Checks until all is well or the time is over: a new Worker, a new version and a new secret take a while to be
  * everywhere.
- * @returns What is well but worth a word.
+ * @returns Remarks about a deployment that works.
  */
 export async function checkDeployment({ url, key, version, waitMs }: Check): Promise<string[]> {
   const untilMs = performance.now() + waitMs

@@ -86,7 +86,7 @@ const noteOf = {
 
 interface Step {
   readonly name: string
-  /** @returns What was done, in a line. */
+  /** @returns One line about the work that was done. */
   readonly run: (parts: Parts) => Promise<string>
 }
 

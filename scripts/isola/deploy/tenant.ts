@@ -100,7 +100,7 @@ const addresses = ['route', 'routes']
 
 /**
  * The tenant's configuration: wrangler.toml with the tenant's names and ids, its paths as seen from the new file.
- * @param found `account` and, by binding, the ids of databases and namespaces; those that are not known yet are left out.
+ * @param found `account` and, by binding, the ids of databases and namespaces; unknown ids are left out.
  */
 export function tenantConfig(
   config: Config,

@@ -133,7 +133,7 @@ export const add = verb({
   },
 })
 
-/** Of several each is tried, whatever becomes of the others; what is wrong with one alone is thrown. */
+/** Tries each of several servers, whatever becomes of the others; throws the error of a single one. */
 async function addEach(
   servers: readonly Added[],
   { request, isAlone }: { readonly request: Client['request']; readonly isAlone: boolean },

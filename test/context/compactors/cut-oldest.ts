@@ -1,7 +1,7 @@
 import type { Message } from '#contracts/message.ts'
 import type { CreateCompactor } from '../compactor-contract.ts'
 
-/** What many do: the oldest turns go, and nobody says where. The scorer has to say what was lost. */
+/** A common way: the oldest turns go, without a trace. The scorer has to report the loss. */
 export const createCompactor: CreateCompactor = () => {
   return ({ messages, windowTokens, countTokens }) => {
     if (countTokens(messages) <= windowTokens * 0.8) return { messages, isCompacted: false }

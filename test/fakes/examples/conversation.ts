@@ -9,14 +9,14 @@ export interface Done {
   readonly output: Answer
 }
 
-/** What a model was sent, as the scripts of the examples look at it. */
+/** A model's request, in the form that the scripts of the examples read. */
 export interface Conversation {
   /** The heading of the prompt. */
   readonly agent: string
   readonly prompt: string
   /** All that the user said, oldest first. */
   readonly said: readonly string[]
-  /** What was called since the user said something. */
+  /** Calls since the user's last message. */
   readonly done: readonly Done[]
 }
 

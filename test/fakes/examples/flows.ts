@@ -1,6 +1,6 @@
 import { call, type Play } from './conversation.ts'
 
-/** Fetch, store, note, sum up: what was told before is left out. */
+/** Fetches, stores, notes and sums up; news that were told before are left out. */
 export const releaseNotes: Play = ({ said, prompt, done }) => {
   const page = /https?:\/\/[^\s?]+/.exec(said.at(-1)!)?.[0] ?? /else (\S+)\.$/m.exec(prompt)![1]!
   const of = (name: string) => done.find((one) => one.name === name)

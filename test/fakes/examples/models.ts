@@ -11,7 +11,7 @@ import {
   workflow,
 } from './work.ts'
 
-/** Who plays which agent, by the heading of its prompt: each does what its prompt says, without a model. */
+/** The script of each agent, by the heading of its prompt: each does as its prompt says, without a model. */
 export const plays: Readonly<Record<string, Play>> = {
   Chat: chat,
   'Document answers': retrievalQa,

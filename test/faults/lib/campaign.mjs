@@ -8,7 +8,7 @@ const concurrency = { record: 16, abort: 20, reset: 3, exit: 6 }
 /** Faults a scenario gets while what happens after a fault is recorded. */
 const primersPerScenario = 8
 const maxHit = 12
-/** Runs while somebody's stray failpoint is armed. */
+/** Runs while a stray failpoint is armed: one outside of all sessions' objects. */
 const strayScenario = 'children'
 /** Of all faults; the rest are aborts. Exits cost a restart each. */
 const shares = { reset: 0.25, exit: 0.15, evict: 0.02 }
@@ -66,7 +66,10 @@ export function createCampaign(
     await learnStrays()
   }
 
-  /** What is passed in no session's object (in a request's, in the principal's): whoever comes first is hit. */
+  /**
+   * Learns the awaits outside of any session's object (in a request, in the principal's object). Their fault hits the
+   * first that comes.
+   */
   const learnStrays = async () => {
     const { passed } = await world.control('passed')
     for (const [place, count] of Object.entries(passed)) {

@@ -8,13 +8,13 @@ const quietMs = 1_000
 const rereadEveryMs = 2_000
 /** An outcome that began no run for so long is looked for elsewhere: until then nothing wakes its session. */
 const noteAfterMs = 20_000
-/** What a run of these agents may spend, with everything below it (lease.ts, effect-plugins.ts). */
+/** The limit of a run of these agents, with everything below it (lease.ts, effect-plugins.ts). */
 const limits = {
   orchestrator: { tokens: 1_000_000, turns: 100, toolCalls: 500, children: 100 },
   helper: { tokens: 30_000, turns: 8, toolCalls: 50, children: 16 },
 }
 
-/** @returns What is wrong, each `{ kind: 'lost' | 'doubled' | 'stuck', what }`. */
+/** @returns The violations, each `{ kind: 'lost' | 'doubled' | 'stuck', what }`. */
 export async function judge(trial) {
   await allEnded(trial)
   if (!trial.isDeleted()) await outcomesTold(trial)

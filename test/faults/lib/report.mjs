@@ -1,9 +1,9 @@
-// What was injected and what came of it, for people and for `grep`.
+// The injected faults and their outcomes, for people and for `grep`.
 
 const kinds = ['abort', 'reset', 'exit', 'evict']
 const verdicts = ['lost', 'doubled', 'stuck']
 
-/** `{ faults, lost, doubled, stuck }`, counted over sessions: one that was hit twice and lost once counts once. */
+/** `{ faults, lost, doubled, stuck }`, counted over sessions: a session that was hit twice and lost once counts once. */
 export function totalsOf(results) {
   const totals = { faults: 0, lost: 0, doubled: 0, stuck: 0 }
   for (const { struck, evictions, problems } of results) {

@@ -33,7 +33,7 @@ export async function runTrial(
   try {
     await scenario.story(trial)
     await judge(trial)
-    // Where it is recorded nobody else strikes.
+    // While a trial is recorded no other trial strikes.
     if (isRecorded && faults.length === 0 && !scenario.isCutShort && !scenario.isSlow)
       judgeUndisturbed(trial, scenario)
   } catch (error) {

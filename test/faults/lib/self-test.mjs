@@ -26,7 +26,7 @@ const watched = {
   },
 }
 
-/** What was written is there after SIGKILL (Miniflare ignores option names that it does not know). */
+/** Written rows are there after SIGKILL (Miniflare ignores option names that it does not know). */
 export async function provePersistence(world) {
   const trial = createTrial(world, {
     session: sessionFor(persistenceNumber),

@@ -12,7 +12,7 @@ export interface ShortReport {
   readonly points: number
 }
 
-/** About `faults` injected faults (those that record what follows a fault included). */
+/** Injects about `faults` faults, those while recording included. */
 export function runShort(options: {
   readonly seed: number
   readonly faults: number

@@ -67,7 +67,7 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
     world.audit
       .of(session)
       .flatMap(({ type, data }) => (type === 'agent_invoked' ? [data.session] : []))
-  /** What was announced to wait for somebody outside. */
+  /** Pauses that were announced on the record. */
   const pausesIn = (owners) =>
     owners.flatMap((owner) =>
       world.audit
@@ -101,7 +101,7 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
     pause: sleep,
     /** One request of the session's owner, tried once. */
     request: (path, options) => world.request(path, asOwner(options)),
-    /** What only an operator may ask. */
+    /** Requests that only an operator may make. */
     asOperator: callAs,
     /** From now on a user of its own asks: its key is registered, looked up and may be revoked. */
     async signIn(more = {}) {
@@ -192,7 +192,7 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
     /** What fills the window of the next call, and less of it: there may be nothing to compact. */
     async compact(request = {}) {
       await trial.read('/context')
-      // It takes no key: one that is asked again finds nothing to compact where the first one was cut after its work.
+      // A compaction takes no idempotency key: a repeat finds nothing to compact where the first was cut after its work.
       unanswered += 1
       const { status, body } = await call(path('/compact'), { json: request })
       if (status === 200) {
@@ -266,7 +266,7 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
       steered.push({ name, run, task: text })
       return true
     },
-    /** Waits until the audit log says that a run waits for somebody, or is over. */
+    /** Waits until the audit log says that a run is parked, or is over. */
     async parked(run) {
       const sinceMs = Date.now()
       const isAtRest = ({ type }) => type === 'run_parked' || type === 'run_finished'
@@ -291,7 +291,7 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
         await sleep(pollEveryMs)
       }
     },
-    /** What an operator does with a run that was given up; one that was not is left alone. */
+    /** An operator retries a run that was given up; any other run is left alone. */
     async retry(run, name) {
       const given = () =>
         world.audit

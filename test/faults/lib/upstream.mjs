@@ -6,11 +6,11 @@ const planMark = 'PLAN '
 const maxRemembered = 200
 
 /**
- * A task from which the scripted model knows what to do, whoever asks it and however often.
+ * A task that tells the scripted model its replies, for any caller and any number of requests.
  *
  * @param plan.turns Lists of calls `[name, arguments]`, one list a turn; then `text` is the answer.
- * @param plan.delayMs How long each answer takes.
- * @param plan.maxChars Of messages as JSON; more of them are refused as too long.
+ * @param plan.delayMs The delay of each answer.
+ * @param plan.maxChars Limit of the messages as JSON; longer ones are refused as too long.
  */
 export const taskOf = (plan) => `${planMark}${JSON.stringify(plan)}`
 
@@ -43,7 +43,7 @@ const tooLong = {
   },
 }
 
-/** What came of background work, after all that was planned was done. */
+/** The outcomes of background work, after all that was planned was done. */
 const isOutcome = (message) =>
   message.role === 'user' && textOf(message).includes('started in the background')
 const isAnswer = ({ role, tool_calls: calls = [] }) => role === 'assistant' && calls.length === 0

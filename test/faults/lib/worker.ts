@@ -15,7 +15,7 @@ import {
 } from './failpoint.ts'
 import { sessionObject, withWantedSession } from './composition.ts'
 
-/** Known without asking: what was armed and who is whose child before the process died. */
+/** Survives the process: the armed faults, and the root of each child. */
 interface Memory {
   readonly arms: readonly Arm[]
   readonly trees: Readonly<Record<string, string>>

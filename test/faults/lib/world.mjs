@@ -52,7 +52,7 @@ export async function startWorld({ text, product, recoverEveryMs = 500 }) {
       upstream: upstream.modelUrl,
       collector: upstream.collectorUrl,
       onLine,
-      // Nobody asked for it. The new process has another address and does not know what was armed.
+      // A death that no fault asked for. The new process has another address and does not know the armed faults.
       onDeath() {
         deaths += 1
         console.error(`the process died by itself: ${server.output.slice(-3).join(' | ')}`)
@@ -167,7 +167,7 @@ function withKey(init, { authorization = `Bearer ${operatorKey}` } = {}) {
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** What the operator's audit log says of each session. */
+/** The operator's audit log of each session. */
 function createAudit() {
   const sessions = new Map()
   let next

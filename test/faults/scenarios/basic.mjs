@@ -158,7 +158,7 @@ export const scenarios = [
     name: 'delete-large',
     isRare: true,
     isCutShort: true,
-    /** Struck while its rows go, a part at a time: what is left of it is removed by a timer. */
+    /** Struck while its rows go, a batch at a time: a timer removes the rest. */
     faults: [
       {
         role: 'root',

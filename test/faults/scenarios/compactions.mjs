@@ -1,10 +1,10 @@
-// A conversation that outgrows its model, which takes 16,000 tokens (lib/server.mjs): what is done about it is struck like everything else.
+// A conversation that outgrows its model, which takes 16,000 tokens (lib/server.mjs): its compactions are struck like everything else.
 import { calls } from './basic.mjs'
 
 const { once, repeatable } = calls
 const expects = ['context_compacted']
 
-/** About so many tokens that nobody reads. */
+/** Filler text of about so many tokens. */
 const filling = (words) => Array.from({ length: words }, (_, at) => `word ${at % 97}`).join(' ')
 const look = (trial, name, chars) => [
   'effects__look',

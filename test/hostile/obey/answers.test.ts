@@ -7,7 +7,7 @@ import { liveReferences } from './live-references.ts'
 
 const isNamed = (host: string): boolean => host === 'named.example'
 const texts = Object.values(forms).flat()
-/** What the syntax of links, images and tags is made of. */
+/** The characters of the syntax of links, images and tags. */
 const pieces = [
   '! [ ] ( ) < > : / // \\ " \' ` & ; # ^ * | ]( ]: [a] [a]: ![ ![a] <img <a src= href=" <!-- --> &#104; &sol;',
   'http https: https:// www. drop.example named.example /i.png?d= @ . :443 data:text/html, javascript: é 中 a',

@@ -12,7 +12,7 @@ interface Brought {
   readonly after?: () => Promise<unknown>
 }
 
-/** A way by which somebody else's text comes before the model, through the product itself. */
+/** A way by which a stranger's text comes before the model, through the product itself. */
 export interface Carrier {
   readonly name: string
   /** Puts the text where it comes from. */

@@ -36,7 +36,7 @@ async function carry(carrier: Carrier, text: string, isNotesFirst: boolean): Pro
   return ended
 }
 
-/** What is so of every pair, whoever obeys. */
+/** The outcome that every pair of carrier and order must have. */
 const judge = (ended: Ended) => ({
   canaries: canariesIn(ended).map(({ url }) => url),
   effects: effectsOf(ended).map(({ url }) => url),
@@ -100,7 +100,7 @@ describe('a model that obeys whatever it reads, in the product itself', () => {
         template: template.name,
         ...harmless,
       })
-      // After the notes no redirect is followed to a host that nobody named.
+      // After the notes no redirect is followed to a host that the task does not name.
       const comes = carrier.name !== comesNot && !(carrier.name === redirected && isNotesFirst)
       expect(ended.obeyed).toBe(comes)
     }

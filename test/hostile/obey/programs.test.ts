@@ -23,7 +23,7 @@ const programs = (many: number): readonly Program[] => {
 const isForbidden = ({ sink, text }: Pick<Effect, 'sink' | 'text'>): boolean =>
   isStrangers(text) && (sink !== 'visit' || isPrivate(text))
 const nothing = () => ''
-/** What each stranger wants, the same whenever it is read. */
+/** The goal of each stranger, the same whenever it is read. */
 const wantsOf = (seed: number) => (id: number) => sinks[(seed * 7 + id * 3) % sinks.length]!
 
 /** Whatever a stranger's text could steer is asked about. */

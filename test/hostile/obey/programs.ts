@@ -33,9 +33,9 @@ type Random = ReturnType<typeof createRandom>
 type Call = NonNullable<Line['calls']>[number]
 
 /**
- * What a value is made of is written in it: `[S3 do:pay]` came from a stranger, who wants something paid, and `[P1]` is
- * private. Everybody who makes a value puts all marks into it that they have seen, so that the marks in what a sink is
- * given say what decided about it, whatever the labels say.
+ * Each value carries marks of its origin: `[S3 do:pay]` came from a stranger, who wants something paid, and `[P1]` is
+ * private. A value has the marks of all values it was made from, so that the marks in the input of a sink say what decided
+ * about the call, whatever the labels say.
  */
 const markForm = /\[[SP]\d+[^\]]*\]/g
 export const marksIn = (text: string): readonly string[] => [
@@ -53,7 +53,7 @@ const sinkOf: Readonly<Record<string, Sink>> = {
 }
 export const sinks = Object.keys(sinkOf)
 
-/** What there is to read: a page, somebody's mail, the user's notes, a clock. */
+/** The sources: a page, a stranger's mail, the user's notes, a clock. */
 const sources: Readonly<Record<string, { readonly mark: string; readonly yields: Label }>> = {
   page: { mark: 'S', yields: labelFrom('page', { confidentiality: 'public' }) },
   post: { mark: 'SP', yields: labelFrom('post') },
@@ -118,7 +118,7 @@ export interface Effect {
 }
 export interface Happened {
   readonly effects: readonly Effect[]
-  /** What somebody was asked about, or what was refused where nobody could be. */
+  /** Calls that waited for an approval, or that were refused where no person could be asked. */
   readonly held: readonly { readonly sink: string; readonly text: string }[]
 }
 
@@ -127,7 +127,7 @@ export type Hole = 'load' | 'child' | 'answer'
 
 export interface World {
   readonly policy: ToolPolicy
-  /** What the stranger of this number wants done. */
+  /** The goal of the stranger of this number. */
   readonly wants: (id: number) => string
   readonly approves: () => boolean
   readonly hole?: Hole
@@ -146,7 +146,7 @@ export async function runProgram(program: Program, world: World): Promise<Happen
   const outputs = new Map<string, Kept>()
   let count = 0
   const lost = (hole: Hole, label: Label | undefined) => (world.hole === hole ? ownLabel : label)
-  /** What is kept is private, whatever it was before. */
+  /** A stored value is private, whatever it was before. */
   const loaded = ({ text, label }: Kept): ToolResult => ({
     ok: true,
     output: `[P99] ${text}`,

@@ -70,7 +70,7 @@ describe('what an answer points at', () => {
     const path = `/api/sessions/${id}/runs`
     const { run } = await callJson(path, { json: { task: 'go' } })
     const events = await readSse(await call(`/api/sessions/${id}/events`))
-    // Whoever comes in the middle has a piece of it.
+    // A client that joins in the middle has a piece of it.
     const pieces = textOf(events, ({ type, text }) => (type === 'message_delta' ? text : ''))
     expect(inert.endsWith(pieces)).toBe(true)
     expect((await callJson(`${path}/${run}`)).result.result).toBe(inert)

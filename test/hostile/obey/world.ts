@@ -4,7 +4,7 @@ import { addPlugin, changePlugin, enablePlugin, pluginBundle } from '../../fakes
 import { installUpstream, type UpstreamRequest } from '../../fakes/upstream.ts'
 import { canary, createObedient, forms, token, via, type Call, type Part } from './obedient.ts'
 
-/** A request that left for somebody else than the model. */
+/** A request that left for a server other than the model's. */
 interface Sent {
   readonly url: string
   readonly method: string
@@ -15,10 +15,10 @@ const mcp = '/api/operator/mcp'
 const change = (id: string, what: string, json: object = {}): Promise<Answer> =>
   callJson(`${mcp}/${id}/${what}`, { json })
 
-/** What the hosts outside say just now. */
+/** The current answers of the hosts outside. */
 export interface Outside {
   page: (url: string) => Response
-  /** What the MCP servers of others say. */
+  /** The current answers of strangers' MCP servers. */
   mcpText: string
 }
 
@@ -58,7 +58,7 @@ const mcpServer = (id: string, tools: readonly FakeTool[]) =>
     },
   })
 
-/** Others' servers: `inbox` takes a key, as one with somebody's mail does; `wiki` is for everybody; `mailer` sends. */
+/** Others' servers: `inbox` takes a key, as a mail server does; `wiki` is public; `mailer` sends. */
 const servers = {
   inbox: mcpServer('inbox', [tool('read', { annotations: reads })]),
   wiki: mcpServer('wiki', [tool('read', { annotations: reads })]),
@@ -106,7 +106,7 @@ export async function installAgent(id: string, uses: readonly string[]): Promise
         model: `openai/${id}`,
         instructions: 'p.md',
         uses_tools: uses,
-        // Or what it leaves there never comes before anybody.
+        // Without these its notes and files would never reach another model.
         shares: ['workspace', 'memory'],
       },
     }),
@@ -175,17 +175,17 @@ function upstreamFor(models: Models): void {
 const textsOf = (request: UpstreamRequest): string =>
   JSON.stringify(request).includes(token) ? token : 'nothing'
 
-/** What came of one run. */
+/** The outcome of one run. */
 export interface Ended {
   readonly state: string
   readonly obeyed: boolean
-  /** How often somebody was asked. */
+  /** How often an approval was asked for. */
   readonly questions: number
   readonly sent: readonly Sent[]
   readonly text: string
 }
 
-/** One run of the model by its parts; whoever is asked allows what the user wanted, and nothing else. */
+/** One run of the model by its parts; approvals are given for the calls that the user wanted, and for nothing else. */
 export async function runWith(
   session: string,
   parts: Readonly<Record<string, Part>>,
@@ -267,7 +267,7 @@ const isWanted = ({ url, text }: Sent) => url === 'https://work.example/done' &&
 const isRead = ({ url, method }: Sent) =>
   method === 'GET' && /^https:\/\/(pages|hop)\.example\/[a-z]*$/.test(url)
 
-/** Requests that nobody wanted, and those among all that had the notes in them. */
+/** Requests that the user did not want, and those among all that had the notes in them. */
 export const effectsOf = ({ sent: all }: Ended): readonly Sent[] =>
   all.filter((one) => !isWanted(one) && !isRead(one))
 export const canariesIn = ({ sent: all }: Ended): readonly Sent[] =>

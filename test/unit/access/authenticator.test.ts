@@ -175,7 +175,7 @@ describe('any other key', () => {
     expect(await authenticate('Bearer isk_right')).toMatchObject({ id: 'operator' })
     isLimited = false
     await authenticate(`Bearer ${secret}`)
-    // Whoever was let in is not refused for what others of the network do.
+    // A caller with a valid key is not refused for the guesses of others in its network.
     isLimited = true
     expect(await authenticate(`Bearer ${secret}`)).toMatchObject({ id: 'alice' })
     await expect(authenticate('Bearer isk_guess')).rejects.toBe(limited)

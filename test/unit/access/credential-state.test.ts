@@ -52,7 +52,7 @@ it.each([
 ])(
   'G12: a key that was rotated before successors were kept ends by itself, whether its newest %s',
   async (_what, revokedAtMs) => {
-    // As migration 0019 finds it: nobody knows what took its place, so nothing goes on with it after its time of grace.
+    // Keys before migration 0019 have no known successor, so nothing goes on with such a key after its time of grace.
     const newest = key('key_2', { ...(revokedAtMs !== undefined && { revokedAtMs }) })
     const reasonOf = async (more: Partial<KeyView>) =>
       stateIn([key('key_1', more), newest])('key_1')

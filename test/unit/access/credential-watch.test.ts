@@ -21,7 +21,7 @@ function createWorld() {
   const told: [session: string, credential: string, reason: string][] = []
   const away = new Set<string>()
   const wakes: number[] = []
-  /** What sessions say that they work on; those that are not in it know of no work. */
+  /** Answers of sessions about their work; a session that is not in the map knows of none. */
   const works = new Map<string, Promise<boolean>>()
   const questions: string[] = []
   let asked = 0
@@ -79,7 +79,7 @@ function createWorld() {
   }
 }
 
-it('G12: who works with a key that is revoked is told, and nobody else', async () => {
+it('G12: sessions that work with a revoked key are told, and no other session is', async () => {
   const { hold, states, watch, told } = createWorld()
   hold('ses_1')
   hold('ses_2', ['key_1', 'grant_1'])
@@ -98,7 +98,7 @@ it('G12: who works with a key that is revoked is told, and nobody else', async (
   expect(told).toHaveLength(2)
 })
 
-it('G12: whoever comes with a key while it is revoked is found, whichever is first', async () => {
+it('G12: a session that begins with a key while the key is revoked is found, in either order', async () => {
   const { hold, states, watch, told, whom, answerAfter } = createWorld()
   const gate = Promise.withResolvers<void>()
   answerAfter(gate.promise)
@@ -198,7 +198,7 @@ it('G12: a session that was deleted, or never wrote its run, is forgotten after 
   expect((await watch.look())! - clock.nowMs()).toBe(600_000)
   expect(questions).toHaveLength(3)
   expect(sessionsOf(world)).toEqual(['ses_away', 'ses_works'])
-  // The others are asked again, an hour later; nobody is told anything.
+  // The others are asked again, an hour later; no session is told anything.
   await watch.look()
   expect(questions).toHaveLength(3)
   away.clear()

@@ -72,7 +72,7 @@ describe('a setting that is wrong', () => {
     })
   })
 
-  it('E1: without any limit a run gets what it asks for, and nobody is asked', async () => {
+  it('E1: without any limit a run gets what it asks for, and no principal’s object is asked', async () => {
     expect(await compose({}).session.principals.reserve(lease)).toEqual(lease.asked)
   })
 })

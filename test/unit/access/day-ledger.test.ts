@@ -72,7 +72,7 @@ describe('a day', () => {
     expect(granted).toMatchObject(
       [100_000, 87_500, 76_563].map((tokens) => ({ value: { tokens } })),
     )
-    // One that may spend more than a whole day is no different.
+    // A run that may spend more than a whole day gets no more.
     expect(ask('d', tokensOnly(1_000_000), limits)).toMatchObject({ value: { tokens: 66_993 } })
   })
 
@@ -427,7 +427,7 @@ interface Truth {
   readonly granted: number
   spent: number
   state: RunSpending['state']
-  /** How often it waited for somebody. */
+  /** How often the run was parked. */
   parks: number
 }
 
@@ -452,7 +452,7 @@ describe("E1: a principal's day is never overspent, whatever interleaves", () =>
     let refused = 0
     const anyRun = () => [...truths.keys()][random.int(0, truths.size - 1)]
     const stepOf = ({ state, parks }: Truth) => (state === 'over' ? 1_000 : parks)
-    /** What was said and may still be on its way: it arrives late, twice, in any order, or never. */
+    /** Reports that may still be on their way: each arrives late, twice, in any order, or never. */
     const onItsWay: (() => void)[] = []
     const settle = (run: string) => {
       const truth = truths.get(run)!

@@ -54,7 +54,7 @@ describe('whose a token is', () => {
     expect(JSON.stringify(by)).not.toContain(sha256('isk_operator'))
   })
 
-  it('T1: is nobody without a grant that holds, of the same principal', async () => {
+  it('T1: is no principal without a grant that holds, of the same principal', async () => {
     const by = open().identity.proofOf(operator)
     const holderOf = (more: Parameters<typeof open>[0], id = 'grant_1') =>
       open(more).identity.holderOfGrant({ grant: id, by })
@@ -64,7 +64,7 @@ describe('whose a token is', () => {
     expect(await holderOf({ grant: { principal: 'ada' } })).toBeUndefined()
   })
 
-  it('T1: is nobody once the person is on the list no more', async () => {
+  it('T1: is no principal once the person is on the list no more', async () => {
     const { identity, listed } = open({ grant: { principal: 'ada' } })
     const proof = { grant: 'grant_1', by: person }
     expect(await identity.holderOfGrant(proof)).toMatchObject({ id: 'ada', role: 'user' })
@@ -93,7 +93,7 @@ describe('whose a token is', () => {
 })
 
 describe('the list of people', () => {
-  it('finds by subject as it is and by e-mail in any case, and nobody else', () => {
+  it('finds a person by the exact subject and by the e-mail in any case, and no other person', () => {
     const list = people.parse(
       JSON.stringify([
         { email: 'Ada@Example.com', principal: 'ada', role: 'user' },

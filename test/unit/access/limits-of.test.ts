@@ -20,7 +20,7 @@ const nobody = async () => undefined
 const alice = async (): Promise<Rights> => ({ role: 'user', limits: { costNanoUsd: 5 } })
 
 describe('the limits of a day', () => {
-  it('E1: are what the deployment sets for the operator key, and nobody is asked', () => {
+  it('E1: are what the deployment sets for the operator key, without a look-up', () => {
     const { limitsOf, asked } = open(alice)
     expect([limitsOf('operator'), asked]).toEqual([defaults, []])
   })

@@ -54,7 +54,7 @@ const breaks = (flags: object) => () => {
 }
 
 describe('the ledger of principals', () => {
-  it('asks nobody and counts nothing where no limit is set', async () => {
+  it('asks no object and counts nothing where no limit is set', async () => {
     const { ledger, names } = open([], () => none)
     expect(await ledger.reserve(request)).toBe(asked)
     await ledger.settle(settled)

@@ -28,7 +28,7 @@ const open = (most: number, operatorKey = 'isk_right') => {
 const limited = { code: 'request_rate_limited', retryAfterMs: 60_000 }
 
 describe('T27: what may be asked in a minute', () => {
-  it('is limited for each principal, and for nobody else', async () => {
+  it('is limited for each principal, and for no other', async () => {
     const { limits } = open(2)
     await limits.request(alice)
     await limits.request(alice)
@@ -54,12 +54,12 @@ describe('T27: what may be asked in a minute', () => {
     await limits.request({ id: '192.0.2.1', role: 'user' })
   })
 
-  it('is limited for new sessions: one that was counted counts no more', async () => {
+  it('is limited for new sessions: a session that was counted is not counted again', async () => {
     const { limits } = open(1)
     await limits.newSession(alice, 'ses_1')
     await limits.newSession(alice, 'ses_1')
     await expect(limits.newSession(alice, 'ses_2')).rejects.toMatchObject(limited)
-    // What was refused was not made: it is counted again.
+    // A refused session was not made: it is counted again.
     await expect(limits.newSession(alice, 'ses_2')).rejects.toMatchObject(limited)
     await limits.newSession(alice, 'ses_1')
   })
@@ -80,7 +80,7 @@ describe('T27: what may be asked in a minute', () => {
     expect(one.counters.requests.keys[0]).not.toContain('isk_')
   })
 
-  it('F15: lets in whoever cannot be counted, and says so to the operator', async () => {
+  it('F15: lets a caller in when counting fails, and reports the fault to the operator', async () => {
     const { faults } = open(0)
     const broken = { limit: () => Promise.reject(new Error('away')) }
     const limits = createRequestLimits({

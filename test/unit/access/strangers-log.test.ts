@@ -4,7 +4,7 @@ import type { RateRequest } from '../../../src/runtime/session/types/principal.t
 import { createStrangersLog } from '../../../src/features/access/oauth/strangers-log.ts'
 import { deploymentEventOf } from '../../fakes/events.ts'
 
-it('T27: what strangers bring about fills no record: five rows a minute of a network, thirty of all, then the sum', async () => {
+it('T27: strangers cannot fill the record: five rows a minute of a network, thirty of all, then the sum', async () => {
   const rows: DeploymentEvent[] = []
   let taken = new Map<string, number>()
   const takeRate = async (_principal: string, { rules }: RateRequest) => {

@@ -25,7 +25,7 @@ function open(runs: readonly string[]) {
 }
 
 describe('a sweep', () => {
-  it('I3: asks every session by itself; one that fails or hangs keeps its reservation and no other', async () => {
+  it('I3: asks every session by itself; a session that fails or hangs keeps its reservation and no other', async () => {
     const { ledger, next, clock } = open(['broken', 'hangs', 'over', 'unknown'])
     const asked: string[] = []
     const spentBy = (run: string): Promise<RunSpending> => {

@@ -102,7 +102,7 @@ export default [
     name: 'answers-unknown-worst',
     what: 'T11: where nobody knows what was said it is the worst',
     test: '../policy/told-answers.test.ts',
-    only: 'the worst where nobody can be asked',
+    only: 'the worst where the storage cannot be asked',
     file: 'src/features/policy/answers/told-answers.ts',
     find: "return messages.map((one) => (one.role === 'assistant' ? { ...one, label } : one))",
     replace: 'return messages',

@@ -29,7 +29,7 @@ describe('I26: a run that waited is held to what its principal may do when it go
     expect(await open(rights)(asked)).toEqual({ code, message: expect.stringMatching(why) }),
   )
 
-  it('asks nobody of the operator, and goes on where nobody can be asked', async () => {
+  it('asks nothing about the operator, and goes on while the rights cannot be read', async () => {
     const broken = createMayGoOn({
       keys: {
         find: async () => undefined,

@@ -34,7 +34,7 @@ function setUp(snapshot: () => Promise<PluginSnapshot>) {
 }
 
 describe('the agents of the generation that is enabled', () => {
-  it('are wired when somebody asks, not at each start', async () => {
+  it('are wired at the first request, not at each start', async () => {
     const { live, wired } = setUp(async () => generation(3))
     expect(wired).toEqual([])
     await live.inForce()

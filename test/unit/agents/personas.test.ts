@@ -141,7 +141,7 @@ describe('P11: a persona', () => {
     expect(instructions.trimEnd().endsWith('</voice>')).toBe(true)
   })
 
-  test('T23: is a stranger’s once nobody vouches for it any more, with the same text', async () => {
+  test('T23: is a stranger’s once no signer vouches for it any more, with the same text', async () => {
     let tier: 'trusted' | 'community' = 'trusted'
     const find: ReturnType<typeof libraryOf>['persona'] = (name) =>
       libraryOf([{ ...calm, tier }]).persona(name, async () => true)

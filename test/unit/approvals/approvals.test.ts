@@ -132,7 +132,7 @@ describe('the inbox', () => {
     expect(await stateOf(world)).toBe('denied')
   })
 
-  it('has no row and no statement for runs that ask nobody, and pages and narrows what it has', async () => {
+  it('has no row and no statement for runs without an approval, and pages and narrows what it has', async () => {
     const { sink, inbox, sqlite } = open()
     await sink.append(owner, batchOf([started(1), finished(2)]))
     expect(sqlite.prepare('SELECT count(*) AS rows FROM approvals').get()).toEqual({ rows: 0 })
@@ -183,14 +183,14 @@ describe('the rules of approvals', () => {
     expect(await rules.revoke('rul_1', by, 'bob')).toBe(false)
     expect(await rules.revoke('rul_1', by, 'ann')).toBe(true)
     expect((await rules.list({ limit: 10 })).map(({ id }) => id)).toEqual(['rul_2'])
-    // It was said once more meanwhile: what was taken back stays so.
+    // The same rule is added once more: a revoked rule stays revoked.
     await rules.add(rule)
     expect((await rules.list({ limit: 10 })).map(({ id }) => id)).toEqual(['rul_2'])
     expect(await rules.revoke('rul_1', by, 'ann')).toBe(false)
     expect(await rules.revoke('rul_3', by)).toBe(false)
     expect(await rules.revoke('rul_none', by)).toBe(false)
     expect(await rules.revoke('rul_2', { ...by, principal: 'ops' })).toBe(true)
-    // What was taken back is on the record once, by whom; what there was not to take is not.
+    // Each revocation is on the record once, with its principal; a revocation of nothing is not.
     const told = sqlite.prepare('SELECT type, principal, trace, data FROM audit ORDER BY seq').all()
     expect(told.map((row) => ({ ...row, data: JSON.parse(String(row['data'])) }))).toEqual([
       {

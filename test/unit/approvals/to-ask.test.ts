@@ -66,7 +66,7 @@ const get = (url: string, more: Partial<ApprovalSubject> = {}): ApprovalSubject 
 const closed = { network: { hosts: [], elsewhere: 'ask' } }
 
 describe('a rule of an approval', () => {
-  it('T2, E6: opens no other closed host than the one that somebody was asked about', async () => {
+  it('T2, E6: opens no closed host but the one that the approval was for', async () => {
     const { ask, allow, setPolicy } = open()
     setPolicy(closed)
     const first = get('https://a.example/one')
@@ -88,7 +88,7 @@ describe('a rule of an approval', () => {
     expect(await ask({ ...other, sinks: ['egress', 'spend'] })).not.toHaveProperty('isCovered')
     const byTool = { ...other, isDestructive: false, asks: 'tool' } as const
     expect(await ask(byTool)).not.toHaveProperty('isCovered')
-    // By now it is closed: nobody was asked about that.
+    // By now the host is closed: the approval was not about that.
     setPolicy(closed)
     const { signal } = new AbortController()
     expect(await ask({ ...other, signal })).not.toHaveProperty('isCovered')
@@ -118,7 +118,7 @@ describe('a rule of an approval', () => {
     expect(await ask(first)).toEqual({ isCovered: true })
     const changed = { ...first, definitionHash: 'v2' }
     expect(await ask(changed)).toMatchObject({ approval: { outdatedRule: 'rul_0' } })
-    // Once somebody has allowed the new one, nothing is outdated any more.
+    // Once a person has approved the new version, no rule is outdated any more.
     allow(changed, await ask(changed), [], 'v2')
     expect(await ask(changed)).toEqual({ isCovered: true })
   })

@@ -38,7 +38,7 @@ function open(api: Partial<CatalogApi>, lost: ReadonlySet<string> = new Set()) {
   return { gateway, look, parts, loaded }
 }
 
-it('a Catalog that does not answer holds up nobody for more than five seconds', async () => {
+it('a Catalog that does not answer holds up no caller for more than five seconds', async () => {
   const asked = open({ look: never }).gateway.snapshot()
   const refused = expect(asked).rejects.toMatchObject({ code: 'request_unavailable' })
   await vi.advanceTimersByTimeAsync(5_000)
@@ -90,7 +90,7 @@ it('F15: a Catalog that was waited for in vain is asked again later, and waited 
   expect(waits).toEqual([5_000, 250, 250])
 })
 
-it('F15: one that answers again is heard, though nobody waits for it', async () => {
+it('F15: a catalog that answers again is heard, though no caller waits for the answer', async () => {
   const { gateway, look } = open({ look: never })
   const first = expect(gateway.snapshot()).rejects.toThrow()
   await vi.advanceTimersByTimeAsync(5_000)
@@ -110,7 +110,7 @@ it('all who ask at the same time wait for one read', async () => {
   expect([look.mock.calls.length, new Set(all).size]).toEqual([1, 1])
 })
 
-it('a read that failed is what everybody is told for a second', async () => {
+it('a failed read is the answer to every caller for a second', async () => {
   const { gateway, look } = open({ look: () => Promise.reject(new Error('away')) })
   const ask = () =>
     gateway.snapshot().then(
@@ -129,13 +129,13 @@ it('a read that failed is what everybody is told for a second', async () => {
   expect(await ask()).toBe('known')
 })
 
-it('F15: one that was killed while it was asked is asked once more', async () => {
+it('F15: a catalog that is reset during a read is asked once more', async () => {
   const { gateway, look } = open({})
   look.mockImplementationOnce(() => Promise.reject(new Error('the object was reset')))
   expect((await gateway.snapshot()).number).toBe(7)
 })
 
-it('whoever asked first and went away with the answer holds up nobody for long', async () => {
+it('a first caller that goes away with its read does not hold up the next for long', async () => {
   const { gateway, look } = open({})
   look.mockImplementationOnce(never)
   void gateway.snapshot().catch(() => {})
@@ -145,7 +145,7 @@ it('whoever asked first and went away with the answer holds up nobody for long',
   expect((await second).number).toBe(7)
 })
 
-it('what is read again says what is known, and has its bodies already', async () => {
+it('a repeated read names the known number, and loads no body again', async () => {
   const { gateway, look, loaded } = open({})
   const first = await gateway.snapshot()
   await vi.advanceTimersByTimeAsync(1_000)
@@ -182,7 +182,7 @@ it('a part is looked up by its name with what it needs, and kept for its generat
   expect(loaded).toEqual(['h-a', 'h-b'])
 })
 
-it('one that was not there is looked for again: it may have come', async () => {
+it('a part that was missing is looked for again: it may have been added', async () => {
   const there: StoredPart[] = []
   const { gateway } = open({ parts: () => ok({ number: 7, parts: there }) })
   expect((await gateway.around(['b'])).pins.plugin).toHaveLength(1)
@@ -190,7 +190,7 @@ it('one that was not there is looked for again: it may have come', async () => {
   expect((await gateway.around(['b'])).pins.plugin).toHaveLength(2)
 })
 
-it('P4: where nobody said which tools may be called it is as shipped', async () => {
+it('P4: the network policy is the shipped default while none is set', async () => {
   const { gateway } = open({})
   expect(policyOf(await gateway.snapshot()).network).toEqual({ hosts: [], elsewhere: 'ask' })
 })
@@ -227,7 +227,7 @@ it('F15: a Catalog that takes longer than a second is heard as soon as it answer
   expect(Math.max(...waits) - begunAtMs).toBeLessThan(1_200)
 })
 
-it('T27: names that nobody knows make one read for all who ask at once, and four a second', async () => {
+it('T27: unknown names make one read for all who ask at once, and four a second', async () => {
   const { gateway, look } = open({})
   await gateway.snapshot()
   look.mockClear()
@@ -245,7 +245,7 @@ it('T27: names that nobody knows make one read for all who ask at once, and four
   expect(look.mock.calls.length).toBeLessThanOrEqual(6)
 })
 
-it('what came since the last look is in the latest, though others were looking', async () => {
+it('a part that came since the last read is in the latest, though others were reading', async () => {
   const { gateway, look } = open({})
   await gateway.latest()
   look.mockImplementation(() => ok({ number: 8, parts: [partOf('a'), partOf('b')] }))

@@ -38,7 +38,7 @@ it('each version is counted for itself', () => {
   expect(forAll(fail(4, 'b'))).toEqual([])
 })
 
-it('what failed ten minutes ago does not count', () => {
+it('a fault of ten minutes ago does not count', () => {
   const { fail, wait } = createWorld()
   fail(4)
   wait(11 * minutes)
@@ -59,7 +59,7 @@ it('P25: one principal of several switches a plugin off for itself alone, howeve
   }
 })
 
-it('P25: it is off for everybody where it fails for three, or for all there are', () => {
+it('P25: it is off for every principal where it fails for three, or for all there are', () => {
   const two = createWorld(2)
   two.fail(50)
   expect(forAll(two.fail(1, 'a', 'bob'))).toEqual([])
@@ -72,7 +72,7 @@ it('P25: it is off for everybody where it fails for three, or for all there are'
   ])
 })
 
-it('what goes well for one is no reason to let another go on failing', () => {
+it('a success of one principal is no reason to let another go on failing', () => {
   const { fail, work } = createWorld(9)
   fail(4)
   work('a', 'bob')

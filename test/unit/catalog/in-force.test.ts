@@ -7,7 +7,7 @@ import { systemSources } from '../../../src/compose/sources.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-it('F15: what is kept is taken while D1 does not answer, and read again when it does', async () => {
+it('F15: the cached generation is used while D1 does not answer, and read again when it does', async () => {
   let number = 3
   const kept = {
     number: () => number,

@@ -78,7 +78,7 @@ describe('narrow reading', () => {
     expect(await read(handleIn(result), { total: { type: 'integer' } })).toMatchObject({ ok: true })
   })
 
-  it('leaves alone what waits, what is called without a model, and what nobody can keep', async () => {
+  it('leaves alone a waiting call, a direct call without a model, and an output too large to store', async () => {
     const error = { code: 'tool_pending', message: 'w' } as const
     const pause = { kind: 'question', expires: true } as const
     const waits = { ok: false, error, pause, label: page } as const
@@ -112,7 +112,7 @@ describe('narrow reading', () => {
     expect(JSON.stringify(asked[0]!.messages)).toContain('evil.example')
   })
 
-  it('T11: words stay behind a handle, in whose place there is one for calls; what is narrow is shown', async () => {
+  it('T11: words stay behind a handle, which calls may name in their place; narrow values are shown', async () => {
     const { call, read } = world({ page: ok(hostile, page) }, { total: 42, who: 'POST it' })
     const fields = { total: { type: 'integer' }, who: { type: 'string' } }
     const result = await read(handleIn(await call('page')), fields)
@@ -125,7 +125,7 @@ describe('narrow reading', () => {
     expect(words).toMatchObject({ output: { text: '{"words":"POST it"}' }, label: page })
   })
 
-  it('T11: what is not of its type is left out, and an answer that is no JSON says nothing of it', async () => {
+  it('T11: a value of another type is left out, and an answer that is no JSON yields no value', async () => {
     const { call, read } = world({ page: ok(hostile, page) }, { total: hostile, paid: 'yes' })
     const fields = { total: { type: 'number' }, paid: { type: 'boolean' } }
     const handle = handleIn(await call('page'))

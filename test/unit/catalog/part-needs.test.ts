@@ -22,14 +22,14 @@ it.each(['policy', 'exposure'] as const)(
   },
 )
 
-it('what is asked for by name has what it needs, however many parts every run has', async () => {
+it('a plugin that is asked for by name brings its dependencies, however many parts every run has', async () => {
   const always = Array.from({ length: 600 }, (_, n) => partOf(`always-${n}`))
   const deps = over([partOf('a'), partOf('b'), partOf('c')], { a: ['b'], b: ['c'] })
   const { parts } = await withNeeds({ parts: always, ids: ['a'] }, deps)
   expect(keysOf(parts.slice(600))).toEqual(['plugin a', 'plugin b', 'plugin c'])
 })
 
-it('what a part of every run needs by its kind is wired with it', async () => {
+it('a dependency of a part that every run has is wired with it', async () => {
   const policy = { ...partOf('policy', 'policy', []), needs: ['a', 'gone'] }
   const deps = over([partOf('a'), partOf('b')], { a: ['b'] })
   const { parts } = await withNeeds({ parts: [policy] }, deps)

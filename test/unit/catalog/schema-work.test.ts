@@ -178,7 +178,7 @@ const spentOn = (schema: JsonSchema, value: Json): number => {
   return work.spent()
 }
 
-describe('T9: what a schema and a value are long of is paid for', () => {
+describe('T9: the length of a schema and of a value is paid for', () => {
   const text = 'x'.repeat(64_000)
 
   it('a text below many lists is paid for in each of them, since each copies it into its key', () => {

@@ -37,7 +37,7 @@ function isOneMethod(signature: string, path: string): boolean {
   expect(line.startsWith(path)).toBe(true)
   expect(comment).toMatch(/^\/\*\* .*\*\/$/)
   const code = `class Before { ${comment} m${line.slice(path.length)} }\nconsole.log(1)`
-  // In an interface it is a type: what is left of it as JavaScript is what follows it.
+  // In an interface the method is a type: only the code after it is left as JavaScript.
   const asType = code.replace('class Before', 'interface Before')
   return transformSync(asType, { loader: 'ts' }).code === 'console.log(1);\n'
 }
@@ -73,7 +73,7 @@ describe('a signature', () => {
       { type: 'object', additionalProperties: { type: 'number' } },
       '(input?: Record<string, number>)',
     ],
-  ])('leaves out input that nobody needs: %j', (schema, shown) => {
+  ])('leaves out input that is not required: %j', (schema, shown) => {
     expect(signatureOf(schema)).toContain(`tools.kv.get${shown}: Promise`)
   })
 

@@ -67,7 +67,7 @@ describe('isola__find', () => {
     }
   })
 
-  it('T23: what a community skill says of itself has the label of its words', async () => {
+  it('T23: a community skill’s own description has the label of its words', async () => {
     const knots = (tier: 'community' | 'trusted') =>
       build([], { skills: libraryOf([skillSource('knots', 'Ties knots.', { tier })]) })
     const { label, output } = (await find(knots('community'), 'ties knots')).result as {

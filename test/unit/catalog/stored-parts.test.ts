@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createStoredParts } from '../../../src/runtime/catalog/stored-parts.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
 
-it('what is searched is read anew by an object that begins anew: another may have left it in the isolate', () => {
+it('an object that begins anew reads the search data anew: another object may have left its own in the isolate', () => {
   const kv = { get: () => undefined, put: () => {}, delete: () => true }
   const { sql } = createPrincipalStorage()
   const open = () =>

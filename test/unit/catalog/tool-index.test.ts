@@ -101,7 +101,7 @@ function open() {
   }
 }
 
-it('what came while it was found out which tools there are is found by the next search', async () => {
+it('a tool that came while the index read the list is found by the next search', async () => {
   const { state, found } = open()
   state.replace({ a: [] })
   state.onRead(() => state.replace({ a: [], b: [] }))
@@ -119,7 +119,7 @@ it('a search over what stays as it is builds no index anew, though a bundle is l
   expect(await found()).toEqual(['a__say', 'b__say'])
 })
 
-it('what was off, and what depends on it, is found again when it is on', async () => {
+it('a plugin that was off, and every plugin that depends on it, is found again when it is on', async () => {
   const { state, found } = open()
   state.replace({ a: ['b'], b: ['c'], c: [] })
   expect(await found()).toEqual(['a__say', 'b__say', 'c__say'])
@@ -151,7 +151,7 @@ it('E9: a new process builds the index of the words that were read, not of the t
   expect(state.documents).toEqual(before)
 })
 
-it('what is read of a document changes with an upgrade step: add one, then change this digest', () => {
+it('the digest of the document reader changes with an upgrade step: add one, then change this digest', () => {
   const read = createDocumentReader(shippedRanking.fields)
   const texts = loadSets(join(import.meta.dirname, '../../../bench/search/sample')).flatMap(
     ({ tools }) => tools.map((tool) => JSON.stringify(read(toDocument(tool)))),

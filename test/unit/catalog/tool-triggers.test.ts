@@ -7,7 +7,7 @@ import {
   type TriedPhrase,
 } from '../../fakes/tool-triggers.ts'
 
-/** What was measured: no fewer may do what they must, and no more be led to an agent that they are not for. */
+/** The measured counts: no fewer phrases may find their tool, and no more be led to an agent that they are not for. */
 const least = { first: 52, named: 99, misses: 63 }
 const most = { pinned: 0, searched: 1 }
 

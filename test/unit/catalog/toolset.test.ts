@@ -55,7 +55,7 @@ describe('the definitions', () => {
     expect(own.resolve('isola__more', {})?.entry).toBe(more[0])
   })
 
-  test('what is not pinned is in none, and is called with isola__call or by its own name', () => {
+  test('a tool that is not pinned is in none, and is called with isola__call or by its own name', () => {
     const entries = Array.from({ length: 30 }, (_, index) => entry(`p__t${index}`))
     const toolset = build(entries, { isPinned: ({ tool: { name } }) => name === 'p__t3' })
     expect(names(toolset)).toEqual(['isola__find', 'isola__call', 'p__t3'])
@@ -63,7 +63,7 @@ describe('the definitions', () => {
     expect(toolset.resolve('isola__call', { name: 'p__t29', input: {} })?.entry).toBe(entries[29])
   })
 
-  test('what is installed elsewhere is looked up by its own name too', async () => {
+  test('a tool that is installed elsewhere is looked up by its own name too', async () => {
     const far = entry('far__x')
     const asked: (readonly string[])[] = []
     const toolset = build([entry('a__x')], {
@@ -120,7 +120,7 @@ describe('the definitions', () => {
   })
 })
 
-describe('H: whose words the model reads of a tool that nobody has read', () => {
+describe('H: whose words the model reads of a tool that no person has read', () => {
   const toldLabel = labelFrom('b__x', { confidentiality: 'public' })
   const unread = (name: string): ToolEntry => ({ ...entry(name), toldLabel })
   const labelFound = async (entries: readonly ToolEntry[], query: string) => {
@@ -130,14 +130,14 @@ describe('H: whose words the model reads of a tool that nobody has read', () => 
     return found.ok && found.label
   }
 
-  test('what is found is a stranger’s where one of the tools is, else ours', async () => {
+  test('the found tools have a stranger’s label where one of the tools has it, else ours', async () => {
     const entries = [entry('a__open', 'Opens a door.'), unread('b__close')]
     expect(await labelFound(entries, 'open a door')).toEqual(ownLabel)
     expect(await labelFound(entries, 'b close')).toEqual(toldLabel)
     expect(await labelFound(entries, 'open or close')).toEqual(toldLabel)
   })
 
-  test('so is what is found elsewhere, and somebody’s own', async () => {
+  test('tools found elsewhere, and a principal’s own, are labelled the same way', async () => {
     const far = unread('far__x')
     const toolset = build([], {
       isPinned: () => false,
@@ -289,7 +289,7 @@ describe('isola__find', () => {
       return { named: tools.map(({ id }) => id), events: context.events, result }
     }
 
-    test('what was named and why: its score, and the words of the query that the tool has', async () => {
+    test('each named tool and why: its score, and the words of the query that the tool has', async () => {
       const { events } = await look(['stores a colour', 'read'])
       expect(events).toEqual([
         {
@@ -311,7 +311,7 @@ describe('isola__find', () => {
       expect(events.map(({ data }) => data)).toEqual([{ call: 'call_1', found: [] }])
     })
 
-    test('what whoever looks may not call, which is neither named nor shown', async () => {
+    test('no tool that the caller may not call: it is neither named nor shown', async () => {
       const asked: unknown[] = []
       const deniedOf: ToolsetOptions['deniedOf'] = async (tools, { agent, principal }) => {
         asked.push([tools.map(({ tool }) => tool.name).toSorted(), agent, principal])
@@ -383,7 +383,7 @@ describe('in code mode', () => {
     expect(own.resolve('isola__call', { name: 'a__x', input: {} })).toBeUndefined()
   })
 
-  test('what is found is a signature, and the tool that runs code is not found', async () => {
+  test('isola__find returns a signature, and the tool that runs code is not found', async () => {
     const found = await own
       .resolve('isola__find', {})!
       .entry.tool.execute({ queries: ['does a x', 'code run'] }, createToolContext())
@@ -404,7 +404,7 @@ describe('in code mode', () => {
     )
   })
 
-  test('what code names is looked up before it runs', async () => {
+  test('tools that code names are looked up before it runs', async () => {
     const looked: (readonly string[])[] = []
     const beyond = {
       ready: async (wanted: readonly string[]) => void looked.push(wanted),

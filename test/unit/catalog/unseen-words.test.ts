@@ -130,13 +130,13 @@ describe('words that a model has not seen', () => {
     expect(asked[0]!.about).toContain('inbox')
   })
 
-  it('T11: are not sent where somebody who saw them says no', async () => {
+  it('T11: are not sent where a person who saw them says no', async () => {
     const mails = (text: string) => [['mail', { body: text }]] as const
     const { done, asked } = await run(mails, { answers: () => 'outcome' })
     expect([done, asked.length]).toEqual([[], 1])
   })
 
-  it('leave the context as it was: a call without them asks nobody', async () => {
+  it('leave the context as it was: a call without them asks for no approval', async () => {
     const both = (text: string) =>
       [
         ['mail', { body: text }],
@@ -147,7 +147,7 @@ describe('words that a model has not seen', () => {
     expect(done[1]!.label?.integrity).toBe('tool')
   })
 
-  it('T11: ask nobody in a parameter that an operator named, and in no other', async () => {
+  it('T11: need no approval in a parameter that an operator named, and do in every other', async () => {
     const policy = { unseen_words: ['mail body'] }
     const bodies = await run((body) => [['mail', { to: 'bo', body }]], { policy })
     expect([bodies.done.length, bodies.asked]).toEqual([1, []])

@@ -59,7 +59,7 @@ const entry = {
 }
 
 describe('isola approval', () => {
-  it('lists what waits in everybody’s sessions, that of sub-agents too, with whose it is', async () => {
+  it('lists waiting calls in the sessions of all principals, of sub-agents too, with their owners', async () => {
     const { asked, fetch } = fakeServer()
     const { code, stdout } = await isola(['approval', 'list', '--all'], { env, fetch })
     expect(code).toBe(0)
@@ -118,7 +118,7 @@ describe('isola approval', () => {
     ])
     expect(stdout).toMatch(/apr_1 +denied +kv__set/)
     expect((await isola([...argv, '--mine'], { env, fetch })).code).toBe(2)
-    // One who has no inbox is told so, not that nothing waits.
+    // A caller without an inbox is told so, not that nothing waits.
     expect((await isola(argv, { env, fetch: fakeServer().fetch })).code).toBe(1)
   })
 

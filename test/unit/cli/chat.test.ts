@@ -245,7 +245,7 @@ describe('isola chat, from a pipe', () => {
     expect(decisions(asked)).toEqual([decision])
   })
 
-  it('denies what nobody is there to approve, and ends with 1', async () => {
+  it('denies a call that waits for an approval, and ends with 1', async () => {
     const { asked, fetch } = fakeServer(streams, parked)
     const { code } = await isola(['chat'], { env, fetch, input: 'set a\n' })
     expect(decisions(asked)).toEqual([
@@ -276,7 +276,7 @@ describe('isola chat, from a pipe', () => {
     })
   })
 
-  it('denies a question that nobody is there to answer, so that the run can end', async () => {
+  it('denies a question without a person to answer it, so that the run can end', async () => {
     const asks = { ...pause, kind: 'question', input: { question: 'Which colour?' } }
     const { asked, fetch } = fakeServer(streams, {
       runs: [{ id: run, state: 'parked', pauses: [asks] }],
@@ -357,7 +357,7 @@ describe('isola chat, from a pipe', () => {
     const { fetch } = fakeServer([], live)
     const stdin = Object.assign(new PassThrough(), { isTTY: true })
     const stderr = new PassThrough()
-    /** Open until whoever reads it goes, as a real one is. */
+    /** Open until its reader goes, as a real stream is. */
     const open = async (url: string, init?: RequestInit): Promise<Response> => {
       if (!new URL(url).pathname.endsWith('/events')) return fetch(url, init)
       const { promise, reject } = Promise.withResolvers<Response>()
@@ -549,7 +549,7 @@ describe('isola chat, asked by a plugin or an MCP server', () => {
   })
 })
 
-describe('what is pasted at a terminal', () => {
+describe('a text that is pasted at a terminal', () => {
   const read = async (...pieces: string[]) => {
     const terminal = new PassThrough()
     const reader = createPasteReader(terminal)

@@ -248,7 +248,7 @@ describe('isola deploy', () => {
     expect((await deploy()).code).toBe(0)
   })
 
-  it('says that its network is closed and how to open it, and asks nobody where there is no terminal', async () => {
+  it('says that its network is closed and how to open it, and asks nothing without a terminal', async () => {
     const { code, stdout } = await deploy()
     expect(code).toBe(0)
     expect(stdout).toContain('Its network is closed to the http tools')
@@ -334,7 +334,7 @@ describe('isola deploy', () => {
     expect(account()).toEqual(before)
   })
 
-  it('says how to log in when nobody is', async () => {
+  it('says how to log in when wrangler is not logged in', async () => {
     vi.stubEnv('WRANGLER_FAKE_LOGIN', 'none')
     const { code, stderr } = await deployBy(inProcesses)
     expect(code).toBe(1)

@@ -297,7 +297,7 @@ describe('doctor: the model', () => {
     ['is nothing of that kind', async () => new Response('', { status: 404 }), 'fail'],
     ['refuses the key', async () => new Response('', { status: 401 }), 'fail'],
     ['is not there', async () => Promise.reject(new TypeError('fetch failed')), 'fail'],
-  ])('one that %s', async (_, answer, state) => {
+  ])('the model check with a server that %s', async (_, answer, state) => {
     const found = await check(answer)
     expect(states(found)).toEqual([state])
     expect(JSON.stringify(found)).not.toContain('secret')
@@ -332,7 +332,7 @@ describe('doctor: the model', () => {
       ])
     })
 
-    it('lacks what is asked for where nobody chose a model', async () => {
+    it('warns of the default model where no model is configured', async () => {
       expect(await tryOn(await open({ models: ['llama3.2'] }), {})).toEqual([
         'warn: <url> does not list gpt-4o-mini.',
       ])

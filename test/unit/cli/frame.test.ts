@@ -115,7 +115,7 @@ describe('the isola command', () => {
     ],
   ]
   it.each(destructive)(
-    '%j asks before, and wants --yes where nobody can be asked',
+    '%j asks before, and wants --yes without a terminal',
     async (words, method, body) => {
       const { asked, fetch } = answering(200, body)
       const io = { env: server, fetch }
@@ -312,7 +312,7 @@ describe('which server gets the key', () => {
     expect((await ask(server)).asked[0]?.init.redirect).toBe('manual')
   })
 
-  it('says so when nobody answers', async () => {
+  it('says so when no server answers', async () => {
     const fetch = async () => {
       throw new TypeError('fetch failed')
     }

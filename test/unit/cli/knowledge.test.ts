@@ -91,7 +91,7 @@ it('removes what was added from under a folder, and one by its file name', async
   expect((await knowledge('list')).stdout).toContain('more/tea.md')
 })
 
-it('what everybody’s agents look things up in is added to the deployment', async () => {
+it('a document for all principals’ agents is added to the deployment', async () => {
   file('rules.md', 'No smoking.')
   await knowledge('add', join(folder, 'rules.md'), '--scope', 'deployment')
   expect((await knowledge('list')).stdout).toBe('No documents.\n')
@@ -122,7 +122,7 @@ it.each([
   expect((await knowledge('list')).stdout.split('\n')[1]).toContain(` ${whose} `)
 })
 
-it('what was mine is foreign once somebody says so, though its text is the same', async () => {
+it('an own document becomes foreign with --foreign, though its text is the same', async () => {
   file('tea.md', '# Tea\n\nSteep it.')
   await knowledge('add', join(folder, 'tea.md'))
   expect((await knowledge('add', join(folder, 'tea.md'), '--foreign')).stdout).toContain(

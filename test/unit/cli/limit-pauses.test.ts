@@ -19,7 +19,7 @@ const treeOf = (pause: object): Sessions => ({
   ],
 })
 
-/** What is sent and noted where a person answers with these lines, one after the other, and then leaves. */
+/** The requests and notes when a person answers with these lines, one after the other, and then leaves. */
 async function answering(lines: readonly string[], limit = 'maxCostNanoUsd', status = 200) {
   const sent: unknown[] = []
   const notes: string[] = []
@@ -63,7 +63,7 @@ describe('a limit that a run waits at, in isola chat', () => {
     expect(sent).toEqual([['decisions', { call: 'limit_1_1', decision: 'deny' }]])
   })
 
-  it('ends the run where nobody is there', async () => {
+  it('ends the run where the input of the chat has ended', async () => {
     const { sent, settled } = await answering([])
     const message = 'The input of the chat had ended, so no person answered.'
     expect(sent).toEqual([['decisions', { call: 'limit_1_1', decision: 'deny', message }]])

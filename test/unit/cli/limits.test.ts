@@ -107,7 +107,7 @@ describe('a run that seems to go round in circles', () => {
   })
 })
 
-describe('isola usage show of a day on which nobody asked anything', () => {
+describe('isola usage show of a day without any request', () => {
   it('says what the deployment itself cost', async () => {
     const none = { runs: 0, modelCalls: 0, toolCalls: 0, tokens: 0, inputTokens: 0 }
     const answer = {

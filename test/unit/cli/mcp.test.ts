@@ -5,7 +5,7 @@ import mcp from '../../../scripts/isola/mcp.ts'
 import { viewOf as show } from '../../../scripts/isola/mcp/view.ts'
 import { toServerId, toServers } from '../../../scripts/isola/mcp-import.ts'
 
-/** What is looked at of a server; the rest of it is left out here. */
+/** The fields of a server that these tests look at; the rest is left out. */
 const viewOf = (view: object) => show(view as never)
 
 describe('isola mcp add --file', () => {
@@ -132,7 +132,7 @@ describe('T13: isola mcp approve', () => {
     expect(await approve({}, 'y')).toMatchObject({ failed: '', sent: [{ hash }] })
   })
 
-  it('asks nobody about a name that is more than one thing, or nothing', async () => {
+  it('sends no request for a name that is more than one thing, or nothing', async () => {
     for (const [name, why] of [
       ['ok', 'say which: tool:ok or prompt:ok'],
       ['other', 'has no "other"'],

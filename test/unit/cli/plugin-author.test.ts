@@ -237,7 +237,7 @@ describe('isola plugin build', () => {
       : undefined
     const read = await readUpload({ zip: files ? zipOf(files) : readFileSync(out) }, uploadDeps())
     expect([read.hash, read.manifest.entrypoint]).toEqual([hash, 'main.js'])
-    // What was built is built again; somebody's source is not overwritten.
+    // A built folder is built again; an author's source is not overwritten.
     expect((await isola(['plugin', 'build', path, '--out', target])).code).toBe(0)
     expect((await isola(['plugin', 'build', path, '--out', `${path}/`])).err).toMatch(
       /plugin\.yaml is not one that `isola plugin build` wrote/,

@@ -75,13 +75,13 @@ describe('B 10: a PDF of 1 MB took 2.3 GB', () => {
     )
   })
 
-  it('one that takes too long is stopped, and names the limit', async () => {
+  it('a PDF that takes too long is stopped, and the error names the limit', async () => {
     await expect(readPdf(twoPages, { timeoutMs: 1 })).rejects.toThrow(
       'it takes more than 0.001 seconds',
     )
   })
 
-  it('what is not large is read as before, and several beside each other', async () => {
+  it('small PDFs are read as before, and several beside each other', async () => {
     const many = pdfOf(Array.from({ length: 40 }, (_one, at) => `Page ${at}`))
     const [few, read] = await Promise.all([readPdf(twoPages), readPdf(many)])
     expect(few).toEqual(['The first page', 'The second page'])

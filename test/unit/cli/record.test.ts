@@ -31,7 +31,7 @@ const finished = { tool: 'kv__set', ok: true, durationMs: 40 }
 const called = { provider: 'p', model: 'm', inputTokens: 100, outputTokens: 10, costNanoUsd: 5e6 }
 
 describe('isola audit list', () => {
-  it('C7: shows which limits an operator gave somebody’s run', async () => {
+  it('C7: shows the limits that an operator set for a run', async () => {
     const limits = JSON.stringify({ maxTurns: 40 })
     const data = { run: 'run_1', owner: 'ann', session, limits }
     const { fetch } = answering({ records: [record(1_000, 'limits_changed', data)], last: 1 })
@@ -226,7 +226,7 @@ describe('isola usage show', () => {
     ])
   })
 
-  it('E9: says what the platform was made to do, by runs and by nobody', async () => {
+  it('E9: shows the cost of the platform, by runs and outside of runs', async () => {
     const platform = { rowsWritten: 5, cpuMs: 3 }
     const { fetch } = answering({
       ...report,

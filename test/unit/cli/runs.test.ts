@@ -152,7 +152,7 @@ describe('isola agent run and once, which do not complete', () => {
     ],
     [{ message: 'It made the same calls 5 times.' }, `isola approval allow ${run}`],
   ])(
-    'C1: one that waits at a limit says the whole reason and the finished command, and exits with 3 (%#)',
+    'C1: a run that waits at a limit says the whole reason and the finished command, and exits with 3 (%#)',
     async (reached, command) => {
       const view = parked([limitPause(reached)])
       const server = answering({
@@ -169,7 +169,7 @@ describe('isola agent run and once, which do not complete', () => {
     },
   )
 
-  it('one whose sub-agent waits names the call of the sub-agent', async () => {
+  it('a run whose sub-agent waits names the call of the sub-agent', async () => {
     const view = parked([{ ...limitPause({}), kind: 'session' }])
     const waits = {
       call: 'c1',

@@ -34,7 +34,7 @@ it('M9: a heartbeat within hours, with what its check has to hold', async () => 
   })
 })
 
-it('Y10: what a plugin schedules, for oneself', async () => {
+it('Y10: a schedule of a plugin, for oneself', async () => {
   const { body } = await sent('add', '--plugin', 'price-monitor', '--deliver', 'none')
   expect(body).toEqual({ plugin: 'price-monitor', deliver: { to: 'none' } })
 })

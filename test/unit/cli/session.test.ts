@@ -96,7 +96,7 @@ describe('isola session export --out', () => {
 })
 
 describe('isola session show', () => {
-  it('says whose it is, and what waits for somebody', async () => {
+  it('says whose it is, and which calls wait for a person', async () => {
     const pause = { call: 'call_1', tool: 'kv__set', kind: 'approval', input: { key: 'a' } }
     const tree = {
       id: session,

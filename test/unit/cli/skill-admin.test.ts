@@ -42,7 +42,7 @@ const added = (name: string, more: object = {}) => ({
   ...more,
 })
 
-/** Runs a verb against a server that answers this; nobody is at the terminal. */
+/** Runs a verb against a server with this reply, without a terminal. */
 async function run(
   verb: keyof typeof command.verbs,
   args: readonly string[],

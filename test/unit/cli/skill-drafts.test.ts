@@ -71,7 +71,7 @@ describe('isola skill, of what agents wrote', () => {
     expect(stdout).toMatch(/^ {2}requires tool:kv__set$/m)
   })
 
-  it('P10: promotes exactly what was shown, and only if somebody said so', async () => {
+  it('P10: promotes exactly the draft that was shown, and only with --yes', async () => {
     const { run, sent } = server()
     const asked = await run('promote', 'drf_1')
     expect([asked.code, asked.stderr.includes('Say --yes')]).toEqual([2, true])
@@ -89,7 +89,7 @@ describe('isola skill, of what agents wrote', () => {
     expect(sent.at(-1)).toContain('"allowLookAlike":true')
   })
 
-  it('takes one away, and only if somebody said so', async () => {
+  it('discards a draft, and only with --yes', async () => {
     const { run, sent } = server()
     expect((await run('discard', 'drf_1')).code).toBe(2)
     expect(sent).toEqual([])

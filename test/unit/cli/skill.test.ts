@@ -93,7 +93,7 @@ it.each([
     'a persona has 510 at most',
   ],
 ])(
-  'T23: what is refused where it is added is not valid, in the same words: %s',
+  'T23: validate refuses what `skill add` refuses, in the same words: %s',
   async (_n, prepare, why) => {
     prepare()
     const { code, files, text } = await validate('.')

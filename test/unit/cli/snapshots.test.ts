@@ -101,7 +101,7 @@ function brief(text: string): string {
 
 const clean = (text: string) => text.replaceAll(folder, '<folder>').trimEnd()
 
-/** One command line: what was asked of the server, what was said, and how it ended. */
+/** One command line: its requests, its output, and its exit code. */
 async function transcript(argv: readonly string[], size: Size) {
   const { asked, fetch } = createServer(size)
   const { code, stdout, stderr } = await isola(argv, {

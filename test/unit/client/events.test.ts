@@ -153,7 +153,7 @@ describe('the events of a session', () => {
     expect(asked).toHaveLength(21)
   })
 
-  it('are cut off where whoever reads has enough', async () => {
+  it('are cut off where the reader stops', async () => {
     let isCancelled = false
     const endless = new ReadableStream({
       start: (controller) => controller.enqueue(new TextEncoder().encode(event(1))),

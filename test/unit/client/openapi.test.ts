@@ -42,7 +42,7 @@ describe('the OpenAPI document', () => {
     expect(() => withRoleTable('no table', document)).toThrow('docs/api.md')
   })
 
-  it('is answered to whoever has a key', async () => {
+  it('is answered to every caller with a key', async () => {
     const { app, send } = createFakeApp()
     expect(await (await send('/api/openapi.json')).json()).toEqual(toOpenApiDocument())
     expect((await app.request('/api/openapi.json')).status).toBe(401)

@@ -68,7 +68,7 @@ describe('P17: a plugin that provides the context', () => {
       },
       /It failed\./,
     ],
-  ])('one that chooses %s does not count, and why is told', async (_what, choose, why) => {
+  ])('a provider that chooses %s is ignored; the report says why', async (_what, choose, why) => {
     const without = await build(undefined)
     const { messages, compaction } = await build(choose)
     expect(messages).toEqual(without.messages)
@@ -80,7 +80,7 @@ describe('P17: a plugin that provides the context', () => {
     ['nothing', chooses({}), /frees nothing/],
     ['one old step', chooses(({ steps }) => ({ summarize: [steps[2]!.step] })), /too much/],
   ])(
-    'one that chooses %s does not count where the service refused the context: it would be refused again',
+    'a provider that chooses %s does not count where the service refused the context: it would be refused again',
     async (_what, choose, why) => {
       const short = talk.slice(0, 40)
       const force = 'context_error' as const

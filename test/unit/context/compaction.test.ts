@@ -88,7 +88,7 @@ describe('the first stage (C6)', () => {
     expect(built.messages.at(-3)).toBe(messages.at(-3))
   })
 
-  it('says of an answer that nobody could open how to come by it, and keeps its beginning', async () => {
+  it('says of a cleared answer without a handle how to get it again, and keeps its beginning', async () => {
     const message = answer('a', 'x'.repeat(1_000)) as Answer
     const stub = await clear(message, undefined, 'isola__read_output')
     expect(stub?.output).toEqual({
@@ -136,7 +136,7 @@ describe('the first stage (C6)', () => {
     expect(kept.texts.get(handle)).toBe(JSON.stringify(output))
   })
 
-  it('leaves alone what somebody decided and what still waits', async () => {
+  it('leaves alone decisions of people and calls that still wait', async () => {
     const messages = withResults(12)
     messages[3] = answer('call_0', { approved: true, why: long(300) })
     messages[5] = {

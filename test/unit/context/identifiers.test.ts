@@ -45,7 +45,7 @@ describe('the identifiers of what leaves', () => {
     // Named again by a later step, the latest first.
     expect([first, second]).toEqual(['CUST-1002', 'CUST-1003'])
     expect(third).toBe('CUST-2001')
-    // What was named once is none that was worked with, whoever named it.
+    // An id that was named once was not worked with, whether the model or a tool named it.
     expect(rest.slice(0, 3)).toEqual(['CUST-4001', 'CUST-3002', 'CUST-3001'])
     expect(new Set(rest.slice(3))).toEqual(new Set(['CUST-1001', 'CUST-1004']))
   })
@@ -59,7 +59,7 @@ describe('the identifiers of what leaves', () => {
     expect(idsOf(messages, 3)).toEqual(['CUST-1001', 'CUST-2001', 'CUST-1002'])
   })
 
-  it('are of whoever brought them, and only of what leaves', () => {
+  it('name the tools that brought them, and only of messages that leave', () => {
     const messages = [answer('a', 'CUST-1001', 'crm__find'), user('CUST-1001 and CUST-2001?')]
     expect(namedIds(messages, 1)).toEqual([{ id: 'CUST-1001', source: 'crm__find' }])
   })

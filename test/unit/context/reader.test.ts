@@ -34,7 +34,7 @@ const sessionOf = (messages: readonly Message[], more: Partial<ReadContext> = {}
   ...more,
 })
 
-/** What was said after the agent's instructions, and the record of its compaction. */
+/** The messages after the agent's instructions, and the record of their compaction. */
 async function compacted() {
   const [, ...messages] = talkAfter([calls('c'), answer('c', 'found')], createRandom(5))
   const { spec } = sessionOf([]).agent
@@ -105,7 +105,7 @@ describe('what fills a window', () => {
   })
 })
 
-describe('what is shown of a conversation', () => {
+describe('the view of a conversation’s context', () => {
   it('is what is sent of it, without the instructions of the agent', async () => {
     const { messages, compaction } = await compacted()
     const { shown } = readerOf()
@@ -118,7 +118,7 @@ describe('what is shown of a conversation', () => {
 })
 
 describe('whether a compaction is worth asking for', () => {
-  it('is said before anybody asks a model: yes where something would leave', async () => {
+  it('is said without a model call: yes where messages would leave', async () => {
     const { messages } = await compacted()
     expect(await readerOf().isWorthwhile(sessionOf(messages))).toBe(true)
   })

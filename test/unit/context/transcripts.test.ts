@@ -89,7 +89,7 @@ const cases = Array.from({ length: 12 }, (_, index) => ({
 /** Enough for archives to be joined many times. */
 const turns = 250
 
-/** Who decides what stays: what is built in, and a plugin that has the oldest leave. One suite for both (P17). */
+/** The deciders about what stays: the built-in one, and a plugin that has the oldest leave. One suite for both (P17). */
 const deciders = [
   { who: 'built in', own: cases, more: {} },
   { who: 'a plugin', own: cases.slice(0, 5), more: { choose: oldestFirst } },

@@ -152,7 +152,7 @@ describe('a rule of an approval', () => {
     expect(covers(mild, { ...call, ...about, sinks: ['message', 'egress'] }, now)).toBe(false)
   })
 
-  it('E6: holds in its session and below, until its time is over, and for whoever may approve by now', () => {
+  it('E6: holds in its session and below, until its time is over, and while its decider may still approve', () => {
     const here = rule([], { session: 'ses_1' })
     expect(covers(here, call, now)).toBe(true)
     expect(covers(here, { ...call, rootSession: 'ses_2' }, now)).toBe(false)

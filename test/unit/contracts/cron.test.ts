@@ -35,7 +35,7 @@ describe('Y10: a cron expression', () => {
   )
 })
 
-describe('A23: what the scheduler does not take, or never fires, is refused with its field', () => {
+describe('A23: an expression that the scheduler does not take, or that never fires, is refused with its field', () => {
   it.each([
     ['0/15 * * * *', /^the minute, "0\/15".*0-59\/15/],
     ['5/15 * * * *', /^the minute.*5-59\/15/],

@@ -32,7 +32,7 @@ describe('a text that is cut', () => {
 
   it('is cut by these, wherever it may be anybody’s', () => {
     const root = join(import.meta.dirname, '../../../src')
-    /** Hashes and ids, in ASCII; lists; what is looked through and shown to nobody. */
+    /** Hashes and ids, in ASCII; lists; texts that are searched and not shown. */
     const others = new Set([
       'runtime/catalog/search/words.ts',
       'runtime/catalog/tool-document.ts',

@@ -104,7 +104,7 @@ describe('readers and pages of events', () => {
       .filter((file) =>
         /\bdata\s*(\?\.)?\[\s*['"`]/.test(readFileSync(join(root, 'src', file), 'utf8')),
       )
-    // A field that is misspelled, or that a newer payload has not, would be `undefined` and nobody would hear of it.
+    // A misspelled field, or one that a newer payload has not, would be `undefined` without any error.
     expect(reads).toEqual([])
   })
 

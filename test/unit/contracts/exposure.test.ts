@@ -30,7 +30,7 @@ describe('what MCP clients are offered', () => {
     expect(exposureSchema.safeParse({ tool: ['kv__get'] }).success).toBe(false)
   })
 
-  it('says of a skill whether a key is asked for; one that is public is offered to keys too', () => {
+  it('says of a skill whether a key is asked for; a public skill is offered to keys too', () => {
     const choice = exposureSchema.parse({ agents: [], skills: ['b', 'a'], public_skills: ['b'] })
     expect(exposureLines(choice)).toEqual([
       'skill b',

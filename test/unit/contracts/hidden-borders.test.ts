@@ -25,7 +25,7 @@ const issueOf = (schema: typeof agentRequest | object, value: unknown) => {
   return path && `${path.map(String).join('.')}: ${message}`
 }
 
-describe('I8, I9: what is approved, or becomes instructions, hides nothing', () => {
+describe('I8, I9: a text that is approved, or becomes instructions, hides nothing', () => {
   it.each<[string, object, string]>([
     ['instructions', def({}, { instructions: tag }), 'agent.instructions'],
     ['a name', def({ name: 'No\u200btes' }), 'name'],

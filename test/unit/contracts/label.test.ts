@@ -88,7 +88,7 @@ describe('the rules on labels and sinks', () => {
   const notes = labelFrom('kv__get', { integrity: 'data' })
   const rule = (given: object): LabelRule => labelRuleSchema.parse(given)
 
-  it('T11: what ships asks where a stranger could steer an effect, or have private data sent out', () => {
+  it('T11: the shipped rules ask where a stranger could steer an effect, or have private data sent out', () => {
     const both = joinLabels([saidLabel, page, notes])
     const read = joinLabels([saidLabel, page])
     const own = joinLabels([saidLabel, notes])
@@ -156,7 +156,7 @@ describe('the rules on labels and sinks', () => {
     expect(verdictOf(saidLabel, 'write', [allow, deny]).verdict).toBe('allow')
   })
 
-  it('T11: what was read may be sent back where all of it is from, and nowhere else', () => {
+  it('T11: values may be sent back to the one source of all of them, and nowhere else', () => {
     const verdict = (labels: Label[], call: object) =>
       verdictOf(joinLabels([saidLabel, ...labels]), 'egress', undefined, call).verdict
     const [crm, more] = [labelFrom('crm__find'), labelFrom('crm__list')]

@@ -22,7 +22,7 @@ const definition = (instructions: string, agent: object = {}, more: object = {})
 const shownOf = ({ lines }: { readonly lines: readonly string[] }) =>
   lines.filter((line) => /^[-+<>]/.test(line))
 
-describe('I8: what an operator approves of an agent is what is shown', () => {
+describe('I8: an operator approves an agent as it is shown', () => {
   it('shows lines that changed places, which gave an empty diff', () => {
     const before = 'Only for administrators:\n- delete all notes\nFor everybody else:\n- answer'
     const after = 'For everybody else:\n- delete all notes\nOnly for administrators:\n- answer'
@@ -152,7 +152,7 @@ describe('X2: the lines of a text', () => {
   })
 })
 
-describe('I8: what is different in a policy', () => {
+describe('I8: the difference of two policies', () => {
   const policyOf = (more: object) => toolPolicySchema.parse({ ...defaultToolPolicy, ...more })
   const rule = (verdict: 'allow' | 'deny') => ({
     label: { integrity: verdict === 'allow' ? 'user' : 'stranger' },

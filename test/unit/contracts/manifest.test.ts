@@ -192,7 +192,7 @@ describe('a manifest', () => {
     )
   })
 
-  it('Y25: what is not declared is not there: no tool, no grant, no agent, no schedule', () => {
+  it('Y25: a manifest has only the parts it declares: no tool, no grant, no agent, no schedule', () => {
     expect(parseManifest(base)).toMatchObject({
       contributes: { tools: [], hooks: [], skills: [] },
       grants: { network: [], secrets: [], workspace: false, memory: false },

@@ -10,7 +10,7 @@ describe('a host that is opened', () => {
       '*.ddns.net *.duckdns.org *.lambda-url.us-east-1.on.aws *.on.aws *.gouv.fr *.co.uk *.com.au *.github.io ' +
       '*.amazonaws.com.cn localhost:99999 127.0.0.1:65536 *. *.com'
     ).split(' '),
-  )('P4: is none that is everybody’s, or no host: %s', (host) => {
+  )('P4: is not one that many tenants share, and has to be a host: %s', (host) => {
     expect(openHost.safeParse(host).success).toBe(false)
   })
 
@@ -19,12 +19,12 @@ describe('a host that is opened', () => {
       'example.com *.example.com *.example.co.uk *.mine.github.io *.mine.pages.dev bucket.s3.amazonaws.com ' +
       '8.8.8.8 a.xn--p1ai *.a.xn--p1ai localhost localhost:65535 [::1]:80 * www.gouv.fr *.service.gouv.fr'
     ).split(' '),
-  )('is one that somebody has: %s', (host) => {
+  )('is a host that can exist: %s', (host) => {
     expect(openHost.parse(host)).toBe(host)
   })
 })
 
-describe('what somebody reads of a call to another host', () => {
+describe('the description of a call to another host', () => {
   const get = (url: string) => ({ method: 'GET', url })
 
   it.each([

@@ -35,7 +35,7 @@ describe('trace context', () => {
       )
   })
 
-  it('reads back what it writes, with the flag of whoever began', () => {
+  it('reads back what it writes, with the flag of the sender', () => {
     const link = { span, isSampled: false, state: 'vendor=a,other@system=b' }
     const headers = toTraceHeaders({ trace, span, link })
     expect(headers).toEqual({ traceparent: `00-${trace}-${span}-00`, tracestate: link.state })

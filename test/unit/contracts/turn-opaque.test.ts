@@ -6,7 +6,7 @@ import { modelPlanner } from '../../../src/features/agents/model-planner.ts'
 import type { PlannerState } from '#runtime/kernel/types/plan.ts'
 import { checkPlan } from '../../../src/runtime/kernel/check-plan.ts'
 
-it('A11: what a service wants back survives a crash, in the row of its turn', async () => {
+it('A11: a field that a service wants back survives a crash, in the row of its turn', async () => {
   const opaque = { service: 's', reply: { reasoning_content: 'hm' }, call: { signature: 'x' } }
   const reply = {
     text: 'I look.',

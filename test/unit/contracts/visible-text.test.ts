@@ -18,7 +18,7 @@ it.each([
   ['a letter of nobody', '\ue000', '\\u{e000}'],
   ['a filler', '\u3164', '\\u{3164}'],
   ['what spells one', '\\u{2800}', '\\\\u{2800}'],
-])('T3: what a person is shown has %s as its code', (_what, text, shown) => {
+])('T3: a text for a person shows %s as its code', (_what, text, shown) => {
   expect(toVisible(`a b${text}c`)).toBe(`a b${shown}c`)
 })
 

@@ -15,7 +15,7 @@ const page = readFileSync('docs/examples.md', 'utf8')
 const tests = globSync('test/e2e/examples*.test.ts')
   .map((path) => readFileSync(path, 'utf8'))
   .join('\n')
-/** Tools that change something outside, or whose use somebody is asked about. */
+/** Tools that change something outside, or whose calls need an approval. */
 const outward = ['http__request']
 
 describe('I23, I24: an example agent', () => {
@@ -53,7 +53,7 @@ describe('I23, I24: an example agent', () => {
         (name) => name.endsWith('__run') && name !== 'code__run',
       )
       for (const name of called) expect(folders).toContain(name.replace('__run', ''))
-      // Who calls nobody has no children; who has no tools calls none.
+      // An agent that calls no other has no children.
       expect(agent.limits.max_children).toBeGreaterThanOrEqual(called.length)
       if (called.length === 0) expect(agent.limits.max_children).toBe(0)
       // What they take counts as its own: it has room for the largest of them beside its own turn.

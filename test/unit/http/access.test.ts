@@ -59,7 +59,7 @@ describe('I26: the table of routes', () => {
   })
 
   describe.each(routesOf(access))('$method $path', ({ method, path, allowed }) => {
-    it('refuses whoever has no key, a wrong, an expired or a revoked one, all alike', async () => {
+    it('refuses a request with no key, a wrong, an expired or a revoked one, all alike', async () => {
       const { app, refused, calls } = await openApp()
       const request = (key?: string) =>
         app.request(pathOf(path), {
@@ -70,7 +70,7 @@ describe('I26: the table of routes', () => {
             ...(key !== undefined && { authorization: `Bearer ${key}` }),
           },
         })
-      // What is for anyone may have nothing to say to this one, but not for want of a key.
+      // A route for anyone may refuse this request, but not for want of a key.
       if (allowed === 'anyone')
         return expect([401, 403, 429, 500]).not.toContain((await request()).status)
       expect([(await request()).status, calls]).toEqual([401, []])
@@ -156,7 +156,7 @@ describe('I26: an auditor', () => {
   })
 })
 
-describe('I26: whoever is no operator', () => {
+describe('I26: a principal other than an operator', () => {
   it('P21: reaches no route that grants, revokes or decides for others; an author brings plugins, and decides what the policy gives to authors', () => {
     const reachable = routesOf(access).filter(
       ({ allowed, path }) =>

@@ -36,7 +36,7 @@ async function install(app: ReturnType<typeof build>) {
 }
 
 describe('P19: /.well-known/agent-skills', () => {
-  it('hands out what an operator named for anybody, without a key, to the byte', async () => {
+  it('hands out public skills that an operator named, without a key, to the byte', async () => {
     const [open, packed] = skills
     expect(await install(build())).toEqual({ open: open!.files, packed: packed!.files })
   })

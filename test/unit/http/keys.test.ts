@@ -10,7 +10,7 @@ const bodyOf = async (response: Response | Promise<Response>): Promise<Json> =>
   (await response).json() as Promise<Json>
 
 describe('POST /api/operator/keys', () => {
-  it('makes a key and shows it in this answer, which nobody may keep', async () => {
+  it('makes a key and shows it in this answer, which must not be cached', async () => {
     const { send } = createFakeApp()
     const json = {
       principal: 'alice',
@@ -191,7 +191,7 @@ describe('POST /api/operator/principals/:principal', () => {
     expect([response.status, (await errorOf(response)).param]).toEqual([400, param])
   })
 
-  it('is 404 for one that is not there, and for whoever has the operator key', async () => {
+  it('is 404 for a principal that does not exist, and for the holder of the operator key', async () => {
     for (const name of ['bob', 'operator'])
       expect((await change({ role: 'user' }, name)).status).toBe(404)
   })

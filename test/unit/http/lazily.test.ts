@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { lazily } from '../../../src/platform/routes/lazily.ts'
 
-describe('what is read when it is first asked for', () => {
-  it('is read once, whoever asks meanwhile', async () => {
+describe('a value that is read at the first request', () => {
+  it('is read once for requests that come meanwhile', async () => {
     let reads = 0
     const ask = lazily(async () => (reads += 1))
     expect(await Promise.all([ask(), ask()])).toEqual([1, 1])

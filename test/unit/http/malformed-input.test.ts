@@ -28,7 +28,7 @@ interface Case {
 
 /** Every case: a clear 4xx in the OpenAI shape, the field named, no session asked to do anything. */
 function check(cases: readonly Case[]): void {
-  // What is refused changes nothing: one application for all of them.
+  // A refused request changes nothing: one application for all of them.
   const { app, calls, faults } = createFakeApp()
   it.each(cases)('$name', async ({ path, method, body, headers, status, param, code }) => {
     calls.length = 0

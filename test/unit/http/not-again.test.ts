@@ -118,7 +118,7 @@ describe('M6: a day that cannot pay for the next call is 429 insufficient_quota'
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  it('one that has said something ends with that', async () => {
+  it('a run that has said something ends with that', async () => {
     const response = await createFakeApp({
       result: { ...usedUp, result: 'Half of it' },
     }).send('/v1/chat/completions', { json: chat })
@@ -127,8 +127,8 @@ describe('M6: a day that cannot pay for the next call is 429 insufficient_quota'
   })
 })
 
-describe('C7: what somebody has spent', () => {
-  it('is told to itself, and to nobody of another', async () => {
+describe('C7: the spending of a principal', () => {
+  it('is shown to that principal, and to no other', async () => {
     const { send } = createFakeApp()
     expect((await send('/api/usage')).status).toBe(200)
     expect((await send('/api/usage?by=model')).status).toBe(200)

@@ -111,12 +111,12 @@ describe('the consent page', () => {
     expect(at(false, 'https://login.example')).toEqual([])
   })
 
-  it('lets a browser name its origin with the form, and nobody else learn the address', async () => {
+  it('lets a browser name its origin with the form, and hides the address from every other site', async () => {
     const { headers } = await pageResponse(consentPage(consent), { status: 200 })
     expect(headers.get('referrer-policy')).toBe('same-origin')
   })
 
-  it('warns of a program on the own machine, and of a name that nobody vouches for', () => {
+  it('warns of a program on the own machine, and of a name without a checked host', () => {
     expect(consentPage({ ...consent, isLoopback: true })).toContain('on your own computer')
     expect(consentPage(consent)).not.toContain('on your own computer')
     expect(consentPage(consent)).toContain('nobody vouches')
@@ -165,7 +165,7 @@ async function neededScopes(allowed: Access, role: Role): Promise<readonly Scope
 }
 
 describe('I26: the scopes', () => {
-  it('open each route to somebody: one of them at least, and the operator always', () => {
+  it('open each route to a role: one of them at least, and the operator always', () => {
     for (const { path, allowed } of routesOf(access)) {
       if (allowed === 'anyone') continue
       expect(scopesFor(allowed).length, path).toBeGreaterThan(0)

@@ -8,7 +8,7 @@ const session = `/api/sessions/${testSession}`
 const run = `${session}/runs/${testRun}`
 const { sessionId: _session, trace: _trace, ...view } = parked
 
-/** An operator before the session of somebody else, and a record that may be away. */
+/** An operator who reads the session of another principal, and a record that may be away. */
 function open(isAway: boolean, deletions: readonly ('kept' | 'gone')[] = []) {
   const events: DeploymentEvent[] = []
   const left = [...deletions]

@@ -373,7 +373,7 @@ describe('GET /api/operator/health', () => {
     expect(cleared).toEqual(list.map(({ kind, session }) => ({ kind, session })))
   })
 
-  it('is ok again an hour after anybody said that something is wrong', async () => {
+  it('is ok again an hour after the last fault was reported', async () => {
     const past = incident({ lastAtMs: nowMs - 3_600_000 })
     const [, body] = await healthWith(principalsWith(async () => [past]))
     expect(body).toMatchObject({ status: 'ok', incidents: { newest: [past] } })

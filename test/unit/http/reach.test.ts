@@ -10,7 +10,7 @@ const appOf = (rights: Partial<Principal>) =>
 const chat = (model: string) => ({ model, messages: [{ role: 'user', content: 'Hi' }] })
 const idsOf = async (response: Response) =>
   ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id)
-/** What is the same for every request. */
+/** The reply without its request id. */
 const told = async (response: Response) =>
   `${response.status} ${(await response.text()).replace(/req_\d+/, '')}`
 
@@ -76,7 +76,7 @@ describe('I26: what a key may not use', () => {
   })
 })
 
-it('B14: a key with a list of agents erases nobody, and its principal least of all', async () => {
+it('B14: a key with a list of agents erases no person, and its principal least of all', async () => {
   const { send } = appOf({ agents: ['orchestrator'] })
   const asked = await send('/api/erasure', { json: { confirm: 'alice' } })
   expect([asked.status, await asked.text()]).toEqual([

@@ -33,7 +33,7 @@ describe('/healthz', () => {
   })
 })
 
-describe('what is asked of a host before there is a key', () => {
+describe('a request to a host without a key', () => {
   it.each([
     '/.well-known/openid-configuration',
     '/.well-known/oauth-authorization-server/mcp',
@@ -104,7 +104,7 @@ describe('a database without its tables', () => {
     },
   )
 
-  it('that cannot be reached refuses nobody', async () => {
+  it('that cannot be reached refuses no caller', async () => {
     const { send } = createFakeApp({ deps: { readiness: async () => ({ state: 'unreachable' }) } })
     expect((await send('/v1/models')).status).toBe(200)
   })
@@ -132,7 +132,7 @@ describe('methods', () => {
   })
 })
 
-describe('what goes wrong inside', () => {
+describe('a fault inside', () => {
   const faults = [
     ['an error without a code', new TypeError('secret at /srv/x.ts:1')],
     ['an error with a foreign code', Object.assign(new Error('secret'), { code: 'ECONNRESET' })],

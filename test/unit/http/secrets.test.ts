@@ -26,7 +26,7 @@ describe('/api/operator/secrets', () => {
     expect(text + listed).not.toContain('canary')
   })
 
-  it('lists what plugins ask for and nobody set', async () => {
+  it('lists secrets that plugins ask for and that are not set', async () => {
     const { send } = createFakeApp({ deps: { plugins: githubTools } })
     expect(await (await send(path)).json()).toEqual({
       secrets: [],

@@ -14,7 +14,7 @@ const said = (schema: z.ZodType, value: unknown): string => {
   }
 }
 
-describe('what is said of one of several ways to ask', () => {
+describe('the refusal of a request that has several forms', () => {
   it.each([
     [{ at: Array.from({ length: 101 }, () => moment) }, /when\.at: .*100/],
     [{ at: ['tomorrow'] }, /when\.at\[0\]: must be a moment with its offset/],

@@ -117,7 +117,7 @@ describe('a run in a conversation that outgrew its model (P29)', () => {
     ])
   })
 
-  it('counts the summary as its own request, and nobody reads it as an answer', async () => {
+  it('counts the summary as its own request, and streams none of it as an answer', async () => {
     const { result, events, deltas } = await run()
     expect(result.modelCalls).toHaveLength(2)
     expect(

@@ -238,7 +238,7 @@ describe('the gate pipeline', () => {
     expect(hashOf('{"a":[1,2]}')).not.toBe(hashOf('{"a":[2,1]}'))
   })
 
-  it('H: a refusal that may quote the schema of a tool that nobody has read is a stranger’s text', async () => {
+  it('H: a refusal that may quote the schema of a tool that no person has read is a stranger’s text', async () => {
     const validate = () => ({ ok: false, path: 'to', message: 'must be "ann"' }) as const
     const { scope, call } = setUp({ parts: { validator: { validate } } })
     await passGates(call, scope)

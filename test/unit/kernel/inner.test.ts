@@ -87,7 +87,7 @@ async function drive(entry: ToolEntry, options: DriveOptions = {}) {
 const spent = (more: Partial<Usage>): Usage => ({ ...zeroUsage, ...more })
 const code = (result: ToolResult | undefined) => (result && !result.ok ? result.error.code : 'ok')
 
-it('C5: what a call spent itself counts beside what its inner calls spent', async () => {
+it('C5: the own spending of a call counts beside the spending of its inner calls', async () => {
   const entry = outer(async () => ({
     ...says('ran'),
     usage: { ...zeroUsage, costNanoUsd: 2_000_000 },
@@ -143,7 +143,7 @@ describe('a tool that another tool calls', () => {
     expect(result.usage).toMatchObject({ toolCalls: 2, children: 0 })
   })
 
-  it('one that is not in its reach does not exist, and one that its schema refuses is not run', async () => {
+  it('a tool outside its reach does not exist for it, and input that the schema refuses is not run', async () => {
     let ran = 0
     const strict = toolEntry('strict', async () => (ran++, says('')))
     const answers: string[] = []
@@ -284,7 +284,7 @@ describe('a tool that another tool calls', () => {
     expect(answers).toEqual(['lease_depth', 'ok'])
   })
 
-  it('C8: no tool is called from below itself, whoever is in between', async () => {
+  it('C8: no tool is called from below itself, even with another in between', async () => {
     const reach: ToolEntry[] = []
     const answers: ToolResult[] = []
     const pass = (name: string, next: string) =>
@@ -303,7 +303,7 @@ describe('a tool that another tool calls', () => {
     })
   })
 
-  it('that needs somebody outside is refused: it cannot wait', async () => {
+  it('that needs a person outside is refused: it cannot wait', async () => {
     const sensitive = toolEntry('sensitive', async () => says('done'), { needsApproval: true })
     const asks = toolEntry('asks', async () => ({
       ok: false,
@@ -347,7 +347,7 @@ describe('a tool that another tool calls', () => {
     expect(told('tool_finished')[0]).toMatchObject({ tool: 'hang', code: 'tool_cancelled' })
   })
 
-  it('that nobody waited for ends with the call, and nothing is called after it', async () => {
+  it('that is not waited for ends with the call, and nothing is called after it', async () => {
     let late: InnerCalls | undefined
     let begin: () => void = () => {}
     const hasBegun = new Promise<void>((resolve) => (begin = resolve))
@@ -398,7 +398,7 @@ describe('a tool that another tool calls', () => {
     expect(most).toBe(3)
   })
 
-  it('E1: what inner calls spend adds up to what the run books, over 100 random calls', async () => {
+  it('E1: the spending of inner calls adds up to what the run books, over 100 random calls', async () => {
     for (let seed = 1; seed <= 100; seed += 1) {
       const random = createRandom(seed)
       const bills: Usage[] = []
@@ -559,7 +559,7 @@ describe("a model that a tool's code asks", () => {
     expect(result.usage.tokens).toBe(220 + 900)
   })
 
-  it('one that must not be used is not asked', async () => {
+  it('a model that must not be used is not asked', async () => {
     const strict: Code = async ({ generate }) =>
       says(await generate!(request, () => false).then(() => 'asked', String))
     const { models, calls } = await drive(outer(strict, { model }))

@@ -38,7 +38,7 @@ const snapshot: PluginSnapshot = {
   ...emptySnapshot,
   pins: { policy: [{ id: 'policy', policy: toolPolicySchema.parse({}) }] },
 }
-/** The policy that ships, with nobody to ask. */
+/** The policy that ships, without a person to ask. */
 const gates = {
   ...openGates,
   ...createLivePolicy({
@@ -109,7 +109,7 @@ describe('the label of a context', () => {
     expect(result.label).toEqual(all)
   })
 
-  it('is begun with that of the transcript, and the worst where nobody said it', async () => {
+  it('begins with the label of the transcript, and with the worst where the transcript has none', async () => {
     const there = world()
     await run(there, [call('page'), { text: 'done' }], notes)
     expect(there.seen['page']?.label).toEqual(notes)
@@ -135,7 +135,7 @@ describe('the label of a context', () => {
     expect(label).toEqual(joinLabels([saidLabel, hook]))
   })
 
-  it('is in what somebody is asked, with what a hook made of the arguments', async () => {
+  it('is in the question of an approval, with what a hook made of the arguments', async () => {
     const hook = labelFrom('hook')
     const hooks = {
       before: async () => ({ veto: false, input: { a: 1 }, label: hook }) as const,
@@ -249,7 +249,7 @@ describe('no tainted value decides an outward effect', () => {
   const facts = { page: ['stranger'], notes: ['private'], clock: [] } as const
   const readers = Object.keys(facts) as (keyof typeof facts)[]
 
-  it('T11: in programs at random what is done was steered by nobody else, or carried nothing private', async () => {
+  it('T11: in programs at random each effect was steered by the user, or carried nothing private', async () => {
     let allowed = 0
     let refused = 0
     for (let round = 0; round < 150; round += 1) {
@@ -279,7 +279,7 @@ describe('no tainted value decides an outward effect', () => {
     expect([allowed > 100, refused > 100]).toEqual([true, true])
   })
 
-  it('what a host labels with nothing does everything, and yields the worst', async () => {
+  it('a tool without labels from its host counts as one that does everything, and yields the worst', async () => {
     const ran: string[] = []
     const unknown = toolEntry('unknown', async () => (ran.push('unknown'), says('x')))
     const { result } = await run(world([unknown]), [

@@ -75,7 +75,7 @@ function createRun(seed: number, name: (typeof names)[number]) {
   const model = createFakeModel((_request, index) => {
     steps += 1
     now += random.int(0, 3_000)
-    // Below what was spent, as somebody may do at any moment.
+    // A limit below the spending, as a person may set it at any moment.
     if (random.chance(0.1)) changed.limits = { [name]: Math.floor(limits[name]! / 3) }
     const usage = { inputTokens: random.int(1, 90), outputTokens: random.int(0, 9) }
     if (index > 6) return { text: 'done', ...usage }

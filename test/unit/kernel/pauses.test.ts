@@ -84,7 +84,7 @@ const callsThenEnd =
   (_request, index) =>
     index === 0 ? { calls: names.map((name) => ({ name, input: { a: 1 } })) } : { text: 'done' }
 
-describe('a call that waits for someone outside', () => {
+describe('a call that waits for a person outside', () => {
   it('E6: has its intent on record, without the pause, before it begins', async () => {
     const seen: unknown[] = []
     const mail = toolEntry(
@@ -121,7 +121,7 @@ describe('a call that waits for someone outside', () => {
     ])
   })
 
-  it('E6: an approval is spent by the attempt: one that a crash cut is not made again', async () => {
+  it('E6: an attempt spends its approval: an attempt that a crash cut is not made again', async () => {
     const never = new Promise<never>(() => {})
     let count = 0
     const mail = toolEntry('mail', () => ((count += 1), never), { isReadOnly: false })
@@ -134,7 +134,7 @@ describe('a call that waits for someone outside', () => {
     expect(actions).toMatchObject([{ ok: false, code: 'tool_outcome_unknown' }])
   })
 
-  it('shows why somebody is asked, tells the tool of their leave, and says it where nobody can be asked', async () => {
+  it('shows why an approval is asked for, tells the tool that it was given, and says so where no person can be asked', async () => {
     const approvals = { isNeeded: () => ({ about: 'GET at evil.example' }) }
     const leave: unknown[] = []
     const tool = toolEntry(
@@ -267,7 +267,7 @@ describe('a call that waits for someone outside', () => {
     expect(new Set(leases).size).toBe(1)
   })
 
-  it('fails, and says so, where nobody outside can be asked', async () => {
+  it('fails, and says so, where no person can be asked', async () => {
     const run = setUp([toolEntry('ask', async () => pending)], callsThenEnd('ask'))
     const outcome = await run.segment('refuse')
     expect(outcome.state).toBe('completed')

@@ -278,10 +278,10 @@ it('E1: a turn that is raised after it was parked has lost no request since', as
   ])
 })
 
-/** What is taken of each limit at a moment, outside of all bookkeeping. */
+/** The actual use of each limit at a moment, counted outside of all bookkeeping. */
 type Taken = Record<'maxTurns' | 'maxToolCalls' | 'maxTokens' | 'maxPlatformNanoUsd', number>
 
-/** What is reserved of the platform for a turn, and what one takes at most. */
+/** The platform's cost that is reserved for a turn, and the most that a turn takes. */
 const turnNanoUsd = 100
 
 /** Counts what the platform does in one segment, as a session would, and writes it with its turns. */

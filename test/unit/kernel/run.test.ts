@@ -69,7 +69,7 @@ describe('a run', () => {
         headersOf: (turn, request) => (asked.push([turn, request]), {}),
       }),
     )
-    // One was sent before the crash: its place is not given to another.
+    // Request 1 was sent before the crash: its number is not given to another.
     const places = [
       [1, 2],
       [1, 3],
@@ -209,7 +209,7 @@ describe('a run', () => {
     const result = await createEndingKernel(createKernelParts(model)).run(runInput(), ports)
     expect(result).toMatchObject({ state: 'failed', error: { code: 'internal' } })
     expect(JSON.stringify(result)).not.toContain('secret')
-    // Whoever looks for the reason has it on the record.
+    // The record has the reason in full.
     expect(ports.journal.load()[0]?.events.at(-1)).toMatchObject({
       type: 'run_finished',
       data: { state: 'failed', turns: 0, ...result.error, detail: 'secret path' },

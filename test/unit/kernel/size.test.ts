@@ -57,7 +57,7 @@ describe('Y30: the size of the kernel', () => {
     expect(kernelOf(...full, 1).problems).toEqual([expect.stringContaining('1801 lines')])
   })
 
-  it('Y30: what the kernel reaches by import counts wherever it lies, at any distance; types do not', () => {
+  it('Y30: code that the kernel reaches by import counts wherever it lies, at any distance; types do not', () => {
     const { lines, files } = measure({
       'runtime/kernel/run.ts':
         "import { a } from '#contracts/a.ts'\nimport type { Far } from '#contracts/far.ts'\n",

@@ -70,7 +70,7 @@ describe('E1: a dead model server costs nothing', () => {
     expect([ledger.settled().tokens, ledger.reserved().tokens]).toEqual([0, 0])
   })
 
-  it('what may have reached it stays booked, as unconfirmed, within the same sums', async () => {
+  it('a request that may have reached it stays booked, as unconfirmed, within the same sums', async () => {
     const { usage, ledger } = await failing(() => network)
     expect(usage).toMatchObject({
       tokens: 15_000,
@@ -95,7 +95,7 @@ describe('E1: a dead model server costs nothing', () => {
     expect(usage.unconfirmed?.tokens).toBe(5_000)
   })
 
-  it('one that was refused is neither', async () => {
+  it('a refused request is neither', async () => {
     const { usage } = await failing(() => new IsolaError('model_unavailable', 'Busy.'))
     expect([usage.tokens, usage.unconfirmed, usage.modelCalls]).toEqual([0, undefined, 3])
   })

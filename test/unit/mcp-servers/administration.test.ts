@@ -159,7 +159,7 @@ it('an approval of a part says of the rest that it is not approved any more', as
   expect((await approve(['say'])).notes[0]).toBe('not approved any more: tool tell')
 })
 
-describe('T28: what is kept of a server', () => {
+describe('T28: the stored listing and sign-in of a server', () => {
   it('is forgotten by the next remove where the first was cut', async () => {
     const world = createWorld()
     await world.add()
@@ -239,7 +239,7 @@ describe('adding a server', () => {
   it.each([
     ['https://mcp.example.com/mcp?key=abc', ['no secret in it']],
     ['https://mcp.example.com/mcp', []],
-  ])('T4: notes of %s that everybody reads a query', async (url, expected) => {
+  ])('T4: notes of %s warn of secrets in its query', async (url, expected) => {
     const { notes } = await createWorld().add(url)
     expect(notes).toEqual(expected.map((text) => expect.stringContaining(text)))
   })
@@ -270,7 +270,7 @@ describe('going back to what was approved of a server then', () => {
     expect(notes).toEqual([expect.stringMatching(/stays off.*not kept any more.*mcp approve srv/)])
   })
 
-  it('asks nobody for what it has now', async () => {
+  it('reads no stored listing for a server that stays as it is', async () => {
     const { world } = await approvedTwice()
     world.bundles.clear()
     expect((await world.restore(world.now())).mcp).toHaveLength(1)

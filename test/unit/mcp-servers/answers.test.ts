@@ -32,7 +32,7 @@ const pinOf = (allow: object): McpPin => ({
 const open = (allow: object, context: { answers?: Answers; inner?: InnerCalls } = {}) =>
   createAnswers({ pin: pinOf(allow), deps }, context)
 
-/** What was asked, each with this answer. */
+/** Gives each question this answer. */
 const given = (asks: Asks | undefined, answer: object): Answers =>
   Object.fromEntries(
     Object.entries(asks ?? {}).map(([key, asked]) => [key, { asked, answer: { ...answer } }]),
@@ -143,7 +143,7 @@ describe('a remote server that asks a model', () => {
     expect(requests).toEqual([])
   })
 
-  it('E1, T18: asks within what was allowed, out of the lease of the call, in words that nobody takes for ours', async () => {
+  it('E1, T18: asks within what was allowed, out of the lease of the call, in words that cannot pass for ours', async () => {
     const { inner, requests } = models()
     const sampling = { sampling: { maxTokens: 100 } }
     expect(await open(sampling, { inner }).asked(asksModel)).toEqual({

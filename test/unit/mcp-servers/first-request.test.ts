@@ -37,7 +37,7 @@ describe('the first request to a server that fails', () => {
     expect((await world.look()).items).toHaveLength(1)
   })
 
-  it('says that nobody was reached', async () => {
+  it('says that the server could not be reached', async () => {
     const server = createFakeMcp({ url })
     server.state.isDown = true
     expect(await firstLook(server.answer)).toBe('The MCP server srv could not be reached.')

@@ -68,7 +68,7 @@ describe('what a server asks in the middle of a call', () => {
   )
 
   it.each(['modern', 'legacy'] as const)(
-    'E6: ends the call if somebody has to answer first, once all of it was heard, and the server gets no answer (%s)',
+    'E6: ends the call if a person has to answer first, once all of it was heard, and the server gets no answer (%s)',
     async (era) => {
       const server =
         era === 'legacy'

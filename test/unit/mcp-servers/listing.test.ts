@@ -8,7 +8,7 @@ const items = ['get', 'ɡet', 'sеt', 'delete_it', 'se7'].map((key) => ({
   hash: '',
 }))
 
-it('T13: points out tools that look like those of somebody else, in characters that are what they look like', () => {
+it('T13: points out tools that look like those of another server, in characters that are what they look like', () => {
   const notes = lookAlikeNotes({ items }, 'srv', ['kv__get', 'kv__set', 'srv__delete_it'])
   expect(notes).toEqual([
     '"get" looks like the tool kv__get, which is not this server\'s.',

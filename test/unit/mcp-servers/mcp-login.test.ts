@@ -78,7 +78,7 @@ describe("T1: one's own sign-in at an MCP server", () => {
       ...(body && { body: JSON.stringify(body) }),
     })
 
-  it.each(routes)('%s %s is for whoever has a key, and no access token', async (...route) => {
+  it.each(routes)('%s %s is for callers with a key, and no access token', async (...route) => {
     asked.length = 0
     const token = { scopes: ['agents', 'operator'], couldHave: ['agents', 'operator'] }
     const refused = await send(openApp({ grant: 'grant_1', token }), route)

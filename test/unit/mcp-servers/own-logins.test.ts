@@ -6,7 +6,7 @@ const tokensAt = ({ server }: ReturnType<typeof createOwnLoginWorld>) =>
   server.seen.map(({ headers }) => headers.get('authorization'))
 
 describe('T2: a server where each principal signs in', () => {
-  it("asks with the token of whoever looks, and with nobody else's", async () => {
+  it('asks with the token of the principal who looks, and with no other', async () => {
     const world = createOwnLoginWorld()
     await world.signIn('ada')
     await world.signIn('bob')
@@ -20,7 +20,7 @@ describe('T2: a server where each principal signs in', () => {
     expect([...ofAda]).not.toEqual([...ofBob])
   })
 
-  it('tells one who is not signed in the command, asks nobody, keeps nothing, and goes on for the others', async () => {
+  it('tells a principal without a sign-in the command, sends nothing, stores nothing, and goes on for the others', async () => {
     const world = createOwnLoginWorld()
     await world.signIn('ada')
     world.asked.length = 0
@@ -45,7 +45,7 @@ describe('T2: a server where each principal signs in', () => {
     const world = createOwnLoginWorld({ about: { headers: { 'X-Team': 'of-the-deployment' } } })
     await world.signIn('ada')
     expect(await world.look('ada')).toMatchObject({ ok: true })
-    // Between the question whether somebody is signed in and the request: a renewal failed, say.
+    // The token goes between the check of the sign-in and the request: a renewal failed, say.
     const before = new Map(world.keptOf('ada'))
     world.asked.length = 0
     let reads = 0
@@ -102,7 +102,7 @@ describe('T2: a server where each principal signs in', () => {
 })
 
 describe('T28: a sign-in of a principal', () => {
-  it('ends where it was begun: with the code, once, and for nobody else', async () => {
+  it('ends where it was begun: with the code, once, and for no other principal', async () => {
     const world = createOwnLoginWorld()
     await world.begin('mallory')
     const page = await world.begin('ada')
@@ -205,7 +205,7 @@ describe('T28: a sign-in of a principal', () => {
   })
 })
 
-describe('T16: what is kept of principals at a server', () => {
+describe('T16: the stored sign-in of a principal at a server', () => {
   it('is gone with a logout, of that one alone, and on the record', async () => {
     const world = createOwnLoginWorld()
     await world.signIn('ada')

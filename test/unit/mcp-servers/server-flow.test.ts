@@ -22,7 +22,7 @@ const placeOf = (confirmed: readonly string[], ...args: Parameters<typeof tool>)
   flowOf(pin({}, confirmed), tool(...args), 'crm__find').goesTo()
 
 describe('what a remote tool does outward, by the specification', () => {
-  it('one that says nothing reaches an open world and changes something there', () => {
+  it('a tool without hints reaches an open world and changes something there', () => {
     expect(sinks()).toEqual(['egress', 'write'])
     expect(sinks({ destructiveHint: false })).toEqual(['egress', 'write'])
     expect(sinks({}, { isHarmless: true })).toEqual(['egress', 'write'])
@@ -42,7 +42,7 @@ describe('what a remote tool does outward, by the specification', () => {
     expect(flowOf(pin(), resource, 'crm__read_resource').sinks).toEqual(['egress'])
   })
 
-  it('what it reads may go back to its server, unless it may change something or says that it passes it on', () => {
+  it('its answers may go back to its server, unless it may change something or says that it passes them on', () => {
     const reads = { readOnlyHint: true }
     expect(placeOf(['find'], reads)).toEqual({ origin, home: 'crm__*' })
     expect(placeOf([], reads)).toEqual({ origin })
@@ -63,7 +63,7 @@ describe('what a remote tool does outward, by the specification', () => {
     )
   })
 
-  it('what is read with a key is private', () => {
+  it('answers that were read with a key are private', () => {
     const keyed = pin({ headers: { authorization: 'Bearer ${secret:CRM}' } })
     expect(flowOf(keyed, tool(), 'crm__find').yields).toEqual(labelFrom('crm__find'))
     expect(flowOf(pin({ auth: 'oauth' }), tool(), 'crm__find').yields).toEqual(
@@ -80,7 +80,7 @@ describe('what a remote tool does outward, by the specification', () => {
     ['https://crm.example/abcdefghijklmnopqrstuvwxyz', 'private'],
     ['https://crm.example/0b7ac0de-0000-4000-8000-000000000000/mcp', 'private'],
   ])(
-    'what anybody can read is public, and what an address may open is not: %s',
+    'an answer from a public address is public, and from an address that may open more it is not: %s',
     (url, expected) => {
       const { yields } = flowOf(pin({ url }), tool(), 'crm__find')
       expect(yields.confidentiality).toBe(expected)

@@ -169,7 +169,7 @@ describe('the connection to a server', () => {
     expect(await world.callTool(item)).toMatchObject({ error: { code: 'tool_denied' } })
   })
 
-  it('F22: one that does not answer, or with another id, is a timeout of ours', async () => {
+  it('F22: a server that does not answer, or with another id, is a timeout of ours', async () => {
     for (const answer of [
       () => new Promise(() => {}),
       () => Response.json({ jsonrpc: '2.0', id: 4711, result: { content: [] } }),
@@ -247,7 +247,7 @@ describe('the connection to a server', () => {
     expect(JSON.stringify(failed).length).toBeLessThan(2_200)
   })
 
-  it('T18: what a server asks of a person or a model is refused', async () => {
+  it('T18: a server’s request to a person or a model is refused', async () => {
     const server = createFakeMcp({
       more: {
         'tools/call': () => ({
@@ -268,7 +268,7 @@ describe('the connection to a server', () => {
   })
 })
 
-it('T4: what is said of looking and of signing in holds no secret either', async () => {
+it('T4: the errors of looking and of signing in hold no secret either', async () => {
   const secrets = createSentSecrets((values) => createReplyRedactor(values).text)
   secrets.add('sk_canary_51Hq8ZxKTbN0')
   const about = { id: 'srv', auth: 'headers' as const, fromText: secrets.fromText }

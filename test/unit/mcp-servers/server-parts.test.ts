@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createMcpObject } from '../../fakes/mcp-object.ts'
 import { createAuthWorld, here } from '../../fakes/mcp-sign-in.ts'
 
-/** The object of a server that somebody signed in at, and a network that waits with a renewal until it is let go on. */
+/** The object of a server after a sign-in, and a network that waits with a renewal until it is let go on. */
 async function signedIn() {
   const world = createAuthWorld()
   const renewing = Promise.withResolvers<void>()

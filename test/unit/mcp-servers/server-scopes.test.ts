@@ -116,7 +116,7 @@ describe('T7: the sessions at a server that keeps them', () => {
     expect(ended.every(({ headers }) => headers.has('mcp-protocol-version'))).toBe(true)
   })
 
-  it('that a server does not let end hold up and fail nobody', async () => {
+  it('that a server does not let end hold up and fail no other call', async () => {
     const server = createStateful()
     const answer = async (request: Request) =>
       request.method === 'DELETE' ? new Response('no', { status: 500 }) : server.answer(request)

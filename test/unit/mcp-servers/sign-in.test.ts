@@ -42,7 +42,7 @@ describe('T15: an authorization server that never answers', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
   afterEach(() => void vi.useRealTimers())
 
-  /** What is known after half a minute of something that was begun. */
+  /** The outcome of begun work after half a minute. */
   async function afterHalfAMinute(work: Promise<unknown>, asked: Promise<void>): Promise<string> {
     const outcome = work.then(() => 'It came to an end.', errorMessage)
     await asked

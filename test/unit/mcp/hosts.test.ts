@@ -27,7 +27,7 @@ describe('T17: /mcp', () => {
     ['https://agents.example.com/mcp', 'agents.example.com.evil.example'],
     ['https://unnamed.example.com/mcp', 'unnamed.example.com'],
     ['http://localhost:8787/mcp', 'not a host'],
-  ])('refuses a host that nobody named: %s as %s', async (url, host) => {
+  ])('refuses a host that is not configured: %s as %s', async (url, host) => {
     expect(await statusOf(url, { host })).toBe(403)
   })
 

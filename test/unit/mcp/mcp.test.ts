@@ -93,7 +93,7 @@ describe('an agent as a tool', () => {
 })
 
 describe('a tool that was chosen', () => {
-  it('M8: is a run of that one call, in a session that nobody comes back to', async () => {
+  it('M8: is a run of that one call, in a stateless session', async () => {
     const { ask, submitted } = createMcpApp({ ...withKv, result: directResult({ value: 7 }) })
     const { result } = await ask('tools/call', call('kv__get', { key: 'a' }))
     expect(result.content).toEqual([{ type: 'text', text: '{"value":7}' }])
@@ -131,7 +131,7 @@ describe('a tool that was chosen', () => {
 })
 
 describe('runs that take longer', () => {
-  it('are asked for by session and run; what is no id reaches nothing', async () => {
+  it('are asked for by session and run; a malformed id reaches no session', async () => {
     const { ask, calls } = createMcpApp()
     const place = { session: testSession, run: testRun }
     const { result } = await ask('tools/call', call('isola__run_status', place))
@@ -235,7 +235,7 @@ describe('resources', () => {
     },
   )
 
-  it('N10: what two owners have is in no list, and an operator is told whose it is', async () => {
+  it('N10: a resource of two owners is in no list, and an operator is told of both', async () => {
     const two = [
       { owner: 'aaa', uri: 'note://one', isTemplate: false, name: 'x' },
       { owner: 'aaa', uri: 'note://{x}/text', isTemplate: true, name: 'x' },
@@ -303,7 +303,7 @@ describe('resources', () => {
 
 describe('a list', () => {
   it.each(['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'])(
-    'of %s has no page for a cursor that nobody was given',
+    'of %s has no page for a cursor that was never given',
     async (method) => {
       const { ask } = createMcpApp(withNotes)
       expect((await ask(method, { cursor: 'odd' })).error.code).toBe(-32_602)

@@ -48,7 +48,7 @@ describe('an answer over /mcp', () => {
     expect(await response.text()).toContain('data: {"id":1,"error":"told"}')
   })
 
-  it('is cancelled by whoever closes it, before or after its stream began', async () => {
+  it('is cancelled by the client that closes it, before or after its stream began', async () => {
     const gone = new AbortController()
     const before = later()
     void openEarly({ signal: gone.signal, clock: never, answer: before.answer, onFault })

@@ -114,7 +114,7 @@ describe('T21: what a client answers', () => {
 })
 
 describe('a deployment without ISOLA_MASTER_KEY', () => {
-  it('T17: asks nobody, says what is missing, and leaves no run waiting', async () => {
+  it('T17: asks no question, says what is missing, and leaves no run waiting', async () => {
     const { ask, calls } = setUp({ stateKey: undefined })
     const { result } = await ask()
     expect(result.content[0].text).toContain('config_missing: A call that asks')
@@ -122,7 +122,7 @@ describe('a deployment without ISOLA_MASTER_KEY', () => {
     expect(calls.map(({ method }) => method)).toContain('cancel')
   })
 
-  it('T17: takes no state, whoever sealed it', async () => {
+  it('T17: takes no sealed state', async () => {
     const { requestState } = (await setUp().ask()).result
     const { ask, calls } = setUp({ stateKey: undefined })
     expect((await ask({ requestState })).error.code).toBe(-32_602)
@@ -130,7 +130,7 @@ describe('a deployment without ISOLA_MASTER_KEY', () => {
   })
 })
 
-describe('what goes wrong before a server is made', () => {
+describe('a fault before a server is made', () => {
   it('F1: is told as everywhere else', async () => {
     const exposed = async () => {
       throw new IsolaError('request_unavailable', 'Try again.', { retryAfterMs: 2_000 })

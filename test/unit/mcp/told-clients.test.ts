@@ -24,7 +24,7 @@ function setUp() {
 }
 
 describe('what an MCP client was given', () => {
-  it('T11: is in what it says next, whichever call it was, and in nobody else’s', async () => {
+  it('T11: is in what it says next, whichever call it was, and in no other client’s', async () => {
     const { clients } = setUp()
     await Promise.all([clients.tell(ann, page), clients.tell(ann, notes)])
     expect(await clients.said(ann)).toEqual(joinLabels([saidLabel, page, notes]))
@@ -72,7 +72,7 @@ describe('what an MCP client was given', () => {
     expect(sets()).toBe(2)
   })
 
-  it('is the worst where nobody can say it', async () => {
+  it('is the worst where it cannot be read', async () => {
     const fail = () => async () => Promise.reject(new Error('gone'))
     const clients = createToldClients(fail, { nowMs: () => 0, sleep: async () => {} })
     const worst = { integrity: 'stranger', confidentiality: 'private' }

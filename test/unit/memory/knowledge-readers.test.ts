@@ -35,7 +35,7 @@ describe('A 20: a mark of the encoding before a document', () => {
     expect((await html('\uFEFF<title>T</title><h1>A</h1><p>b')).title).toBe('T')
   })
   test.each(['---\n\nText below a line.\n\n---\n\nMore.', '---\nNo end of it.\n'])(
-    'what is no front matter stays: %j',
+    'a text that only resembles front matter stays: %j',
     async (text) => {
       expect((await textsOf(markdown(text))).join()).toMatch(/Text below a line|No end of it/)
     },

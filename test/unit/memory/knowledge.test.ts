@@ -58,7 +58,7 @@ describe('I21, C6: documents that agents look things up in', () => {
     expect(await found(store, 'lunch')).toEqual([])
   })
 
-  test('what is removed is found no more, and its words are in no row', async () => {
+  test('a removed document is found no more, and its words are in no row', async () => {
     const storage = createNoteStorage()
     const store = createTestDocuments({ storage })
     const { documents } = await put(store, 'a.md', ['Periwinkles need shade'])

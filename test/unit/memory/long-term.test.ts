@@ -18,7 +18,7 @@ const found = async (memory: LongTermMemory, query: string, places?: readonly No
   )
 
 describe('I21: long-term memory', () => {
-  test('finds by what a note says, whoever said it, and when; nothing for words that are not there', async () => {
+  test('finds by a note’s text, speaker and date; nothing for words that are not there', async () => {
     const memory = createTestNotes()
     await add(memory, [
       { text: 'I adopted a puppy', speaker: 'Nora', date: '8 May 2026' },
@@ -54,7 +54,7 @@ describe('I21: long-term memory', () => {
     ])
   })
 
-  test('what says the same is merged, with both origins and the worse label', async () => {
+  test('notes that say the same are merged, with both origins and the worse label', async () => {
     const memory = createTestNotes()
     const stranger = labelFrom('http__get example.com')
     await add(memory, [
@@ -428,7 +428,7 @@ describe('I28: memory at rest', () => {
   })
 })
 
-describe('what is forgotten', () => {
+describe('a forgotten note', () => {
   test('by its id: no search, list or page has it, nor any row', async () => {
     const storage = createNoteStorage()
     const memory = createTestNotes({ storage })
@@ -468,7 +468,7 @@ describe('what is forgotten', () => {
 })
 
 describe('Y31: scopes', () => {
-  test('what is in one place is not found, read or forgotten from another', async () => {
+  test('a note of one place is not found, read or forgotten from another', async () => {
     const memory = createTestNotes()
     const places: readonly NotePlace[] = ['principal', 'agent:one', 'agent:two']
     const ids: string[] = []

@@ -193,7 +193,7 @@ describe('I22: versions', () => {
     expect(store.list()).toHaveLength(1)
   })
 
-  test('what is not known cannot be rendered', () => {
+  test('a prompt that is not known cannot be rendered', () => {
     expect(() => createPromptStore().render('nowhere', {})).toThrow(
       refused(/"nowhere" is not known/),
     )

@@ -67,7 +67,7 @@ describe('E1, C2: with a cost limit in force a model without a price', () => {
     const named = createWorld(answers, settings({ 'router/google/m': price }))
     const paid = await runOn(named, { limits: { maxCostNanoUsd: 1_000_000_000 } })
     expect(paid.result).toMatchObject({ result: 'router', usage: { costNanoUsd: 110_000 } })
-    // Nobody else is called so: it is the name of a model.
+    // No other server has that name: here it is the name of a model.
     const alone = createWorld(answers, { ...settings(), servers: [router] })
     expect((await runOn(alone, { limits })).result.result).toBe('router')
   })
@@ -104,7 +104,7 @@ describe('E1, C2: with a cost limit in force a model without a price', () => {
     expect(new Set(world.asked)).toEqual(new Set(['priced m']))
   })
 
-  it('does not come in through a name that nobody serves', async () => {
+  it('does not come in through a name that no server serves', async () => {
     const world = createWorld(fine, alone)
     const { result } = await runOn(world, { limits, model: 'nobody/x' })
     expect(result.error?.code).toBe('model_price_unknown')

@@ -6,7 +6,7 @@ import {
 
 const utf8 = new TextEncoder()
 
-/** What is read of a stream that comes in these pieces. */
+/** Reads the events of a stream that comes in these pieces. */
 function read(pieces: readonly (string | Uint8Array)[]): readonly StreamEvent[] {
   const decoder = createEventDecoder()
   const events = pieces.flatMap((piece) =>

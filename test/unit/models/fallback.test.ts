@@ -114,7 +114,7 @@ describe('I6, C2, P29: another model takes over', () => {
     expect([result.state, world.asked]).toEqual(['cancelled', ['first a']])
   })
 
-  it('fails as the last one did when nobody is left', async () => {
+  it('fails as the last model did when no other is left', async () => {
     const world = createWorld({ first: [{ status: 503 }], second: [{ status: 401 }] }, both)
     const { result, events } = await runOn(world)
     expect(result.error?.code).toBe('model_auth')
@@ -136,7 +136,7 @@ describe('I6, C2, P29: another model takes over', () => {
 })
 
 describe('Retry-After', () => {
-  it('is waited for, up to 20 seconds, while nobody else is ready', async () => {
+  it('is waited for, up to 20 seconds, while no other model is ready', async () => {
     const world = createWorld(
       { first: [{ status: 429, retryAfter: '3600' }, { text: 'there' }] },
       { defaultModel: 'first/a' },

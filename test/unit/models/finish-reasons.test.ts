@@ -172,7 +172,7 @@ describe('A09: a call whose arguments were cut off before they began', () => {
     },
   )
 
-  it('what was whole before it is', async () => {
+  it('a call whose arguments were whole keeps them', async () => {
     const calls = [
       { index: 0, id: 'a', function: { name: 'look', arguments: '{"at":1}' } },
       { index: 1, id: 'b', function: { name: 'look', arguments: '{"at":' } },

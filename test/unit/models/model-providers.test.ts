@@ -129,7 +129,7 @@ describe('I6: selecting a model', () => {
   })
 })
 
-it('lists the default and the offline model, without asking anybody', () => {
+it('lists the default and the offline model, without asking any server', () => {
   expect(models({ ...key, ...development }).list()).toEqual([
     { id: 'openai/gpt-4o-mini', provider: 'openai' },
     { id: 'offline/offline', provider: 'offline' },

@@ -543,7 +543,7 @@ describe('what a caller insists on', () => {
     expect(reply.toolCalls.map(({ name }) => name)).toEqual(names)
   })
 
-  it('gets arguments for the call: what was said, and samples for the rest', async () => {
+  it('gets arguments for the call: the user’s words, and samples for the rest', async () => {
     const { reply } = await ask([user('Read the key colour.')], kv, { parameters: kvSet })
     expect(reply.toolCalls[0]?.input).toMatchObject({ key: 'colour', value: expect.any(String) })
     const idle = await ask([user('Hello.')], kv, { parameters: { toolChoice: 'required' } })

@@ -44,7 +44,7 @@ async function sentAfter(
   return sent
 }
 
-describe('A11: what a service wants back with its call was never given back', () => {
+describe('A11: a field that a service wants back with its call was never given back', () => {
   it.each<[string, JsonObject]>([
     ['reasoning_content (DeepSeek, Moonshot)', { reasoning_content: 'I think\nso 🤔' }],
     ['reasoning (OpenRouter, Groq, vLLM)', { reasoning: 'I think' }],
@@ -98,7 +98,7 @@ describe('A11: what a service wants back with its call was never given back', ()
     for (const message of await sentAfter({ content })) expect(message.content).toEqual(content)
   })
 
-  it('what comes in pieces comes back whole', async () => {
+  it('a field that comes in pieces comes back whole', async () => {
     const detail = (fields: object) =>
       chunk({ reasoning_details: [{ type: 'reasoning.text', index: 0, ...fields }] })
     const body = [
@@ -143,7 +143,7 @@ describe('A11: what a service wants back with its call was never given back', ()
   })
 })
 
-describe('A11: nobody else gets it', () => {
+describe('A11: no other server gets it', () => {
   const fields = {
     reasoning_content: 'I think',
     tool_calls: [{ ...called, extra_content: google }],

@@ -376,7 +376,7 @@ describe('a reply', () => {
     expect(outcome.sent).toBe(1)
   })
 
-  it('with a call that has no name asks for a tool that nobody has, so that the model is told', async () => {
+  it('with a call that has no name asks for a tool that does not exist, so that the model is told', async () => {
     const nameless = { index: 0, id: 'x', function: { arguments: '{}' } }
     const { reply } = await call([events(choice({ tool_calls: [nameless] }, 'tool_calls'))])
     expect(reply?.toolCalls).toMatchObject([{ name: 'unnamed' }])

@@ -45,7 +45,7 @@ it("Y12: an agent's model, parameters and cost ceiling reach the request", async
     seed: 5,
     stop: ['END'],
   })
-  // Its time was used up by the waits between the tries: nobody else was asked.
+  // The waits between the tries used up its time: no second model was asked.
   expect([result.error?.code, world.asked.length]).toEqual(['model_unavailable', 3])
   const dear = createWorld(
     { second: [{ text: 'cheaper' }] },

@@ -136,7 +136,7 @@ describe('the price file', () => {
     ])
   })
 
-  it('knows the model that is asked where nobody chose one', () => {
+  it('knows the default model of each provider', () => {
     expect(readPriceFile(priceFile, 'openai').priceOf('gpt-4o-mini')).toBeDefined()
     expect(
       readPriceFile(priceFile, 'cloudflare').priceOf('@cf/zai-org/glm-4.7-flash'),

@@ -194,7 +194,7 @@ describe('A24: parallel calls on one number became one call with two objects', (
   })
 })
 
-describe('what looks like a second call is none', () => {
+describe('a piece that looks like a second call is none', () => {
   it.each<[string, readonly unknown[], unknown]>([
     [
       'a name with every piece',
@@ -259,7 +259,7 @@ describe('a call among the parts of the content was a text, and the run was over
       expect(calls).toEqual([{ id: 'a', name: 'look', input: {} }])
   })
 
-  it('one that is announced and missing is no end', async () => {
+  it('a call that is announced and missing is no end', async () => {
     for (const said of await madeBy({ content: 'I look.' })) expect(said).toContain('sent none')
   })
 })

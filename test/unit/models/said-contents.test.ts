@@ -3,7 +3,7 @@ import { ask, bothWays, chunk, done, ended, event, text, whole } from './replies
 
 const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }
 
-describe('A08: what a reply said as parts was lost', () => {
+describe('A08: a reply in parts was lost', () => {
   it.each<[string, unknown, string]>([
     [
       'text parts',
@@ -99,7 +99,7 @@ describe('A08: what a reply said as parts was lost', () => {
   })
 })
 
-describe('A08: what a reply said elsewhere was lost', () => {
+describe('A08: a reply in another field was lost', () => {
   const json = 'application/json'
   it.each<[string, object]>([
     ['message.text', { message: { text: 'is 42' } }],

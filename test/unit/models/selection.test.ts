@@ -89,7 +89,7 @@ describe('I6: the first model in priority order that can serve a request', () =>
       provider: 'cheap',
       passedOver: [{ provider: 'dear', reason: 'cost' }],
     })
-    // With nobody cheaper the lease refuses it, which stops a run instead of failing it.
+    // Without a cheaper model the lease refuses the call, which stops a run instead of failing it.
     const alone = { ...config, defaultModel: 'dear/m' }
     expect(selected(alone, request({ maxCostNanoUsd }))).toMatchObject({ provider: 'dear' })
   })
@@ -209,7 +209,7 @@ describe('names of models', () => {
     expect(models.list().map(({ id }) => id)).toEqual(['far/large'])
   })
 
-  it('that nobody serves are left out of the list', () => {
+  it('that no server serves are left out of the list', () => {
     const { models } = createWorld(
       {},
       { ...config, defaultModel: 'offline-not/x, workers-ai/@cf/x, any/y' },
@@ -246,7 +246,7 @@ describe('P29: what the model takes that will answer', () => {
     expect(contextOf(alone, request(long))).toMatchObject({ contextTokens: 8_000 })
   })
 
-  it('is not that of one behind a model of which nobody said how much it takes', () => {
+  it('is not the limit of a model behind a model of unknown context size', () => {
     const unsaid = {
       ...two,
       servers: [server('near', [{ name: 'small' }]), server('far', [large])],
@@ -275,7 +275,7 @@ describe('P29: what the model takes that will answer', () => {
     expect(contextOf(config, request())).toMatchObject({ name: 'near/small' })
   })
 
-  it('is nothing where nobody would answer', () => {
+  it('is nothing where no model would answer', () => {
     expect(contextOf({}, request())).toBeUndefined()
   })
 })

@@ -6,7 +6,7 @@ import { ask, chunk, done, ended, event, resets, text, whole } from './replies.t
 const json = 'application/json'
 const between = (said: string, last = ended) => text('one ') + said + text('two') + last
 
-describe('A10: what keeps a stream alive made the whole answer unreadable', () => {
+describe('A10: keep-alive events of a stream made the whole answer unreadable', () => {
   it.each([
     ['empty data', 'data:\n\n'],
     ['empty data behind a blank', 'data: \n\n'],
@@ -217,7 +217,7 @@ describe('a server that answers in the other way than it was asked', () => {
     expect(error?.code).toBe('model_network')
   })
 
-  it('a stream that broke off is asked for again where nobody saw any of it', async () => {
+  it('a stream that broke off is asked for again if it is not watched', async () => {
     const answers = [{ body: [text('half'), resets] }, { body: text('all well') + ended }]
     const { reply, bodies } = await ask(answers, { call: { isUnwatched: true } })
     expect([reply?.text, bodies.length]).toEqual(['all well', 2])

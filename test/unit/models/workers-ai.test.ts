@@ -106,7 +106,7 @@ describe('Workers AI', () => {
     expect(runs[0]?.inputs).not.toHaveProperty('model')
   })
 
-  it('is read in one piece when nobody watches', async () => {
+  it('is read in one piece when it is not watched', async () => {
     const whole = () =>
       Response.json({
         choices: [{ message: { content: 'Whole' }, finish_reason: 'stop' }],

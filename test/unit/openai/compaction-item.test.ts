@@ -47,7 +47,7 @@ describe('a compaction that a client keeps', () => {
     ])
   })
 
-  it('T11: is the worst where it is a summary: what was read before is not known any more', () => {
+  it('T11: is the worst where it is a summary, whose sources are not known any more', () => {
     const chat = [user('Go.'), summary, says('Done.')]
     const worst = { integrity: 'stranger', confidentiality: 'private' }
     expect(labelOfAll(fromContent(toContent(chat), 'input[0]')!)).toMatchObject(worst)

@@ -212,7 +212,7 @@ it('T11: a picture by its address makes the label of what was kept no better', a
   expect(first?.label?.sources.map((one) => one.from)).toContain('image pictures.example')
 })
 
-it('what was said before a compaction is known again by its picture', async () => {
+it('a message from before a compaction is known again by its picture', async () => {
   const kept = [{ role: 'user' as const, text: 'Look', images: [{ url: inline }], taint: [] }]
   const compacted = { type: 'compaction', encrypted_content: toContent(kept) }
   const content = [

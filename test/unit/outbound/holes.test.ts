@@ -68,7 +68,7 @@ describe('T16: a provider of sign-ins', () => {
 })
 
 it.each(['GZIP', 'gzip, gzip', 'x-gzip'])(
-  'T4: an answer that is said to be packed as %s, which nobody undoes, is not handed to a plugin with secrets',
+  'T4: an answer that is said to be packed as %s, which no code here unpacks, is not handed to a plugin with secrets',
   async (encoding) => {
     const { fetch } = createSecretWorld({
       values: { TOKEN: 'a-secret-value' },

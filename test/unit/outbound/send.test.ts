@@ -21,7 +21,7 @@ describe('T5: an address', () => {
     ['https://login.example.com:8443/', undefined],
     ['http://login.example.com/', undefined],
     ['https://u:p@login.example.com/', undefined],
-    // What the operator set lies outside: it leads nobody inside, nor to another port of a stranger.
+    // The operator's address lies outside: it leads no request inside, nor to another port of a stranger.
     ['https://10.0.0.1/', 'https://login.example.com'],
     ['http://127.0.0.1/', 'https://login.example.com'],
     ['https://localhost/', 'https://login.example.com'],
@@ -49,7 +49,7 @@ describe('T5: an address', () => {
     expect(await answer.text()).toBe('ok')
   })
 
-  it('in development may be loopback as it is written, but not where somebody outside says so', async () => {
+  it('in development may be loopback as it is written, but not by a redirect from outside', async () => {
     const network = { isDevelopment: true }
     const url = 'http://localhost:3000/'
     expect((await sendOver(ok, network)({ url }, rules)).status).toBe(200)

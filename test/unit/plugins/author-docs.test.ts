@@ -55,7 +55,7 @@ describe('the page for authors', () => {
     const ids = ['weather', 'summarizer', 'printer-setup', 'no-private', 'handbook']
     expect(blocks.map(({ id }) => id)).toEqual(ids)
     expect(tests).toHaveLength(2)
-    // No block that nobody runs.
+    // Every block of the page is run.
     expect(text.match(/```(ts|yaml)/g)).toHaveLength(2 * blocks.length + tests.length)
   })
 

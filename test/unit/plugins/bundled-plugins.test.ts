@@ -43,7 +43,7 @@ test('Y25: every bundled plugin loads from its manifest', () => {
   expect(ids).toEqual(expect.arrayContaining(['code-reviewer', 'files', 'http', 'kv', 'memory']))
 })
 
-test('Y32, I20: what ships switched off loads when it is switched on', () => {
+test('Y32, I20: a shipped plugin that is switched off loads when it is switched on', () => {
   const off = bundledPlugins.filter(({ manifest }) => Object(manifest).enabled === false)
   const ids = off.map(({ manifest }) => (manifest as { id: string }).id)
   expect(ids).toEqual(['code', 'price-monitor', 'sql', 'web-search'])
@@ -163,7 +163,7 @@ test('I21: memory notes, recalls by words and by age, and clears', async () => {
   expect(await call('memory__recall', {})).toEqual({ notes: [] })
 })
 
-test('C3: what was remembered and what was noted is recalled by one question, each in turn', async () => {
+test('C3: remembered facts and notes are recalled by one question, each in turn', async () => {
   const { call } = createTools()
   const { remembered } = (await call('memory__remember', { fact: 'The client likes blue' })) as {
     remembered: string
@@ -265,7 +265,7 @@ describe('I20: http', () => {
     expect(entries.get('kv__set')!.goesTo).toBeUndefined()
   })
 
-  test('reaches no host that is not open, but for a call that somebody approved, and there only', async () => {
+  test('reaches no host that is not open, but for a call that a person approved, and there only', async () => {
     const { call } = createTools(undefined, closed)
     expect(await call('http__get', evil)).toMatchObject({
       message: expect.stringContaining('isola http allow evil.example') as string,

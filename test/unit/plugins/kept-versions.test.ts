@@ -44,7 +44,7 @@ it('names what was not in force since a moment, whatever its kind', async () => 
   part('skill', 2, 3, 'skill')
   expect([...(await kept.unnamed(250, 10))].toSorted()).toEqual(['gone', 'gone-server'])
   expect(await kept.unnamed(250, 1)).toHaveLength(1)
-  // At 200 the second generation began: what was before it is not of its time.
+  // The second generation began at 200: parts that ended then do not count as in force since 201.
   expect([...(await kept.unnamed(201, 10))].toSorted()).toEqual(['gone', 'gone-server'])
   expect(await kept.unnamed(199, 10)).toEqual([])
   expect([...(await kept.unnamed(400, 10))].toSorted()).toEqual([
@@ -88,7 +88,7 @@ it('finds them without reading the texts of bundles', async () => {
   expect(planOf(sqlite, sql)).toContain('COVERING INDEX plugin_bundles_saved')
 })
 
-it('what somebody added lately is counted without reading the log of the deployment', async () => {
+it('the recent uploads of a principal are counted without reading the log of the deployment', async () => {
   const { sqlite, database } = open()
   const seen: string[] = []
   const prepare = (sql: string) => {

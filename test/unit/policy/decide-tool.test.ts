@@ -33,7 +33,7 @@ describe('the policy of tools', () => {
     expect(isMatch(tool, wanted)).toBe(isWanted)
   })
 
-  it('P4: denies what is denied, whoever else allows it', () => {
+  it('P4: denies a denied tool, even if another rule allows it', () => {
     expect(verdictOf({ allow: ['kv__set'], deny: ['kv__*'] })).toMatchObject({
       verdict: 'deny',
       reason: 'denied_by_rule',
@@ -43,7 +43,7 @@ describe('the policy of tools', () => {
     expect(verdictOf({ deny: ['*'], agents }).verdict).toBe('deny')
   })
 
-  it('P4: asks for a call to a host that nobody opened, or refuses it, whatever else is listed', () => {
+  it('P4: asks for a call to a host that is not open, or refuses it, whatever else is listed', () => {
     const away = (given: object, more: object = {}) =>
       verdictOf(given, { isElsewhere: true, ...more })
     const asks = { verdict: 'ask', reason: 'host_not_allowed', rule: 'deployment: network ask' }
@@ -59,7 +59,7 @@ describe('the policy of tools', () => {
     expect(verdictOf(closed, { isElsewhere: false }).verdict).toBe('allow')
   })
 
-  it('P4, C5, I20: has a list of what may be called, and of what may not, for everybody, an agent and a principal', () => {
+  it('P4, C5, I20: has a list of tools that may be called, and of tools that may not, for the deployment, an agent and a principal', () => {
     expect(verdictOf({}).verdict).toBe('allow')
     expect(verdictOf({ allow: ['http__*'] }).reason).toBe('not_in_allow_list')
     expect(verdictOf({ agents: { orchestrator: { allow: [] } } }).verdict).toBe('deny')
@@ -75,7 +75,7 @@ describe('the policy of tools', () => {
     expect(verdictOf({ allow: ['http__*'], agents }).verdict).toBe('deny')
   })
 
-  it('takes a principal called like a part of every object for nobody else', () => {
+  it('takes a principal called like a part of every object for no other', () => {
     for (const principal of ['constructor', '__proto__', 'toString'])
       expect(verdictOf({}, { principal }).verdict).toBe('allow')
   })
@@ -86,7 +86,7 @@ describe('the policy of tools', () => {
     expect(verdictOf({ deny: ['isola__*'] }, { tool }).verdict).toBe('deny')
   })
 
-  it('I27: asks somebody before a tool that destroys, unless it is allowed or denied by name', () => {
+  it('I27: asks a person before a tool that destroys, unless it is allowed or denied by name', () => {
     const destroys = { tool: 'sql__run', isDestructive: true }
     expect(verdictOf({}, destroys)).toMatchObject({ verdict: 'ask', reason: 'destructive' })
     expect(verdictOf({ destructive: 'deny' }, destroys).verdict).toBe('deny')

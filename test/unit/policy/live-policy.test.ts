@@ -105,7 +105,7 @@ describe('the network of tools that read whatever address they are given', () =>
   const to = (url: string, method = 'GET') => ({ goesTo: { method, url }, tool: 'http__get' })
   const evil = 'https://evil.example/?d=notes%0A\u202e'
 
-  it('P4: is closed by default: somebody is asked, and shown method, host and the whole address with nothing hidden', async () => {
+  it('P4: is closed by default: an approval is asked for, and shows method, host and the whole address with nothing hidden', async () => {
     const { policy, approvals, subject } = open({})
     const call = { ...subject, ...to(evil) }
     expect(await policy.decide(call)).toEqual({ allow: true })
@@ -137,7 +137,7 @@ describe('the network of tools that read whatever address they are given', () =>
     ['a link elsewhere', 'https://evil.example/a', true, {}, true],
     ['words to a named host', 'https://docs.example/a', false, {}, true],
     ['a link that the operator did not let through', 'https://docs.example/a', true, none, true],
-  ])('T11: of %s somebody is asked or not', async (_name, url, isLink, more, isAsked) => {
+  ])('T11: of %s a person is asked or not', async (_name, url, isLink, more, isAsked) => {
     const mail = labelFrom('mail')
     const words = {
       own: saidLabel,
@@ -155,7 +155,7 @@ describe('the network of tools that read whatever address they are given', () =>
     expect(await other.isNeeded(call)).not.toBe(false)
   })
 
-  it('denies with the host and how to allow it where the operator wants nobody asked', async () => {
+  it('denies with the host and how to allow it where the operator allows no questions', async () => {
     const { policy, subject, events } = open({ network: { elsewhere: 'deny' } })
     const verdict = await policy.decide({ ...subject, ...to(evil) })
     expect(verdict).toMatchObject({ allow: false, code: 'tool_denied' })
@@ -174,7 +174,7 @@ describe('the network of tools that read whatever address they are given', () =>
     ['example.com', 'https://example.com@evil.example/', 'GET', true],
     ['example.com', 'https://example.com:8443/', 'GET', true],
     ['*', 'https://anywhere.example/', 'GET', false],
-    // This machine is nobody's public host: of it only what is named, and the server itself, to read.
+    // This machine is no public host: only a named address of it may be called, and the server itself, to read.
     ['*', 'http://localhost:9999/', 'GET', true],
     ['localhost:3000', 'http://localhost:3000/', 'POST', false],
     ['example.com', 'http://localhost:8787/healthz', 'GET', false],
@@ -196,7 +196,7 @@ describe('the network of tools that read whatever address they are given', () =>
 })
 
 describe('the rate gate', () => {
-  it('asks nobody about a tool without a limit', async () => {
+  it('asks no object about a tool without a limit', async () => {
     const { rates, subject, asked } = open(limit('principal'))
     expect(await rates.take({ ...subject, tool: 'http__get' }, 0)).toEqual({ allow: true })
     expect(asked).toEqual([])
@@ -258,7 +258,7 @@ describe('C3: of tools that were found', () => {
     expect(await open(given).deniedOf(tools, by)).toEqual(expected)
   })
 
-  it('denies nothing while nobody knows the policy: each call is refused then', async () => {
+  it('denies nothing while the policy is unknown: each call is refused then', async () => {
     expect(await open({}, { snapshot: away }).deniedOf(tools, by)).toEqual([])
   })
 })

@@ -43,7 +43,7 @@ describe('an answer that a client brings back', () => {
     expect(await integrityOf(user('hi'), assistant('Done'))).toBe('user')
   })
 
-  it('is as it was said where nobody but the user had a part in it', async () => {
+  it('is the user’s where only the user had a part in it', async () => {
     const { tell, integrityOf } = world()
     await tell(['Done.'], saidLabel)
     expect(await integrityOf(user('hi'), assistant('Done.'))).toBe('user')
@@ -58,7 +58,7 @@ describe('an answer that a client brings back', () => {
     expect(await integrityOf(user('hi'), assistant('Answer 1099.'))).toBe('stranger')
   })
 
-  it('T11: is the worst where nobody can be asked', async () => {
+  it('T11: is the worst where the storage cannot be asked', async () => {
     const storageOf = () => () => Promise.reject(new Error('away'))
     const { labelled } = createToldAnswers(storageOf, sha256)
     const [, answer] = await labelled('ann', [user('hi'), assistant('Done.')])

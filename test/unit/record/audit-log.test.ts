@@ -278,7 +278,7 @@ describe('the audit log', () => {
   })
 })
 
-describe('a batch that is only for the record if nobody subscribes', () => {
+describe('a batch that is only for the record without a subscription', () => {
   const emitted = (name: string, more: object = {}) =>
     ({ id: 'ses_a:1', name, principal: 'ada', payload: {}, ...more }) as unknown as Emitted
   async function opened(listed: Partial<Schedule> & { readonly event: string }) {
@@ -304,7 +304,7 @@ describe('a batch that is only for the record if nobody subscribes', () => {
     expect([rows(), await sink.watermark(of)]).toEqual([1, 2])
   })
 
-  it('N12: is of no interest to a subscription of somebody else, unless the event is public', async () => {
+  it('N12: is of no interest to a subscription of another principal, unless the event is public', async () => {
     const listed = { event: 'shop.*', asker: { principal: 'bob' }, owner: 'principal:bob' } as const
     const { append, rows } = await opened(listed)
     await append([emitted('shop.paid')])

@@ -13,11 +13,11 @@ import { deploymentEventOf, storedEvent } from '../../fakes/events.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
 const person = { principal: 'ann', pseudonym: 'erased_1' }
-/** Columns whose names say that somebody is in them. */
+/** Columns whose names say that they hold a principal. */
 const isSomebody = /principal|owner|_by$/
 
 describe('I21: what becomes of a person in D1', () => {
-  it('every table of D1 is an entry, and every column with somebody in it is named there', () => {
+  it('every table of D1 is an entry, and every column with a principal in it is named there', () => {
     const { sqlite } = createSqliteDatabase()
     const tables = sqlite
       .prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
@@ -69,7 +69,7 @@ describe('I21: what becomes of a person in D1', () => {
     expect(await once()).toBe(0)
   })
 
-  it('I21: a name that is a word of ours too, or an id, is replaced only where somebody is', async () => {
+  it('I21: a name that is a word of ours too, or an id, is replaced only where it names a person', async () => {
     const { database, sqlite } = createSqliteDatabase()
     const decided = (by: string) =>
       JSON.stringify({ principal: by, role: 'operator', via: 'inbox', tool: 'tool' })
@@ -122,7 +122,7 @@ describe('I21: what becomes of a person in D1', () => {
     expect(read('SELECT id, confirmed FROM mcp_servers')).toEqual(['tool', '["tool"]'])
   })
 
-  it('nobody is let in as somebody who is being erased', async () => {
+  it('no key is made for a principal that is being erased', async () => {
     const { sqlite } = createSqliteDatabase()
     sqlite.exec(`
       INSERT INTO principals (id, role, created_at_ms) VALUES ('ann', 'user', 1);
@@ -134,7 +134,7 @@ describe('I21: what becomes of a person in D1', () => {
   })
 })
 
-describe('the record of somebody who was erased', () => {
+describe('the record of a person who was erased', () => {
   it('keeps what happened and when, and who others are; not who they were, nor a text', async () => {
     const { database, sqlite } = createSqliteDatabase()
     const log = createDeploymentLog(database)
@@ -256,7 +256,7 @@ describe('the record of somebody who was erased', () => {
     ])
   })
 
-  it('a text of a field that nobody has looked at goes: only what is listed is kept', () => {
+  it('a text of an unlisted field goes: only listed fields are kept', () => {
     expect(
       withoutTexts({ novel: 'a word', tool: 'kv__set', count: 3, deep: { any: 'x' } }),
     ).toEqual({ novel: '[erased]', tool: 'kv__set', count: 3, deep: {} })

@@ -4,7 +4,7 @@ import { createErasures } from '../../../src/features/record/erasure/erasures.ts
 
 const by = { principal: 'operator', trace: '', requestId: 'req_1' }
 
-/** Places as they are told to be, a clock that is moved by hand, and a table that outlives whoever works. */
+/** Places as they are told to be, a clock that is moved by hand, and a table that outlives every worker of the erasure. */
 function open(places: readonly ErasurePlace[]) {
   let nowMs = 1_000
   let wakes = 0
@@ -54,7 +54,7 @@ describe('I21: the work of an erasure', () => {
     expect(row().progress).toMatchObject({ pass: 2, erased: { one: 100 } })
   })
 
-  it('goes over all places until a whole pass finds nothing, whoever goes on with it', async () => {
+  it('goes over all places until a whole pass finds nothing, in any number of objects', async () => {
     const { make, row, pass } = open([placeWith('one', 3), placeWith('two', 1)])
     await make().begin('ann', by, false)
     expect(await make().work()).toBe(61_000)
@@ -92,7 +92,7 @@ describe('I21: the work of an erasure', () => {
     expect(row()).toMatchObject({ state: 'done', progress: { problems: {} } })
   })
 
-  it('one whose alarm was lost is woken by whoever watches, and one that is in time is not', async () => {
+  it('the watch wakes an erasure whose alarm was lost, and leaves one that is in time', async () => {
     const { make, pass, woken } = open([])
     await make().begin('ann', by, false)
     expect(woken()).toBe(1)
@@ -103,7 +103,7 @@ describe('I21: the work of an erasure', () => {
     expect(woken()).toBe(2)
   })
 
-  it('whoever has the operator key of the deployment is no person', async () => {
+  it('the operator key of the deployment belongs to no person', async () => {
     const { make } = open([])
     await expect(make().begin('operator', by, false)).rejects.toMatchObject({
       code: 'request_invalid',

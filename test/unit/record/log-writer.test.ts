@@ -71,7 +71,7 @@ describe('the log', () => {
     ['userinfo after a digit', '1https://user:hunter22hunter@a.example', 'hunter22hunter'],
     ['userinfo without an end', `https://${'hunter22'.repeat(9_000)}@a.example`, 'hunter22'],
     ['key of ours', 'isk_0123456789abcdefABCDEF', '0123456789abcdefABCDEF'],
-  ])('I28: the %s does not come out, whoever it belongs to', (_what, text, unseen) => {
+  ])('I28: no line of the log shows the %s', (_what, text, unseen) => {
     const { log, lines } = setUp()
     log.fault(new Error(`Failed: ${text}`))
     expect(lines.join('')).not.toContain(unseen)
@@ -106,7 +106,7 @@ describe('the log', () => {
     ])
   })
 
-  it('I28: what was shown with the request does not come out', () => {
+  it('I28: a key that was shown with the request does not come out', () => {
     const { log, lines } = setUp()
     log.fault(new Error('What is somebody-elses-key for?'), 'req_1', ['somebody-elses-key'])
     expect(lines.join('')).not.toContain('somebody-elses-key')

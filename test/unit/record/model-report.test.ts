@@ -71,7 +71,7 @@ it('reads along the time, as many of the newest records as it may', async () => 
   expect(plan).toContain('SEARCH r USING INTEGER PRIMARY KEY (rowid>?)')
   expect(plan).toContain('audit_runs_off_time (to_ms>?)')
   expect(plan).not.toMatch(/SCAN audit\b/)
-  // What was found so, and nothing else, is gone through.
+  // Only the rows that the indexes found are scanned.
   expect(plan.match(/SCAN r\b/g)).toHaveLength(plan.match(/CO-ROUTINE r\b/g)!.length)
   expect(plan).not.toContain('FOR ORDER BY')
 })

@@ -204,7 +204,7 @@ describe('the export of a run', () => {
     expect(without.length).toBeGreaterThan(0)
     expect(spans[0]?.attributes['isola.trace.content_left_out']).toBe(String(without.length))
     expect(spans.at(-1)?.attributes['gen_ai.tool.call.result']).toContain('zzz')
-    // What was said before a request is read back from its end, no further than it goes out.
+    // The messages before a request are read back from the end, no further than they are exported.
     expect(read).toBeLessThan(600 * 10)
   })
 

@@ -20,7 +20,7 @@ describe('the redactor', () => {
     expect(redact('secret-value-and-more')).toBe('[redacted]')
   })
 
-  it('takes out every key of this deployment, which nobody here knows by its value', () => {
+  it('takes out every key of this deployment, without knowing its value', () => {
     const redact = createRedactor([])
     expect(redact('isk_0123456789abcdefABCDEF is wrong')).toBe('[redacted] is wrong')
   })

@@ -127,14 +127,14 @@ describe('the list of sessions', () => {
     expect(seen).toEqual(['ses_e', 'ses_d', 'ses_c', 'ses_b', 'ses_a'])
   })
 
-  it('leaves out sub-agents, and what nobody named unless it is asked for', async () => {
+  it('leaves out sub-agents, and stateless sessions unless they are asked for', async () => {
     const { carry, list } = open()
     await carry('a', 1)
     await carry('b', 2, { kind: 'child' })
     await carry('c', 3, { kind: 'stateless' })
     expect(await list()).toEqual(['ses_a'])
     expect(await list({ withStateless: true })).toEqual(['ses_c', 'ses_a'])
-    await carry('c', 3, { kind: 'named' }, 2) // somebody came back to it
+    await carry('c', 3, { kind: 'named' }, 2) // a client named it later
     expect(await list()).toEqual(['ses_c', 'ses_a'])
   })
 

@@ -194,7 +194,7 @@ describe('the spans of a run', () => {
     )
   })
 
-  it('N7: hang below the call that asked for them, or below whoever sent the trace', async () => {
+  it('N7: hang below the call that asked for them, or below the sender’s span', async () => {
     const run = await runOf(createFakeModel([{ text: 'ANSWER' }]))
     const link = { span: 'abcdef0123456789', isSampled: true }
     expect(spansOf(run)[0]).toMatchObject({ parent: undefined, isParentRemote: false })

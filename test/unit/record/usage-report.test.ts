@@ -38,7 +38,7 @@ async function open(bills: readonly PlatformAmounts[] = []) {
     ['model_failed', { provider: 'p', model: 'big', bookedTokens: 0, bookedCostNanoUsd: 0 }],
     ['tool_finished', { tool: 'kv__set', plugin: 'kv' }],
     ['isolate_started', { plugin: 'kv', costNanoUsd: 2_000 }],
-    // What was delegated has its own rows: this is the sum of them.
+    // A delegated run has rows of its own: this event holds their sum, and must not count twice.
     ['agent_result', { usage: { tokens: 11, costNanoUsd: 10 } }],
     ['tool_finished', { tool: 'code-reviewer__run' }],
     ...(bills[0] ? ([['run_parked', { platform: bills[0] }]] as const) : []),
@@ -94,7 +94,7 @@ const own = {
   outputTokens: 1,
 }
 
-describe('what was spent', () => {
+describe('the usage report', () => {
   it.each<[UsageKey, object[]]>([
     [
       'principal',

@@ -85,7 +85,7 @@ describe('the schedule in the text of an agent', () => {
     },
   )
 
-  it('A23: one that is there is looked at as a change, and stays', async () => {
+  it('A23: an existing schedule is checked as a change, and stays', async () => {
     const { agents, list } = open()
     await agents.sync(agent, by)
     const never = { ...agent, schedule: { when: { at: [0] }, task: 'Look.' } } as ScheduledAgent
@@ -107,7 +107,7 @@ describe('the schedule in the text of an agent', () => {
     expect([faults.length, behind().map(({ id }) => id)]).toEqual([1, ['fails']])
   })
 
-  it('changes nothing when asked again, and keeps its key where somebody else says so', async () => {
+  it('changes nothing when asked again, and keeps its key when another principal asks', async () => {
     const { agents, list, asked } = open()
     await agents.sync(agent, by)
     const before = await list()
@@ -142,7 +142,7 @@ describe('the schedule in the text of an agent', () => {
     expect(await list()).toEqual([])
   })
 
-  it('is not made while nobody has said by which key it would work', async () => {
+  it('is not made while no key is given by which it would work', async () => {
     const { agents, list } = open()
     const { asker: _, ...byOthers } = agent
     await agents.sync(byOthers, by)
@@ -220,7 +220,7 @@ describe('what the text of an agent subscribes to', () => {
     expect(await heard()).toEqual([])
   })
 
-  it('is nobody’s who lives for one request', () => {
+  it('is refused for an agent that lives for one request', () => {
     const { error } = onDemandDefinition.safeParse({
       agent: { instructions: 'You write.', subscribes },
     })

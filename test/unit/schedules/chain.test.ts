@@ -32,14 +32,14 @@ describe('what a subscription wants', () => {
 
 describe('who may see an event', () => {
   const ada = { asker: { principal: 'ada' }, owner: 'principal:ada' } as const
-  it('N12: its own principal, everybody where it is public, and who sees everybody’s as long as they do', () => {
+  it('N12: its own principal, every principal where it is public, and a principal with the right to see all, while the right lasts', () => {
     const everybody = { ...when, of: 'everybody' } as const
     expect(visibilityOf(ada, when, { principal: 'ada' })).toBe('yes')
     expect(visibilityOf(ada, when, { principal: 'bob' })).toBe('no')
     expect(visibilityOf(ada, when, { principal: 'bob', isPublic: true })).toBe('yes')
     expect(visibilityOf(ada, everybody, { principal: 'bob' })).toBe('role')
   })
-  it('N12: what a manifest asks for sees no more by working in the operator’s name', () => {
+  it('N12: a subscription of a manifest sees no more by working in the operator’s name', () => {
     const plugin = { asker: { principal: 'operator' }, owner: 'plugin:spy' } as const
     expect(visibilityOf(plugin, { ...when, of: 'everybody' }, { principal: 'bob' })).toBe('no')
   })
@@ -47,7 +47,7 @@ describe('who may see an event', () => {
 
 describe('a chain of events', () => {
   const event = { id: 'ses:7', atMs: 0 }
-  it('Y28: begins with what somebody asked for, and counts from there', () => {
+  it('Y28: begins with a person’s request, and counts from there', () => {
     expect(follow({ id: 'sub_a', when }, event, 1)).toEqual({
       chain: { cause: 'ses:7', depth: 1, via: ['sub_a'], maxDepth: 4, expiresAtMs: 60_000 },
     })
@@ -60,7 +60,7 @@ describe('a chain of events', () => {
       why: expect.stringContaining('does not come back'),
     })
   })
-  it('Y28: ends at the least depth that somebody on the way allows', () => {
+  it('Y28: ends at the least depth that a subscription on the way allows', () => {
     const chain = chainOf({ depth: 2, maxDepth: 2 })
     expect(follow({ id: 'sub_a', when }, { ...event, chain }, 1)).toHaveProperty('why')
     const own = { ...when, maxDepth: 1 }
@@ -119,7 +119,7 @@ describe('a chain of events', () => {
 
 describe('the label of what was heard', () => {
   const label = saidLabel
-  it('T11: is never the user’s: the own data, or a stranger’s where somebody else emitted it', () => {
+  it('T11: is never the user’s: the own data, or a stranger’s where another principal emitted it', () => {
     const event = { name: 'shop.paid', label, principal: 'ada' }
     expect(heardLabel(event, 'ada')).toMatchObject({ integrity: 'data', confidentiality: 'said' })
     expect(heardLabel(event, 'bob')).toMatchObject({ integrity: 'stranger' })

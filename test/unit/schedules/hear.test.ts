@@ -79,8 +79,8 @@ describe('events that a subscription cannot take', () => {
   })
 })
 
-describe('what is for all whose events are heard', () => {
-  it('Y28: is not used up by one of them', async () => {
+describe('the day’s share of a subscription to every principal’s events', () => {
+  it('Y28: is not used up by one principal', async () => {
     const { tell, skipped, rows } = open({ owner: 'plugin:shop' }, 8)
     for (let time = 0; time < 6; time += 1) await tell({ principal: 'bob', isPublic: true })
     await tell({ principal: 'eve', isPublic: true })
@@ -94,7 +94,7 @@ describe('what is for all whose events are heard', () => {
   })
 })
 
-describe('what was heard', () => {
+describe('the list of heard events', () => {
   it('is forgotten once an hour, not looked through for each event', async () => {
     const { clock, tell, asked } = open()
     const sweeps = () =>

@@ -7,7 +7,7 @@ import { scheduleOf } from '../../fakes/schedules.ts'
 
 type Deps = Parameters<typeof createPluginSchedules>[0]
 
-/** Two plugins, of which `clock` has a schedule. What was asked of objects and of the catalog, in order. */
+/** Two plugins, of which `clock` has a schedule. `asked`: the calls to objects and to the catalog, in order. */
 function open({
   state = 'enabled',
   kept = [],

@@ -7,7 +7,7 @@ type Deps = Parameters<typeof createPluginSubscriptions>[0]
 
 const subscribing = (task: string) => ({ agent: { subscribes: [{ event: 'shop.sold', task }] } })
 
-/** What was asked of the list, the catalog and objects, in order; objects do as they are told. */
+/** `asked`: the calls to the list, the catalog and objects, in order; objects do as they are told. */
 function open(manifests: Readonly<Record<string, unknown>>) {
   const asked: string[] = []
   const kept = new Map<string, Schedule>()
@@ -53,7 +53,7 @@ describe('the subscriptions of plugins', () => {
     expect(await after()).toEqual(['read'])
   })
 
-  it('Y28: one that reads otherwise is another one, and the one of before is gone', async () => {
+  it('Y28: a subscription with another text is added as a new one, and the old one is removed', async () => {
     const { enabled, kept, after } = open({ stock: subscribing('Order more.') })
     await after()
     enabled['stock'] = subscribing('Order less.')

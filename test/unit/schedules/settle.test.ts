@@ -34,7 +34,7 @@ describe('slots that are due', () => {
     ['skip', ['0 missed', '1 missed', '2 missed', '3 queued']],
     ['once', ['0 missed', '1 missed', '2 missed', '3 queued']],
     ['all', ['0 queued', '1 queued', '2 queued', '3 queued']],
-  ] as const)('catch-up %s: those that nobody fired, beside one in time', (catchUp, expected) => {
+  ] as const)('catch-up %s: unfired slots, beside one in time', (catchUp, expected) => {
     expect(states(scheduleOf({ catchUp }), 3 * ten + 1_000)).toEqual(expected)
   })
 
@@ -42,7 +42,7 @@ describe('slots that are due', () => {
     ['skip', ['0 missed', '1 missed']],
     ['once', ['0 missed', '1 queued']],
     ['all', ['0 queued', '1 queued']],
-  ] as const)('catch-up %s: those that nobody fired, all late', (catchUp, expected) => {
+  ] as const)('catch-up %s: unfired slots, all late', (catchUp, expected) => {
     expect(states(scheduleOf({ catchUp }), ten + 5 * minuteMs)).toEqual(expected)
   })
 

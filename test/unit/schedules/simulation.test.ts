@@ -58,7 +58,7 @@ function createWorld(seed: number) {
             const endsAtMs = world.nowMs + random.int(1_000, 4 * minuteMs)
             const run = runs.get(key) ?? { run: `run_${runs.size}`, endsAtMs }
             runs.set(key, run)
-            await unsteady() // the run is there, and whoever asked does not hear of it
+            await unsteady() // the run is there, and the caller may not get the answer
             return { ok: true, value: { run: run.run } }
           },
         }) as unknown as Submitted,
@@ -113,7 +113,7 @@ async function simulate(seed: number): Promise<readonly Slot[]> {
   restart()
   for (let step = 0; step < 20_000 && rows.nextLookMs() !== undefined; step += 1) {
     world.nowMs = Math.max(world.nowMs, rows.nextLookMs() ?? 0)
-    // The clock stops at the last slot: what is waited for is what was begun.
+    // The clock stops at the last slot: wait for the firings that have begun.
     await keeper().look()
     if (
       rows.schedule(id)!.nextMs! > lastMs &&

@@ -30,7 +30,7 @@ interface Variant {
   readonly isFromNow?: true
   /** Each attempt has a key of its own. */
   readonly hasFreshKeys?: true
-  /** Whoever lists looks for the next slot, and keeps it. */
+  /** A list request looks for the next slot, and stores it. */
   readonly listingMoves?: true
 }
 
@@ -94,13 +94,13 @@ function steps(world: World, variant: Variant): readonly World[] {
   })
   for (const [slot, state] of Object.entries(world.rows))
     if (state === 'running') found.push({ ...world, rows: { ...world.rows, [slot]: 'done' } })
-  // The object ends: what was under way is gone, what was written stays.
+  // The object ends: work under way is gone, written rows stay.
   if (world.crashes < 2 && world.ringers.some((one) => one !== null))
     found.push({ ...world, ringers: [null, null], crashes: world.crashes + 1 })
   return found
 }
 
-/** With nobody to disturb it, one who rings is enough for all to be done. */
+/** Undisturbed, one alarm is enough for all slots to be done. */
 function settleDown(world: World, variant: Variant): World {
   let at: World = { ...world, now: lastSlot, ringers: [null, null] }
   for (let step = 0; step < 40; step += 1) {

@@ -59,7 +59,7 @@ function open(
 const hourly = { everyMs: 60 * minuteMs, anchorMs: 90 * minuteMs }
 
 describe('a schedule that is changed', () => {
-  it('keeps its next slot where its times stay, and works by whoever changed it', () => {
+  it('keeps its next slot where its times stay, and works by the key of the principal who changed it', () => {
     const { clock, edit, history } = open({}, { nextMs: ten })
     clock.at = ten - 1
     const changed = edit({ name: 'Other' })
@@ -74,7 +74,7 @@ describe('a schedule that is changed', () => {
     expect(history()).toEqual(['0 queued', '10 queued', '20 queued'])
     clock.at = 90 * minuteMs + 1
     void keeper.look()
-    // To and fro at one moment: what was settled stays, and nothing comes a second time.
+    // To and fro at one moment: settled slots stay, and none comes a second time.
     edit({ when: { everyMs: ten, anchorMs: 0 } })
     edit({ when: hourly })
     expect(history()).toEqual(['0 queued', '10 queued', '20 queued', '90 queued'])
@@ -218,7 +218,7 @@ describe('Y10: a webhook', () => {
     expect(object.rows.schedules()).toHaveLength(1)
   })
 
-  it('may be of this machine in development, and of nobody else', () => {
+  it('may be of this machine in development, and of no other', () => {
     const object = open({}, {}, true)
     for (const url of ['http://user:pass@localhost:18951/x', 'https://10.0.0.1/hook'])
       expect(adding(object, url)).toThrow(refused)

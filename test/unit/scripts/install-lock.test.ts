@@ -75,7 +75,7 @@ describe('the lock of a folder', () => {
     expect(takeLock(file)).toBeUndefined()
   })
 
-  it('is held by a process of which nobody knows when it began', () => {
+  it('is held by a process whose start time is unknown', () => {
     const file = begun()
     writeFileSync(file, JSON.stringify({ pid: process.ppid, port: 1 }))
     expect(takeLock(file)).toEqual({ pid: process.ppid, port: 1 })

@@ -30,7 +30,7 @@ function open() {
   return run
 }
 
-/** Somebody who types these keys. */
+/** A person who types these keys. */
 const terminal = (keys: string) => {
   const modes: boolean[] = []
   const stdin = Object.assign(new EventEmitter(), {

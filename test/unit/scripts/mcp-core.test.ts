@@ -28,7 +28,7 @@ test('the core made for the MCP client has what its own has, to the letter', () 
     expect(outline(made[name]), name).toEqual(outline(value))
 })
 
-test('what the core made for the MCP client shares is the server’s, errors first', async () => {
+test('the error classes of the core made for the MCP client are the server’s', async () => {
   const { MissingRequiredClientCapabilityError, ProtocolError } =
     await import('@modelcontextprotocol/server')
   const made = Object.values(load(join(root, 'src', 'mcp-core.gen.js')))

@@ -16,7 +16,7 @@ const said = [
   '{"level":"info"}',
 ]
 
-it('leaves out what nobody can act on, and keeps errors whole', () => {
+it('leaves out warnings without a remedy, and keeps errors whole', () => {
   const pick = createLineFilter()
   expect(said.map(pick).filter((line) => line !== undefined)).toEqual([
     '✘ [ERROR] something of ours broke',

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../../..')
 const classic = join(dirname(createRequire(import.meta.url).resolve('zod')), 'v4/classic')
 const textOf = (path: string) => readFileSync(path, 'utf8')
 
-test('what stands in for the writing of JSON Schema has every name that zod takes of it', () => {
+test('the stand-in for the writing of JSON Schema has every name that zod takes of it', () => {
   const schemas = textOf(join(classic, 'schemas.js'))
   const names = [...schemas.matchAll(/\bprocessors\.(\w+)/g)].map(([, name]) => name)
   const [, methods = ''] =
@@ -20,7 +20,7 @@ test('what stands in for the writing of JSON Schema has every name that zod take
   )
 })
 
-test('whoever asks the Worker for JSON Schema of a schema is told what is missing', () => {
+test('a request to the Worker for the JSON Schema of a schema is told what is missing', () => {
   for (const unused of Object.values(shims))
     expect(unused).toThrow(/no code that writes JSON Schema/)
 })

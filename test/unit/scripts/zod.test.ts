@@ -95,7 +95,7 @@ test('errors are told by prettifyError and their issues alone', () => {
   expect(tells.map(({ file }) => file)).toEqual([])
 })
 
-test('what is left reads and refuses as the package does', () => {
+test('the trimmed package reads and refuses as the whole package does', () => {
   const build = (zod: typeof whole) =>
     zod.strictObject({
       name: zod.string().trim().min(2).regex(/^a/),

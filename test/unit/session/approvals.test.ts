@@ -48,7 +48,7 @@ describe('who decides about a call that waits', () => {
   }
   const forbidden = 'request_forbidden'
 
-  it('E6: is whoever the policy named; its owner may always say no', () => {
+  it('E6: is the approver that the policy names; its owner may always say no', () => {
     const waits = { kind: 'approval', approval: approval('operator') } as const
     expect(decide(waits, 'approve', said('user', 'ann'))).toBe(forbidden)
     expect(decide(waits, 'approve', said('author', 'ann'))).toBe(forbidden)

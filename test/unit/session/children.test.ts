@@ -118,7 +118,7 @@ describe('a child', () => {
     expect(cancelled).toEqual([[receipt.run, expect.any(String), expect.any(String)]])
   })
 
-  it('E8: stays noted when its turn is written again, by whoever knows nothing of it, until it is gone', async () => {
+  it('E8: stays noted when its turn is written again without it, until it is gone', async () => {
     const { wake } = worldOf({ background: true })
     const life = wake()
     await life.run()

@@ -159,7 +159,7 @@ describe('a context is not compacted', () => {
     expect(life.store.lastOrder()).toBe(runs)
   })
 
-  it('while a run works, or waits for somebody', async () => {
+  it('while a run works, or waits for a person', async () => {
     const held = Promise.withResolvers<void>()
     const talk = await createTalk(6, {
       script: (asked) => ({
@@ -184,7 +184,7 @@ describe('a context is not compacted', () => {
     await expect(life.contexts.view('mallory')).rejects.toMatchObject({ code: 'request_not_found' })
   })
 
-  it('E1: with the model of the last run, once whoever asks may not name it any more', async () => {
+  it('E1: with the model of the last run, once the caller may not name it any more', async () => {
     let mayName = (_model?: string): boolean => true
     const { life } = await createTalk(11, { mayBegin: async ({ model }) => mayName(model) })
     await life.run({ model: 'dear', messages: [user('Number 11.')] })
@@ -199,7 +199,7 @@ describe('a context is not compacted', () => {
     expect((await life.contexts.compact('ses_1', request())).result.state).toBe('completed')
   })
 
-  it('and takes no message on its way, which nobody would answer', async () => {
+  it('and takes no message on its way, which would get no answer', async () => {
     const talk = await createTalk(12, {
       script: (asked) => (asksForSummary(asked) ? { wait: never } : { text: 'Noted.' }),
     })

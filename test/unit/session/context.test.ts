@@ -82,7 +82,7 @@ describe('a conversation that branches after a compaction', () => {
   })
 })
 
-describe('what was said in a run that failed', () => {
+describe('the message of a run that failed', () => {
   const userTexts = (messages: readonly { readonly role: string; readonly text?: string }[]) =>
     messages.flatMap(({ role, text }) => (role === 'user' ? [text] : []))
   const textOf = ({ messages: [first] }: ReturnType<ReturnType<typeof createLongSession>['say']>) =>
@@ -119,7 +119,7 @@ describe('what was said in a run that failed', () => {
       ...expected,
       textOf(said[5]!),
     ])
-    // What was said is there all the same.
+    // The messages are in the transcript all the same.
     expect(userTexts(again.transcript.page(0).messages)).toEqual(said.map(textOf))
   })
 })

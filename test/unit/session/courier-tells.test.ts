@@ -44,7 +44,7 @@ describe('events on their way', () => {
     expect(todo.errands()).toEqual([])
   })
 
-  it('F10: stay where an owner cannot be reached, none before another, and hold up nobody else', async () => {
+  it('F10: stay where an owner cannot be reached, none before another, and hold up no other owner', async () => {
     const told: string[] = []
     const away = { is: true }
     const { todo, courier } = open(async (owner, { id }) => {

@@ -28,7 +28,7 @@ function setUp() {
     const gate = Promise.withResolvers<void>()
     refusal.now = gate.promise
     const declined = ask('declined')
-    declined.catch(() => {}) // also where nobody waits for it
+    declined.catch(() => {}) // a test may not wait for it
     return { declined, letGo: gate.resolve }
   }
   return { ...world, life, refusal, ask, asked, beginDeclined }

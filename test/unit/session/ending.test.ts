@@ -88,7 +88,7 @@ describe('a session with very many children', () => {
 
 describe('a session whose runs have a limit a day', () => {
   const runs = 200
-  /** Nobody may ask more of others than this until the object is woken again. */
+  /** A session whose object may ask others only so often until it is woken again. */
   const limited = async () => {
     const world = createSessionWorld(answers)
     const life = world.wake()
@@ -162,7 +162,7 @@ describe('the end of a session', () => {
     return { ...made, life: () => current.parts }
   }
 
-  it('I12: is once, whoever asks again meanwhile: all are answered with what came of it', async () => {
+  it('I12: is once, also if it is asked for again meanwhile: all are answered with its result', async () => {
     let deletions = 0
     const world = createSessionWorld({
       ...answers,
@@ -198,7 +198,7 @@ describe('the end of a session', () => {
       createdAtMs: 0,
     })
     expect((await life().run()).state).toBe('completed')
-    // What was left of the timers finds nothing to do.
+    // A timer that is left finds nothing to do.
     expect(await world.wake().upkeep.onJob('recover')).toBeUndefined()
   })
 
@@ -265,7 +265,7 @@ describe('a session that is large', () => {
     expect(sqlite.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all()).toEqual([])
   })
 
-  it('I12: is removed to the end although its object ended meanwhile, and is nobody else before that', async () => {
+  it('I12: is removed to the end although its object ended meanwhile, and begins no other session before that', async () => {
     const { life, runtime, sqlite, wake, timers } = await large()
     let steps = 0
     const rest = async () => {
@@ -370,7 +370,7 @@ describe('a session that is off the list', () => {
     return world
   }
 
-  it('I21: goes also where its object ended before its rows did: nobody would come back for it', async () => {
+  it('I21: goes also where its object ended before its rows did, by the alarm that is left for it', async () => {
     const world = await endsThere()
     expect(world.listed()).toBeUndefined()
     const next = world.wake()
@@ -389,7 +389,7 @@ describe('a session that is off the list', () => {
     expect(world.listed()).toBeUndefined()
   })
 
-  it('is kept where the list could not be reached, as whoever asked is told', async () => {
+  it('is kept where the list could not be reached, as the caller is told', async () => {
     const world = createSessionWorld(answers)
     const life = world.wake({ id: session })
     await life.run()

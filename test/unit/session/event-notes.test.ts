@@ -35,7 +35,7 @@ function open({
   owners = ['principal:ada'] as readonly SubscriptionOwner[],
 } = {}) {
   const [tells, asked]: [Parameters<Todo['addTells']>[0][], Emitted[]] = [[], []]
-  /** What the record was given, `?` where it was asked whether anybody hears; it takes nothing if somebody does. */
+  /** Writes to the record, `?` for a write that lands only without a subscription. */
   const landed: string[] = []
   const chain = { cause: 'ses:1', depth: 1, via: ['sub_a'], maxDepth: 4, expiresAtMs: 9 }
   const session = { id: 'ses_a', principal: 'ada', ...(isChild && { lineage: {} }) }
@@ -63,8 +63,8 @@ function open({
   return { tells, asked, note, landed }
 }
 
-describe('what is told of a log', () => {
-  it('I4: Y28: is what plugins emitted, with its place, its trace and its chain', async () => {
+describe('the events that are told of a log', () => {
+  it('I4: Y28: are what plugins emitted, each with its place, its trace and its chain', async () => {
     const { tells, note } = open({ owners: ['principal:ada', 'plugin:shop'] })
     await note([emitted])
     expect(tells[0]?.owners).toEqual(['principal:ada', 'plugin:shop'])
@@ -78,14 +78,14 @@ describe('what is told of a log', () => {
     })
   })
 
-  it('is of our own no word that somebody else may have written', async () => {
+  it('are of our own without a word that another principal may have written', async () => {
     const { asked, note } = open()
     await note([finished])
     expect(asked).toMatchObject([{ name: 'isola.run_finished', label: { integrity: 'data' } }])
     expect(asked[0]?.payload).toEqual({ state: 'failed', turns: 2, code: 'model_failed' })
   })
 
-  it('is of each of our own that somebody may subscribe to', async () => {
+  it('are of each of our own kinds that a principal may subscribe to', async () => {
     const { asked, note } = open()
     const kinds = Object.keys(ownEvents)
     const data = {
@@ -111,7 +111,7 @@ describe('what is told of a log', () => {
     })
   })
 
-  it('is looked up only where somebody hears: the record says so in the same go', async () => {
+  it('are looked up only where a subscription hears: the record says so in the same go', async () => {
     const quiet = open({ owners: [] })
     await quiet.note([emitted, finished])
     expect([quiet.landed, quiet.asked]).toEqual([['? 2'], []])

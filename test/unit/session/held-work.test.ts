@@ -36,13 +36,13 @@ const setUp = (options: Partial<WorldOptions> = {}) => {
     ],
   })
   const object = createHeld()
-  /** From now on somebody is told. */
+  /** From now on the work is noted. */
   const know = () => Object.assign(world.runtime, { held: object.held })
   return { world, know, ...object }
 }
 
-describe('what is known of work that goes on with a key', () => {
-  it('G12: has a call that began to wait in a version that told nobody, once its object wakes', async () => {
+describe('the noted work that goes on with a key', () => {
+  it('G12: has a call that began to wait in a version that noted nothing, once its object wakes', async () => {
     const { world, know, said } = setUp()
     const outcome = await world.wake().run({ key: 'key_1' })
     expect(outcome.state).toBe('parked')

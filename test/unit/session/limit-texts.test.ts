@@ -50,7 +50,7 @@ describe('E1: a limit that is reached', () => {
     )
   })
 
-  it('says how to go on where nobody could be asked, by whose limit it is', () => {
+  it('says how to go on where no person could be asked, by whose limit it is', () => {
     const advice = (of: LimitOwner) => adviceFor(submission(), reachedBy({ of }))
     expect(advice('agent')).toContain('or give the agent more')
     expect(advice('request')).toContain('or ask for more')

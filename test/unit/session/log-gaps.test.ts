@@ -87,7 +87,7 @@ describe('a backlog that is carried while its session works', () => {
   })
 })
 
-describe('what is still to be done', () => {
+describe('a row of work that is still to do', () => {
   it('F36: is noted again after the step that made its table was taken back', () => {
     const { storage, store, failWhere } = opened()
     const todo = createTodo(storage)

@@ -63,7 +63,7 @@ describe('a loop of calls', () => {
     expect(loopIn(oneTurn(...same(5), callOf('list', 'a', 'x')), 5)).toBeUndefined()
   })
 
-  it('I12: begins anew when somebody says something', () => {
+  it('I12: begins anew when a person says something', () => {
     const turns = turnsOf(...times(6, () => callOf('read', 'a', 'x')))
     const said = { role: 'user', text: 'Go on.', taint: ['user'] } as const
     const heard = turns.map((turn) => (turn.turn === 4 ? { ...turn, received: [said] } : turn))

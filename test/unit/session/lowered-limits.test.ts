@@ -37,7 +37,7 @@ describe('E1: limits of an agent that are lowered while its run waits', () => {
     })
   })
 
-  it('leave alone what somebody set lower still', () => {
+  it('leave alone a limit that was set lower still', () => {
     expect(loweredSince(raised(5_000), begun, lower)?.changed?.limits.maxTokens).toBe(5_000)
   })
 

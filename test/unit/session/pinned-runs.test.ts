@@ -23,7 +23,7 @@ interface Generation {
   readonly isPinned?: (entry: ToolEntry) => boolean
 }
 
-/** What stands before each test: a tool that may change, and one whose calls somebody allows and that does not. */
+/** Each test begins with a tool that may change, and one that needs an approval and does not change. */
 function setUp(script: Script, more: Partial<WorldOptions> = {}) {
   const ran: string[] = []
   const tool = (name: string, version: number, about: Partial<ToolEntry> = {}) =>
@@ -65,7 +65,7 @@ function setUp(script: Script, more: Partial<WorldOptions> = {}) {
 type World = ReturnType<typeof setUp>
 type Life = ReturnType<World['wake']>
 
-/** Takes a run in, which waits for somebody. */
+/** Takes in a run, which waits for an approval. */
 async function park(life: Life): Promise<{ run: string; call: string }> {
   const outcome = await life.run()
   if (outcome.state !== 'parked') throw new Error(`it is ${JSON.stringify(outcome)}`)

@@ -70,7 +70,7 @@ describe('E1: a run whose limit stays as it was', () => {
     expect(ran).toEqual([])
   })
 
-  it('asks nobody again, also where its object dies before it has ended', async () => {
+  it('asks no person again, also where its object dies before it has ended', async () => {
     const mail = toolEntry('mail', async () => says('sent'), { isReadOnly: false })
     const script: WorldOptions['script'] = () => ({ calls: [{ name: 'mail' }] })
     const world = setUp({ entries: [mail], script })
@@ -101,7 +101,7 @@ describe('E1: a run whose limit stays as it was', () => {
   })
 })
 
-describe('E1: a run that an outcome begins shares the limits of the one that somebody asked for', () => {
+describe('E1: a run that an outcome begins shares the limits of the run that a person asked for', () => {
   it('as they were raised', async () => {
     const world = setUp()
     const life = world.wake()
@@ -150,7 +150,7 @@ it('E1: a run that was taken in waits for its day as well as one that has begun'
   isUsedUp = false
   world.raise(life, parked.id, { maxTokens: 1_000 })
   expect(await life.runs.live(parked.id)!.done).toMatchObject({ state: 'completed' })
-  // One that nobody has an answer to yet is refused.
+  // A new run without an acknowledgement yet is refused.
   isUsedUp = true
   await expect(life.run(asked)).rejects.toMatchObject({ code: 'request_insufficient_quota' })
 })

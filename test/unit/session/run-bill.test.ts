@@ -86,7 +86,7 @@ describe('E9: what a run is billed', () => {
     expect(meter.take()).toEqual({})
   })
 
-  it('gives what followed beyond that to whoever is booked next', () => {
+  it('gives what followed beyond that to the next bill', () => {
     const meter = createHandMeter()
     billOf(meter).into(turnOf(1, [event('run_finished')]))
     meter.count({ rowsWritten: 3, alarms: 1, d1RowsWritten: 4 })
@@ -113,7 +113,7 @@ describe('E9: what a run is billed', () => {
     expect(last.usage.platform?.rowsWritten).toBe(9)
   })
 
-  it('E1: what a turn was parked and woken for without a step makes none the dearest', () => {
+  it('E1: the cost of parking and waking a turn without a step makes no turn the dearest', () => {
     const meter = createHandMeter()
     const usual = billOf(meter).turnNanoUsd()
     let parked: TurnRecord = { ...turnOf(1), isDone: false }
@@ -123,7 +123,7 @@ describe('E9: what a run is billed', () => {
       parked = bill.into({ ...parked, events: [...parked.events, event('run_parked', park)] })
       expect(bill.turnNanoUsd()).toBe(usual)
     }
-    // Once it has a step it counts as it was each time that somebody worked on it.
+    // With a step the turn is as expensive as each time that it was worked on.
     const step = { type: 'finish', message: 'done' } as const
     expect(billOf(meter, [{ ...parked, steps: [step] }]).turnNanoUsd()).toBe(usual)
     meter.count({ rowsWritten: 1_000 })

@@ -119,7 +119,7 @@ describe('a space', () => {
       expect(ask({ verb: 'list', space: 's', prefix: '', limit: 9 }).label).toEqual(saidLabel)
     })
 
-    it('what was kept without one is the worst', () => {
+    it('a value that was stored without a label has the worst', () => {
       const { ask, set, sql } = setUp()
       set('unknown', 1)
       expect(labelOf(ask, 'unknown')).toMatchObject(worst)

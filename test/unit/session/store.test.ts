@@ -53,7 +53,7 @@ describe('a run', () => {
     expect(sqlite.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'run_index'`).all()).toEqual([])
   })
 
-  it('I12: that waits is found after a wake, however many came after it; one that is over is not', () => {
+  it('I12: that waits is found after a wake, however many came after it; a run that is over is not', () => {
     const { storage, store } = opened()
     for (let order = 1; order <= 60; order += 1) {
       store.addRun(runAt(order))

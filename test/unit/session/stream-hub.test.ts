@@ -37,7 +37,7 @@ describe('a stream hub', () => {
     expect(hub.hasReaders()).toBe(false)
   })
 
-  it('tells everybody that a run has begun, but not who began it', async () => {
+  it('tells every reader that a run has begun, but not who began it', async () => {
     const hub = createStreamHub(async () => {})
     const about = { run: 'run_1', agent: 'orchestrator', trace: 'a'.repeat(32), atMs: 0 }
     const begun = toldEvent({

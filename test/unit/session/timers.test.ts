@@ -135,7 +135,7 @@ describe('E9: the timers of a session', () => {
     }
   })
 
-  it('F4: are asked for again where nothing can be read, and whoever ended a run is not disturbed', async () => {
+  it('F4: are asked for again where nothing can be read, and the end of the run is not disturbed', async () => {
     const { life, alarm, failWhere, clock } = await atRest()
     const final = life.store.final(1)!
     const [row] = life.store.runs(1, 1)

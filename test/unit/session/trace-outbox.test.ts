@@ -52,7 +52,7 @@ describe('the trace of a run', () => {
     })
   })
 
-  it('is not exported if whoever began it does not record it', async () => {
+  it('is not exported if the sender of the trace does not record it', async () => {
     const { world, records } = setUp(async () => ({ ok: true }))
     const object = world.wake()
     await object.run({ traceLink: { span: 'abcdef0123456789', isSampled: false } })
@@ -139,7 +139,7 @@ describe('the trace of a run', () => {
     const later = world.wake()
     const { id } = await later.run()
     await settle()
-    expect(records).toHaveLength(1) // what was tried is for the recovery job, and what waits with it
+    expect(records).toHaveLength(1) // a tried record, and one that waits with it, are for the recovery job
     await later.upkeep.onJob('recover')
     await settle()
     expect(records.map(({ run }) => run === id)).toEqual([false, true])

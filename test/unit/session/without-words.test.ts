@@ -17,7 +17,7 @@ it('leaves what only has some of its words', () => {
   expect(without(other)).toBe(other)
 })
 
-it('a short text goes where all its words are together; one that is anybody’s only where it is all', () => {
+it('a short text goes where all its words are together; a common text only where it is the whole', () => {
   const short = createWithoutWords(['likes green tea', 'yes', 'vegetarian'])
   expect(short('Ada likes green tea, yes')).toBe('Ada [forgotten], yes')
   expect(short('green tea')).toBe('green tea')

@@ -40,7 +40,7 @@ describe('POST /api/sessions', () => {
     ['waits for an operator: isola agent show helper', { state: 'active' }],
     ['is put aside, and nobody runs it: isola agent show helper', { state: 'archived' }],
     ['there is no such agent', undefined],
-  ])('of an agent that does not run says to whoever may see it: %s', async (text, found) => {
+  ])('of an agent that does not run says to a caller who may see it: %s', async (text, found) => {
     // As much as is read of one.
     const show = async () => found as never
     const { send } = createFakeApp({ ...(found && { storedAgents: { show } }) })

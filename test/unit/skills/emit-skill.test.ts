@@ -204,7 +204,7 @@ describe('P9: nearly the same again', () => {
     expect(label).toEqual(page)
   })
 
-  it('T23: nobody writes over the text of another principal', async () => {
+  it('T23: no principal overwrites the text of another', async () => {
     const { kept } = open()
     const first = await kept(given)
     const second = await kept(again, { principal: 'bob' })

@@ -60,7 +60,7 @@ function open() {
 }
 
 describe('P9: drafts of skills', () => {
-  it('are taken away when nobody has promoted or written them for as long as is set, each on the record', async () => {
+  it('are taken away when they were not promoted or written for as long as is set, each on the record', async () => {
     const { store, sweep, add, events, pass, incidents, writingOf } = open()
     const [old, again, promoted] = [await add('old'), await add('again'), await add('promoted')]
     await store.promote(promoted, 'hash of promoted', operator)

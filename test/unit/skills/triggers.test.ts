@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { rateOf, tryTriggers } from '../../../scripts/isola/skill-triggers.ts'
 
-/** What was measured; no fewer may do what they must. A search by words never gets all of them. */
+/** The measured counts: no fewer phrases may do what they must. A search by words never gets all of them. */
 const least = { finds: 74, misses: 52 }
 
 it('P7, P8: of the phrases that must find a skill that ships, and that must not, no fewer do than did', async () => {
@@ -10,7 +10,7 @@ it('P7, P8: of the phrases that must find a skill that ships, and that must not,
   const [finds, misses] = [rateOf(tried, 'finds'), rateOf(tried, 'misses')]
   const percent = ({ right, of }: typeof finds) =>
     `${right} of ${of} (${Math.round((100 * right) / of)} %)`
-  // oxlint-disable-next-line no-console -- the rates are for whoever changes a description
+  // oxlint-disable-next-line no-console -- the rates are for an author who changes a description
   console.log(`skills: ${percent(finds)} found, ${percent(misses)} missed as they must`)
   for (const { name, problem, phrases } of tried) {
     expect(problem, name).toBeUndefined()

@@ -90,7 +90,7 @@ it('A7: a reply in one piece that weighs more than 8 MiB is refused', async () =
 })
 
 describe('a model service that redirects', () => {
-  it('T16, T4: gets nothing sent to whoever it names', async () => {
+  it('T16, T4: gets nothing sent to the address it names', async () => {
     const seen: string[] = []
     const server = createServer((request, response) => {
       seen.push(request.url ?? '')

@@ -109,7 +109,7 @@ describe('an outcome that is to begin a run', () => {
       isCut = false
       const later = wake()
       expect(runsOf(later)).toHaveLength(1)
-      // Nobody has acknowledged it, so it comes again.
+      // The delivery was not acknowledged, so it comes again.
       await deliver(later, run)
       await settle()
       expect(runsOf(later)).toHaveLength(2)
@@ -174,7 +174,7 @@ describe('an outcome that is to begin a run', () => {
     expect(Math.min(...spent)).toBeGreaterThan(0)
     const left = spent.map((_, at) => spent.slice(0, at).reduce((sum, one) => sum - one, 9_000))
     expect(leases).toEqual(left)
-    // Whoever asks again has limits of its own.
+    // A new request has limits of its own.
     await life.run({ limits: { maxTokens: 9_000 } })
     expect(leases.at(-1)).toBe(9_000)
   })
@@ -188,7 +188,7 @@ describe('an outcome that is to begin a run', () => {
     expect(life.store.runs()[1]?.submission.parameters).toEqual({ temperature: 0 })
   })
 
-  it('is noted where whoever asked may not any more', async () => {
+  it('is noted where the caller may not begin runs any more', async () => {
     const { wake, deliver, runsOf, heard } = createWorld({ mayBegin: async () => false })
     const life = wake()
     const { id: run } = await life.run()
@@ -248,7 +248,7 @@ describe('an outcome that is to begin a run', () => {
     }
     expect(runsOf(life).map((begunBy) => begunBy?.depth)).toEqual([undefined, 1, 2, 3, 4])
     expect(heard(life)).toHaveLength(maxOutcomeRuns + 2)
-    // Whoever asks again begins anew.
+    // A new request begins a new chain.
     const { id } = await life.run()
     await deliver(life, id)
     expect(runsOf(life).at(-1)?.depth).toBe(1)
@@ -279,7 +279,7 @@ describe('an outcome that is to begin a run', () => {
     expect(runsOf(later)).toHaveLength(2 + maxOutcomeRuns)
     expect(heard(later)).toHaveLength(5)
     expect(later.store.pending.count()).toBe(0)
-    // Whoever asks again begins anew, and so does what comes in for a run of long ago.
+    // A new request begins a new chain, and so does an outcome for a run of long ago.
     await later.run()
     await deliver(later, first.id, { call: 'call_6' })
     await settle()

@@ -166,7 +166,7 @@ describe('the day of a run that waits', () => {
     expect(day()).toMatchObject({ settled: { tokens: 110 }, openRuns: 0 })
   })
 
-  it('I10: is not given twice: what was said before the run went on closes nothing', async () => {
+  it('I10: is not given twice: a report from before the run went on closes nothing', async () => {
     const late: (() => void)[] = []
     const gate = Promise.withResolvers<void>()
     const { world, life, day, take, approve, report } = open(

@@ -363,7 +363,7 @@ describe('a call that was cancelled before it came', () => {
   })
 })
 
-describe('a session that nobody comes back to', () => {
+describe('a stateless session', () => {
   it('docs/design.md section 11: looks every month whether it is to be kept for less', async () => {
     const { wake, runtime, clock, timers } = createSessionWorld(answers)
     const monthMs = 30 * 86_400_000
@@ -427,7 +427,7 @@ describe('what comes in for a run', () => {
     expect(life.row(parentRun).inbox).toHaveLength(1)
   })
 
-  it('F31: answers a waiting call once: what was said first stands', async () => {
+  it('F31: answers a waiting call once: the first answer stands', async () => {
     const { wake } = createSessionWorld({ script: () => ({ wait: never }) })
     const life = wake()
     const { live, receipt } = await life.take()
@@ -630,7 +630,7 @@ describe('the record of a session', () => {
     expect(audit.length).toBeGreaterThan(4)
   })
 
-  it('lists the session with it, as it stands: by name, as one nobody named, or a sub-agent', async () => {
+  it('lists the session with it, as it stands: with a name, without one, or as a sub-agent', async () => {
     for (const [about, kind] of [
       [{}, 'named'],
       [{ isStateless: true }, 'stateless'],

@@ -48,7 +48,7 @@ it('T9: an answer over 2 MiB is cut off for a plugin', async () => {
   await expect(answer.text()).rejects.toThrow('2 MiB')
 })
 
-it('T8: what a plugin kept of a call does nothing once the call is over', async () => {
+it('T8: a function of a call that a plugin kept does nothing once the call is over', async () => {
   const asked: unknown[] = []
   const sessions = createFakeGateway({ storage: async (request) => (asked.push(request), {}) })
   const plugin = loadOne(bundle({ id: 'demo', grants: { storage: '1mb' } }))

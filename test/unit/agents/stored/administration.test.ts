@@ -126,7 +126,7 @@ describe('I27: who may make which agent', () => {
     await expect(onDemand({ name, description, agent }, asker)).rejects.toThrow(/talk to/)
   })
 
-  it('an id of a plugin, of the core or of somebody else is taken', async () => {
+  it('an id of a plugin, of the core or of another principal is taken', async () => {
     const { apply } = setUp()
     await apply(definitionOf(), by('anna', 'user'))
     for (const id of ['kv', 'orchestrator', 'on-demand', 'notes'])
@@ -184,7 +184,7 @@ describe('I8: what an operator has to allow', () => {
 })
 
 describe('I8: an agent', () => {
-  it('of an owner who cannot come in any more runs for nobody', async () => {
+  it('of an owner who cannot come in any more runs for no caller', async () => {
     const { apply, runnable } = setUp()
     await apply(definitionOf(), by('gone', 'user'))
     expect(await runnable('operator', 'notes')).toBeUndefined()
@@ -197,7 +197,7 @@ describe('I8: an agent', () => {
     expect([...permissionsOn(shared, { principal: 'anna', role: undefined })]).toEqual([])
   })
 
-  it('that somebody may not see is answered as one that is not there', async () => {
+  it('that a caller may not see is answered like an agent that does not exist', async () => {
     const { apply, show } = setUp()
     await apply(definitionOf(), by('anna', 'user'))
     const messages = ['notes', 'nothing'].map((id) =>

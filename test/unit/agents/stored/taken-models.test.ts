@@ -59,7 +59,7 @@ describe('I8: a model that is taken from a principal', () => {
     give(['openai/small'])
     expect(await runnable('anna', 'notes')).toBeUndefined()
     expect(await listRunnable('anna')).toEqual([])
-    // It is there, so that nobody else answers in its name.
+    // The agent is there, so that no other answers in its name.
     expect(await isSeen('anna', 'notes')).toBe(true)
     give()
     expect(await runnable('anna', 'notes')).toBeDefined()

@@ -29,7 +29,7 @@ const operator = by('operator', 'operator')
 const acl = { principals: { ben: ['edit'], carl: ['run'] } }
 const schedule = { when: { everyMinutes: 30 }, task: 'Look.' }
 
-/** The tables as they are, and anna, ben and carl, who have no key. `reads`: what was asked of the tables. */
+/** The tables as they are, and anna, ben and carl, who have no key. `reads`: the queries of the tables. */
 function setUp() {
   const reads: string[] = []
   const { database, sqlite } = createSqliteDatabase()
@@ -57,7 +57,7 @@ function setUp() {
   return { ...administration, ...known, shared, reads, sqlite, store }
 }
 
-describe('Y13: what is its owner’s to decide', () => {
+describe('Y13: decisions that belong to the owner of an agent', () => {
   const webhook = { ...schedule, task: 'Send me all that is remembered.' }
   it.each([
     ['a schedule', {}, definitionOf({ acl, schedule: webhook })],
@@ -73,7 +73,7 @@ describe('Y13: what is its owner’s to decide', () => {
     ],
     ['no schedule any more', { schedule }, definitionOf({ acl })],
     ['nobody whom it is shared with', {}, definitionOf()],
-  ])('waits, where somebody else who may edit it writes %s', async (_what, more, text) => {
+  ])('waits, where another principal who may edit it writes %s', async (_what, more, text) => {
     const { apply, show, shared } = setUp()
     await shared(more)
     const { version } = await apply(text, by('ben'))
@@ -82,7 +82,7 @@ describe('Y13: what is its owner’s to decide', () => {
     expect((await show('notes', by('anna'))).inForce?.version).toBe(2)
   })
 
-  it('is allowed by its owner, by nobody who only may edit, and works by the owner’s key', async () => {
+  it('is allowed by its owner, not by a principal who only may edit, and works by the owner’s key', async () => {
     const { apply, approve, shared } = setUp()
     await shared()
     const { version } = await apply(definitionOf({ schedule }), by('ben'))
@@ -101,7 +101,7 @@ describe('Y13: what is its owner’s to decide', () => {
     expect((await approve('notes', version, operator)).inForce?.version).toBe(3)
   })
 
-  it('is not taken back by somebody who only may edit', async () => {
+  it('is not taken back by a principal who only may edit', async () => {
     const { apply, rollBack, shared } = setUp()
     await shared({ schedule })
     await apply(definitionOf({ acl }), operator)

@@ -46,7 +46,7 @@ type Asked =
   | Exclude<PluginChange, { readonly do: 'add' }>
   | Omit<Extract<PluginChange, { readonly do: 'add' }>, 'bundle'>
 
-/** More than anybody brings here. */
+/** Higher than any test here needs. */
 const quota = { maxVersions: 1_000, maxBytes: 1_000_000_000, maxAddsPerHour: 1_000 }
 
 /** All that is there, as an operator sees each. */
@@ -100,7 +100,7 @@ function setUp() {
     },
   })
   const current = async () => toListed(await lifecycle.current())
-  /** Texts of what was prepared, by their hash: whoever adds it sends them along. */
+  /** Bundles of prepared plugins, by their hash: `add` sends the bundle along. */
   const texts = new Map<string, string>()
   const withBundle = (what: Asked): PluginChange =>
     what.do === 'add' ? { ...what, bundle: texts.get(what.plugin.hash) ?? '' } : what
@@ -172,7 +172,7 @@ describe('the life of a plugin', () => {
     ])
   })
 
-  it('F15: what is in force stays known while a change is written that leaves it as it is', async () => {
+  it('F15: the generation stays cached while a change is written that leaves it as it is', async () => {
     const { hash } = (await host.add('a', '1.0.0')).result.plugin!
     const told: string[] = []
     const ports = { begin: () => told.push('begin'), wrote: () => told.push('wrote') }
@@ -258,7 +258,7 @@ describe('the life of a plugin', () => {
     }
     const ownerOf = async () => (await host.store.find('a'))?.owner
 
-    it('is for whoever brought it: anybody else is refused, with the ways out', async () => {
+    it('is for the author who brought it: any other principal is refused, with the ways out', async () => {
       await host.add('a', '1.0.0', {}, author)
       await host.change({ do: 'remove', id: 'a' })
       for (const by of [bob, root])
@@ -271,7 +271,7 @@ describe('the life of a plugin', () => {
       expect([await stateOf('a'), await ownerOf()]).toEqual(['installed', 'ada'])
     })
 
-    it('is for anybody once nothing is kept any more, and that one brings its next versions', async () => {
+    it('is for any author once nothing is stored any more, and that author brings its next versions', async () => {
       await host.add('a', '1.0.0', {}, author)
       await host.change({ do: 'free', id: 'a' })
       await host.change({ do: 'remove', id: 'a' })
@@ -357,7 +357,7 @@ describe('the life of a plugin', () => {
     expect(host.events()).toContain('plugin_refused')
   })
 
-  it('E2: one that asks for less than it has needs no leave', async () => {
+  it('E2: an update that asks for less than was granted needs no new grant', async () => {
     await host.add('a', '1.0.0', network('GET', 'POST'))
     await host.enable('a')
     const { generation } = await host.add('a', '1.1.0', network('GET'))
@@ -373,7 +373,7 @@ describe('the life of a plugin', () => {
     expect(later.result.plugin).toMatchObject({ waiting: [{ version: '1.2.0' }] })
   })
 
-  it('P25: one that does not start stays off with the reason, until it does', async () => {
+  it('P25: a plugin that does not start stays off with the reason, until it does', async () => {
     const plugin = await host.prepare('a', '1.0.0')
     host.broken.add(plugin.hash)
     await host.change({ do: 'add', plugin })
@@ -389,7 +389,7 @@ describe('the life of a plugin', () => {
     expect(await host.store.find('a')).not.toHaveProperty('problem')
   })
 
-  it('X2: one that keeps failing is switched off, says what was there before, and goes back to it', async () => {
+  it('X2: a plugin that keeps failing is switched off, names its previous version, and goes back to it', async () => {
     await host.add('a', '1.0.0')
     await host.change({ do: 'enable', id: 'a' })
     await host.add('a', '1.1.0')
@@ -465,8 +465,8 @@ describe('the life of a plugin', () => {
   )
 })
 
-describe('what nobody gets by a detour', () => {
-  it('P21: an author touches no plugin that somebody else brought, and takes none back to an older version', async () => {
+describe('rights that no detour gives', () => {
+  it('P21: an author touches no plugin that another principal brought, and takes none back to an older version', async () => {
     await host.add('a', '1.0.0')
     await expect(host.add('a', '1.1.0', {}, author)).rejects.toMatchObject({
       code: 'request_forbidden',
@@ -509,7 +509,7 @@ describe('what nobody gets by a detour', () => {
     await host.add('a', '1.0.0')
   })
 
-  it('P27, P21: an author replaces no number that somebody else’s version has; a version that waits is accepted as it is', async () => {
+  it('P27, P21: an author replaces no version number of another principal; a version that waits is accepted as it is', async () => {
     await host.add('a', '1.0.0', {}, author)
     await host.change({ do: 'enable', id: 'a' })
     await host.add('a', '1.1.0', {}, author)
@@ -520,7 +520,7 @@ describe('what nobody gets by a detour', () => {
     expect(generation.installed).toMatchObject([{ version: '1.1.0', hash: waiting.hash }])
   })
 
-  it('P21: what is switched on is what was looked at', async () => {
+  it('P21: enable switches on exactly the hash that was looked at', async () => {
     await host.add('a', '1.0.0', {}, author)
     const { hash } = (await host.store.find('a'))!
     await host.add('a', '1.0.1', {}, author)
@@ -529,7 +529,7 @@ describe('what nobody gets by a detour', () => {
     })
   })
 
-  it('G12: what was taken back does not come back with a rollback or a restored generation', async () => {
+  it('G12: a revoked grant does not come back with a rollback or a restored generation', async () => {
     await host.add('a', '1.0.0', network('GET'))
     const { generation: first } = await host.enable('a')
     await host.add('a', '1.1.0', network('GET'))
@@ -649,7 +649,7 @@ describe('Y23: an update that asks for more than was granted', () => {
     expect(await view()).not.toHaveProperty('update')
   })
 
-  it('is another plugin with one grant: what was in force then is what comes back', async () => {
+  it('is another plugin with one grant: the version in force at that time comes back', async () => {
     const more = asking('GET', 'POST')
     await host.add('a', '1.1.0', more)
     await host.change(await grantOf('1.1.0', more))
@@ -702,7 +702,7 @@ describe('Y23: an update that asks for more than was granted', () => {
     expect(await inForce()).toEqual(['1.0.0'])
   })
 
-  it('that does not start changes nothing, and is said to whoever granted it', async () => {
+  it('that does not start changes nothing, and the granting operator is told', async () => {
     const more = asking('GET', 'POST')
     await host.add('a', '1.1.0', more)
     const grant = await grantOf('1.1.0', more)
@@ -918,7 +918,7 @@ it('T27: the versions of one plugin push no other one out of sight', async () =>
 })
 
 describe('of a plugin with more versions than are listed', () => {
-  /** A hundred and twenty by somebody else, after what is there. */
+  /** A hundred and twenty by another author, after the versions that are there. */
   const pushDown = async (id: string) => {
     const insert = `INSERT INTO plugin_versions (${copied}) SELECT plugin, hash || ?1, '9.0.' || ?1, tier, source, NULL, manifest,
       'bob', installed_at_ms + ?1 FROM plugin_versions WHERE plugin = ?2 AND hash = ?3`
@@ -1013,7 +1013,7 @@ describe('what the operator is told', () => {
     expect(second?.notes.join()).toContain('"weathr" looks like "weather"')
   })
 
-  it('P27: points it out to whoever brings it, also one like a plugin of the deployment', async () => {
+  it('P27: points the likeness out to the author who brings it, also to a plugin of the deployment', async () => {
     await host.add('github-tools', '1.0.0')
     const { result } = await host.add('git-hub-tools', '1.0.0')
     expect(result.notes).toEqual([expect.stringContaining('looks like "github-tools"')])

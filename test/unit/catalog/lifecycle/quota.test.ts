@@ -46,7 +46,7 @@ it('P21: refuses one more in an hour, and says when the first of them is an hour
   )
 })
 
-it('what is kept already takes nothing more, and counts for the hour', () => {
+it('a version that is stored already takes no more space, and counts for the hour', () => {
   expect(check({ versions: 2, bytes: 10 * mib }, { isKept: true })).not.toThrow()
   expect(check({ adds: 3 }, { isKept: true })).toThrow('in an hour')
 })

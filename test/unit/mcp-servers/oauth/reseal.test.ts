@@ -27,7 +27,7 @@ function memory() {
 const signInOf = (store: ReturnType<typeof memory>, keys: Parameters<typeof sealingOf>[0]) =>
   createSealedStore(store, sealingOf(keys), 'scope', () => {})
 
-describe('what is kept of a sign-in at a remote server', () => {
+describe('the stored sign-in at a remote server', () => {
   it('I28: opens under the new master key alone once it was sealed anew', async () => {
     const store = memory()
     const tokens = { access_token: 'the-token' }
@@ -80,7 +80,7 @@ describe('a rotation of the master key', () => {
     addedAtMs: 0,
   })
 
-  it('I28: asks every server that somebody signs in at, and names those that fail', async () => {
+  it('I28: asks every server with sign-ins, and names the servers that fail', async () => {
     const rows = [
       row('one', 'oauth'),
       row('two', 'oauth'),

@@ -80,7 +80,7 @@ describe('an upload, as a zip', () => {
     },
   )
 
-  it('T26: has a module that nobody parses, however it is nested', async () => {
+  it('T26: keeps a module unparsed, however it is nested', async () => {
     const nested = `export default ${'(a = '.repeat(50_000)}1${') => 1'.repeat(50_000)}`
     const archive = zipOf({ ...folder, 'main.js': nested })
     expect((await readUpload({ zip: archive }, uploadDeps())).bundle.code).toBe(nested)

@@ -57,7 +57,7 @@ describe('P20: the tier of an upload', () => {
     expect(read).not.toHaveProperty('signer')
   })
 
-  it('is community with a note for a key that nobody accepted, or not any more', async () => {
+  it('is community with a note for a key that is not accepted, or not any more', async () => {
     const { trust, read } = open()
     const { key, signed } = createSigner()
     const sent = signed('greeter', bundleOf('greeter'))

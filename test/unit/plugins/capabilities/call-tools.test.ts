@@ -58,7 +58,7 @@ interface Options {
   readonly lines?: readonly Line[]
   readonly limits?: Partial<Limits>
   readonly child?: ToolEntry
-  /** What is chosen where fake/other is asked for. */
+  /** The model that the deployment chooses for fake/other. */
   readonly other?: string
 }
 
@@ -147,7 +147,7 @@ describe('Y15: tools.call', () => {
     expect(usage).toMatchObject({ tokens: 220 + 70, turns: 2 + 2, modelCalls: 4, children: 1 })
   })
 
-  it('E1: what the lease does not allow is refused, and the plugin reads why', async () => {
+  it('E1: a call beyond the lease is refused, and the plugin reads why', async () => {
     const { answer, told } = await reach('worker__run', {}, { limits: { maxChildren: 0 } })
     expect(answer).toEqual({ refused: 'worker__run: The budget does not allow this call.' })
     expect(told('lease_refused')).toMatchObject([{ code: 'lease_children' }])
@@ -198,7 +198,7 @@ describe('model.generate', () => {
     expect(models.requests).toHaveLength(2)
   })
 
-  it('a granted model that nobody here serves is not replaced by one that was not granted', async () => {
+  it('a granted model that no server here serves is not replaced by one that was not granted', async () => {
     const { answer, models } = await ask({ model: 'fake/other' }, { other: 'gpt' })
     expect(answer).toBe(
       'This deployment does not serve the model fake/other: granted are fake, fake/other.',

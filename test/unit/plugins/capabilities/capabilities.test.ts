@@ -17,7 +17,7 @@ function open(grants: Record<string, unknown>, deps = createCapabilityDeps(), id
   }
 }
 
-describe('what was not granted', () => {
+describe('a capability that was not granted', () => {
   const { storage, workspace, memory, fetch } = open({})
   test.each([
     ['storage', () => storage.get('a')],

@@ -54,7 +54,7 @@ function keeper(tier: TrustTier, more: object = {}, deps: FakeDeps = {}) {
 }
 
 describe('T11: code that keeps what it read in a global', () => {
-  it('says it with the label of what its grants can have read, whoever calls it and when', async () => {
+  it('labels each answer by what its grants can have read, for every caller and at any time', async () => {
     const { call, entries } = keeper('community', network)
     await call('learn')
     const said = await call('say')

@@ -423,7 +423,7 @@ describe('redirects', () => {
     expect(events.at(-1)?.data).toMatchObject({ host: 'b.example', refused: true })
   })
 
-  test('T11: one that may not be followed is told as an address to call, and one that is followed is heard first', async () => {
+  test('T11: a redirect that may not be followed is told as an address to call, and a followed redirect is heard first', async () => {
     const heard: string[] = []
     const { fetch, requests } = setUp({
       mayFollow: async (to, from) => from.host === new URL(to.url).host,
@@ -520,7 +520,7 @@ describe('requests', () => {
     ])
   })
 
-  test('N7: each carries the trace of the call, whatever the plugin says, and no state of anybody', async () => {
+  test('N7: each carries the trace of the call, whatever the plugin says, and no state of another vendor', async () => {
     const { fetch, requests } = setUp()
     const headers = { traceparent: `00-${'e'.repeat(32)}-${'e'.repeat(16)}-01`, TraceState: 'a=b' }
     await fetch('https://a.example/', { headers })

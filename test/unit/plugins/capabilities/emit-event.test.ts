@@ -99,7 +99,7 @@ describe('a plugin that emits', () => {
     expect((await call('shop__emit', { event: 'paid', payload: {} })).result.ok).toBe(false)
   })
 
-  it('C6: writes outward where everybody may subscribe to what it emits', () => {
+  it('C6: writes outward where every principal may subscribe to what it emits', () => {
     const sinksOf = (more: object) =>
       open(more).entries.map(({ tool, sinks }) => [tool.name, sinks])
     expect(sinksOf({})).toEqual([
@@ -129,7 +129,7 @@ describe('what an operator allows', () => {
       agent: { integration_mode: 'tool', model: 'default', instructions: 'a.md', subscribes },
     })
 
-  it('has a line for each event that everybody may subscribe to, and for each that runs its agent', () => {
+  it('has a line for each event that every principal may subscribe to, and for each that runs its agent', () => {
     const before = toPermit(parse(manifest()))
     expect(permitLines(before)).toEqual([])
     expect(widened(toPermit(parse(manifest({ public: true }))), before)).toEqual([

@@ -23,7 +23,7 @@ function createWorld(verdict?: CallVerdict) {
   return { faults, reports, fail, wait: (ms: number) => void (nowMs += ms) }
 }
 
-it('P25: what went well is told once after a fault, for whoever had it', async () => {
+it('P25: a success is reported once after a fault, for the principal that had the fault', async () => {
   const { faults, reports, fail } = createWorld()
   faults.wentWell(plugin, 'alice')
   await fail('alice')

@@ -94,7 +94,7 @@ describe('the meter of isolates', () => {
     ])
   })
 
-  it('books it once a session tree, and asks nobody for a warm call', async () => {
+  it('books it once a session tree, and asks no session for a warm call', async () => {
     const entry = world.entryOf(world.machine())
     expect((await call(entry)).cost).toBe(price)
     expect(world.asked).toEqual(['ses_a claim'])
@@ -153,7 +153,7 @@ describe('the meter of isolates', () => {
     const { result, cost } = await call(entry, { left: price - 1 })
     expect(result).toMatchObject({ ok: false, error: { code: 'lease_cost' } })
     expect(cost).toBeUndefined()
-    // Nothing was begun: whoever can pay for it does.
+    // Nothing was begun: a run that can pay for the start pays for it.
     expect((await call(entry, { left: price })).cost).toBe(price)
   })
 

@@ -44,7 +44,7 @@ describe('what a plugin’s tool does outward', () => {
     expect(sinksOf(plugin, hints)).toEqual(expected)
   })
 
-  it('T11: what a tool says that it does besides is added to what its grants say, and takes nothing away', () => {
+  it('T11: a tool’s own declarations are added to those of its grants, and take nothing away', () => {
     expect(sinksOf(community({}), {}, ['spend'])).toEqual(['spend'])
     expect(sinksOf(community(hosts('POST')), reads, ['message', 'code', 'code'])).toEqual([
       'egress',
@@ -123,7 +123,7 @@ describe('what a plugin’s tool returns', () => {
 })
 
 describe('the labels of one call', () => {
-  it('T23: what is kept has all that the call knows, and what is read is the principal’s', async () => {
+  it('T23: a stored value has all labels that the call knows, and a read value is the principal’s', async () => {
     const asked: StorageRequest[] = []
     const old = labelFrom('http__get news.example')
     const context = createToolContext({ label: saidLabel })
@@ -145,7 +145,7 @@ describe('the labels of one call', () => {
     ])
   })
 
-  it('what was never there says nothing, and what nobody labelled is the worst', async () => {
+  it('a key that was never there has no label, and a value without a label has the worst', async () => {
     const labels = createCallLabels(open, { tool: 'kv__get', context: createToolContext() })
     await labels.wrap(async () => ({ found: false }))({ verb: 'get', space: 's', key: 'b' })
     expect(labels.label()).toEqual(made)
@@ -156,7 +156,7 @@ describe('the labels of one call', () => {
     expect(labels.label()).toMatchObject({ integrity: 'stranger', confidentiality: 'private' })
   })
 
-  it('T11: what a redirect led to is from both hosts', () => {
+  it('T11: an answer after a redirect is from both hosts', () => {
     const first = labelFrom('http__get a.example', { confidentiality: 'public' })
     const labels = createCallLabels(first, { tool: 'http__get', context: createToolContext() })
     labels.reach()

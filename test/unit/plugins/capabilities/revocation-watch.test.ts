@@ -74,7 +74,7 @@ describe('G12: a call of an installed plugin', () => {
   })
 
   it.each(silent)(
-    'goes on while %s, and uses nothing of what it was allowed until somebody says so',
+    'goes on while %s, and uses none of its grants until the catalog confirms them',
     async (_name, stands) => {
       const { catalog, take } = open()
       const { signal, check } = await take(installed)
@@ -89,7 +89,7 @@ describe('G12: a call of an installed plugin', () => {
     },
   )
 
-  it('is told also after nobody could tell it for a while', async () => {
+  it('is told also after the catalog could not tell it for a while', async () => {
     const { catalog, take } = open()
     const { signal } = await take(installed)
     const { hold } = catalog
@@ -99,7 +99,7 @@ describe('G12: a call of an installed plugin', () => {
     expect(signal?.aborted).toBe(true)
   })
 
-  it('listens to nobody after its end', async () => {
+  it('listens to no catalog after its end', async () => {
     const { catalog, take, listening } = open()
     const { signal, end } = await take(installed)
     end()
@@ -108,7 +108,7 @@ describe('G12: a call of an installed plugin', () => {
   })
 })
 
-it('a call of a plugin that ships with the deployment asks nobody', async () => {
+it('a call of a plugin that ships with the deployment asks no catalog', async () => {
   const { catalog, take } = open()
   catalog.stands.mockImplementation(never)
   const { signal, check } = await take(bundled)

@@ -99,7 +99,7 @@ describe('P16: hooks around a run', () => {
     expect(JSON.stringify(called)).not.toContain('Done.')
   })
 
-  it('ask nobody about a later run of the session that it starts, nor about a sub-agent that a person speaks', async () => {
+  it('ask no plugin about a later run of the session that it starts, nor about a sub-agent that a person speaks to', async () => {
     const watch = listener({ sessionStart: () => {}, beforeDispatch: () => {} })
     await run([watch])
     expect(watch.points()).toEqual(['beforeDispatch'])
@@ -201,7 +201,7 @@ describe('P16: hooks around a run', () => {
     expect(watch.points()).toEqual(['beforeModelCall'])
   })
 
-  it('leave the planner as it is where nobody listens', async () => {
+  it('leave the planner as it is without a listener', async () => {
     const { hooks } = await run([listener({ beforeToolCall: () => {} })])
     expect(hooks.around(modelPlanner)).toBe(modelPlanner)
   })

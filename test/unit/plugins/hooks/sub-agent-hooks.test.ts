@@ -52,7 +52,7 @@ describe('P16: a hook at subAgentStop', () => {
     expect(context.events).toMatchObject([{ data: { verdict: 'failed' } }])
   })
 
-  it('is not there where nobody listens', () => {
+  it('is not there without a listener', () => {
     expect(createTestHooks([]).subAgentStopped).toBeUndefined()
   })
 })

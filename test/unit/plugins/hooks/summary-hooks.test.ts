@@ -125,7 +125,7 @@ describe('P16, P29: hooks around the call that sums up what does not fit', () =>
       )
   })
 
-  it('I19: what is added to it is not what the run was begun with, which a woken run goes on with', async () => {
+  it('I19: texts added to it are not those the run was begun with, which a woken run goes on with', async () => {
     const noted: string[] = []
     const note: AddedTexts['note'] = (texts) => noted.push(...texts.map(({ text }) => text))
     await run({ before: (at) => ({ text: `at ${at}` }) }, { added: { note } })

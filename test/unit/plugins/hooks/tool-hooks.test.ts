@@ -90,7 +90,7 @@ describe('P16: several plugins that listen', () => {
     expect(input).toEqual({ a: 1 })
   })
 
-  it('a veto of one wins over the changes of another, and nobody is asked after it', async () => {
+  it('a veto of one wins over the changes of another, and no later plugin is asked', async () => {
     const changes = listener('a-changes', { beforeToolCall: () => ({ input: {} }) })
     const vetoes = listener('b-vetoes', { beforeToolCall: () => ({ veto: 'no' }) })
     const last = listener('c-last', { beforeToolCall: () => {} })

@@ -356,7 +356,7 @@ describe('depends_on', () => {
     expect(plugins.map(({ manifest }) => manifest.id)).toEqual(['b', 'c', 'a'])
   })
 
-  test('explains a circle and refuses whoever needs one of it', () => {
+  test('explains a circle and refuses plugins that need one of it', () => {
     const { plugins, problems } = load(
       plugin('a', 'b'),
       plugin('b', 'a'),

@@ -37,7 +37,7 @@ describe('P17: what a plugin says while it stands in for what is built in', () =
     expect(events![18]!.data).not.toHaveProperty('unrecorded')
   })
 
-  it('keeps nobody waiting: the answer is there while the record is not', async () => {
+  it('keeps no caller waiting: the answer is there while the record is not', async () => {
     const write = vi.fn(() => new Promise<void>(() => {}))
     expect(await open(1, write).ask('knowledge', asked)).toMatchObject({ from: 'keeper' })
     expect(write).toHaveBeenCalledOnce()

@@ -54,7 +54,7 @@ it.each(['tool_denied', 'lease_cost', 'request_invalid', 'closed', 'anything'])(
   },
 )
 
-it('T9: that it took too long is said in our words, whoever says it', () => {
+it('T9: a timeout is said in our words, also if the code says it', () => {
   const error = thrownBy(() => read({ error: { code: 'timeout', message: 'the key is sk-1' } }))
   expect(error.message).toBe('did not answer in time.')
 })

@@ -57,7 +57,7 @@ describe('a plugin for an isolate', () => {
       'record',
     ])
     expect(entry).toMatchObject({
-      // What it says of itself counts for nothing: nobody confirmed it.
+      // The plugin's own claim counts for nothing: no operator confirmed it.
       isReadOnly: false,
       record: { plugin: 'other', version: '1.0.0', tier: 'community' },
     })

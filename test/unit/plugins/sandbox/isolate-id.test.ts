@@ -36,13 +36,13 @@ it.each([
   expect(id(more)).not.toBe(id())
 })
 
-it('T7: code that somebody vouches for shares one over the session trees of one principal', () => {
+it('T7: trusted code shares one over the session trees of one principal', () => {
   const of = (more: Partial<IsolateIdentity>) => id({ tier: 'trusted', ...more })
   expect(of({ rootSession: 'ses_1' })).toBe(of({ rootSession: 'ses_2' }))
   expect(of({ principal: 'alice' })).not.toBe(of({ principal: 'bob' }))
 })
 
-it('T7: only code that somebody vouches for is one for all principals, where the operator says so', () => {
+it('T7: only trusted code is one for all principals, where the operator says so', () => {
   const of = (more: Partial<IsolateIdentity>) => id({ isShared: true, ...more })
   const trusted = (principal: string) => of({ tier: 'trusted', principal })
   expect(trusted('alice')).toBe(trusted('bob'))

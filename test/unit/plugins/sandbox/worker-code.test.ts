@@ -75,7 +75,7 @@ it('P32: code that a model wrote gets the same nothing, and other modules of our
   expect(modules['cloudflare:sockets']).toBeDefined()
 })
 
-it('H: 200 refused zips ended the server: what is used once has no id under which it stays', () => {
+it('H: 200 refused zips ended the server: an isolate that is used once has no id under which it stays', () => {
   const { loader, asked } = createFakeLoader()
   const isolates = createIsolates({ loader, shim, codeOf: async () => '' })!
   isolates.openReader('export default 1')

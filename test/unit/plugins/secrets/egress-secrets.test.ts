@@ -103,7 +103,7 @@ describe('T4: a text that only looks like a placeholder leaves as it is:', () =>
     expect(refused()).toEqual([])
   })
 
-  it('one that a plugin kept, in its next call', async () => {
+  it('a placeholder that a plugin kept, in its next call', async () => {
     const requests: string[] = []
     const deps = createCapabilityDeps({
       readSecrets: readerOf(values),
@@ -253,7 +253,7 @@ describe('P22: a slot is one place:', () => {
   })
 })
 
-describe('what is not there', () => {
+describe('a secret that is not there', () => {
   it('is an error that names the command', async () => {
     const { fetch, requests } = createSecretWorld()
     await expect(fetch(url, authOf(ref))).rejects.toThrow(
@@ -469,7 +469,7 @@ describe('secrets.hmac and secrets.verify', () => {
   const grants = [{ name: 'TOKEN', in: 'hmac' as const }]
   const known = '5031fe3d989c6d1537a013fa6e739da23463fdaec3b70137d828e36ace221bd0'
 
-  it('sign a text as everybody else does (RFC 4231, 2104)', async () => {
+  it('sign a text as the standards do (RFC 4231, 2104)', async () => {
     const { hmac, verify } = createSecretWorld({ grants, values: { TOKEN: 'key' } })
     expect(await hmac('TOKEN', 'data')).toBe(known)
     expect(await verify('TOKEN', 'data', known)).toBe(true)

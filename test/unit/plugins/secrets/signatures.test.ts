@@ -128,7 +128,7 @@ describe.each(requestSchemes)('a request signed as of %s', (scheme) => {
 
   it('is wrong with another body', async () => {
     const { headers } = await rightRequest(scheme)
-    // Telegram signs nothing: whoever has the token may say anything.
+    // Telegram signs nothing: a sender with the token may say anything.
     const isRight = await verifyRequest({ headers, body: '{"type":2}' }, by)
     expect(isRight).toBe(scheme === 'telegram')
   })

@@ -96,7 +96,7 @@ describe('P14: resources of a plugin', () => {
     })
   })
 
-  it('that nobody declared are an input error', async () => {
+  it('that are not declared are an input error', async () => {
     expect(await call('read_resource', { uri: 'note://text/more/x' })).toEqual({
       code: 'tool_invalid_input',
       message: 'There is no resource "note://text/more/x".',
@@ -143,6 +143,6 @@ describe('P14: prompts of a plugin', () => {
   })
 })
 
-it('I27: their tools are among those that nobody is asked about, as the operator is shown', () => {
+it('I27: their tools are among those that need no approval, as the operator is shown', () => {
   expect(toPermit(plugin().manifest).free).toEqual(['read_resource', 'get_prompt'])
 })

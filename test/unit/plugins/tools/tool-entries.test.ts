@@ -287,7 +287,7 @@ describe('where a tool says that its calls go', () => {
     'https://a;$(id);.example.com/',
     'https://a:b@example.com/',
     'data:text/plain,x',
-  ])('P4: asks nobody about what is refused anyway: %s', (url) => {
+  ])('P4: asks no person about a call that is refused anyway: %s', (url) => {
     expect(goesTo({ openWorldHint: true }, url)).toBeUndefined()
   })
 })

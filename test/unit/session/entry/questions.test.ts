@@ -45,7 +45,7 @@ describe('what a waiting call asks its client', () => {
     expect(ask?.request).toMatchObject({ params: { message: 'Your name? (name is required)' } })
   })
 
-  it('I26: is no form of a call that changes something, for somebody who may not approve', () => {
+  it('I26: is no form of a call that changes something, for a caller who may not approve', () => {
     const form = asking('c1', { name })
     const keysFor = (mayApprove: boolean, ...pauses: object[]) =>
       questionsOf(viewOf(pauses), mayApprove).map(({ key }) => key)
@@ -76,7 +76,7 @@ describe('what a waiting call asks its client', () => {
     ])
   })
 
-  it('is not asked of a client that cannot: what is optional is answered null, the rest is missing', () => {
+  it('is not asked of a client that cannot: an optional question is answered null, the rest is missing', () => {
     const asks = questionsOf(
       viewOf([
         asking('c1', { name, sample: { ...sample, optional: true }, roots: { kind: 'roots' } }),

@@ -58,7 +58,7 @@ describe('a submission', () => {
     )
   })
 
-  it('of somebody who brings no trace has one of its own, also where it is sent again', async () => {
+  it('of a caller without a trace has one of its own, also where it is sent again', async () => {
     const traces: string[] = []
     const sessions = createFakeGateway({
       submit: async (session, { trace }) => {

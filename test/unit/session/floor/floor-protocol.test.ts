@@ -21,7 +21,7 @@ interface World {
   readonly heard: Readonly<Record<number, readonly string[]>>
   readonly answers: Readonly<Record<number, readonly string[]>>
   readonly log: readonly string[]
-  /** What was really spent under each floor, and by how many messages. */
+  /** The actual spending under each handoff, and its number of messages. */
   readonly spent: Readonly<Record<string, readonly [number, number]>>
   readonly arrived: number
   readonly crashes: number
@@ -195,7 +195,7 @@ function steps(world: World, variant: Variant): readonly World[] {
   return found
 }
 
-/** With nobody to disturb it, all that came is answered. */
+/** Undisturbed, every message that arrived is answered. */
 function settleDown(world: World, variant: Variant): World {
   let at: World = { ...world, crashes, reclaims, now: ticks + 10 }
   for (let step = 0; step < 30 && (at.live ?? at.queued.length > 0); step += 1) {
