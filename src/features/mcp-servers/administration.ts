@@ -45,11 +45,11 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
           await forgetServer(id, at)
         throw error
       })
-    // What was kept of it, tokens too, is of no use to whoever comes under this name next.
+    // Rows and tokens of the old server must not reach another server that is added under the same name.
     if (asked.do === 'remove' || asked.do === 'add') await forgetServer(id, at)
     return { generation, notes }
   }
-  /** The object that is looked at: where each signs in, that of whoever looks. */
+  /** The object to read: where each principal signs in, the caller's own object. */
   const objectFor = ({ id, config }: McpServerRow, principal: string) =>
     at(id, ownerOf(config, principal))
   return {

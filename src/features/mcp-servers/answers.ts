@@ -79,20 +79,20 @@ export function createAnswers(
   }
 
   return {
-    /** What somebody has to answer before the call can go on; nothing if absent. */
+    /** The questions that a person has to answer before the call can go on; `undefined` if there are none. */
     asks: (): Asks | undefined => (asks.size > 0 ? Object.fromEntries(asks) : undefined),
     asked: async (asked: McpAsked): Promise<McpAnswered> => {
       try {
         return asked.kind === 'elicit' ? elicit(asked) : await sample(asked)
       } catch (error) {
-        // The code is enough for a stranger: what is left of a lease is none of its business.
+        // The server is a stranger: it learns the code, and not how much of a lease is left.
         return refused(`It could not be answered${codeOf(error)}.`)
       }
     },
   }
 }
 
-/** Nobody may take it for a question of ours: the name is the operator's, the host the one that is really asked. */
+/** A person must not take the question for ours: the name is the operator's, the host the one that really asks. */
 function labelled({ message, ...asked }: Elicit, { id, config }: McpPin): Elicit {
   // An empty screen in between would push the name out of sight.
   const said = message.replace(/\s+/g, (run) => (run.includes('\n') ? '\n' : run))
@@ -106,7 +106,7 @@ function toMessages({ messages, system }: Sample, { id }: McpPin): readonly Mess
     content.type === 'text' ? [{ role, text: content.text, taint }] : [],
   )
   if (read.length < messages.length) return undefined
-  // Not as our own system prompt: nobody here wrote it.
+  // Not as our own system prompt: the server wrote this text.
   return system === undefined ? read : [{ role: 'user', text: system, taint }, ...read]
 }
 

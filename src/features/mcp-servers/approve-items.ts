@@ -90,7 +90,7 @@ export function confirmedTools(
   return items.filter(({ kind }) => kind === 'tool').map(({ key }) => key)
 }
 
-/** What is different after an approval, a line each, as the record has it. */
+/** The differences that an approval makes, a line each, as the record has them. */
 export function approvalLines(
   before: readonly McpItem[],
   chosen: readonly McpItem[],

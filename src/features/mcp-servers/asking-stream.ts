@@ -7,8 +7,8 @@ const maxWaitMs = 2_000
 const settleMs = 50
 
 /**
- * The stream of a session over which a server of 2025-11-25 asks what it does not tie to a request. It is there before
- * something is called: what is asked earlier would be lost. It ends with the connection.
+ * The stream of a session over which a server of 2025-11-25 asks questions that it does not tie to a request. It must
+ * be open before the first call: the server's earlier questions would be lost. It ends with the connection.
  */
 export function createAskingStream(fetch: ReturnType<typeof createGuardedFetch>) {
   const { promise: isThere, resolve: heard } = Promise.withResolvers<void>()

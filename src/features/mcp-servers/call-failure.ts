@@ -76,10 +76,10 @@ function beneath(error: unknown): unknown {
   return errorCode(error.cause) === 'tool_failed' || isBroken(error.cause) ? error.cause : error
 }
 
-/** Nothing was sent: what is missing, or refused, is on this side. */
+/** The request was not sent: this side lacks a value or refused it. */
 export const isOurs = (error: unknown): boolean => errorCode(beneath(error)) === 'tool_failed'
 
-/** The server knows this session no more: what was asked was not done. */
+/** The server no longer knows this session, so it did not do the call. */
 export const isSessionGone = (error: unknown): boolean =>
   error instanceof SdkHttpError && (error.status === 404 || error.status === 410)
 
@@ -98,6 +98,6 @@ export function isBroken(error: unknown): boolean {
   if (error instanceof SdkHttpError || error instanceof ProtocolError) return false
   if (error instanceof SdkError) return brokenCodes.includes(error.code)
   if (error instanceof UnauthorizedError || errorCode(error) !== undefined) return false
-  // What the platform throws where nobody is reached, and not what a parser throws.
+  // The platform throws these two names where it reaches no server; a parser throws others.
   return error instanceof Error && (error.name === 'TypeError' || error.name === 'Error')
 }

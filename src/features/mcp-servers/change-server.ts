@@ -46,7 +46,7 @@ export function createMcpDecisions(deps: DecisionDeps): McpDecisions {
       const regained: string[] = []
       const servers = rows.flatMap((row): readonly McpServerRow[] => {
         const named = then.find(({ id }) => id === row.id)
-        // Another server under the same name: what was approved of that one says nothing of this one.
+        // Another server under the same name: the approval of the old server says nothing of this one.
         const same = named?.addedAtMs === row.addedAtMs ? named : undefined
         const pin = same && !lost.has(same.hash) ? same : undefined
         if (same && !pin)
@@ -73,7 +73,7 @@ export function createMcpDecisions(deps: DecisionDeps): McpDecisions {
   }
 }
 
-/** What was approved then and was collected since; what a server has now is kept. */
+/** The ids of servers whose approved definitions were deleted since; definitions of today's rows are stored. */
 async function lostIn(
   then: readonly McpPin[],
   rows: readonly McpServerRow[],

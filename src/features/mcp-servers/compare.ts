@@ -36,9 +36,9 @@ interface Room {
 }
 
 /**
- * Each value that is different on a line of its own below the names that lead to it, whole: what is not shown here a
- * model would read and nobody approve. A name is said once, however much is below it. Texts are quoted, and their lines
- * counted, so that neither `1` and `"1"` nor another order look the same.
+ * Each different value on a line of its own below the names that lead to it, whole: a model would read text that this
+ * list leaves out, and no operator would have approved it. A name stands once, however much is below it. Texts are
+ * quoted and their lines counted, so that neither `1` and `"1"` nor another order look the same.
  */
 function differentLines(before: Json, after: Json, room: Room): readonly string[] {
   const lines: string[] = []

@@ -55,8 +55,8 @@ export function openClient(
   const client = new Client(
     { name: 'isola', version },
     {
-      // Nothing is offered to a server that nobody granted: it cannot ask a person or a model through us
-      // (docs/security.md T18).
+      // A server without a grant is offered nothing: it cannot ask a person or a model through us (docs/security.md
+      // T18).
       capabilities: {
         ...(answer && allow.elicitation && { elicitation: { form: { applyDefaults: true } } }),
         ...(answer && allow.sampling && { sampling: {} }),
@@ -125,7 +125,7 @@ export async function connect(
   await client.connect(transport, { ...options, ...defined({ prior }) })
   const isOlder = !client.getDiscoverResult()
   if (deps.answer && mayAsk(config.allow) && isOlder) await stream.open(client, resume)
-  // One that may ask is closed while its cancel may be on the way still.
+  // A server that may ask can still be waiting for its cancel: close only after that was sent.
   const close = async () => {
     if (mayAsk(config.allow)) await stream.settled()
     await client.close()

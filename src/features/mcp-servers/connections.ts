@@ -78,7 +78,10 @@ export function createConnections(deps: ConnectionsDeps) {
     await endThere(deps, config, mine ? resumeOnceClosed(mine) : known)
   }
 
-  /** What was known of how to go on may be what is wrong; whoever fails over an older connection says nothing of it. */
+  /**
+   * Drops the connection and the facts to resume it, which may be the fault. A failure over an older connection drops
+   * nothing.
+   */
   const lost = (mine: Open): boolean => {
     if (open !== mine) return false
     forgetIt()
@@ -109,7 +112,7 @@ export function createConnections(deps: ConnectionsDeps) {
         deps.onMade(config, made.resume.era === 'legacy')
         if (open === mine) kept.keep('resume', key, made.resume)
       },
-      // What is wrong on this side (a secret that is not set) says nothing of the server.
+      // A fault on this side (a secret that is not set) says nothing of the server.
       (error: unknown) => void (isOurs(error) ? lost(mine) : failed(mine)),
     )
     return mine
@@ -185,7 +188,10 @@ async function connectingOf(
   return { ...connectDeps(config), ...defined({ provider }) }
 }
 
-/** Ends a session at the server, if there is one. Never rejects: one that is not ended ends there by itself, some day. */
+/**
+ * Ends a session at the server, if there is one. Never rejects: a session that is not ended here expires at the
+ * server.
+ */
 async function endThere(
   deps: Pick<ConnectionsDeps, 'providerOf' | 'connectDeps'>,
   config: McpServerConfig,
@@ -195,6 +201,6 @@ async function endThere(
     const resume = await known
     if (resume?.era === 'legacy') await endSession(config, await connectingOf(deps, config), resume)
   } catch {
-    // Nobody waits for it, and nobody can do anything about it.
+    // No caller waits for the answer, and there is no way to mend a failure.
   }
 }

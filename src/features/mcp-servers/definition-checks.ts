@@ -22,7 +22,7 @@ export const listingCaps = {
   ...definitionCaps,
 } as const
 
-/** Whether there is anything in it, also in the names of its fields, that nobody can see. */
+/** Whether it has characters that a reader cannot see, also in the names of its fields. */
 export const hasInvisible = (json: JsonObject): boolean => hasHidden(textsIn(json).join(' '))
 
 /** Why this definition cannot be approved; `undefined` if it can. */

@@ -60,8 +60,8 @@ export function createGuardedFetch(
 }
 
 /**
- * A call has a time of its own, and the library does not always end its request: one that nobody waits for would keep
- * this object awake. A stream for what a server asks ends with its connection.
+ * A call has a time limit of its own, and the library does not always end its request: a request that no caller
+ * awaits would keep this object awake. A stream for a server's questions ends with its connection.
  */
 function timeFor(init: RequestInit, callMs: number | undefined): number | undefined {
   if (callMs === undefined) return maxAroundMs

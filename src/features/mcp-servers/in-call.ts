@@ -5,7 +5,7 @@ import type { Json } from '#contracts/json.ts'
 import type { McpAnswered, McpAsked, McpCaller } from '#runtime/catalog/types/mcp.ts'
 import { untilAborted } from './until-aborted.ts'
 
-/** What a server asked, as it came: parsed here, answered by whoever made the call. */
+/** A server's question, as it came: parsed here, answered by the caller of the tool. */
 export interface AskedRaw {
   readonly kind: 'elicit' | 'sample'
   readonly params: object
@@ -32,7 +32,9 @@ export function createInCall() {
 
   return {
     isClean: () => isClean,
-    /** Answers what a server asks; refuses what is of no call under way, or in words that nobody here knows. */
+    /**
+     * Answers a server's question. Refuses a question that belongs to no call under way, or that has an unknown form.
+     */
     answer: async (raw: AskedRaw): Promise<Json> => {
       const answer = calls.getStore() ?? onlyOne()
       if (!answer || !under.has(answer)) throw refusal('It is not known which call this is about.')

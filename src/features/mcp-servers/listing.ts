@@ -11,7 +11,7 @@ export interface RawListing {
   readonly server: { readonly name: string; readonly version: string }
   readonly instructions?: string
   readonly entries: readonly { readonly kind: McpItemKind; readonly value: unknown }[]
-  /** What was left out while it was read. */
+  /** One sentence for each entry that the reader left out. */
   readonly notes: readonly string[]
 }
 
@@ -110,7 +110,7 @@ function toItem(
   }
 }
 
-/** What is pinned: another byte in any of it is another hash. */
+/** The pinned hash: a change of any byte changes it. */
 export const hashOf = (
   { kind, key, definition }: Pick<McpItem, 'kind' | 'key'> & { readonly definition: JsonObject },
   sha256: (text: string) => string,

@@ -33,8 +33,8 @@ export function createOwnLogins({ rowOf, at, told }: OwnLoginDeps): McpOwnLogins
   const signerOf = async (id: string, { principal }: McpSelf) =>
     (await at(id).signers()).find((one) => one.principal === principal)
   /**
-   * What was done while the server was removed or replaced, or its principal signed out, is taken away again: that did
-   * not know of it.
+   * Undoes a sign-in that ran while an operator removed or replaced the server, or the principal signed out: neither
+   * saw the rows that the sign-in wrote.
    */
   const unlessGone = async (before: McpServerRow, by: McpSelf): Promise<void> => {
     const { id, addedAtMs } = before

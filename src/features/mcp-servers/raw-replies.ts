@@ -81,7 +81,7 @@ function valueIn(text: string): unknown {
   }
 }
 
-/** The messages of an event: one, or a list of them. What is no message is left out. */
+/** The messages of an event: one, or a list of them. Values that are no messages are left out. */
 function messagesIn(text: string, asked: Map<string, Asked>): readonly Fields[] {
   const value = valueIn(wellFormedJson(text))
   const all: readonly unknown[] = Array.isArray(value) ? value : [value]

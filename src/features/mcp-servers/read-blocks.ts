@@ -89,7 +89,10 @@ const guessed = (data: string, type: 'image' | 'audio'): string =>
   Object.entries(signatures).find(([start]) => type === 'image' && data.startsWith(start))?.[1] ??
   'application/octet-stream'
 
-/** Base64 in the one form that everybody reads: without line breaks, in the first alphabet, padded; nothing if it is none. */
+/**
+ * Base64 in the form that every reader takes: no line breaks, first alphabet, padded; `undefined` if the text is
+ * none.
+ */
 function toBase64(said: string): string | undefined {
   const plain = said
     .replace(/\s+/g, '')

@@ -96,7 +96,7 @@ function readSchema(node: Json): Json {
   return Object.fromEntries(parts)
 }
 
-/** Of schemas by their names: one that is null takes anything. */
+/** Schemas by their names: `null` in place of a schema takes anything. */
 function readMap(map: Json): Json {
   if (isNothing(map)) return {}
   if (!isFields(map)) return map

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 export type RedactorOf = (values: Iterable<string>) => Redact
 type Redact = (text: string) => string
 
-/** What was sent to one server to open it. */
+/** The secrets that were sent to one server to open it. */
 export interface SentSecrets {
   readonly add: (value: string) => void
   readonly fromText: (text: string) => string

@@ -24,7 +24,7 @@ import { untilAborted } from './until-aborted.ts'
 /** Whether one call may go on: `signal` fires when the server is switched off, or what was approved of it changes. */
 export interface RevocationWatch {
   readonly signal?: AbortSignal
-  /** Throws if nothing may be done for it now, or nobody knows. */
+  /** Throws if no call of the run may begin now, or if that cannot be known. */
   readonly check: () => Promise<void>
   readonly end: () => void
 }

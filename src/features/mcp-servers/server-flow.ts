@@ -46,7 +46,7 @@ export function flowOf(
 /** Words, as a path of a server has them that is everybody's: `/v2/mcp`. What opens a server has digits in it, or is long. */
 const words = /^(\/(v\d{1,2}|[a-z]{1,20}([-_.][a-z]{1,20}){0,2})?)*$/i
 
-/** Whether everybody may read what a server says: nobody has to say who they are, in the address neither. */
+/** Whether a server's texts are public: a request needs no credential, in the address neither. */
 function isPublic({ url: text, auth, headers }: McpPin['config']): boolean {
   const { pathname, search, username, password } = new URL(text)
   const isBare = `${search}${username}${password}` === '' && words.test(pathname)

@@ -57,7 +57,7 @@ export function createServerListing({
     return seen
   }
 
-  /** Who asks while somebody asks already gets the same answer. */
+  /** A second caller of a listing under way shares its answer. */
   const look = (config: McpServerConfig): Promise<McpListing> => {
     const key = keyOf(config)
     if (listing?.key === key) return listing.work

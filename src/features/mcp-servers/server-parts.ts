@@ -69,7 +69,7 @@ export function createServerParts(state: ObjectState, runtime: McpServerRuntime)
     },
     async call(call, tell, asked) {
       const { link, isOut } = await present()
-      // Nobody is asked, and nothing is written: not at the server, and not here.
+      // Without a sign-in nothing is sent to the server and nothing is written here.
       if (await isOut(call.config)) return failure(notSignedIn.principal(call.config.id))
       return link.call(call, {
         // A caller that is gone hears nothing more, and that is no fault of the call.
@@ -104,7 +104,7 @@ export function createServerParts(state: ObjectState, runtime: McpServerRuntime)
     endSession: async (rootSession) => (await present()).link.endSession(rootSession),
     forget() {
       const done = forgetting.then(forgetNow)
-      // What could not be forgotten holds up nobody: whoever asked tries again.
+      // A failed deletion blocks no later call: its caller tries again.
       forgetting = done.catch(() => {})
       return done
     },
@@ -148,6 +148,6 @@ function openParts({ storage, id: objectId }: ObjectState, runtime: McpServerRun
   return { link, signIn, isOut, leave }
 }
 
-/** What is sealed is for this server at this address; a principal's opens in its own object alone. */
+/** A value is sealed for this server at this address; a principal's value opens in the principal's own object alone. */
 const scopeOf = ({ id, url, auth }: McpServerConfig, objectId: DurableObjectId): string =>
   auth === 'principal' ? `${id} ${url} ${objectId.toString()}` : `${id} ${url}`

@@ -3,7 +3,7 @@ import type { KeptValues } from './kept-values.ts'
 const listName = 'scopes'
 const keptNames = ['resume', 'listing']
 
-/** What one session tree has of a server; whoever comes after its end begins anew. */
+/** The session that one session tree has at a server. A call that comes after the tree's end begins a new session. */
 interface Scope {
   /** Something is under way in it. */
   readonly isBusy: () => boolean

@@ -25,6 +25,6 @@ export function failWithStream(transport: StreamableHTTPClientTransport): void {
     })
 }
 
-/** It may have been done: nobody is told that to ask again is harmless. */
+/** The server may have done the call: the caller must not be told that a retry is harmless. */
 export const isStreamEnd = (error: unknown): boolean =>
   error instanceof ProtocolError && error.code === streamEnded

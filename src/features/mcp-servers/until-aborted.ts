@@ -10,7 +10,10 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   })
 }
 
-/** Work that ends after so long, with `tool_failed`. Its timer goes with it: one that stays would keep an object awake. */
+/**
+ * Ends work after `timeoutMs`, with `tool_failed`. The timer is cleared: a timer that stays would keep an object
+ * awake.
+ */
 export async function within<T>(
   timeoutMs: number,
   work: (signal: AbortSignal) => Promise<T>,

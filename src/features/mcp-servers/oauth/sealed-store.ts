@@ -31,8 +31,8 @@ const maxChars = 256_000
 const prefix = 'mcp '
 
 /**
- * Seals anew what was sealed under the key before. What no key opens stays, since the key may be put back, until somebody
- * signed in under the key of today.
+ * Seals values of the previous master key under today's. A value that no key opens stays, since the operator may put
+ * its key back, until a principal signs in under today's key.
  */
 export async function resealAll(
   store: LinkStore & {
@@ -64,7 +64,7 @@ export async function resealAll(
 export function createSealedStore(
   store: LinkStore,
   { seal, open }: Pick<Seal, 'seal' | 'open'>,
-  /** Part of each name: what was for another server, or another address of it, opens nothing here. */
+  /** Part of each name: a value of another server, or of another address of this server, cannot be opened here. */
   scope: string,
   learn: (value: string) => void,
 ): SealedStore {

@@ -25,7 +25,10 @@ const page = (text: string, status: number): Response =>
 const expected: readonly unknown[] = ['request_invalid', 'request_not_found']
 const maxQueryChars = 8_192
 
-/** A code is ours, as the server's id is. Whoever has it ends the sign-in, for whoever began it and nobody else. */
+/**
+ * The code and the server's id are our own texts, so the page may show them. The code ends the sign-in only for the
+ * principal that began it.
+ */
 function pageFor(finished: McpFinished): Response {
   switch (finished.state) {
     case 'signed_in':

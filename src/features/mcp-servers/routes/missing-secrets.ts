@@ -1,7 +1,7 @@
 import { secretNamesIn, type McpServerConfig } from '#runtime/catalog/types/mcp.ts'
 import type { SecretAdministration } from '#features/access/types/secrets.ts'
 
-/** Names of the secrets that a server is opened with and that nobody has set. */
+/** Names of the secrets that a server's configuration needs and that are not set. */
 export async function missingSecrets(
   { secrets }: { readonly secrets: Pick<SecretAdministration, 'list'> },
   { headers, clientSecret = '' }: McpServerConfig,
