@@ -1,6 +1,6 @@
 /** So often it is tried to begin it. */
 export const maxTries = 8
-/** So often what came of it is taken to whoever is told. */
+/** The most attempts to deliver one outcome. */
 export const maxAttempts = 8
 
 const secondMs = 1_000

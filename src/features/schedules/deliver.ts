@@ -26,7 +26,7 @@ interface Delivered {
   readonly key: string
 }
 
-/** Takes what came of a slot to whoever is told. */
+/** Delivers a slot's outcome to its receiver. */
 export function createDeliver(deps: DeliverDeps): StepDeps['deliver'] {
   return async (to, what) => {
     switch (to.to) {

@@ -21,7 +21,7 @@ import type { Ask, SubmitAs } from '#runtime/session/types/submit-as.ts'
 export interface FiringDeps {
   readonly submitAs: SubmitAs
   readonly sessions: Pick<SessionGateway, 'at' | 'idFor'>
-  /** Whether whoever made a schedule may still ask for this. */
+  /** Whether the schedule's owner may still begin this work. */
   readonly mayBegin: SessionRuntime['mayBegin']
   readonly sha256: Sources['sha256']
 }
@@ -42,7 +42,7 @@ const maxCheckedChars = 8_000
 
 type Begun = Pick<Slot, 'session' | 'run'>
 
-/** Names the firing of a slot, and its check, among all: whoever asks twice asks for the same one. */
+/** Names the firing of a slot, and its check, among all: a repeated request means the same firing. */
 const keyOf = ({ schedule, slotMs, state, cause }: Slot, sha256: FiringDeps['sha256']): string =>
   sha256(
     lengthPrefixed(
@@ -82,7 +82,7 @@ export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps)
     ],
     // One trace for the whole chain: its first run's.
     ...(cause && { trace: cause.trace, chain: cause.chain }),
-    // Somebody may allow a call later: the firing waits for it.
+    // A principal may approve a call later: the firing waits for it.
     pauses: 'park',
     ...('tool' in work
       ? { directCall: { tool: work.tool, input: work.input }, isStateless: true }
@@ -104,11 +104,11 @@ function textOf(work: ScheduledWork, { checked }: Slot): string {
   return checked === undefined ? work.task : `${work.task}\n\nWhat its check found:\n${checked}`
 }
 
-/** What whoever works should know, and is no part of the task. */
+/** Facts for the agent about its firing; they are no part of the task. */
 const aboutOf = ({ name, heartbeat }: ScheduleSpec, { slotMs, language, cause }: Slot): string =>
   `This was begun by the ${cause ? 'subscription' : 'schedule'} ${JSON.stringify(name)}, ${cause ? `by the event ${cause.name}` : `due ${new Date(slotMs).toISOString()}`}. Nobody reads along: answer with what is to be told${heartbeat ? ', or only NOTHING if there is nothing' : ''}.${language === undefined ? '' : ` Answer in the language ${language}, unless the task names another.`}`
 
-/** What was emitted, beside the task and never as one: whoever wrote it, it is the label that counts. */
+/** The event's payload as material, never as the task: its label says who can have written it. */
 const toMaterial = ({
   name,
   id,
@@ -124,7 +124,7 @@ const toMaterial = ({
   return { role: 'user', text, taint: ['context'], label } as const
 }
 
-/** What whoever has nothing to tell answers. */
+/** The answer of an agent that has nothing to report. */
 const isNothing = (text: string): boolean => /^\W*nothing\W*$/i.test(text)
 
 /** Looks at the run of a slot. Throws where its session cannot be asked, and `request_not_found` if it is gone. */
@@ -182,6 +182,6 @@ export const isTransient = (error: unknown): boolean => {
   )
 }
 
-/** In words for whoever made the schedule: nothing of what broke inside. */
+/** The reason for the schedule's owner; faults inside stay out of it. */
 export const reasonOf = (error: unknown): string =>
   errorCode(error) === undefined ? 'it could not be begun' : errorMessage(error)

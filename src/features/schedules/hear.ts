@@ -15,7 +15,7 @@ const sharers = 4
 
 export interface HearParts extends VerbParts, Pick<FiringDeps, 'mayBegin'> {}
 
-/** Longer than any event may still begin a run: one that is told again after that begins none. */
+/** Longer than any event may still begin a run: an event that is delivered again after that begins none. */
 const keepHeardMs = maxTtlMs + 86_400_000
 
 /**

@@ -12,7 +12,7 @@ export const idFrom = (
   sha256: Sources['sha256'],
 ): string => `${prefix}_${sha256(lengthPrefixed(parts)).slice(0, 22)}`
 
-/** What was asked of a schedule; nothing where it is not there. */
+/** The answer about a schedule; `undefined` where the schedule does not exist. */
 export const ifThere = async <T>(asked: Promise<T>): Promise<T | undefined> =>
   asked.catch((error: unknown) => {
     if (errorCode(error) !== 'request_not_found') throw error

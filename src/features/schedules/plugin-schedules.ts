@@ -56,7 +56,7 @@ export function createPluginSchedules(
     if (kept) await drop(kept)
   }
 
-  /** By id: those that the objects of plugins keep. */
+  /** By id: the schedules that plugins' objects keep. */
   const allKept = async (): Promise<Map<string, Schedule>> => {
     const found = new Map<string, Schedule>()
     for (let after = ''; ;) {
@@ -75,7 +75,7 @@ export function createPluginSchedules(
         const there = kept.get(idOf(id))
         kept.delete(idOf(id))
         const when = there?.spec.when
-        // What is as it should be is asked nothing.
+        // A schedule that already matches its manifest needs no call.
         if (!when || !('cron' in when) || when.cron !== cron || there.spec.name !== name)
           await keep(id, name, cron)
       }

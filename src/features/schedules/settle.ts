@@ -3,9 +3,9 @@ import type { Limits } from '#contracts/lease.ts'
 import type { DaySpent, Schedule, Slot, SlotState } from '#runtime/session/types/schedule.ts'
 import { nextSlot } from './slots.ts'
 
-/** A slot that nobody fired within so long after it was due is late: what is done about it says `catchUp`. */
+/** A slot without a firing so long after it was due is late: `catchUp` decides about it. */
 export const graceMs = 60_000
-/** So many slots are settled in one go; what is left comes at once after it. */
+/** The most slots that one pass settles; the next pass follows at once. */
 export const maxSettled = 200
 /** So many firings of a schedule may wait for an earlier one. */
 export const maxQueued = 100
@@ -25,7 +25,7 @@ export interface Settled {
   readonly isBlocked?: true
 }
 
-/** What is there of a schedule's firings. */
+/** The state of a schedule's firings. */
 export interface UnderWay {
   /** Queued, checking or running. */
   readonly open: number

@@ -14,7 +14,7 @@ export interface ScheduleToolDeps extends Pick<Sources, 'sha256' | 'clock'> {
   readonly gateway: Pick<ScheduleGateway, 'ask'>
 }
 
-/** Their names begin so; whoever has an id of its own may not have this one. */
+/** The prefix of their names; a plugin or server with an id of its own may not have it. */
 export const toolOwner = 'schedule'
 const maxListed = 50
 const text = (description: string) => ({
@@ -98,7 +98,7 @@ const toEntry = (tool: Tool, isReadOnly = false): ToolEntry => ({
   isReadOnly,
   isIdempotent: true,
   ...(!isReadOnly && { needsApproval: true }),
-  // It works and spends later, in the name of whoever allows it.
+  // The schedule works and spends later, in the name of the approving principal.
   sinks: isReadOnly ? [] : ['write', 'spend'],
   yields: isReadOnly ? labelFrom('schedules', { integrity: 'data' }) : ownLabel,
   timeoutMs: 10_000,

@@ -48,7 +48,7 @@ export async function syncSchedule(
   await deps.schedules.ofAgents.sync(toScheduled(agent, asker), changer(context.by()))
 }
 
-/** One that is off has its name all the same: it would not come back. */
+/** A plugin that is off still owns its name: an agent of that name would keep it from coming back. */
 async function refusePluginsId(
   deps: Pick<AgentDeps, 'plugins'>,
   { id, newest }: StoredAgent,

@@ -29,7 +29,7 @@ const toHead = `(SELECT json_object('version', agent_versions.version, 'hash', b
     'description', body ->> '$.definition.description', 'natural', body ->> '$.definition.natural_language_description',
     'mode', body ->> '$.definition.agent.integration_mode', 'model', body ->> '$.definition.agent.model', 'acl', body -> '$.definition.acl')
   FROM agent_versions WHERE agent = agents.id AND agent_versions.version = agents.version)`
-/** Who is let in by name or by role. `?6`: what is looked for among the permissions. */
+/** Whether the agent is shared with a principal or a role. `?6`: the permission to look for. */
 const isShared = (line: string, key: string) =>
   `EXISTS (SELECT 1 FROM json_each(now, '$.acl.${line}') WHERE key = ${key} AND value LIKE ?6)`
 /** As `permissionsOn` says, where the tables are: no text is read. */

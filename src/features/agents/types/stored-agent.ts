@@ -21,7 +21,7 @@ export interface ListedAgent extends Omit<StoredAgent, 'inForce' | 'behind'> {
 
 /** The same as it is for somebody, by one look at the tables. */
 export interface SeenAgent extends StoredAgent {
-  /** The role of whoever asks; absent where the table knows none. */
+  /** The caller's role; absent where the table knows none. */
   readonly askerRole?: Role
   /** Whether its owner still has a key that holds. */
   readonly isOwnerHeld: boolean
@@ -43,12 +43,12 @@ interface AgentLooker extends AgentSeer {
 }
 
 /**
- * The tables of agents. Each change lands with its event, both or neither; what is not as it is said to be then changes
- * nothing and answers false. Every verb may throw `request_unavailable`.
+ * The tables of agents. Each change lands with its event, both or neither. A change whose expected state is out of
+ * date changes nothing and answers false. Every verb may throw `request_unavailable`.
  */
 export interface AgentStore {
   readonly find: (id: string, by: AgentSeer) => Promise<SeenAgent | undefined>
-  /** Those that may be seen, or run, in the order of their ids. Reads no text. */
+  /** The agents that the caller may see, or run, in the order of their ids. Reads no text. */
   readonly list: (by: AgentLooker, limit: number) => Promise<readonly ListedAgent[]>
   /** How many an owner has, how many there are, and how many other ids are that owner's, those of deleted ones included. */
   readonly count: (
@@ -66,9 +66,9 @@ export interface AgentStore {
     version: AgentVersion,
     event: DeploymentEvent,
   ) => Promise<boolean>
-  /** What was waiting is in force. */
+  /** Puts the waiting version in force. */
   readonly approve: (id: string, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
-  /** A version that was in force is so again. */
+  /** Puts an earlier version in force again. */
   readonly rollBack: (id: string, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
   readonly setState: (
     id: string,
@@ -87,7 +87,7 @@ interface AgentAsker {
   readonly role: Role | undefined
 }
 
-/** What somebody may do with an agent, by its version in force: its owner and operators everything, auditors look. */
+/** The caller's permissions on an agent, by its version in force: its owner and operators have all, auditors see. */
 export function permissionsOn(
   { owner, inForce }: Pick<StoredAgent, 'owner' | 'inForce'>,
   { principal, role }: AgentAsker,
@@ -115,8 +115,8 @@ export interface AppliedAgent {
 export type BeforeAgent = (agent: StoredAgent) => Promise<void>
 
 /**
- * What people do with agents. Throws `request_invalid`, `request_forbidden`, `request_conflict`, `request_unavailable`
- * or `request_not_found`, the same for one that is not there and for one that whoever asks may not see.
+ * The verbs of agents. Throws `request_invalid`, `request_forbidden`, `request_conflict`, `request_unavailable` or
+ * `request_not_found`, the same for an agent that does not exist and for an agent that the caller may not see.
  */
 export interface AgentAdministration {
   /** Makes the agent or its next version. It runs at once unless it needs what an operator has not allowed. */
@@ -135,7 +135,7 @@ export interface AgentAdministration {
   ) => Promise<RunnableAgent>
   readonly list: (by: AgentAdministrator) => Promise<readonly ListedAgent[]>
   readonly show: (id: string, by: AgentAdministrator) => Promise<StoredAgent>
-  /** Newest first; none for whoever may neither edit it nor audit. */
+  /** Newest first; empty for a caller who may neither edit nor audit the agent. */
   readonly versions: (id: string, by: AgentAdministrator) => Promise<readonly AgentVersion[]>
   readonly approve: (
     id: string,
