@@ -30,7 +30,7 @@ interface Asked {
 /** Whose the deployment's notes and documents are, for a plugin: no principal is called so. */
 const deployment = ':deployment'
 
-/** What is built in, or in its place the plugin that provides it: the same questions, and answers that were checked. */
+/** The built-in memory and knowledge, or the plugins that provide them: the same requests, and checked answers. */
 export const createProvided = (
   { memory, knowledge }: { readonly memory: MemoryGateway; readonly knowledge: KnowledgeGateway },
   ask: AskProvider,
@@ -55,7 +55,7 @@ function provided<Request extends Asked, Answer extends { readonly forgotten?: n
     if (!answered) return own(given)
     const answer = await toAnswer<Answer>(kind, answered, request)
     if (!given.verb.startsWith('forget') || given.ids) return answer
-    // What was kept before it was switched on goes with the rest.
+    // Notes that were stored before the plugin was enabled are deleted with the rest.
     const { forgotten = 0 } = await own(given)
     return { ...answer, forgotten: (answer.forgotten ?? 0) + forgotten }
   }

@@ -257,7 +257,7 @@ const toListed = ({
   ...(head !== null && { head: JSON.parse(head) as AgentHead }),
 })
 
-/** Agents whose schedules are not yet as the agents are, for whoever keeps schedules. */
+/** Agents whose schedules do not match their definition yet, for the schedules room. */
 export function createAgentsBehind(
   database: Database,
 ): Pick<ScheduleIndex, 'agentsBehind' | 'agentSettled'> {

@@ -24,7 +24,7 @@ export type Pause = () => Promise<void>
 
 const sliceChars = 32 * 1024
 const maxHeadingChars = 200
-/** What is longer is repeated in part. */
+/** A longer header is repeated in part. */
 const maxHeaderChars = 800
 
 /** Headings above a block, as they come: one takes away those of its own depth and deeper. */
@@ -109,7 +109,7 @@ function createLineReader({
   const blocks: Block[] = []
   let begun = 0
   let held: string[] = []
-  /** All lines of it are those of a paragraph: what is underlined is a heading. */
+  /** All its lines are lines of a paragraph: an underline then makes it a heading. */
   let isParagraph = false
   let isInComment = false
   let header: string | undefined

@@ -20,9 +20,9 @@ export interface PassageBody extends NewPassage {
   readonly updatedAtMs: number
 }
 
-/** What is sealed of a document. */
+/** The sealed part of a document. */
 export interface DocumentBody extends Omit<DocumentInfo, 'id' | 'scope' | 'agent'> {
-  /** Who put it; told to nobody. */
+  /** The principal that put it; shown to no caller. */
   readonly by?: string
 }
 
@@ -86,7 +86,7 @@ export function createDocumentBook(
       return (await book.key.open()).hash(`document ${place} ${name}`)
     },
     drop() {
-      // With the last document goes the key: what a copy of the rows still has, nobody can open.
+      // The key goes with the last document: a copy of the rows can then be opened by no key.
       rows.drop()
       book.rows.drop()
       book.key.forget()

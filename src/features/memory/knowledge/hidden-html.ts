@@ -9,7 +9,7 @@ const never: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
-/** What is longer is no style that a person wrote. */
+/** A longer text is no style that a person wrote. */
 const maxStyleChars = 4_000
 
 /**

@@ -68,7 +68,7 @@ function createPage() {
   const flush = () => {
     const text = held.take()
     if (text === '') return
-    // One that was not closed ends with its first block.
+    // A heading that was not closed ends with its first block.
     if (heading !== undefined) headings.enter(heading, text.replace(/\s+/g, ' '))
     else blocks.push(...tables.take({ text, ...headings.now() }))
     heading = undefined
@@ -167,7 +167,7 @@ interface Table {
 function createTables() {
   const open: Table[] = []
   const now = (): Table | undefined => open.at(-1)
-  /** What is in its first row may still turn out to be a header. */
+  /** The cells of its first row may still turn out to be a header. */
   const keepsRow = ({ row, header, rows, isInHead }: Table): boolean =>
     row !== undefined &&
     (header.length > 0 || (rows === 0 && (isInHead || row.cells === row.names)))

@@ -70,7 +70,7 @@ const isSame = (one: Compared, other: Compared): boolean =>
   one.label.integrity === other.label.integrity &&
   one.label.confidentiality === other.label.confidentiality
 
-/** Refuses what there is no room for, before anything is written. What is replaced makes room. */
+/** Refuses a document that does not fit, before anything is written. A document that it replaces makes room. */
 function checkRoom(
   { book, rows }: DocumentBook,
   {

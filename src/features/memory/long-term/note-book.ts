@@ -15,16 +15,16 @@ export interface NoteStoreDeps
   readonly ids: Pick<Ids, 'next'>
 }
 
-/** What is sealed of a note. */
+/** The sealed part of a note. */
 export type NoteBody = Omit<Note, 'id' | 'scope' | 'agent'>
 
-/** What is sealed, of whatever is kept so. */
+/** The field that every sealed body has. */
 interface Body {
   readonly updatedAtMs: number
 }
 type Kept<B> = B & Pick<Note, 'id' | 'scope' | 'agent'>
 
-/** Something to be written. `sessions`: what it is found by beside its words, for whoever takes it away. */
+/** A body to be written. `sessions`: the sessions it came from, so that forgetting a session finds it. */
 export interface Written<B> extends Pick<IndexedNote, 'id' | 'place' | 'conversation'> {
   readonly sessions: readonly string[]
   readonly body: B
@@ -179,7 +179,10 @@ export function createNoteBook<B extends Body>(
   }
 }
 
-/** Answers requests; those that change something one after the other: between looking and writing there are waits. */
+/**
+ * Answers requests; runs the changing verbs one after the other, since a change awaits between its read and its
+ * write.
+ */
 export function oneChangeAtATime<Request extends { readonly verb: string }, Answer>(
   answer: (request: Request) => Promise<Answer>,
   changing: readonly Request['verb'][],
@@ -199,7 +202,7 @@ export const toScope = (place: NotePlace): Pick<Note, 'scope' | 'agent'> =>
     ? { scope: place }
     : { scope: 'agent', agent: place.slice('agent:'.length) }
 
-/** Those that have to go, the one that was touched longest ago first. */
+/** The notes that have to go, least recently used first. */
 function oldestBeyond(
   notes: readonly IndexedNote[],
   most: number,

@@ -9,7 +9,7 @@ const maxAlike = 50
 /** A question has fewer; of a longer text the first say what it is about. */
 const maxQueryWords = 64
 
-/** An object's notes in memory, by keyed words. What is not in it cannot be found. */
+/** An object's notes in memory, by keyed words. A search finds only notes that are in it. */
 export interface NoteIndex {
   readonly put: (note: IndexedNote) => void
   readonly remove: (id: string) => void

@@ -99,7 +99,7 @@ function forget({ ids, session, places }: Asked<'forget'>, book: NoteBook): Memo
     return { forgotten: book.remove(gone.map(({ id }) => id)) }
   }
   const forgotten = book.remove(all.map(({ id }) => id))
-  // With the last note goes the key: what a copy of the rows still has, nobody can open.
+  // The key goes with the last note: a copy of the rows can then be opened by no key.
   if (book.index().all(isIn(undefined)).length === 0) {
     book.rows.drop()
     book.key.forget()

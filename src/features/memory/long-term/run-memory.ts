@@ -49,8 +49,8 @@ function questionIn(asked: readonly Message[]): string {
 }
 
 /**
- * Reminds agents of what fits before their first turn, and keeps what was said. Nobody asked for what an agent is
- * reminded of: what a stranger can have written stays out, and is found by its tools alone.
+ * Reminds agents of the notes that fit before their first turn, and stores the conversation after a run. Reminders
+ * arrive without a question: a note that a stranger can have written is left out, and only the agent's tools find it.
  */
 export function createRunMemory({
   gateway,
