@@ -21,7 +21,7 @@ interface SkillParts
     Pick<SkillLibraryDeps, 'buildIndex' | 'count'>,
     Pick<UploadReaderDeps, 'verify' | 'checkPaths' | 'fetchArchive' | 'readArchive'>,
     Pick<EmitSkillDeps, 'clock' | 'redact'> {
-  /** What is in force, as the Catalog knows it. */
+  /** The enabled skills, by the Catalog. */
   readonly installed: InstalledSkillsDeps['catalog']
   readonly skills: SkillStore
   readonly skillDrafts: SkillDraftStore

@@ -11,7 +11,7 @@ const leastFit = 1.4
  * Ranks skills in an index of their own: their texts are long, and no tool is ranked against them. It is built anew when
  * it is asked about another list.
  *
- * @returns Those that fit, best first; never a persona.
+ * @returns The skills that fit, best first; never a persona.
  */
 export function createSkillIndex(buildIndex: BuildSearchIndex) {
   let built:

@@ -16,7 +16,7 @@ interface SkillSearchDeps {
   readonly buildIndex: BuildSearchIndex
 }
 
-/** So many are named: whoever asked leaves out those that lack something, and takes the best of the rest. */
+/** The most candidates: the caller drops the skills that lack a tool, and takes the best of the rest. */
 const maxCandidates = 30
 
 /** The search of the Catalog over all skills, one index for all sessions. Rejects if they cannot be read. */
@@ -27,7 +27,7 @@ export function createSkillSearch({ bundled, store, buildIndex }: SkillSearchDep
     | undefined
   const load = async (): Promise<readonly SearchedSkill[]> => {
     const [own, enabled] = await Promise.all([bundled(), store.list('enabled')])
-    // One that ships hides another of its name, which was there before it shipped.
+    // A shipped skill hides an installed skill of its name, which was there before it shipped.
     const others = enabled.filter(({ name }) => !own.some((one) => one.name === name))
     return [...own.map(toSearched), ...others.map(({ version }) => version)]
   }

@@ -19,7 +19,7 @@ const maxDescriptionChars = 1_024
 /** Of a skill that is in force here; what it requires others may have. */
 const states: readonly string[] = ['ready', 'gated']
 
-/** What is handed out of the skills that there are. */
+/** The skills that the deployment hands out to clients. */
 export function createSkillShelf({ show }: Pick<SkillLibrary, 'show'>): SkillShelf {
   const find = async (name: string): Promise<OutgoingSkill | string> => {
     const skill = await show(name, async () => true)

@@ -11,7 +11,7 @@ const maxDescriptionChars = 400
 export interface SkillViewsDeps {
   /** All that ship. May reject. */
   readonly sources: () => Promise<readonly SkillSource[]>
-  /** Those that were installed, whatever their state; absent where none can be. */
+  /** The installed skills in every state; absent where the deployment cannot install skills. */
   readonly store?: Pick<SkillStore, 'list' | 'find' | 'versions'> | undefined
   /** The files of a version. Rejects if they are not kept. */
   readonly loadBundle?: (hash: string) => Promise<SkillBundle>

@@ -31,8 +31,8 @@ type UnverifiedSkill = Omit<ReadSkillUpload, 'version'> & {
 const maxSearchedChars = 4_000
 
 /**
- * Checks what somebody sent as a skill: its shape, sizes and paths, what nobody would see in its texts, and that it is a
- * skill by the specification, read as leniently as that says. Runs nothing of it.
+ * Checks an uploaded skill: its shape, sizes and paths, invisible characters in its texts, and that it is a skill by
+ * the specification, read as leniently as that says. Runs nothing of it.
  *
  * @throws `plugin_upload_invalid`, naming the place.
  */
@@ -91,7 +91,7 @@ export function readBundle(
     notes: [
       ...notes,
       ...renamed,
-      // What is said to us and means nothing is said back; other notes are of no weight here.
+      // A field of `metadata` that has no meaning here is reported to the author; other notes do not matter here.
       ...diagnostics
         .filter(({ severity, field }) => severity !== 'note' || field === 'metadata')
         .map(toLine),

@@ -25,7 +25,7 @@ export interface UploadReaderDeps extends ReadBundleDeps, FetchSkillsDeps {
   readonly verify: Verify
 }
 
-/** Reads what somebody wants installed, and decides its tier. Nothing of a skill is run. */
+/** Reads uploads of skills and decides their tier. Runs no code of a skill. */
 export function createUploadReader(deps: UploadReaderDeps): ReadSkillUploads {
   const fetchSkills = createFetchSkills(deps)
   const readOne = async (sent: SentSkill, source: string): Promise<ReadSkillUpload> => {

@@ -43,10 +43,10 @@ export function readGiven(
 }
 
 /**
- * A skill of what an agent wrote, checked as one that is installed is, and without a single warning.
+ * A skill from an agent's text, checked like an installed skill, and without a single warning.
  *
- * @param tools Those that its run called: what of it stands in the text is what the skill requires.
- * @returns A text says what to change.
+ * @param tools The tools that its run called: the skill requires those of them that its text names.
+ * @returns A text if the agent has to change something: it says what.
  */
 export function toWrittenSkill(
   given: GivenSkill,

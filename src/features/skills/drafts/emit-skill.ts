@@ -18,7 +18,7 @@ import type { ReadBundleDeps } from '../admission/read-bundle.ts'
 
 /** What a run and a principal may write, and what may wait for an operator at once. */
 export const draftBudget: DraftBudget = { perRun: 5, perDay: 20, openOfPrincipal: 50, open: 500 }
-/** Somebody else's draft may come between looking and adding. */
+/** Another principal's draft may land between the look and the write. */
 const maxTries = 4
 const mark = '[redacted]'
 
@@ -35,7 +35,10 @@ export interface EmitSkillDeps extends ReadBundleDeps {
   ) => Promise<Pick<DraftWriting, 'model' | 'tools'>>
 }
 
-/** Keeps what an agent wrote as a draft, which nobody finds and nothing loads until an operator has promoted it (docs/skills.md). */
+/**
+ * Stores an agent's text as a draft. No search finds and no agent loads a draft until an operator has promoted it
+ * (docs/skills.md).
+ */
 export function createEmitSkill(deps: EmitSkillDeps): EmitSkill {
   const { store, clock, redact, doneIn, shipped } = deps
   return async (input, { session, run, call, principal, agent, label: read }) => {
@@ -90,9 +93,9 @@ async function keep(
 }
 
 /**
- * The newer text is kept, since whoever wrote it had done the task once more; not the longer one, since a text would
- * only ever grow. But nobody writes over what is another principal's, and nothing that was written after reading worse
- * takes the place of what was not (docs/security.md T23).
+ * The newer text replaces the older, since its agent had done the task once more. The longer text does not win: texts
+ * would only grow. But a principal never overwrites another principal's draft, and a text written after reading worse
+ * material never replaces a better one (docs/security.md T23).
  */
 const takesPlace = (
   { principal, label }: DraftWriting,

@@ -1,4 +1,4 @@
-/** So many of the smallest hashes stand for a text; one with fewer pairs is compared exactly. */
+/** So many of the smallest hashes stand for a text; a text with fewer pairs is compared exactly. */
 const sketchSize = 200
 
 /**

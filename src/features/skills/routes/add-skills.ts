@@ -63,7 +63,7 @@ export async function installSkills(
       skills.push({ ...said, notes: [...notes, ...done.notes] })
     } catch (error) {
       const code = errorCode(error)
-      // What is wrong with us is wrong with all of them.
+      // A fault of the deployment stops all of them.
       if (code === undefined || code === 'request_unavailable' || isAlone) throw error
       refused.push({ name, code, message: errorMessage(error) })
     }

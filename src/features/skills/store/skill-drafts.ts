@@ -53,7 +53,7 @@ const replaceText = `
 
 const columns = `id, state, name, description, requires, hash, label, principal, count, first_at_ms, last_at_ms,
   promoted_by, promoted_at_ms`
-/** What is removed still counts for its day. */
+/** A removed draft still counts for its day. */
 const forget = `UPDATE skill_draft_writings SET draft = '' WHERE draft = ?1`
 
 /** The tables of skills that agents wrote. */
