@@ -65,7 +65,7 @@ function createLazySkills(deps: AgentSkillDeps): HttpHandler {
   return async (context, next) => (await load())(context, next)
 }
 
-/** Also the last net: what is thrown and is no Error passes the router's own handler by. */
+/** Also the last net: a thrown value that is no Error passes by the router's own handler. */
 function addRequestId(app: HttpApp, deps: GuardDeps, paths: Mount['paths']): void {
   app.use('*', async (context, next) => {
     const { clock, ids } = deps.sources
@@ -89,7 +89,7 @@ function addRequestId(app: HttpApp, deps: GuardDeps, paths: Mount['paths']): voi
   })
 }
 
-/** The route as it is in the table: an address may hold what somebody wrote. */
+/** The path pattern of the table in place of the address: a client's text in an address must not reach the record. */
 function entryOf(context: HttpContext, paths: Mount['paths'], ms: number): RequestEntry {
   const { req, res } = context
   // The first of them answers: `compact` is no id.

@@ -5,7 +5,7 @@ import type { GoneClient } from '#platform/routes/gone-client.ts'
 import { fullName, type HttpModels } from '#platform/routes/targets.ts'
 
 export interface ReadinessParts {
-  /** What is wrong with the settings: told on every request. */
+  /** The fault of the settings, answered to every request. */
   readonly configProblem: Error | undefined
   readonly readReadiness: () => Promise<Readiness>
   /** Done when the tables are there. Never rejects. */

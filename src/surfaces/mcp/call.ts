@@ -49,7 +49,8 @@ async function callAgent(call: McpCall, agent: string, input: JsonObject): Promi
       agent,
       messages: [{ role: 'user', text: task, taint: ['user'], label: await saidBy(call) }],
       ...(named !== undefined && { mustExist: true }),
-      // Whoever named a session, or asks later, can raise a limit; a call that is waited for ends with what it has.
+      // A caller who named a session, or asks for the outcome later, can raise a limit; a call that the client awaits
+      // ends with what it has.
       ...((named !== undefined || background === true) && { mayRaise: true }),
     }),
   }))
@@ -64,8 +65,8 @@ async function callTool(call: McpCall, tool: string, input: JsonObject): Promise
 }
 
 /**
- * A tool without a model: a run of one call, in a session of its own that nobody comes back to, so that every gate, the
- * lease and the record are those of any other call (docs/design.md invariant 4).
+ * A tool without a model: a run of one call, in a session of its own that no later call names, so that every gate,
+ * the lease and the record are those of any other call (docs/design.md invariant 4).
  */
 async function runDirect(call: McpCall, tool: string, input: JsonObject) {
   const answer = await runCall(call, async () => ({

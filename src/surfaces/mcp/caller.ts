@@ -47,7 +47,7 @@ export async function callerOf(deps: McpDeps, context: RequestContext): Promise<
   }
 }
 
-/** What is exposed, and those whose full name is what another would be called without its owner's. */
+/** The exposed tools, and those whose full name another tool would have without its owner's name. */
 async function toolsFor({ agents }: McpDeps, exposed: Exposure): Promise<readonly ListedTool[]> {
   const chosen = await agents.tools(exposed.tools)
   const bare = chosen

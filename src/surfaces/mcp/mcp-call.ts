@@ -43,7 +43,10 @@ export interface McpCall {
   readonly about: string
 }
 
-/** A session for what has none: where a client of 2025 can name it again, or one that nobody can. */
+/**
+ * A session for a call that names none: a session that a client of 2025 can name again, or a fresh one for this call
+ * alone.
+ */
 export async function newSession({ deps, caller, context }: McpCall): Promise<string> {
   const { http, mcpReq } = context
   const of = { headers: http?.req?.headers, request: mcpReq.id }
@@ -144,7 +147,7 @@ async function ask(
   })
 }
 
-/** Nobody will answer: the run is not left waiting. */
+/** No answer can come: the waiting calls are refused, so that the run does not wait for ever. */
 async function refuse(
   { deps, caller }: McpCall,
   { session, id }: RunView,

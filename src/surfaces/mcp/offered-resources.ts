@@ -9,7 +9,7 @@ export interface OfferedResources {
   readonly listed: readonly ResourceListing[]
   /** URIs and templates that several owners have: none of them offers it. */
   readonly contested: readonly { readonly uri: string; readonly owners: readonly string[] }[]
-  /** The one owner that has this URI, exactly or by a template; nobody if several have it. */
+  /** The one owner that has this URI, exactly or by a template; `undefined` if several have it. */
   readonly ownerOf: (uri: string) => string | undefined
 }
 

@@ -64,7 +64,7 @@ function directTool(tool: ListedTool, name: string): OfferedTool {
   const annotations = {
     readOnlyHint: isReadOnly,
     idempotentHint: isIdempotent,
-    // What nobody said of a tool we do not say either: clients have the same default as we.
+    // A hint that the tool's author left out stays out: clients have the same default as we.
     ...(isDestructive === true && { destructiveHint: true }),
   }
   return { kind: 'tool', target: tool.name, name, description, inputSchema, annotations }

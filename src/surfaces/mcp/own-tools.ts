@@ -60,7 +60,10 @@ const runTool = (
   annotations,
 })
 
-/** For what takes longer than one answer. Only the caller's own runs; what is absent and what is another's look alike. */
+/**
+ * The tools for work that takes longer than one answer. Only for the caller's own runs; an unknown run and another
+ * principal's run look alike.
+ */
 export const runTools: readonly OfferedTool[] = [
   runTool('run_status', 'How a run stands, and what came of it when it is over.', {
     readOnlyHint: true,

@@ -47,7 +47,7 @@ export async function listPrompts(asked: Pick<McpCall, 'deps' | 'caller'>) {
   return { prompts: [...own, ...(await listSkillPrompts(asked))] }
 }
 
-/** What is absent and what is not offered look alike. */
+/** A prompt that does not exist and a prompt that is not offered look alike. */
 function find({ inventory }: McpCall['caller'], name: string): OfferedPrompt {
   const prompt = offeredPrompts(inventory).find((one) => one.name === name)
   if (prompt) return prompt

@@ -50,7 +50,7 @@ const uriOf = ({ name }: OutgoingSkill, path: string): string =>
 
 const entryUri = (skill: OutgoingSkill): string => uriOf(skill, 'SKILL.md')
 
-/** Whether a URI is of a skill that we offer: nobody else's resource goes by it. */
+/** Whether a URI belongs to a skill that we offer: no plugin's resource goes by it. */
 export const isOfSkill = ({ skills }: Pick<Inventory, 'skills'>, uri: string): boolean =>
   nameIn(skills, uri) !== undefined
 
@@ -127,7 +127,7 @@ export async function readSkillFile(
   return { contents: [{ uri, mimeType: file.mimeType, text: file.text }] }
 }
 
-/** `resources/directory/read`: what is directly in a folder of a skill. */
+/** `resources/directory/read`: the direct entries of a skill's folder. */
 export async function readSkillFolder(asked: Asked, uri: string) {
   const skill = await skillAt(asked, uri)
   const within = skill?.files.filter(({ path }) => uriOf(skill, path).startsWith(`${uri}/`)) ?? []

@@ -29,7 +29,7 @@ const namespaceTool = z.object({
 })
 /** Of a chat completion. */
 const nestedTool = z.object({ type: z.literal('function'), function: z.object(described) })
-/** What a provider would run for its clients. Nobody here does, so the model is not offered it. */
+/** A tool that a provider would run for its clients. This deployment runs none, so the model is not offered it. */
 const hostedTool = z.looseObject({
   type: z.custom<string>(
     (type) => typeof type === 'string' && !['', 'function', 'namespace'].includes(type),
@@ -41,7 +41,7 @@ const hostedTool = z.looseObject({
 export const responseTools = z
   .array(z.union([functionTool, namespaceTool, hostedTool]))
   .max(maxTools)
-/** What is left of them: a namespace makes names longer. */
+/** The names after unpacking: a namespace makes names longer. */
 const namedTools = z.array(z.object({ name }))
 /** `tools` of chat completions: functions, and hosted tools, which are refused by name. */
 export const chatTools = z.array(z.union([nestedTool, hostedTool])).max(maxTools)

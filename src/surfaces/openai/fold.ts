@@ -15,7 +15,7 @@ export interface TokenCount {
   readonly outputTokens: number
 }
 
-/** What is new in one response: text, a message that is finished, or its end. */
+/** One step of a response: text, a finished message, a limit, or the end. */
 export type Change =
   | { readonly type: 'text'; readonly turn: number; readonly offset: number; readonly text: string }
   | { readonly type: 'message'; readonly turn: number; readonly text: string }
@@ -25,13 +25,13 @@ export type Change =
       readonly calls: readonly ClientCall[]
       readonly atMs: number
     }
-  /** The run waits until somebody raises a limit: what is told after that is a part of the response like what was before. */
+  /** The run waits until a principal raises a limit: events after that belong to the same response. */
   | {
       readonly type: 'limit'
       readonly turn: number
       readonly code: string
       readonly message: string
-      /** What is decided, where it seems to go round in circles. */
+      /** The id of the call to decide, where the run seems to go round in circles. */
       readonly call: string
       readonly atMs: number
     }
@@ -69,8 +69,9 @@ export function contentOf({ state, result, error }: AgentResult): string {
 }
 
 /**
- * What a result says and none of the messages said: nothing if one of them is it, or all of them together. One that was
- * stopped in the middle of a message keeps less than was said; of a run that has no answer to give nothing is left.
+ * The part of a result's text that no message had: empty if the result is one of the messages, or all of them
+ * together. A run that was stopped in the middle of a message keeps less than the stream had; a run without an answer
+ * leaves nothing.
  */
 function restOf(result: AgentResult, messages: readonly string[]): string {
   const { state } = result
@@ -152,7 +153,7 @@ function foldMessages({ run, turn: after }: FoldPlace): Omit<Fold, 'insteadOf'> 
     const waiting = pauses.flatMap(({ call }) => calls.get(call) ?? [])
     return [...before, { type: 'calls', turn, calls: waiting, atMs }]
   }
-  /** A message that was cut off, or of which nobody said that it is finished. */
+  /** Closes a message that was cut off, or whose end no event reported. */
   const close = (before: number): Change[] =>
     [...said].flatMap(([turn, text]) => (turn <= before ? finish(turn, text) : []))
 

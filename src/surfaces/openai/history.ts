@@ -21,7 +21,7 @@ export type Said =
       readonly name?: string
       /** The pictures of an output: a model service takes none there, so they come behind the outputs. */
       readonly ofCall?: string
-      /** If somebody else has a part in it. */
+      /** Present if a stranger can have written part of it. */
       readonly label?: Label
       readonly at: string
     }

@@ -5,7 +5,7 @@ import type { ReadImage } from '#platform/outbound/types/read-image.ts'
 import type { OpenaiDeps } from './deps.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
-/** One that is on its way, as it stands: whoever leaves early has it aborted. */
+/** One fetch under way and its state: a client that leaves early aborts it. */
 interface Attempt {
   readonly host: string
   readonly hosts: string[]
@@ -13,7 +13,7 @@ interface Attempt {
   sizeBytes?: number
 }
 
-/** What is fetched for a request before anything is begun, and its place on the record. */
+/** The fetches of a request before its run begins, and their place on the record. */
 export interface ImageRecord {
   readonly readImage: ReadImage
   /** Never rejects: a request is not refused for its record, of which the operator's log has then that it is missing. */

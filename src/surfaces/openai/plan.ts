@@ -33,7 +33,7 @@ export function planAfter(previous: PlaceInSession, history: History): Plan {
   const answer = planAnswer(previous, outputs, messages)
   return {
     ...answer,
-    // It has to be there for whoever names it, also where the call says which run goes on.
+    // The session has to exist where the request names it, also where a call id says which run goes on.
     request: { ...answer.request, after: { run, turn } },
     otherwise: branch([...results, ...messages]),
   }

@@ -55,7 +55,7 @@ export async function streamRun(
   const kept = Promise.withResolvers<void>()
   context.keepAlive(kept.promise)
   const onEnd = (end: 'complete' | 'gone') => {
-    // In the background it goes on whoever leaves.
+    // A background run goes on after its client left.
     if (end === 'complete' || isBackground) return kept.resolve()
     kept.resolve(deps.onClientGone?.({ session, run, reader, principal }))
   }

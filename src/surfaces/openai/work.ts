@@ -39,11 +39,13 @@ export interface ParsedRequest {
   readonly tools: readonly unknown[] | null | undefined
   readonly toolChoice: z.infer<typeof toolChoice> | null | undefined
   readonly isParallel: boolean | null | undefined
-  /** What was said. Read once it is known that the model is there; `isNamed`: the session has what came before. */
+  /**
+   * The conversation. Read once the model is known to exist; `isNamed`: the session already has the earlier messages.
+   */
   readonly history: (isNamed: boolean) => Promise<History>
   /** Where it goes on, if the body says so: behind a response, or in a session. */
   readonly place?: (() => PlaceInSession | { readonly session: string }) | undefined
-  /** Somebody may come back for what it comes to. */
+  /** The client may fetch the outcome later. */
   readonly isKept: boolean
   readonly isBackground: boolean
   /** What the session keeps of the request, to say it again. */
@@ -140,7 +142,7 @@ export async function toWork(
   }
 }
 
-/** What is said of a persona names the field as it was sent. */
+/** An error about a persona names the header as it was sent. */
 function aboutHeader(cause: unknown): unknown {
   if (!(cause instanceof IsolaError) || cause.param !== 'persona') return cause
   const message = cause.message.replace(/^persona/, personaHeader)

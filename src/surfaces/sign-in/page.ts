@@ -29,7 +29,7 @@ export const pageResponse = (
   return htmlResponse(html, { ...rest, policy })
 }
 
-/** Names the client, where the answer goes, and what is allowed; somebody signs in and decides. */
+/** Names the client, the destination of the answer, and the permissions; a person signs in and decides. */
 export function consentPage(consent: Consent): string {
   const { clientName, clientHost, redirectHost, isLoopback, problem, upstreamHost } = consent
   const name = quotable(clientName)

@@ -116,7 +116,7 @@ function checkText(path: string, text: string): void {
 const toLine = ({ field, message }: SkillDiagnostic): string =>
   `${field === undefined ? '' : `${toVisible(field)} `}${toVisible(message)}`
 
-/** What was sent cannot be installed; the message says what is wrong. */
+/** The refusal of an upload that cannot be installed; the message names the fault. */
 export const refusedSkill = (message: string): IsolaError =>
   new IsolaError('plugin_upload_invalid', message)
 

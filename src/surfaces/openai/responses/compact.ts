@@ -112,7 +112,7 @@ export async function answerCompaction(
 interface Compacted {
   readonly place: PlaceInSession
   readonly outcome: CompactionOutcome
-  /** What is sent from now on, all of it. */
+  /** The whole conversation that the client sends from now on. */
   readonly messages: readonly Message[]
   readonly item: {
     readonly id: string

@@ -27,7 +27,7 @@ const messageSchema = z.discriminatedUnion('role', [
     text: z.string(),
     images: z.array(image).exactOptional(),
     name: name.exactOptional(),
-    /** It is a summary: nobody said it. */
+    /** A summary, written by no participant. */
     isSummary: z.literal(true).exactOptional(),
   }),
   z.strictObject({

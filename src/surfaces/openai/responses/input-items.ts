@@ -22,8 +22,8 @@ const contentPart = z.looseObject({
 const content = z.union([z.string(), z.array(contentPart)])
 
 /**
- * Null is absent, in each field. Clients leave `type` out of a message. What is no message, call or output is known by its
- * `type`.
+ * Null is absent, in each field. Clients leave `type` out of a message. Items other than messages, calls and outputs
+ * are known by their `type`.
  */
 export const inputItem = z.looseObject({
   type: z.string().nullish(),

@@ -114,7 +114,7 @@ export interface ResponseBody {
   readonly tokens?: TokenCount
   readonly error?: { readonly code: string; readonly message: string }
   readonly incompleteReason?: string
-  /** What was reached, and how to go on. */
+  /** The limit that was reached, and how to go on. */
   readonly incompleteMessage?: string
 }
 

@@ -67,7 +67,7 @@ export async function deleteResponse(deps: OpenaiDeps, context: RequestContext):
   return jsonResponse({ id: context.params['id'], object: 'response', deleted: true })
 }
 
-/** `POST /v1/responses/:id/cancel`. One that is over stays as it is. */
+/** `POST /v1/responses/:id/cancel`. A response that is over stays as it is. */
 export async function cancelResponse(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
   const place = placeOf(context)
   await recall(deps, context, place)
