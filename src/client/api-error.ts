@@ -1,4 +1,4 @@
-/** What is said of a failure, in the names of the wire. */
+/** The fields of an error reply, by their names on the wire. */
 interface Said {
   readonly type?: string
   readonly code?: string
@@ -11,8 +11,8 @@ interface Said {
 export type ClientErrorCode = 'no_answer' | 'no_answer_in_time' | 'answer_broken'
 
 /**
- * Every failure of a request: what the server refused, or that there was no answer. Match on `code`; those of the
- * server are listed in docs/api.md.
+ * Every failure of a request: the server's refusal, or no answer. Match on `code`; docs/api.md lists the server's
+ * codes.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError'

@@ -38,7 +38,7 @@ function onCut(error: unknown): never {
   throw noReply('answer_broken', error instanceof Error ? error.message : String(error), error)
 }
 
-/** What arrives on a connection, which whoever is told may end after a silence. Not every browser iterates a stream. */
+/** The bytes of a connection, which `onSilence` may end. Reads by hand: some browsers cannot iterate a stream. */
 export async function* chunksOf(
   { body }: Response,
   { silenceMs, onSilence }: { readonly silenceMs: number; readonly onSilence: () => void },
@@ -56,7 +56,7 @@ export async function* chunksOf(
       yield value
     }
   } finally {
-    // Also where whoever reads has enough: the server need not go on.
+    // Also where the reader stops early: the server need not go on.
     await reader.cancel().catch(() => undefined)
   }
 }

@@ -12,7 +12,7 @@ export interface EventCursor {
 export interface EventsOptions {
   /** One run's; the whole session's if absent. */
   readonly run?: string
-  /** `false`: what is stored, and no more. */
+  /** `false`: the stored events, and no more. */
   readonly follow?: boolean
   /** Where to go on; moved along, so that the same one goes on later. Begins with the first event unless given. */
   readonly cursor?: EventCursor
@@ -116,7 +116,7 @@ export async function* followEvents(
     const isNew = cursor.seq > from
     if (isNew) quietEnds = 0
     else if (fault === undefined) {
-      // Ended by the server, which had nothing to tell: the run waits, and whoever asked looks. Or the server lost it.
+      // The server ended a quiet stream: the run waits, and the caller looks at it. Or the server lost the stream.
       quietEnds += 1
       const isWaiting = [...atWork.values()].every((last) => maybeResting.has(last))
       if (isWaiting || quietEnds === maxQuietEnds) return

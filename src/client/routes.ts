@@ -9,7 +9,7 @@ type Field<Name extends string, Value> = {} extends Value
   ? { readonly [Key in Name]?: Value }
   : { readonly [Key in Name]: Value }
 
-/** A query is text: what is text in it may be given as a number. */
+/** A query is text: a field of type string may be given as a number. */
 type InQuery<Fields> = {
   readonly [Key in keyof Fields]: string extends Fields[Key] ? Fields[Key] | number : Fields[Key]
 }

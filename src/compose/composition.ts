@@ -148,7 +148,8 @@ function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
       ...agents.last().problems,
-      // What is loaded by name is known there; while it does not answer, that is said elsewhere.
+      // The catalog knows the problems of extensions that are loaded by name; another line reports that it does not
+      // answer.
       ...(await catalog.installed.problems().catch(() => [])),
     ],
     plugins: catalog.installed,
@@ -175,7 +176,10 @@ function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
 
 type Rooms = ReturnType<typeof composeRooms>
 
-/** The parts of every room, leaves first. What is wrapped in a function is made later than who asks for it. */
+/**
+ * The parts of every room, leaves first. A function stands for a part that is built later than the part that needs
+ * it.
+ */
 function composeRooms(env: Env, sources: Sources, { runner, openOAuth, waitUntil }: Platform) {
   const base = composeBase(env, sources, {
     openOAuth,

@@ -95,7 +95,7 @@ const configSchema = z.object({
   ISOLA_KEEP_AUDIT_DAYS: keepAuditDays,
   ISOLA_KEEP_USAGE_DAYS: keepUsageDays,
   ISOLA_KEEP_VERSIONS_DAYS: keepVersionsDays,
-  /** How long after it was written last a draft of a skill is kept that nobody promotes. */
+  /** Days after its last writing until a draft of a skill that no operator promoted is deleted. */
   ISOLA_KEEP_DRAFT_DAYS: keepDays,
   /** What an author may bring; an operator may bring fifty times as much. */
   ISOLA_AUTHOR_VERSIONS: count,
@@ -113,7 +113,7 @@ const configSchema = z.object({
   OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: captureContent,
 })
 
-/** Reads the settings once. What is wrong with them is told on every request: a Worker that cannot start tells nothing. */
+/** Reads the settings once. Their faults are answered to every request: a Worker that cannot start says nothing. */
 export function parseConfig(env: unknown) {
   const parsed = configSchema.safeParse(env)
   const issue = parsed.error?.issues[0]
@@ -183,8 +183,8 @@ function toPluginQuota(data: Partial<z.infer<typeof configSchema>>): PluginQuota
 }
 
 /**
- * How long is kept what nobody can bring back, each read by itself: another setting that is wrong must not shorten it,
- * and one that is wrong itself keeps everything.
+ * Retention times of rows that cannot be restored, each read by itself: a fault in another setting must not shorten
+ * it, and a faulty time itself keeps all rows.
  */
 function keptMs(env: unknown): {
   /** Absent: as the timing says. */
@@ -210,7 +210,10 @@ function keptMs(env: unknown): {
   }
 }
 
-/** Each read by itself: what is wrong with a setting is logged, and the log must know the rest then more than ever. */
+/**
+ * The secret settings, each read by itself: when another setting is faulty, the log needs the list of secrets to
+ * redact most of all.
+ */
 function secretsIn(env: unknown): readonly string[] {
   const read = (name: string): readonly string[] => {
     const value: unknown = Reflect.get(Object(env), name)

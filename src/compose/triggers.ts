@@ -9,9 +9,9 @@ import type { composeStorage } from './storage.ts'
 
 /** What the platform starts by the clock. Neither ever throws. */
 export interface Triggers {
-  /** What is to be done once a day. */
+  /** The daily jobs. */
   readonly daily: () => Promise<void>
-  /** What a trigger stands for. Whoever starts one by hand means the day. */
+  /** The jobs of a trigger. An operator who starts a trigger by hand means the daily jobs. */
   readonly scheduled: (cron?: string) => Promise<void>
 }
 
@@ -28,7 +28,7 @@ interface TriggerParts {
 
 /** The trigger of `wrangler.toml` by which it is watched whether an alarm was lost. */
 const everyMinute = '* * * * *'
-/** Who acts where nobody asked. */
+/** The principal of work that no caller asked for. */
 const isolaItself = { principal: '', trace: '', requestId: '', mayEnable: true }
 const noop = () => undefined
 

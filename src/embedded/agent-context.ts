@@ -16,7 +16,7 @@ import { createContextBuilder } from '#runtime/context/context-builder.ts'
 import { createContextFitter } from '#runtime/context/context-fitter.ts'
 import { createTokenEstimator } from '#platform/models/estimate.ts'
 
-/** A conversation in memory: what was said, and what of it is behind handles. */
+/** A conversation in memory: its messages, and the outputs that a handle stands for. */
 export interface Conversation {
   readonly messages: Message[]
   readonly compactions: Compaction[]

@@ -67,7 +67,7 @@ export function checkAgentOptions(options: unknown): void {
   const taken = names.indexOf(readOutputName)
   if (taken >= 0)
     throw invalid(`tools[${taken}].name`, `${readOutputName} opens what left a long session`)
-  // Whoever gives a client counts on its being used.
+  // Refused, not ignored: a caller who passes a client counts on its being used.
   for (const name of ['memoryClient', 'databaseClient', 'promptStore']) {
     if (Reflect.get(others, name) === undefined) continue
     throw invalid(

@@ -296,6 +296,6 @@ function firstServing({ modelProviders, model }: AgentOptions): ModelProvider {
   throw new IsolaError('model_not_configured', 'None of the model providers serves this agent.')
 }
 
-/** Those that are given; an optional setting that was passed on without a value is none. */
+/** The limits that have a value; an optional setting that was passed on without a value is left out. */
 const given = (limits: Partial<Limits> = {}): Partial<Limits> =>
   Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined))

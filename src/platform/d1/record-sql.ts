@@ -1,7 +1,7 @@
 // What writes and reads `audit_runs` has to agree on. An id is a time: see migrations/0001_isola.sql.
 
 export const idsPerMs = 100
-/** A row's events span at most this; one that arrives later or earlier than this is `off_time`. */
+/** A row's events span at most this; an event that arrives later or earlier than this is `off_time`. */
 export const spanMs = 60_000
 
 /** The highest id that was given. */

@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { eventRow } from './deployment-log.ts'
 import { reached } from './outage.ts'
 
-// One that another took the place of has ended, but not what was begun with it.
+// A key that another key replaced has ended, but work that was begun with it goes on.
 const credential = {
   open: () => '(revoked_at_ms IS NULL OR followed_by IS NOT NULL)',
   end: 'revoked_at_ms = coalesce(revoked_at_ms, ?2), followed_by = NULL',

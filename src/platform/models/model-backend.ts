@@ -28,6 +28,6 @@ export interface RegisteredBackend {
   readonly isOpen: boolean
   /** It may be given the address of an image. */
   readonly isPublic: boolean
-  /** How much a model takes and gives, if anybody said. */
+  /** The most tokens that a model takes and gives, where they are known. */
   readonly windowOf: WindowOf
 }

@@ -87,7 +87,9 @@ export function createModelProviders(
     return known
   }
 
-  /** One that is known to take less is passed over for it; behind one that nobody declared nobody is asked. */
+  /**
+   * The target with the largest window. A target whose window is not declared ends the search: it may take any size.
+   */
   function largest(targets: readonly Target[]): Target | undefined {
     if (targets.length < 2) return targets[0]
     const open = targets.findIndex(
@@ -141,7 +143,7 @@ export function createModelProviders(
   }
 }
 
-/** Names of models that anybody asked for; more are not kept. */
+/** The most names of requested models that are cached: a client can send any name. */
 const maxKept = 500
 
 const idOf = ({ provider, model }: Target): string => `${provider}/${model}`

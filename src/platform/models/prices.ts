@@ -27,7 +27,7 @@ export interface PriceFile {
   readonly models: Readonly<Record<string, PriceRow>>
 }
 
-/** What is known of a model of one provider; `undefined` if nothing is. */
+/** The price of one provider's model; `undefined` if it is not known. */
 export type PriceOf = (model: string) => KnownPrice | undefined
 export type WindowOf = (model: string) => ModelWindow | undefined
 

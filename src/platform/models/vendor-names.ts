@@ -1,4 +1,4 @@
-/** Whose server it is, by the end of its host; one that is not here is somebody's gateway. */
+/** The vendor of a server, by the end of its host; a host that is not in this list is a gateway. */
 const vendorByHost: readonly (readonly [string, string])[] = [
   ['api.openai.com', 'openai'],
   ['api.anthropic.com', 'anthropic'],

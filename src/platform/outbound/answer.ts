@@ -82,7 +82,7 @@ export function createAnswer(received: Received): Answer {
       const stream = hasNoBody ? null : toStream({ read, cancel })
       return new Response(stream, { status, statusText, headers: left })
     }
-    // What is not unpacked nobody can look through.
+    // A body that cannot be unpacked cannot be searched for secrets.
     const how = `encoded in a way that is not supported: ${encoding.slice(0, 40)}`
     if (!isUnpacked) throw failed('unsupported', `The answer is ${how}.`)
     // A value may lie across two pieces, so all of it is read first.

@@ -9,7 +9,7 @@ export interface Deadline {
   readonly within: <T>(work: Promise<T>) => Promise<T>
   /** Why it is over before its end, if it is. */
   readonly problem: (cause?: unknown) => OutboundError | undefined
-  /** Its timer goes with it: one that stays would keep an object awake. */
+  /** Clears the timer: a timer that stays would keep an object awake. */
   readonly end: () => void
 }
 
@@ -35,7 +35,7 @@ export function startDeadline(
       reject(tooLate())
     })
   })
-  // Nobody may be waiting.
+  // The caller may have stopped waiting.
   late.catch(() => {})
   return {
     signal: signal ? AbortSignal.any([over.signal, signal]) : over.signal,

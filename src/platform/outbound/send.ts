@@ -93,7 +93,7 @@ interface Target {
   readonly from: URL | undefined
 }
 
-/** The rules of everybody, then those of whoever asks. What is refused is reported. */
+/** Applies the rules for all requests, then the caller's own. Reports each refusal. */
 function allow({ text, method, from }: Target, sending: Sending): URL | Promise<URL> {
   const { rules, isDevelopment } = sending
   const refuse = (error: unknown): never => {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** A text of ours or of somebody else: what is said of it stands beside it. */
+/** Any text, ours or a stranger's: each use describes it. */
 export const text = z.string()
 export const flag = z.boolean()
 /** Counts, places, bytes. */
@@ -33,7 +33,7 @@ export const diffedLines = z
     'In order: `- ` gone, `+ ` new, `< ` moved from here, `> ` moved to here, two blanks as it was, `…` for those left out that are as they were.',
   )
 
-/** What is odd about what was made, in words for a person; absent if nothing is. */
+/** Oddities of the created thing, in words for a person; absent if there are none. */
 export const warnings = z
   .array(text)
   .optional()

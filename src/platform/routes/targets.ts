@@ -29,9 +29,9 @@ export interface Target {
   readonly model?: string
 }
 
-/** What somebody may talk to. What is not in it is answered like what is not there. */
+/** The agents and models that a caller may use. A name outside of it is answered like a name that does not exist. */
 export type Reach = Pick<Rights, 'agents' | 'models'>
-/** The same with who that is. */
+/** The same with the caller's id. */
 export type Asker = Reach & Pick<Principal, 'id'>
 
 /** What `model` means on `/v1`: an agent, else a model that this deployment serves, run by the orchestrator. */
@@ -60,9 +60,9 @@ export async function lookForAgent(deps: Targets, reach: Asker, agent: string): 
 }
 
 /**
- * A server that takes any name says nothing of this one: an agent's comes first, and who names a model asks nobody. A
- * database that is away keeps nobody from a model. Throws `request_model_not_found` for one that waits or is put aside,
- * so that nobody else answers in its name.
+ * A server that takes any name proves nothing about this name: an agent of that name comes first. A request that
+ * names a listed model needs no query, and a database that is away blocks no model. Throws `request_model_not_found`
+ * for an agent that waits for its approval or is off, so that no model answers in its name.
  */
 async function isUnlistedAgent(deps: Targets, reach: Asker, model: string): Promise<boolean> {
   if (isListed(deps.models, model)) return false

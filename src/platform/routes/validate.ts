@@ -56,7 +56,7 @@ function closest(branches: readonly (readonly Issue[])[]): Issue | undefined {
     )[0]?.first
 }
 
-/** What is said of a field that should not be there is said of that field. */
+/** An error about an unexpected field names that field, which is one level below the error's path. */
 const depthOf = ({ code, path }: Issue): number =>
   path.length + (code === 'unrecognized_keys' ? 1 : 0)
 

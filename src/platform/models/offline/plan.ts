@@ -19,11 +19,11 @@ export type MadeCall = Call & Pick<Extract<Message, { role: 'tool' }>, 'output' 
 
 export interface Plan {
   readonly task: string
-  /** What was called so far, in order, without the search for tools. */
+  /** The calls so far, in order, without the search for tools. */
   readonly made: readonly MadeCall[]
   /** `undefined`: answer now. */
   readonly next?: Call | undefined
-  /** What was asked and is not done, with the reason. */
+  /** The steps that are not done, each with the reason. */
   readonly notes: readonly string[]
 }
 
@@ -102,7 +102,7 @@ function readRun({ messages }: ModelRequest) {
   return { task: asked?.role === 'user' ? asked.text : '', calls }
 }
 
-/** The runtime's own tools are means, not what anybody asks for. */
+/** The runtime's own tools are means: no step of a task asks for them. */
 export const isCore = ({ name }: { readonly name: string }): boolean => name.startsWith('isola__')
 
 /** Only the orchestrator can look for what is not pinned. */

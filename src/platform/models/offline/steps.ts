@@ -1,6 +1,6 @@
 /** A piece of a message that is taken as it is: a block, something in code marks or quotes, a URL. */
 export interface Literal {
-  /** What is meant, without its marks. */
+  /** The text without its marks. */
   readonly text: string
   readonly raw: string
 }
@@ -15,7 +15,7 @@ const firstMark = 0xe000
 const anyMark = /[\ue000-\uf8ff]/g
 
 // Fences, a caller's material (between lines of dashes), code marks, quotes, URLs. Every pattern here is linear in
-// the text, whatever it is: what is not closed is bounded or ends with the message.
+// any text: an unclosed mark is bounded or ends with the message.
 const literal =
   /(?:```[^\n]{0,40}\n|^--- [^\n]{1,200} ---\n)([^]*?)(?:```|\n--- End[^\n]*|$(?![^]))|`([^`]{1,4000})`|(?<![\p{L}\p{N}])"([^"]{1,4000})"|(https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}])/gimu
 
@@ -54,6 +54,6 @@ export function splitSteps(message: string): readonly Step[] {
 export const literalsIn = ({ text, literals }: Step): readonly Literal[] =>
   (text.match(anyMark) ?? []).flatMap((mark) => literals[mark.charCodeAt(0) - firstMark] ?? [])
 
-/** Puts the literals back: what is meant, or as it was written. */
+/** Puts the literals back: without their marks (`text`), or as they were written (`raw`). */
 export const unmask = ({ text, literals }: Step, how: keyof Literal = 'text'): string =>
   text.replace(anyMark, (mark) => literals[mark.charCodeAt(0) - firstMark]?.[how] ?? '')

@@ -7,7 +7,7 @@ export interface Candidate {
   readonly tool: ToolDefinition
   /** What the step says to it: without "use kv to". */
   readonly step: Step
-  /** What is said besides the verb, if the tool was named or is called like the verb. */
+  /** The words besides the verb, if the step names the tool or the tool is called like the verb. */
   readonly rest?: Step | undefined
   /** Clear enough to be called without an argument. */
   readonly isClear: boolean

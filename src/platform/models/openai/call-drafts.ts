@@ -19,7 +19,7 @@ export interface CallDrafts {
   /** Takes a piece of the one call of the protocol's first version. */
   readonly addFunctionCall: (call: unknown) => void
   readonly count: () => number
-  /** What was taken so far is sent again, whole. */
+  /** Drops the drafts: the server sends the calls again, whole. */
   readonly clear: () => void
   /** @param isCut The reply was cut: its last call may have been. */
   readonly finish: (isCut: boolean) => readonly DraftedCall[]

@@ -33,7 +33,7 @@ export function toModelError(
       cause: error,
     })
   }
-  // A connection that breaks later says so itself (`brokenOff`): what is left is a reply nobody can make sense of.
+  // `brokenOff` covers a connection that breaks later: left is a reply that cannot be parsed.
   return new IsolaError(
     'model_invalid_reply',
     'The model service sent a reply that cannot be read.',

@@ -97,7 +97,7 @@ const isSame = (open: Record<string, unknown>, piece: Record<string, unknown>): 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What is added to later is ours. */
+/** A copy of our own: later pieces are added to it. */
 const copyOf = (value: Json): unknown => structuredClone(value)
 
 /** A name such as `__proto__` is one like any other. */

@@ -81,7 +81,7 @@ export function createReplyAssembly(): ReplyAssembly {
     // Some services end a stream with the whole message.
     const { tool_calls: listed } = said
     const content = readContent(said.content ?? said.text)
-    // What is in both places is the same calls twice.
+    // Calls in both places are the same calls twice.
     const isListed = isObject(listed) && Object.keys(listed).length > 0
     const made = isListed || content.calls.length === 0 ? listed : content.calls
     if (!isPiece && hasPieces && Array.isArray(made) && made.length > 0) calls.clear()

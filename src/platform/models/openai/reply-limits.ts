@@ -14,7 +14,7 @@ export const maxNameChars = 256
 const MiB = 1024 * 1024
 /** A token is a few hundred bytes of stream, so this is far above any reply that fits `maxReplyChars`. */
 export const maxReplyBytes = 64 * MiB
-/** What is in memory before it can be looked at: an event of a stream, comments before it included. */
+/** The most bytes that are in memory before they can be parsed: one event of a stream, comments before it included. */
 export const maxEventBytes = 2 * MiB
 /** The same for a reply in one piece. */
 export const maxBodyBytes = 8 * MiB

@@ -37,8 +37,9 @@ interface ImageRule {
 }
 
 /**
- * Writes requests as `POST /chat/completions` takes them: streamed, with usage, or in one piece if nobody reads along.
- * Every call sends the tools and the conversation again: each tool and message is written once and kept, by identity.
+ * Writes requests as `POST /chat/completions` takes them: streamed, with usage, or in one piece if no reader follows
+ * the reply. Every call sends the tools and the conversation again: each tool and message is written once and cached,
+ * by identity.
  */
 export function createBodyWriter(server: ImageRule = { takesAddresses: false }): WriteBody {
   const toolText = writtenOnce(({ name, description, inputSchema }: ToolDefinition) => ({

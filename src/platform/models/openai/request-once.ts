@@ -23,7 +23,7 @@ export type Translate = (said: unknown) => unknown
 
 export interface RequestOnce {
   readonly client: Client
-  /** JSON; asks for a stream unless nobody reads along. */
+  /** JSON; asks for a stream unless the call is unwatched. */
   readonly body: string
   readonly call: ModelCallOptions
   readonly watch: CallWatch
@@ -52,7 +52,7 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
   })
   const assembly = createReplyAssembly()
   let start = ''
-  /** What is told once the reply is known to be whole. */
+  /** The text that is passed on once the reply is known to be whole. */
   let late = ''
   let isDone = false
   try {
@@ -98,7 +98,7 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
     const decoder = createEventDecoder()
     for (let bytes: typeof first | undefined = first; bytes; bytes = await answer.read()) {
       meter.add(bytes.length)
-      // Nobody waits for it any more.
+      // The caller has gone.
       if (signal.aborted) return
       // A comment that keeps the line alive is a sign of life too.
       if (watch.hasHeard()) watch.beat()
@@ -177,7 +177,7 @@ function valuesIn(text: string): readonly unknown[] {
 /** How long a stream may take to end after it has said that it is over. */
 const maxEndWaitMs = 250
 
-/** Only a connection whose reply was read to its end serves another request. Nobody waits for this. */
+/** Only a connection whose reply was read to its end serves another request. The caller does not wait for this. */
 async function readToEnd(answer: Answer, sleep: Clock['sleep']): Promise<void> {
   const isRead = new AbortController()
   const isLate = sleep(maxEndWaitMs, isRead.signal).then(() => false)

@@ -17,10 +17,10 @@ export function needsOf(request: ModelRequest, inputTokens: number): ModelNeeds 
   }
 }
 
-/** What a model cannot do; nobody else can serve the request in its place by trying. */
+/** A capability that a model lacks; a retry cannot help. */
 export type Lack = 'images' | 'tools' | 'structured_output' | 'context'
 
-/** The first thing a model is known to lack. What is not known of it is tried. */
+/** The first capability that a model is known to lack. An unknown capability is tried. */
 export function lackOf(capabilities: ModelCapabilities, needs: ModelNeeds): Lack | undefined {
   const { contextTokens, images, tools, structuredOutput } = capabilities
   if (needs.images && images === false) return 'images'

@@ -82,11 +82,11 @@ function watchAttempt(
   let sentAtMs = nowMs()
   return {
     isHeard: () => isHeard,
-    /** The lease allows no further attempt: nobody else makes one either. */
+    /** The lease allows no further attempt, with no other model either. */
     isRefused: () => isRefused,
     succeeded: () => health.succeeded(candidate, Math.max(0, nowMs() - sentAtMs)),
     failed(error: unknown) {
-      // What was refused is counted already, and a caller's cancel is nobody's failure.
+      // A refused attempt is counted already, and a caller's cancel is no failure of the model.
       if (!isRefused && !call.signal.aborted) health.failed(candidate, error)
     },
     call: {

@@ -3,7 +3,10 @@ import type { ModelEstimate, ModelPrice } from '#contracts/model.ts'
 /** The name of whatever is the deployment's default. A server's own model of this name is `<provider>/default`. */
 export const defaultModelName = 'default'
 
-/** What a model can do, as the operator or its provider says; what is left out is not known, and then tried. */
+/**
+ * The capabilities of a model, as the operator or its provider declares them; an absent capability is unknown, and
+ * then tried.
+ */
 export interface ModelCapabilities {
   /** Input and output together. */
   readonly contextTokens?: number
@@ -62,7 +65,7 @@ export interface ModelWindow {
   readonly source: string
 }
 
-/** What is known of a served model. The last two are what one isolate saw lately, not the record. */
+/** The state of a served model. The last two fields are one isolate's recent observations, not the record. */
 export interface ModelStatus {
   readonly id: string
   readonly capabilities: ModelCapabilities
