@@ -100,7 +100,7 @@ export interface AgentResult {
   readonly actions: readonly ActionSummary[]
   readonly modelCalls: readonly ModelCallSummary[]
   readonly usage: Usage
-  /** US dollars; what is not priced counts 0. */
+  /** US dollars; a model without a price counts 0. */
   readonly costEstimateUsd: number
   readonly provenance: {
     readonly template: string

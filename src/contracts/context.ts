@@ -73,7 +73,10 @@ export interface NamedId {
   readonly source: string
 }
 
-/** What is given up when what has to stay is more than the target, in this order; `open_calls` only if it is more than the window. */
+/**
+ * The order in which pinned messages are given up when they are larger than the target; `open_calls` only if they are
+ * larger than the window.
+ */
 export const unpinOrder = [
   'last_turn_results',
   'last_turns',
@@ -118,7 +121,7 @@ export interface CompactionReport {
     readonly openCalls: number
     readonly ids: number
   }
-  /** What was given up of what should stay. */
+  /** Pinned messages that were given up all the same. */
   readonly unpinned: readonly Unpinned[]
   /** Spent on the summary. */
   readonly tokens: number

@@ -15,7 +15,7 @@ export interface EventChain {
 /** The fields of an agent's payload that say which call of which agent it is about. */
 const ofAgent = ['call', 'agent', 'session', 'background'] as const
 
-/** Events that are ours, and that somebody may subscribe to as `isola.<kind>`, with the fields of the payload of each. */
+/** Our own events that a subscription may name as `isola.<kind>`, with the fields of the payload of each. */
 export const ownEvents = {
   run_finished: ['state', 'turns', 'code'],
   run_parked: ['pauses'],

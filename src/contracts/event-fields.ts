@@ -21,7 +21,7 @@ export const failure = z.object({ code: text, message: text, transient: flag.exa
 export const state = z.enum(['completed', 'stopped', 'failed', 'cancelled'])
 export const costNanoUsd = number.describe('billionths of a US dollar')
 
-/** `PlatformAmounts`: what is absent is zero. */
+/** `PlatformAmounts`: an absent amount is zero. */
 const platform = z.object(
   Object.fromEntries(platformUnits.map((unit) => [unit, number.exactOptional()])) as Record<
     PlatformUnit,

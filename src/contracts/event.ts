@@ -74,7 +74,7 @@ export interface DeploymentEventPlace {
   readonly atMs: number
 }
 
-/** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */
+/** An operator's change, or an attempt that was refused. `data` is JSON and holds no secret. */
 export type DeploymentEvent<Type extends DeploymentEventType = DeploymentEventType> = {
   [Each in Type]: DeploymentEventPlace & DeploymentDraftOf<Each>
 }[Type]

@@ -1,7 +1,7 @@
 import type { JsonObject } from './json.ts'
 import type { Label } from './label.ts'
 
-/** The tool with which whoever has the conversation gives it back; only there while it has it. */
+/** The tool with which a handoff agent returns the conversation; only offered during a handoff. */
 export const returnName = 'isola__return'
 
 /** The terms on which a tool takes the conversation. */
@@ -22,7 +22,7 @@ export type FloorChange =
   | { readonly take: FloorTerms }
   | { readonly return: { readonly summary: string } }
 
-/** Of a call that passes a message on to whoever has the conversation. */
+/** A message that a call passes on to the handoff agent. */
 export interface FloorTicket {
   readonly id: string
   /** As the tool gave it. */

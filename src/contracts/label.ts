@@ -1,18 +1,18 @@
 import * as z from 'zod'
 
 /**
- * Who can have written a value, best first: the operator, the user of this conversation, whoever owns the data, a tool
- * that makes it up from what it was given, a stranger.
+ * Who can have written a value, best first: the operator, the user of this conversation, the owner of the data, a
+ * tool that computes it from its input, a stranger.
  */
 export const integrity = z.enum(['operator', 'user', 'data', 'tool', 'stranger'])
 
 /**
- * Who may read a value, widest first: everybody; whoever the user talks to (`said`: what the user typed, and the
+ * Who may read a value, widest first: everyone; the people that the user talks to (`said`: the user's words, and the
  * instructions); the principal alone.
  */
 export const confidentiality = z.enum(['public', 'said', 'private'])
 
-/** What a tool does outward; one that does nothing has none. A request that only reads is `egress`, too. */
+/** What a tool does outward; a tool without effects has none. A request that only reads is `egress`, too. */
 export const sink = z.enum(['egress', 'write', 'spend', 'message', 'code'])
 export type Sink = z.infer<typeof sink>
 
@@ -33,7 +33,10 @@ export const ownLabel: Label = { integrity: 'operator', confidentiality: 'public
 /** What a person says who is asked or asks. */
 export const saidLabel: Label = { integrity: 'user', confidentiality: 'said', sources: [] }
 
-/** What came from there: of strangers and private, as everything is that nobody labelled, if it is not said otherwise. */
+/**
+ * The label of a value by its origin: a stranger's and private unless `level` says otherwise, as for every unlabelled
+ * value.
+ */
 export function labelFrom(from: string, level: Partial<Omit<Label, 'sources'>> = {}): Label {
   const own = { integrity: 'stranger', confidentiality: 'private', ...level } as const
   return { ...own, sources: [{ from: from.slice(0, 300).toWellFormed(), ...own }] }
@@ -49,8 +52,8 @@ const others = labelFrom(manySources).sources
 const keyOf = (one: LabelSource) => `${one.from} ${one.integrity} ${one.confidentiality}`
 
 /**
- * The least upper bound: as bad as the worst of them. Commutative, associative and idempotent, in its sources too:
- * those that are too many are always the same ones. A label that is missing is the worst.
+ * The least upper bound: as bad as the worst of them. Commutative, associative and idempotent, in its sources too: of
+ * too many sources always the same are kept. A missing label is the worst.
  */
 export function joinLabels(labels: readonly (Label | undefined)[]): Label {
   const known = labels.map((label) => label ?? labelFrom('unlabelled'))

@@ -41,7 +41,7 @@ export interface Amount {
 /** What model calls are counted in. */
 export type ModelAmount = Pick<Amount, 'tokens' | 'costNanoUsd'>
 
-/** What was really spent by a run and everything below it. */
+/** The amounts that a run and everything below it really spent. */
 export interface Usage extends Amount {
   readonly inputTokens: number
   readonly outputTokens: number
@@ -112,12 +112,15 @@ export interface LeaseRefusal {
 }
 
 /**
- * Whose a limit is: what agent, request or session allow; what was set for the run since; what the day of its principal
- * had left; or what a sub-agent was given by its caller.
+ * Where a limit comes from: the agent's, request's or session's limits; a change for the run since; the rest of its
+ * principal's day; or the lease that a caller gave its sub-agent.
  */
 export type LimitOwner = 'agent' | 'request' | 'session' | 'run' | 'day' | 'caller'
 
-/** A limit that a run has reached, for whoever may raise it. Costs in billionths of a US dollar, time in milliseconds. */
+/**
+ * A limit that a run has reached, for the principal that may raise it. Costs in billionths of a US dollar, time in
+ * milliseconds.
+ */
 export interface LimitReached {
   readonly code: LeaseRefusal['code'] | 'loop_suspected'
   /** Which limit; absent for a suspected loop, which is not one. */
@@ -125,7 +128,7 @@ export interface LimitReached {
   /** The limit in force. */
   readonly allowed?: number
   readonly of?: LimitOwner
-  /** What is booked of it by now, everything below the run included. */
+  /** The amount booked so far, everything below the run included. */
   readonly spent?: number
   /** The least limit with which the next step may begin; a guess where the step is one that may itself spend. */
   readonly needed?: number
@@ -143,7 +146,7 @@ export interface LimitReached {
 /** Stands for no limit; finite, so that it survives JSON and stays exact. */
 export const unlimited = Number.MAX_SAFE_INTEGER
 
-/** The smaller of two limits in every dimension; one that is not there holds nothing back. */
+/** The smaller of two limits in every dimension; an absent limit allows any amount. */
 export const narrower = (a: Limits, b: Partial<Limits>): Limits => ({
   ...a,
   ...Object.fromEntries(

@@ -7,7 +7,10 @@ export type MemoryScope = (typeof memoryScopes)[number]
 /** A scope as its object knows it. */
 export type NotePlace = 'principal' | 'deployment' | `agent:${string}`
 
-/** What a note is. Only of `turn`, what somebody said, two that are alike stay two. */
+/**
+ * The kinds of notes. A `turn` is a part of a conversation: two turns with the same text stay two notes, other notes
+ * are merged.
+ */
 export const noteKinds = ['note', 'fact', 'preference', 'turn'] as const
 export type NoteKind = (typeof noteKinds)[number]
 
@@ -20,7 +23,7 @@ interface NoteOrigin {
   readonly tool?: string
 }
 
-/** A note as somebody writes it. */
+/** A note before it is stored. */
 export interface NewNote {
   /** 1 to 4,000 characters. */
   readonly text: string
@@ -59,12 +62,15 @@ export interface Note extends Omit<NewNote, 'origin' | 'replaces' | 'kind' | 'la
 /** What became of a note that was to be added. */
 export interface AddedNote {
   readonly id: string
-  /** `merged`: one that says the same was there, and has this origin, too. `replaced`: it has the place of the one it named. */
+  /**
+   * `merged`: a note with the same text existed, and gets this origin, too. `replaced`: the note takes the place of
+   * the note that it named.
+   */
   readonly state: 'added' | 'merged' | 'replaced'
   readonly differsFrom?: readonly string[]
 }
 
-/** What is asked of an object with notes. Where `places` is absent, all that are in it are meant. */
+/** The requests to an object with notes. Where `places` is absent, all places of the object are meant. */
 export type MemoryRequest =
   | {
       readonly verb: 'add'
@@ -96,14 +102,14 @@ export type MemoryRequest =
         readonly text?: string
       }
     }
-  /** Those of these ids, of a session, or (neither) all of them. */
+  /** The notes with these ids, or of a session; all of them if neither is given. */
   | {
       readonly verb: 'forget'
       readonly places?: readonly NotePlace[]
       readonly ids?: readonly string[]
       readonly session?: string
     }
-  /** Those with any origin in this principal. */
+  /** The notes with any origin in this principal. */
   | { readonly verb: 'forgetWriter'; readonly principal: string }
   | { readonly verb: 'stats' }
   /** Seals the key anew where it is sealed under another than today's master key. */
@@ -115,7 +121,7 @@ export interface FoundNote extends Note {
   readonly score?: number
 }
 
-/** What an object answers; what was asked for is there. */
+/** An object's answer; only the requested fields are set. */
 export interface MemoryAnswer {
   readonly notes?: readonly FoundNote[]
   readonly added?: readonly AddedNote[]

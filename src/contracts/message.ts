@@ -2,7 +2,7 @@ import type { Json, JsonObject } from './json.ts'
 import type { Label } from './label.ts'
 
 /**
- * Where a value came from: `operator`, `user`, `model`, `context`, or `tool:<name>`. It is for whoever reads the record;
+ * Where a value came from: `operator`, `user`, `model`, `context`, or `tool:<name>`. It is for readers of the record;
  * the policy decides by `Label`.
  */
 export type TaintLabel = 'operator' | 'user' | 'model' | 'context' | `tool:${string}`
@@ -38,7 +38,7 @@ export interface MessageImage {
   readonly offset?: number
 }
 
-/** One message of a transcript, whoever said it. Each carries where it came from; a client's has no label (`labelOf`). */
+/** One message of a transcript, of any author. Each carries where it came from; a client's has no label (`labelOf`). */
 export type Message =
   | { readonly role: 'system'; readonly text: string; readonly label?: Label | undefined }
   | {

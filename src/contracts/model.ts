@@ -119,7 +119,7 @@ export interface ModelEstimate {
 /** How the caller of a model reads along, stops it, and is asked before anything is sent again. */
 export interface ModelCallOptions {
   readonly signal: AbortSignal
-  /** Nobody reads along: the provider may take the answer in one piece, which is cheaper. */
+  /** No reader follows the reply: the provider may take the answer in one piece, which is cheaper. */
   readonly isUnwatched?: boolean
   /** What the next request carries with it: each is a span of its own. */
   readonly headers?: () => Readonly<Record<string, string>>

@@ -26,7 +26,7 @@ export interface Client {
   /** The network address; absent if the platform names none. */
   readonly address?: string | undefined
   readonly requestId?: string
-  /** What was asked for: a token is for one part of the deployment. */
+  /** The requested URL: a token is valid for one part of the deployment. */
   readonly url?: string
 }
 
@@ -66,7 +66,7 @@ export interface SessionQuery {
   readonly principal?: string
   readonly agent?: string
   readonly state?: RunState
-  /** Those too that nobody named. */
+  /** Includes the sessions of requests that named none. */
   readonly withStateless?: boolean
   readonly limit: number
   readonly after?: SessionCursor

@@ -29,12 +29,12 @@ export interface OutboundHop {
 export interface OutboundReport {
   readonly host: string
   readonly method: string
-  /** 0 if nobody answered. */
+  /** 0 if no server answered. */
   readonly status: number
   readonly refused?: true
 }
 
-/** What is put into each hop when it leaves, and taken out of what comes back. */
+/** Puts secrets into each hop when it leaves, and takes them out of the answer. */
 export interface Redaction {
   /** The request as it leaves. Asked for each hop anew. */
   readonly fill: (hop: OutboundHop) => Promise<Pick<OutboundHop, 'url' | 'headers'>>
@@ -63,7 +63,7 @@ export interface OutboundRules {
   readonly from?: URL | undefined
   /**
    * Given where a caller named the address, or a text that was fetched: on no hop is another host of this machine asked.
-   * What is refused is refused before anything is sent: a caller must not learn which ports of this machine answer.
+   * A refusal comes before any byte is sent: a caller must not learn which ports of this machine answer.
    */
   readonly openHosts?: OpenHosts
   /** Asked of each hop; throws what is refused besides. `from` is where a redirect came from. */
@@ -90,7 +90,7 @@ export interface OutboundRules {
    * server has the whole request. Where the way out cannot tell, the answer is yes.
    */
   readonly watchBody?: (isTaken: () => boolean) => void
-  /** The error that is thrown instead, in the words of whoever asks; also while an answer is read. */
+  /** Maps an error to the caller's own kind, also while an answer is read. */
   readonly toError?: (error: OutboundError) => Error
 }
 

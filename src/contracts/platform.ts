@@ -21,7 +21,7 @@ export const platformUnits = [
 
 export type PlatformUnit = (typeof platformUnits)[number]
 
-/** How much of each; integers, and what is absent is zero. What is taken back is below zero. */
+/** The amount of each unit; integers, an absent amount is zero. A correction is below zero. */
 export type PlatformAmounts = Readonly<Partial<Record<PlatformUnit, number>>>
 
 /** Somewhere amounts are counted. */

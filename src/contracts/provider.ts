@@ -4,11 +4,11 @@ import type { Json, JsonObject } from './json.ts'
 export const providerKinds = ['memory', 'knowledge', 'context'] as const
 export type ProviderKind = (typeof providerKinds)[number]
 
-/** What a plugin answered: JSON that nobody checked. */
+/** A plugin's answer: JSON that is not checked yet. */
 export interface ProvidedAnswer {
   /** The plugin that answers. */
   readonly from: string
-  /** It ships with the deployment, or somebody vouches for it: labels that it gives back are believed. */
+  /** The plugin ships with the deployment, or an operator vouches for it: its labels are believed. */
   readonly isBelieved: boolean
   readonly answer: Json
 }

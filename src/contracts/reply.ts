@@ -4,7 +4,7 @@ import { errorCode, errorMessage, IsolaError, type ErrorCall } from './errors.ts
 
 /** What a Durable Object answers: faults that are expected are values, since classes do not survive RPC. */
 export type Reply<T> = {
-  /** Set by objects that book nothing themselves: whoever asked does. */
+  /** Set by objects that do not book amounts themselves: the caller books them. */
   readonly billed?: Billed
 } & (
   | { readonly ok: true; readonly value: T }

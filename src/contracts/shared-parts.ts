@@ -5,5 +5,5 @@
 export const sharedParts = ['workspace', 'memory', 'storage'] as const
 export type SharedPart = (typeof sharedParts)[number]
 
-/** Which session keeps a part in place of the one that works. What is not named is its own (N5). */
+/** The session whose storage an agent uses, for each shared part. A part that is left out is the agent's own (N5). */
 export type SharedFrom = Readonly<Partial<Record<SharedPart, string>>>

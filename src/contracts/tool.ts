@@ -19,7 +19,7 @@ import type { TraceLink } from './trace.ts'
  * failed result. It must stop when `context.signal` aborts.
  */
 export interface Tool extends ToolDefinition {
-  /** Of what it returns, as its author says; nobody checks it. For signatures. */
+  /** The schema of its output by its author, for signatures; results are not checked against it. */
   readonly outputSchema?: JsonSchema
   readonly execute: (input: JsonObject, context: ToolContext) => Promise<ToolResult>
 }
@@ -42,7 +42,10 @@ export interface ToolContext {
   readonly depth: number
   /** Agents above and including the caller, and tools whose code made the calls in between: none may be called again. */
   readonly ancestry: readonly string[]
-  /** What was asked of its run: among it what this call may wait for (`tool_pending`), and which calls below it somebody must approve. */
+  /**
+   * The options of its run: among them what this call may wait for (`tool_pending`), and which calls below it a
+   * principal must approve.
+   */
   readonly options: RunOptions
   /** Stable over retries and restarts; sent as `Idempotency-Key` where the other side can honour it. */
   readonly idempotencyKey: string
@@ -57,11 +60,14 @@ export interface ToolContext {
   readonly inner?: InnerCalls
   /** What came of what this very call had asked before; it runs again from its start. */
   readonly answers?: Answers | undefined
-  /** Somebody was asked about this very call with these arguments, and said yes. */
+  /** A principal approved this very call with these arguments. */
   readonly isApproved?: boolean
-  /** Its words are the run's answer, and somebody reads it as it goes: takes pieces of them. They are not kept. */
+  /** Streams pieces of its text, which is the run's answer, to a reader. The pieces are not stored. */
   readonly say?: (piece: Pick<MessageDelta, 'turn' | 'offset' | 'text'>) => void
-  /** Of all that whoever makes this call had read: what the call passes on or keeps has it. The worst if absent. */
+  /**
+   * The label of everything that the caller has read: values that the call passes on or stores get it. Least trusted
+   * if absent.
+   */
   readonly label?: Label | undefined
 }
 
@@ -120,18 +126,19 @@ export interface PauseRequest {
   readonly kind: PauseKind
   /** False if the other side reports in any case, so that nothing is gained by giving up. */
   readonly expires: boolean
-  /** What somebody should see before deciding, beside the arguments: one line, nothing in it hidden. */
+  /** One line that a principal should see before deciding, beside the arguments; it has no hidden characters. */
   readonly about?: string
-  /** Of all that whoever makes the call had read, and what asks in the middle of one. */
+  /** The label of everything that the caller has read, and of the question's own author. */
   readonly label?: Label | undefined
-  /** Of an approval: who decides, and what somebody should know of the call. */
+  /** For an approval: who decides, and facts about the call for that decision. */
   readonly approval?: ApprovalRequest
   /**
-   * What is asked, by key, as its asker words it: nobody here reads it. With the answers to all of it the call runs
-   * again from its start, through every gate, and finds them in its context; without it the answer is the outcome.
+   * The questions, by key, in the asking tool's own form: the core does not read them. With all answers the call runs
+   * again from its start, through every gate, and finds them in its context; without this field the answer is the
+   * outcome.
    */
   readonly asks?: Asks
-  /** Of what is asked in a call that changes nothing: whoever accepts it says yes to no effect. */
+  /** Set for a question in a call that changes nothing: an accepting answer approves no effect. */
   readonly isReadOnly?: boolean
   /** Of kind `budget`, where the run waits as a whole: the limit that it has reached. */
   readonly reached?: LimitReached
@@ -140,7 +147,7 @@ export interface PauseRequest {
 /** What a call asks somebody, by a key of its own for each question. */
 export type Asks = Readonly<Record<string, JsonObject>>
 
-/** What was answered, by key, each beside what had been asked: an answer holds for exactly that. */
+/** The answers, by key, each beside its question: an answer holds for exactly that question. */
 export type Answers = Readonly<
   Record<string, { readonly asked: JsonObject; readonly answer: Json }>
 >
@@ -171,13 +178,19 @@ export type ToolResult =
       readonly aside?: KeptAside | undefined
     }
 
-/** What a model reads in place of what whoever has the conversation said to the user: that hears the words, it does not. */
+/**
+ * The text that the parent's model reads in place of the handoff agent's words: the user reads those words, that
+ * model does not.
+ */
 interface KeptAside {
   readonly output: Json
   readonly label: Label
 }
 
-/** The tools whose definitions whoever reads a result sees in it: by name, `definitionHash` of what is shown. Only the core says so. */
+/**
+ * The tool definitions that a result shows to its reader: by name, `definitionHash` of the shown definition. Only the
+ * core sets it.
+ */
 type ShownTools = Readonly<Record<string, string>>
 
 /** Whose a tool is, for people who read the record. */
@@ -211,7 +224,7 @@ export interface ToolEntry {
   readonly yields?: Label
   /** Of what the model reads of it before it is called: ours, or approved by an operator, if absent. */
   readonly toldLabel?: Label
-  /** Somebody must allow each call, with the arguments it has. */
+  /** A principal must approve each call, with the arguments it has. */
   readonly needsApproval?: boolean
   /** Where a call goes; anywhere if absent. */
   readonly goesTo?: (input: JsonObject) => Destination | undefined
@@ -228,8 +241,9 @@ export interface Toolset {
   /** Of what the definitions say; ours if absent. */
   readonly label?: Label
   /**
-   * Looks up what these calls name and is not here yet, so that `resolve` finds it. Never rejects: what cannot be looked
-   * up is not found, and `away` says that nobody could be asked. Absent where all there is is here.
+   * Looks up tools that these calls name and that are not loaded yet, so that `resolve` finds them. Never rejects: a
+   * tool that cannot be looked up is not found, and `away` says that the catalog is unavailable. Absent where all
+   * tools are loaded.
    */
   readonly ready?: (
     calls: readonly { readonly toolId: string; readonly input: JsonObject }[],

@@ -57,7 +57,7 @@ export const agentManifest = z.lazy(() =>
     disallowed_tools: z.array(z.string().min(1).max(100)).max(200).default([]),
     /** Its model writes code against its tools in place of calling them, where the plugin `code` is on. */
     code_mode: z.boolean().optional(),
-    /** What it has of whoever calls it, in place of its own. */
+    /** The caller's storage, memory and workspace that it uses in place of its own. */
     shares: z.array(z.enum(sharedParts)).max(sharedParts.length).default([]),
     /** It has `isola__emit_skill`, which keeps a draft of a skill for an operator. */
     allow_skill_emission: z.boolean().optional(),

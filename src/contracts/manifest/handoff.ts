@@ -20,7 +20,10 @@ type Refuse = z.RefinementCtx
 const refuse = (context: Refuse, path: string, message: string) =>
   context.addIssue({ code: 'custom', path: [path], message })
 
-/** Whoever speaks to a person has words, and terms only if it may keep the conversation. */
+/**
+ * An agent that answers a person has no output schema; an agent that never keeps the conversation has no handoff
+ * terms.
+ */
 export function checkAgentHandoff(
   agent: {
     readonly integration_mode: 'tool' | 'handoff'

@@ -20,7 +20,7 @@ const eventManifest = z.lazy(() =>
     description: z.string().min(1).max(500).optional(),
     /** Of the payload, an object; any object if absent. */
     schema: schema.default({ type: 'object' }),
-    /** Everybody may subscribe to it, whoever's session it is of. */
+    /** Every principal may subscribe to it, also to events of other principals' sessions. */
     public: z.boolean().optional(),
   }),
 )

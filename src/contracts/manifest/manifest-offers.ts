@@ -84,7 +84,7 @@ export const readResourceTool = 'read_resource'
 /** The tool of a plugin through which its prompts are made: `<plugin>__get_prompt`. */
 export const getPromptTool = 'get_prompt'
 
-/** What is declared twice, or is in the way of a tool of ours: the path, and what is wrong there. */
+/** Offers that are declared twice or that clash with a built-in tool: the path, and the fault there. */
 export function offerProblems({ tools, resources, prompts, events }: OffersManifest): readonly {
   readonly path: readonly (string | number)[]
   readonly message: string

@@ -8,7 +8,7 @@ export const memorySettingsSchema = z.lazy(() =>
     scope: z.array(z.enum(memoryScopes)).min(1).max(3).default(['principal', 'agent']),
     /** Before its first turn: notes that fit what was asked, the newest, or none. */
     hydrate: z.enum(['search', 'recent', 'none']).default('search'),
-    /** After a run that completed: what was said and answered, or nothing. */
+    /** After a run that completed: stores the task and the answer, or nothing. */
     write: z.enum(['turns', 'none']).default('none'),
     budget: z
       .strictObject({

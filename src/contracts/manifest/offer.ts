@@ -16,7 +16,7 @@ export interface ResourceListing {
   readonly mimeType?: string
 }
 
-/** A prompt that somebody offers, as a client is told of it. */
+/** A prompt on offer, as a client's list shows it. */
 export interface PromptListing {
   readonly owner: string
   readonly name: string
@@ -31,7 +31,7 @@ export interface PromptListing {
   }[]
 }
 
-/** Resources and prompts together, whoever owns them. */
+/** Resources and prompts together, of all owners. */
 export interface Offers {
   readonly resources: readonly ResourceListing[]
   readonly prompts: readonly PromptListing[]
