@@ -23,11 +23,11 @@ export function visibilityOf(
   { principal, isPublic }: Pick<Emitted, 'principal' | 'isPublic'>,
 ): 'yes' | 'no' | 'role' {
   if (isPublic || principal === asker.principal) return 'yes'
-  // What a manifest asks for works in the operator's name, and sees no more by that.
+  // A manifest's subscription works in the operator's name, and does not see more for that.
   return of === 'everybody' && owner.startsWith('principal:') ? 'role' : 'no'
 }
 
-/** The rules by which no chain of events goes on for ever: what follows of an event for a subscription, or why nothing does. */
+/** The rules that end every chain of events: the next link for a subscription, or the reason why there is none. */
 export function follow(
   { id, when }: { readonly id: string; readonly when: Wanted },
   event: Pick<Emitted, 'id' | 'atMs' | 'chain'>,

@@ -17,7 +17,7 @@ import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { Ask, SubmitAs } from '#runtime/session/types/submit-as.ts'
 
-/** What a firing is made with. */
+/** The dependencies of a firing. */
 export interface FiringDeps {
   readonly submitAs: SubmitAs
   readonly sessions: Pick<SessionGateway, 'at' | 'idFor'>
@@ -26,14 +26,14 @@ export interface FiringDeps {
   readonly sha256: Sources['sha256']
 }
 
-/** What a firing's run came to. */
+/** The outcome of a firing's run. */
 export type Outcome =
   | { readonly state: 'open'; readonly isParked: boolean }
   | (Pick<Slot, 'text' | 'label' | 'tokens' | 'costNanoUsd'> & {
       readonly state: 'ended'
-      /** Of what failed: why. */
+      /** Why it failed. */
       readonly reason?: string
-      /** What the tool that was called answered. */
+      /** The output of the tool call. */
       readonly output?: unknown
     })
 
@@ -50,7 +50,7 @@ const keyOf = ({ schedule, slotMs, state, cause }: Slot, sha256: FiringDeps['sha
     ),
   )
 
-/** Begins the run of a slot that is checking or running. Asked again it joins the run that is there. Throws what was refused. */
+/** Begins the run of a slot that is checking or running. A repeated call joins the same run. Throws a refusal. */
 export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps): Promise<Begun> {
   const { asker, id } = schedule
   const { spec = schedule.spec } = slot
@@ -75,7 +75,7 @@ export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps)
         role: 'user',
         text: textOf(work, slot),
         taint: ['user'],
-        // Its name, its task and its tool are its maker's words; what a check read is of wherever it read it.
+        // Name, task and tool are its owner's words; the output of a check has the label of its own sources.
         ...(slot.label && !isCheck && { label: slot.label }),
       },
       ...(cause ? [toMaterial(cause)] : []),
@@ -164,7 +164,7 @@ function saidIn(output: unknown): string {
   return ['null', '{}', '[]'].includes(json) ? '' : json
 }
 
-/** What a check says: whether the work begins, and what it reads of it. */
+/** Whether a check's output calls for the work. */
 export function isCalledFor({ has }: Pick<ScheduledCheck, 'has'>, output: unknown): boolean {
   if (has === undefined) return Object(output).shouldRun === true
   const found: unknown = Object(output)[has]
@@ -173,7 +173,7 @@ export function isCalledFor({ has }: Pick<ScheduledCheck, 'has'>, output: unknow
 export const toChecked = (output: unknown): string =>
   headOf(JSON.stringify(output ?? null), maxCheckedChars)
 
-/** What may go well the next time, of what was refused or broke. */
+/** Whether an error may not occur at the next try. */
 export const isTransient = (error: unknown): boolean => {
   const code = errorCode(error)
   return (

@@ -27,11 +27,11 @@ export interface HostDeps extends KeeperDeps {
   readonly createJob: (jobs: ScheduleJobs, id: string) => Job
 }
 
-/** It rings no sooner again: what could not be done now is not for now. */
+/** Minimum delay before the next alarm, to avoid a busy loop. */
 const breathMs = 100
 const brokenMs = 60_000
 
-/** The schedules of one object: its rows, its job and what it is asked. */
+/** The schedules of one object: its rows, its job and its verbs. */
 export const createScheduleHosts =
   (deps: HostDeps): CreateScheduleHost<DurableObjectStorage> =>
   (storage, lifecycle) => {
@@ -85,7 +85,7 @@ export const createScheduleHosts =
         }),
       async answer({ verb, ask }) {
         await lifecycle.start()
-        // The pair is one of the table's, as its type says; the compiler does not keep the two together.
+        // Verb and `ask` are a pair of the table, as their type says; the compiler does not keep the two together.
         const answer = verbs[verb] as (given: unknown) => ScheduleAnswer | Promise<ScheduleAnswer>
         const reply = await toReply(async () => answer(ask))
         // The watchdog found the schedule late: the alarm may be lost, whatever the jobs say.

@@ -20,7 +20,7 @@ export interface KeeperDeps extends StepDeps {
 export const keepSlots = { most: 2_000, ms: 90 * 86_400_000 }
 const maxAtOnce = 20
 const tellAgainMs = 30_000
-/** What one ring does, one thing after the other of a slot: begin, look, deliver. */
+/** The most rounds of one look, one step of each slot a round: begin, check, deliver. */
 const maxRounds = 4
 /** A schedule under way is due again after so long, so that the watchdog notices a lost alarm. */
 const watchedMs = 15 * 60_000

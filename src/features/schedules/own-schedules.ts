@@ -2,7 +2,9 @@ import { errorCode } from '#contracts/errors.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { Sources } from '#contracts/sources.ts'
 
-/** Who changes what manifests ask for, on the record: the operator, who allowed it with the plugin. */
+/**
+ * The author, on the record, of changes that manifests cause: the operator, who allowed the schedule with the plugin.
+ */
 export const byOperator = { principal: 'operator', trace: '' } as const
 
 /** The id of a schedule that follows from what it is of, so that it is made once. */

@@ -17,10 +17,11 @@ export interface PluginSchedulesDeps extends Pick<Sources, 'sha256'> {
 const pageSize = 500
 
 /**
- * Brings the objects of plugins to what is enabled: each whose manifest has a schedule keeps it, in the operator's name,
- * who allowed it with the plugin; of the others none is left. Asked again it changes nothing. Never throws.
+ * Brings the objects of plugins in line with the enabled plugins: each plugin whose manifest has a schedule keeps it,
+ * in the name of the operator who allowed it; schedules of other plugins are removed. A second pass changes nothing.
+ * Never throws.
  *
- * @param plugin The one that was changed, so that one more of thousands costs as much as one of ten; absent: all.
+ * @param plugin The changed plugin, so that a change costs the same among thousands; absent: all.
  */
 export function createPluginSchedules(
   deps: PluginSchedulesDeps,

@@ -8,7 +8,7 @@ export interface Tables {
   readonly write: (query: string, ...values: SqlValues) => Rows
 }
 
-/** What became of slots, and what is to be done for them next. */
+/** The rows of slots, with the time of each slot's next look. */
 export interface SlotRows {
   readonly slot: (schedule: string, slotMs: number) => Slot | undefined
   readonly slots: (
@@ -25,7 +25,7 @@ export interface SlotRows {
   ) => { readonly all: number; readonly open: number }
   /** Queued, checking or running, the oldest first. */
   readonly open: (schedule: string) => readonly Slot[]
-  /** False if there is one of this moment: nothing is changed then. */
+  /** False if a slot of this moment exists: then nothing changes. */
   readonly addSlot: (slot: Slot, lookMs: number | undefined) => boolean
   readonly putSlot: (slot: Slot, lookMs: number | undefined) => void
   /** The schedule as it was, kept with what is under way and has none. When that is looked at stays. */
@@ -37,7 +37,7 @@ export interface SlotRows {
   readonly causedBy: (principal: string, limit: number) => readonly Slot[]
   /** Deletes one slot with its notice. @returns How many rows. */
   readonly forgetSlot: (slot: Pick<Slot, 'schedule' | 'slotMs'>) => number
-  /** Of those that ended go the oldest beyond so many, and what is older than that. */
+  /** Deletes ended slots: the oldest beyond so many, and slots older than that. */
   readonly prune: (
     schedule: string,
     keep: { readonly most: number; readonly sinceMs: number },

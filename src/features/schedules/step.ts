@@ -33,7 +33,7 @@ export interface StepDeps extends FiringDeps, Pick<Sources, 'clock'> {
   ) => Promise<void>
 }
 
-/** What a slot's row is changed by, each time out of what it is by then. */
+/** Changes of a slot's row, each made from the row as it is by then. */
 interface Changes {
   readonly change: (slot: Slot, work: (schedule: Schedule, slot: Slot) => void) => void
   /** Ends a slot, and lets the next one of its schedule begin. */

@@ -7,7 +7,7 @@ export const hourMs = 3_600_000
  * Counts an event that begins no run with those before it: behind a full queue each would add a row to the history
  * and a row to the record, as long as events come in.
  *
- * @returns False where it is the first of its hour and reason, which is told.
+ * @returns False for the first of its hour and reason, which becomes an event.
  */
 export function countStop(
   rows: Pick<ScheduleRows, 'skippedSince' | 'putSlot'>,

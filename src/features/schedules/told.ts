@@ -89,7 +89,7 @@ export const toNotice = (
   ...defined({ session }),
 })
 
-/** What the list of all schedules is told; a schedule that works is watched a while after. */
+/** The row for the list in D1; a schedule under way is due again soon, for the watchdog. */
 export function toTold(
   { id, schedule, owner, version, events }: Untold,
   dueMs: (schedule: Schedule) => number | undefined,

@@ -54,8 +54,8 @@ const idSchema = {
 }
 
 /**
- * The tools through which an agent proposes schedules: what would be made is shown to its person, who allows it or not.
- * Found like any other tool, and in no prompt.
+ * The tools by which an agent proposes schedules: the person sees the schedule before it is made, and allows it or
+ * not. They are found like any other tool, and are in no prompt.
  */
 export function createScheduleTools(deps: ScheduleToolDeps): readonly ToolEntry[] {
   const { gateway } = deps

@@ -9,7 +9,7 @@ import { isWanted } from './chain.ts'
 import { nextSlot, nextSlots } from './slots.ts'
 import { changeEvent, maxNotices, nothingSpent } from './told.ts'
 
-/** What an object answers to each verb. */
+/** The answer of an object to each verb. */
 export type Verbs = {
   readonly [Verb in ScheduleVerb]: (
     ask: ScheduleVerbs[Verb]['ask'],
@@ -54,7 +54,7 @@ export const toView = (schedule: Schedule): ScheduleView => {
   return { ...schedule, next }
 }
 
-/** Verbs that change nothing of a schedule: none of them moves a slot. */
+/** Verbs that only read: none of them moves a slot. */
 export function createReadVerbs({
   rows,
 }: Pick<VerbParts, 'rows'>): Pick<

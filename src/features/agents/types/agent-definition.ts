@@ -25,7 +25,7 @@ export const toManifest = (
   hash: string,
 ): Manifest => manifestOf(about, agent, hash)
 
-/** The same of one whose text was not read: what it is called by. */
+/** The same for an agent whose definition was not read: from the fields of its head. */
 export const headManifest = (
   { integration_mode, ...about }: About & Pick<AgentDefinition['agent'], 'integration_mode'>,
   hash: string,
@@ -66,7 +66,7 @@ function longerLimits({ limits }: AgentDefinition['agent']): readonly string[] {
   )
 }
 
-/** The lines of an ACL, one for each who is in it. */
+/** The lines of an ACL, one for each principal or role. */
 export const sharedWith = ({
   roles: byRole,
   principals,

@@ -56,7 +56,7 @@ export const failIfWanted = (
 ): readonly Statement[] =>
   events.length === 0 ? [] : [askWanting(database, events, `SELECT json(owner) FROM (${wanting})`)]
 
-/** Nothing was told of this version yet. */
+/** Whether D1 has an older version than this. */
 const isNews = 'coalesce((SELECT version FROM schedules WHERE id = ?6), -1) < ?7'
 
 /**

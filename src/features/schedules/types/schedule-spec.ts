@@ -18,7 +18,7 @@ export const scheduleDefaults = {
 const minuteMs = 60_000
 const maxNameChars = 60
 
-/** A `when` as it is kept. Its anchor is the minute in which it was made. */
+/** A `when` in its stored form. Its anchor is the minute in which it was made. */
 export const toWhen = (
   asked: AskedWhen,
   { timeZone, nowMs }: { readonly timeZone: string; readonly nowMs: number },

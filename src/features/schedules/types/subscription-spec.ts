@@ -51,7 +51,7 @@ export function specOfManifest(
   return toSubscriptionSpec({ ...rest, agent, maxDepth, ttlMinutes, ...daily })
 }
 
-/** What the agent of a manifest subscribes to, if it is one of a plugin that does. */
+/** The subscriptions of a plugin manifest's agent; empty if there are none. */
 export function subscriptionsOfManifest(manifest: unknown): readonly SubscriptionManifest[] {
   const { agent } = Object(manifest) as { readonly agent?: unknown }
   return subscriptionManifests.parse(Object(agent).subscribes) ?? []
