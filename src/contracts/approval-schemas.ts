@@ -5,17 +5,20 @@ import { roles } from './role.ts'
 
 // Schemas of approvals for types and docs alone: the Worker parses nothing with them, and its bundle has none of it.
 
-/** Who decided, for the record. */
+/** The principal that decided, for the record. */
 export const decidedBySchema = z.object({
   principal: z.string(),
   role: z.enum(roles),
   via: z.enum(['session', 'inbox']),
 })
 
-/** How far a yes goes: this call, what is like it in this session, or a rule wherever its agent works for its principal. */
+/**
+ * How far an approval goes: this call, similar calls in this session, or a rule wherever its agent works for its
+ * principal.
+ */
 export const approvalScope = z.enum(['once', 'session', 'rule'])
 
-/** Who asks for a call that waits. */
+/** The run that made the waiting call. */
 export const askerSchema = z.object({
   principal: z.string(),
   agent: z.string(),

@@ -39,7 +39,7 @@ const unwrapped = (json: string): string =>
     .replace(/```$/, '')
     .trim()
 
-/** What cannot be read as arguments, as `toCallInput` keeps it. */
+/** Arguments that cannot be read, in the form of `toCallInput`. */
 export const notAnObject = (raw: string): JsonObject => ({
   '': (raw.length <= maxRawChars
     ? raw

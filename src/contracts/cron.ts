@@ -9,7 +9,7 @@ const fields = [
   { name: 'day of the week', min: 0, max: 7 },
 ] as const
 
-/** An expression of five fields as it is scheduled. Throws what the scheduler does not take. */
+/** Schedules an expression of five fields. Throws an expression that the scheduler does not take. */
 export const toCron = (expression: string, timeZone: string): Cron =>
   new Cron(expression, { timezone: timeZone, mode: '5-part' })
 

@@ -11,13 +11,13 @@ export interface FloorTerms {
   readonly maxCostNanoUsd: number
   readonly timeoutMs: number
   readonly monitor: 'rule' | 'model'
-  /** What a message is called in the tool's input. */
+  /** The name of the message's field in the tool's input. */
   readonly input: string
-  /** Given back to the tool with each message, as it is. */
+  /** Handed back to the tool with each message, unchanged. */
   readonly memo?: JsonObject
 }
 
-/** What a tool does to the conversation: it takes it from here on, or gives it back. */
+/** A tool's change of the conversation: a handoff to it, or the return of control. */
 export type FloorChange =
   | { readonly take: FloorTerms }
   | { readonly return: { readonly summary: string } }

@@ -22,15 +22,15 @@ const source = z.object({ from: z.string(), ...levels })
 /** As it is stored and sent. `sources`: where it has what is not the user's own, at most 16 of them. */
 export const labelSchema = z.object({ ...levels, sources: z.array(source).readonly() })
 
-/** Who can have written a value and who may read it. One of a whole context is the join of all that is in it. */
+/** Who can have written a value and who may read it. The label of a whole context is the join of all labels in it. */
 export type Label = Readonly<z.infer<typeof labelSchema>>
 /** A tool, a tool and a host (`http__get example.com`), or a client's tool (`client:read`), with what came from there. */
 export type LabelSource = Label['sources'][number]
 
-/** Our own words, and what nothing is in: joined with another label it is that one. */
+/** The label of our own words, and of an empty context: joined with another label it gives that label. */
 export const ownLabel: Label = { integrity: 'operator', confidentiality: 'public', sources: [] }
 
-/** What a person says who is asked or asks. */
+/** The label of a person's own words. */
 export const saidLabel: Label = { integrity: 'user', confidentiality: 'said', sources: [] }
 
 /**
@@ -42,7 +42,7 @@ export function labelFrom(from: string, level: Partial<Omit<Label, 'sources'>> =
   return { ...own, sources: [{ from: from.slice(0, 300).toWellFormed(), ...own }] }
 }
 
-/** What a client's own tool is called as a source: it may have any name, that of a tool of ours too. */
+/** The source name of a client's tool: the client chooses the tool's name, which may equal a name of ours. */
 export const clientSource = (tool: string): string => `client:${tool}`
 
 const maxSources = 16
@@ -74,6 +74,6 @@ export interface Labelled {
   readonly label?: Label | undefined
 }
 
-/** Of what a call came to: a failure that no tool told is in our words. */
+/** The label of a call's result. A failure that did not come from the tool is in our words. */
 export const labelOfResult = (result: Labelled & { readonly ok: boolean }): Label | undefined =>
   result.ok ? result.label : (result.label ?? ownLabel)

@@ -2,7 +2,7 @@ import { plusPlatform } from './platform-sum.ts'
 import type { PlatformAmounts } from './platform.ts'
 
 /**
- * What a run may spend at most. All of it is for the whole subtree below the run.
+ * The most that a run may spend. All of it is for the whole subtree below the run.
  *
  * Tokens, cost, turns, tool calls, children and the platform's cost add up over the tree; time, depth and concurrency
  * do not.
@@ -19,7 +19,7 @@ export interface Limits {
   readonly maxToolCalls: number
   /** Width: how many sub-agents may be started in the subtree. */
   readonly maxChildren: number
-  /** What the platform itself may cost, in billionths of a US dollar; absent if that is not limited. */
+  /** The platform's own cost, in billionths of a US dollar; absent if it has no limit. */
   readonly maxPlatformNanoUsd?: number
   /** How many levels below this run; the root is at depth 0. */
   readonly maxDepth: number
@@ -34,11 +34,11 @@ export interface Amount {
   readonly turns: number
   readonly toolCalls: number
   readonly children: number
-  /** What the platform costs; zero if absent. */
+  /** The cost of the platform; zero if absent. */
   readonly platformNanoUsd?: number
 }
 
-/** What model calls are counted in. */
+/** The units of model calls. */
 export type ModelAmount = Pick<Amount, 'tokens' | 'costNanoUsd'>
 
 /** The amounts that a run and everything below it really spent. */
@@ -47,13 +47,13 @@ export interface Usage extends Amount {
   readonly outputTokens: number
   readonly modelCalls: number
   /**
-   * Of `tokens` and `costNanoUsd`: what failed attempts hold that may have reached a provider. It stays booked until the
-   * provider or an operator says what it came to.
+   * Part of `tokens` and `costNanoUsd`: amounts of failed attempts that may have reached a provider. They stay booked
+   * until the provider or an operator confirms the real amount.
    */
   readonly unconfirmed?: ModelAmount
   /** Active milliseconds. */
   readonly timeMs: number
-  /** What the platform was made to do; `platformNanoUsd` is its price. */
+  /** The platform's work for it; `platformNanoUsd` is its price. */
   readonly platform?: PlatformAmounts
 }
 
@@ -130,9 +130,9 @@ export interface LimitReached {
   readonly of?: LimitOwner
   /** The amount booked so far, everything below the run included. */
   readonly spent?: number
-  /** The least limit with which the next step may begin; a guess where the step is one that may itself spend. */
+  /** The least limit with which the next step may begin; a guess for a step that spends itself. */
   readonly needed?: number
-  /** Of `spent`, by whom in the tree: the run itself, and each call that itself spent. */
+  /** The parts of `spent` in the tree: the run itself, and each call that spent itself. */
   readonly own?: number
   readonly calls?: readonly {
     readonly call: string

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What adds up over runs, so that a session can have a limit of it. */
+/** Limits of amounts that add up over runs, so that a session can have them, too. */
 export const additive = {
   maxTokens: z.int().min(1).optional(),
   maxCostUsd: z.number().min(0).max(1_000_000).optional(),

@@ -28,9 +28,9 @@ export interface NewNote {
   /** 1 to 4,000 characters. */
   readonly text: string
   readonly kind?: NoteKind
-  /** Who said it; 100 characters. */
+  /** The speaker; 100 characters. */
   readonly speaker?: string
-  /** What a picture beside it shows; 1,000 characters. */
+  /** The caption of an image beside it; 1,000 characters. */
   readonly caption?: string
   /** When it was so, in words; 60 characters. */
   readonly date?: string
@@ -59,7 +59,7 @@ export interface Note extends Omit<NewNote, 'origin' | 'replaces' | 'kind' | 'la
   readonly differsFrom?: readonly string[]
 }
 
-/** What became of a note that was to be added. */
+/** The outcome for one note of an addition. */
 export interface AddedNote {
   readonly id: string
   /**

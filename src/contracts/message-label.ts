@@ -29,11 +29,11 @@ function labelOfOrigin(origin: TaintLabel, { role, taint }: Said): Label {
       return role === 'assistant' ? ownLabel : labelFrom('another agent')
     default: {
       const tool = origin.slice('tool:'.length)
-      // What a client says that a tool returned has the name that the client gave it.
+      // A client chooses the name of the tool whose result it reports.
       return labelFrom(role === 'tool' && taint.includes('user') ? clientSource(tool) : tool)
     }
   }
 }
 
-/** Of a whole transcript. */
+/** The label of a whole transcript. */
 export const labelOfAll = (messages: readonly Message[]): Label => joinLabels(messages.map(labelOf))

@@ -8,8 +8,8 @@ import type { Label } from './label.ts'
 export type TaintLabel = 'operator' | 'user' | 'model' | 'context' | `tool:${string}`
 
 /**
- * What a model service wants back with a call that its model made, as it sent it: reasoning, signatures. It goes to that
- * service alone, and to no caller.
+ * Fields of a call that a model service wants back unchanged: reasoning, signatures. They go to that service alone,
+ * and to no caller.
  */
 export interface OpaqueFields {
   /** Whose it is: provider, address and family of the model. */

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from './json.ts'
 
-/** What a plugin can do in the place of what is built in: one plugin each. Models are served by many, and are settings. */
+/** The built-in parts that a plugin can replace, one plugin each. Models are served by many, and are settings. */
 export const providerKinds = ['memory', 'knowledge', 'context'] as const
 export type ProviderKind = (typeof providerKinds)[number]
 

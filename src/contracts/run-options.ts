@@ -28,7 +28,7 @@ export interface DirectCall {
  */
 type CompactFor = 'session' | 'client'
 
-/** What may be asked of a run besides its messages: one object from the surface to the agent's last call. */
+/** The options of a run besides its messages: one object from the surface to the agent's last call. */
 export interface RunOptions {
   readonly model?: string
   readonly parameters?: ModelParameters
@@ -36,9 +36,9 @@ export interface RunOptions {
   readonly clientInstructions?: string
   /** The persona that the orchestrator speaks as, instead of that of its session or key; `none` for its own voice. */
   readonly persona?: string
-  /** What this run may spend at most, besides what its agent and its session may. */
+  /** The most this run may spend, besides the limits of its agent and its session. */
   readonly limits?: Partial<Limits>
-  /** What the run may be parked for; nothing if absent. */
+  /** The pauses that the run may make; none if absent. */
   readonly pauses?: PauseMode
   /**
    * A principal comes back to the run and can raise a limit that it reaches: then the run is parked; if absent, it is

@@ -1,6 +1,6 @@
 /**
- * What a session keeps for plugins and a sub-agent may share with its caller, each by the grant that opens it:
- * `storage` is that of scope `session`.
+ * Storage of a session that a sub-agent may share with its caller, each part by the grant that opens it: `storage` is
+ * the plugin storage of scope `session`.
  */
 export const sharedParts = ['workspace', 'memory', 'storage'] as const
 export type SharedPart = (typeof sharedParts)[number]

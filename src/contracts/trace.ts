@@ -1,4 +1,4 @@
-/** What came in with a trace id, and goes on with it (W3C Trace Context). */
+/** The incoming trace context, which goes on with the trace id (W3C Trace Context). */
 export interface TraceLink {
   /** The caller's span, 16 hex characters; absent below a sub-agent's call, whose own span it is. */
   readonly span?: string

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { JsonObject } from '../json.ts'
 
-/** `agent.handoff` of a manifest: what one conversation may take, and who looks after it. */
+/** `agent.handoff` of a manifest: the limits of one handoff, and its monitor. */
 export const handoffSchema = z.lazy(() =>
   z.strictObject({
     /** Messages of the user that it may answer. */

@@ -7,7 +7,7 @@ const schema = z.custom<JsonSchema>(
   'must be a JSON Schema object',
 )
 
-/** What a plugin may say happened: `<plugin>.<name>`, for those who subscribe to it. */
+/** An event that a plugin may emit: `<plugin>.<name>`, for subscriptions. */
 const eventManifest = z.lazy(() =>
   z.strictObject({
     name: z
@@ -52,7 +52,7 @@ export function refuseDeaf(
   if (found) context.addIssue({ code: 'custom', ...found })
 }
 
-/** What may be asked of a subscription, in a manifest's spelling. */
+/** The fields of a subscription, in a manifest's spelling. */
 export const subscriptionManifest = z.lazy(() =>
   z
     .strictObject({

@@ -16,7 +16,7 @@ const resourceManifest = z.lazy(() =>
   z
     .strictObject({
       name,
-      /** One of the two. */
+      /** Either `uri` or `uriTemplate`. */
       uri: z
         .string()
         .max(2_048)
@@ -52,7 +52,7 @@ const promptManifest = z.lazy(() =>
           name,
           description,
           required: z.boolean().optional(),
-          /** What a client may suggest while the person types. Any other value is as good. */
+          /** Values that a client may suggest while the person types. Any other value is as good. */
           suggestions: z.array(z.string().min(1).max(200)).max(100).optional(),
         }),
       )
@@ -71,7 +71,7 @@ export type ResourceManifest = z.infer<typeof resourceManifest>
 /** A prompt that a plugin declares, with its arguments. */
 export type PromptManifest = z.infer<typeof promptManifest>
 
-/** What of a manifest has names that may meet. */
+/** The parts of a manifest whose names may clash. */
 interface OffersManifest {
   readonly tools: readonly { readonly name: string }[]
   readonly resources: readonly ResourceManifest[]

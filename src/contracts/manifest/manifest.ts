@@ -109,7 +109,7 @@ export const manifestSchema = z.lazy(() =>
           resources: resourceManifests,
           prompts: promptManifests,
           events: eventManifests,
-          /** What it does in the place of what is built in. */
+          /** The built-in parts that it replaces. */
           providers: z.array(z.enum(providerKinds)).max(providerKinds.length).default([]),
         })
         .prefault({}),
@@ -199,7 +199,7 @@ export const manifestSchema = z.lazy(() =>
 /** A manifest that was checked, with its defaults filled in. */
 export type Manifest = z.infer<typeof manifestSchema>
 
-/** What a manifest asks for, and in the same shape what an operator allowed. */
+/** The grants that a manifest requests, and in the same shape the grants that an operator allowed. */
 export type RequestedGrants = Manifest['grants']
 
 /** Where a plugin came from decides how far it is trusted, never what it claims. */
@@ -221,7 +221,7 @@ export interface IsolatedCode {
   readonly isInstalled?: boolean
   /** An operator has read what it tells models of itself. */
   readonly isTold?: boolean
-  /** What the operator allowed; what the manifest asks for if absent. */
+  /** The grants that the operator allowed; absent: the grants that the manifest requests. */
   readonly granted?: RequestedGrants
 }
 

@@ -1,6 +1,7 @@
 /**
- * What a plugin or a remote server offers besides tools: listed without running anything, and reached by two ordinary
- * tools, `<owner>__read_resource { uri }` and `<owner>__get_prompt { name, arguments }`, so that no gate is passed by
+ * A resource of a plugin or a remote server: listed without running anything, and read by an ordinary tool
+ * (`<owner>__read_resource { uri }`, for prompts `<owner>__get_prompt { name, arguments }`), so that no gate is
+ * passed by
  * (docs/design.md invariant 4). Both answer a rich output (`content.ts`); a prompt has `structured: { messages }` as
  * well.
  */
@@ -26,7 +27,7 @@ export interface PromptListing {
     readonly name: string
     readonly description?: string
     readonly required?: boolean
-    /** What a client may suggest while the person types; any other value is as good. */
+    /** Values that a client may suggest while the person types; any other value is as good. */
     readonly suggestions?: readonly string[]
   }[]
 }
