@@ -19,7 +19,7 @@ import { clientMetadataOf, clientMetadataPath } from './oauth/provider.ts'
 import { createOwnLogins, type OwnLoginDeps, type OwnLoginParts } from './own-logins.ts'
 import { createServerViews } from './server-view.ts'
 
-/** Who keeps the servers, and how each one's object is reached. */
+/** The stores of servers, and the way to each server's object. */
 export interface McpAdministrationDeps {
   readonly store: McpServerStore
   readonly catalog: Pick<PluginAdministration, 'change'>
@@ -31,7 +31,7 @@ export interface McpAdministrationDeps {
   readonly told: OwnLoginDeps['told']
 }
 
-/** What an operator does about remote MCP servers: list, look, sign in, approve. Errors are `request_` codes. */
+/** The operator's verbs for remote MCP servers: list, look, sign in, approve. Errors are `request_` codes. */
 export function createMcpAdministration(deps: McpAdministrationDeps): McpAdministration {
   const { store, catalog, bundles, at, sha256, told } = deps
   const { rowOf, approvedOf, viewOf } = createServerViews(deps)

@@ -5,7 +5,10 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { McpItem } from '#runtime/catalog/types/mcp.ts'
 import { compare } from './compare.ts'
 
-/** The things that were asked for, by key or as `kind:key`; all of them without a list. Throws `request_invalid` for one that is not there. */
+/**
+ * The chosen items, by key or as `kind:key`; all of them without a list. Throws `request_invalid` for an unknown
+ * item.
+ */
 export function chooseItems(
   all: readonly McpItem[],
   wanted: readonly string[] | undefined,

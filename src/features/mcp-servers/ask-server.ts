@@ -8,7 +8,7 @@ import { failure, toPromptOutcome, toResourceOutcome, toToolOutcome } from './ou
 import { isObject } from './header-checks.ts'
 import { rawOf } from './raw-replies.ts'
 
-/** What a call tells on its way, and how it is ended. */
+/** A call's receiver of progress, its signal, and the check of its output. */
 export interface Asking {
   readonly tell: (progress: McpProgress) => void
   readonly signal: AbortSignal

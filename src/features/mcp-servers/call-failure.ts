@@ -20,7 +20,10 @@ const notAsked: readonly string[] = [
   SdkErrorCode.EraNegotiationFailed,
 ]
 
-/** What a model may read of a failure: the server's own words capped, never the platform's, which may hold addresses. */
+/**
+ * The part of a failure that a model may read: the server's own words, capped, never the platform's, which may hold
+ * addresses.
+ */
 export function toCallFailure(
   thrown: unknown,
   { id: server, auth }: Pick<McpServerConfig, 'id' | 'auth'>,
@@ -54,7 +57,7 @@ export function toCallFailure(
   return { code, message: `The MCP server ${server} answered what cannot be read.` }
 }
 
-/** Its words, and what stands beside them: some say why only there. */
+/** The error's message with its data: some servers give the reason only there. */
 function reasonOf({ message, data }: ProtocolError): string {
   const more = data === undefined || data === null ? '' : JSON.stringify(data)
   return more === '' || more === '{}' ? message : `${message} ${more}`
@@ -90,8 +93,8 @@ const brokenCodes: readonly string[] = [
 ]
 
 /**
- * The connection is of no more use. What a server answers to one call, whatever it is (a status, what is no answer, too
- * much of it), is that call's own: others go on over the same connection.
+ * Whether the connection is of no more use. A server's answer to one call (an error status, an invalid answer, too
+ * many bytes) concerns that call alone: other calls go on over the same connection.
  */
 export function isBroken(error: unknown): boolean {
   if (isSessionGone(error)) return true

@@ -12,7 +12,7 @@ import type { CheckUrl } from '#contracts/outbound.ts'
 import type { ChangeBy } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
 
-/** What a change of the servers is decided from. */
+/** The state from which a change of the servers is decided. */
 export interface DecisionDeps {
   readonly store: McpServerStore
   readonly bundles: Pick<BundleStore, 'load'>
@@ -90,7 +90,7 @@ async function lostIn(
   return lost
 }
 
-/** What an operator took back or changed since, and has again by going back. */
+/** Rights that an operator took back or changed since, and that going back restores. */
 function regainedOf(row: McpServerRow, { config, confirmed, hash }: McpPin): readonly string[] {
   const hosts = [config.url, ...config.authHosts].join(', ')
   const believed = confirmed.filter((name) => !row.confirmed.includes(name))

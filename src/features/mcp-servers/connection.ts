@@ -14,7 +14,7 @@ import { readingRaw } from './raw-replies.ts'
 import { failWithStream } from './stream-end.ts'
 import { within } from './until-aborted.ts'
 
-/** What lets a connection go on where it was, without a request, after the object was put to sleep. */
+/** The facts by which a connection goes on after the object slept, without a request. */
 export type Resume =
   | { readonly era: 'modern'; readonly discover: JsonObject }
   | { readonly era: 'legacy'; readonly sessionId: string; readonly protocolVersion: string }
@@ -29,7 +29,7 @@ export interface Connection {
   readonly close: () => Promise<void>
 }
 
-/** How a server is reached, and what is said to it of us. */
+/** The dependencies of a connection. */
 export interface ConnectDeps {
   readonly guardedFetch: ReturnType<typeof createGuardedFetch>
   readonly validator: SchemaValidator
@@ -135,7 +135,7 @@ export async function connect(
 
 const maxEndMs = 5_000
 
-/** Tells a server that keeps a session that it is over (HTTP DELETE). Throws where it is not told within 5 s. */
+/** Ends a session at its server (HTTP DELETE). Throws if the server does not answer within 5 s. */
 export async function endSession(
   config: Reached,
   deps: ConnectDeps,

@@ -14,7 +14,7 @@ import { mayAsk } from './guarded-fetch.ts'
 import { createInCall, type InCall } from './in-call.ts'
 import type { KeptValues } from './kept-values.ts'
 
-/** What one server's connection is made from. */
+/** The dependencies of one server's connection. */
 export interface ConnectionsDeps {
   /** Shared by all connections of the server. */
   readonly backoff: ReturnType<typeof createBackoff>
@@ -30,7 +30,7 @@ export interface ConnectionsDeps {
   readonly configOf: () => McpServerConfig | undefined
 }
 
-/** What work is done with: the client, and the calls that are under way over it. */
+/** One open connection: the client, and the calls under way over it. */
 export interface Line {
   readonly client: Client
   readonly inCall: InCall
@@ -45,7 +45,7 @@ interface Open {
   /** Of calls and lists that are under way over it. */
   users: number
   isLeft: boolean
-  /** Once nobody uses it any more, and it is closed. */
+  /** Resolves when the last call over it is over and it is closed. */
   readonly closed: PromiseWithResolvers<void>
 }
 
@@ -157,7 +157,7 @@ export function createConnections(deps: ConnectionsDeps) {
       }
     },
     isBusy: () => (open?.users ?? 0) > 0,
-    /** Leaves its session, and ends it at the server, once nobody uses it any more. Never rejects. */
+    /** Leaves its session, and ends it at the server after the last call. Never rejects. */
     end,
     /** The next one is made at once, and anew. */
     renew: (): void => {

@@ -11,7 +11,7 @@ import { hasHidden } from '#features/skills/types/visible-text.ts'
 import { textsIn } from './types/visible-text.ts'
 import { headerProblem, isObject } from './header-checks.ts'
 
-/** What a server may say of itself. More is refused: that one thing only, the rest goes on. */
+/** The most that a server may list. A larger entry is refused alone; the others stay. */
 export const listingCaps = {
   maxItems: 500,
   maxPages: 50,

@@ -10,11 +10,11 @@ export interface GuardDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly readSecrets: ReadSecrets
   /** Told each secret that goes to the server, before it goes. */
   readonly onSecret: (value: string) => void
-  /** Nothing goes to the server itself without a token: what the deployment sends along is no sign-in in its place. */
+  /** A request to the server itself needs a token: the deployment's own headers are no sign-in in its place. */
   readonly needsToken?: boolean
 }
 
-/** Of a request that is not to the server itself: discovery, registration, tokens. */
+/** The time limit of requests to other hosts: discovery, registration, tokens. */
 const maxAroundMs = 30_000
 /** How long a request to the server may go on after the call it was for is given up. */
 const maxAfterCallMs = 30_000
@@ -109,7 +109,7 @@ async function putHeaders(
   const values = await readSecrets([...new Set(names)])
   for (const value of values.values()) onSecret(value)
   for (const [name, value] of Object.entries(given)) {
-    // What the library sets itself (a token of its own) is newer than what the operator wrote.
+    // A header that the library sets (a fresh token) is newer than the operator's.
     if (headers.has(name) && name.toLowerCase() === 'authorization') continue
     headers.set(name, filled(value, values))
   }

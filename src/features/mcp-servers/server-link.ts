@@ -154,7 +154,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       }
     },
     cancel: (callId: string): void => under.get(callId)?.abort('cancelled'),
-    /** Of a server that is gone: calls under way end, then its sessions, for 10 s at most. Never rejects. */
+    /** For a removed server: calls under way end, then its sessions, for 10 s at most. Never rejects. */
     async forget(): Promise<void> {
       for (const stop of under.values()) stop.abort('cancelled')
       const ended = Promise.all([shared.end(), scopes.endAll()])
@@ -169,7 +169,7 @@ const passOn = (before: () => void) => (error: unknown) => {
   throw error
 }
 
-/** What connections have shown of a server, kept from call to call. */
+/** Facts that connections have shown of a server, stored from call to call. */
 function createShown(kept: KeptValues, keyOf: (config: McpServerConfig) => string) {
   const configOf = () => kept.get<McpServerConfig>(configName, '')
   return {
@@ -193,7 +193,10 @@ function createShown(kept: KeptValues, keyOf: (config: McpServerConfig) => strin
   }
 }
 
-/** Connects first, as it may be a new session, whose list is looked at again; and what is held is not ended for others. */
+/**
+ * Connects before it holds the line: a new session needs its listing read again. A held line is not ended for other
+ * calls.
+ */
 const held = <T extends Pick<ReturnType<typeof createConnections>, 'hold'>>(
   line: T,
   config: McpServerConfig,

@@ -16,7 +16,7 @@ import { untilLeft } from './until-left.ts'
 export interface McpServerRuntime
   extends Omit<LinkDeps, 'providerOf'>, Pick<SignInDeps, 'secret' | 'onSignedIn'> {
   readonly sealing: Seal
-  /** Told each token before anybody has it: no log may hold it. */
+  /** Receives each token before its first use: no log may hold it. */
   readonly learn: (value: string) => void
 }
 
@@ -29,7 +29,7 @@ export function createServerParts(state: ObjectState, runtime: McpServerRuntime)
   const signers = createSigners({ store: markedValues(storage), secret: runtime.secret })
   let parts = openParts(state, runtime)
   let forgetting = Promise.resolve()
-  /** What there is, once nothing is being forgotten. */
+  /** The parts, once no deletion is under way. */
   const present = async () => {
     await forgetting
     return parts

@@ -8,8 +8,8 @@ import {
 const streamEnded = -31_999
 
 /**
- * Fails a request whose stream ended without the answer: the library would wait for it until the time of the call is up.
- * After an answer nobody waits for this any more.
+ * Fails a request whose stream ended without the answer: the library would wait for it until the time of the call is
+ * up. After an answer this has no effect.
  */
 export function failWithStream(transport: StreamableHTTPClientTransport): void {
   const send = transport.send.bind(transport)

@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 
-/** What the work comes to, or `tool_cancelled` as soon as the signal says so: the work itself may go on. */
+/** The work's outcome, or `tool_cancelled` as soon as the signal aborts: the work itself may go on. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const abort = () => reject(new IsolaError('tool_cancelled', 'The call is over.'))

@@ -71,7 +71,7 @@ interface Gateway<Request, Answer> {
   readonly ofDeployment: () => Store<Request, Answer>
 }
 
-/** What each verb has to answer. */
+/** The fields that each verb has to answer. */
 const needed: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   memory: { add: 'added', search: 'notes', list: 'notes', get: 'notes', edit: 'notes' },
   knowledge: { put: 'state', search: 'passages', list: 'documents', get: 'documents' },
@@ -82,7 +82,10 @@ interface Kept {
   readonly agent?: string | undefined
 }
 
-/** Of what a plugin answers only what was asked for, of the places that were asked, with labels that it may give. */
+/**
+ * Keeps only the requested fields of a plugin's answer, of the requested places, with labels that the plugin may
+ * give.
+ */
 async function toAnswer<Answer>(
   kind: Kind,
   given: ProvidedAnswer,

@@ -54,10 +54,10 @@ export function composeSkills(parts: SkillParts) {
       skillAdmission: admission,
       skillDrafts,
     },
-    /** What the Catalog searches. */
+    /** The Catalog's search over skills. */
     search: createSkillSearch({ bundled: sources, store, buildIndex }),
     bundledNames,
-    /** What agents have of them. */
+    /** The agents' access to skills. */
     ofAgents: {
       skills: library,
       emitSkill: createEmitSkill({

@@ -117,7 +117,7 @@ function toLoaded(
   const text = others.includes(file) ? skill.files[file] : undefined
   if (text !== undefined) return { ...own, text, tokens: count.ofText(text), files: [] }
   const has = others.length > 0 ? `It has ${others.join(', ')}.` : 'It has no other files.'
-  // What its files are called is its author's, too.
+  // The names of its files are its author's words, too.
   const label = others.length > 0 && tier === 'community' && { label: labelOfSkill(own) }
   return { ...refuse(`${name} has no file "${headOf(file, 200)}". ${has}`), ...label }
 }

@@ -9,7 +9,7 @@ import type { SkillSource } from '#runtime/catalog/types/skill.ts'
 import { createSkillIndex } from './skill-index.ts'
 import { toSearched } from './skill-text.ts'
 
-/** What may be found, and how it is ranked. */
+/** The skills to search, and their ranking. */
 interface SkillSearchDeps {
   readonly bundled: () => Promise<readonly SkillSource[]>
   readonly store: Pick<SkillStore, 'list'>
@@ -44,7 +44,7 @@ export function createSkillSearch({ bundled, store, buildIndex }: SkillSearchDep
     return found.flatMap(({ name, description, requires, tier }) => {
       const own = { name, description, requires }
       if (tier === undefined) return own
-      // What it came with may not count any more: a key was removed since.
+      // The tier at installation may be out of date: an operator may have removed the key since.
       const pin = pinOf(inForce.around(name), 'skill', name)
       return pin ? { ...own, tier: pin.tier } : []
     })

@@ -19,16 +19,16 @@ export const clientMetadataPath = '/mcp/client.json'
 
 const maxTokenChars = 4_096
 
-/** A sign-in that waits for somebody at a browser. */
+/** A sign-in that waits for a person at a browser. */
 export interface PendingLogin {
   readonly state: string
   readonly verifier: string
   readonly origin: string
   readonly startedAtMs: number
   readonly url?: string
-  /** Who signs in for itself; the deployment does if absent. */
+  /** The principal that signs in for itself; absent for the deployment's sign-in. */
   readonly principal?: string
-  /** Of a principal's: what the browser brought back, and the code that finishes it. */
+  /** Of a principal's sign-in: the browser's parameters, and the code that finishes it. */
   readonly came?: { readonly query: string; readonly code: string }
   readonly isDenied?: true
 }
@@ -122,7 +122,7 @@ export function createOAuthProvider(options: ProviderOptions): OAuthClientProvid
     async redirectToAuthorization(url) {
       checkAuthorizationUrl(url, options)
       await change({ url: url.href })
-      // In the middle of a call nobody can be sent anywhere: what the server wants is asked for at the next sign-in.
+      // In the middle of a call no browser is at hand: the server's scope is requested at the next sign-in.
       const scope = url.searchParams.get('scope')
       if (!login && scope !== null) await store.put('wanted', scope)
     },
@@ -167,8 +167,8 @@ export function createOAuthProvider(options: ProviderOptions): OAuthClientProvid
 export const plainIssuer = (issuer: string): string => issuer.replace(/\/$/, '')
 
 /**
- * A client that the operator registered by hand, at one authorization server: the one that was named with it, or else
- * the first that was used. It is stamped with that one, and the library takes it to no other, whichever the server
+ * A client that the operator registered by hand, at one authorization server: the server named with it, or else the
+ * first that was used. It is bound to that server, and the library uses it at no other, whichever the MCP server
  * names today.
  */
 async function registeredByHand(

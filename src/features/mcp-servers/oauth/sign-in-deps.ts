@@ -8,7 +8,7 @@ import type { SealedStore } from './sealed-store.ts'
 /** So long may an authorization server take for one answer. */
 export const timeoutMs = 30_000
 
-/** What a sign-in keeps, reaches and tells. */
+/** The dependencies of a sign-in. */
 export interface SignInDeps {
   readonly storeOf: (config: McpServerConfig) => SealedStore
   readonly connectDeps: (config: McpServerConfig) => Omit<ConnectDeps, 'answer' | 'provider'>

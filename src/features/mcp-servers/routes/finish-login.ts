@@ -8,7 +8,7 @@ export interface LoginDeps {
   readonly onFault?: OnFault
 }
 
-/** Nothing of the request is in the page, whatever somebody wrote into the address (docs/security.md T28). */
+/** The page has no text from the request: a stranger can have written the address (docs/security.md T28). */
 const page = (text: string, status: number): Response =>
   new Response(`<!doctype html><meta charset="utf-8"><title>Isola</title><p>${text}</p>`, {
     status,

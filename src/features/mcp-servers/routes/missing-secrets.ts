@@ -11,6 +11,6 @@ export async function missingSecrets(
   return [...new Set(named)].filter((name) => !isSet.has(name))
 }
 
-/** What an operator reads where a server names a secret that is not set. */
+/** The note about a secret that a server needs and that is not set. */
 export const notSet = (name: string): string =>
   `The secret ${name} is not set; set it: isola secret set ${name}`

@@ -13,7 +13,7 @@ export interface Block extends PassageSpot {
   readonly header?: string
 }
 
-/** What a document is made of, in its order. */
+/** The blocks of a document, in their order. */
 export interface ReadBlocks {
   readonly title?: string
   readonly blocks: readonly Block[]
@@ -53,7 +53,7 @@ export const textBlocks = async (text: string, pause: Pause): Promise<ReadBlocks
   blocks: (await readLines(text, { isMarkdown: false, pause, count: countOf('text') })).blocks,
 })
 
-/** The same under their headings; front matter and comments are left out, and a fence is one block. */
+/** Blocks of Markdown under their headings; front matter and comments are left out, and a fence is one block. */
 export async function markdownBlocks(text: string, pause: Pause): Promise<ReadBlocks> {
   const { blocks, titles } = await readLines(text, {
     isMarkdown: true,

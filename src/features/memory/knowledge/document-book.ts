@@ -11,11 +11,11 @@ import {
 import type { NoteStorage } from '../long-term/note-rows.ts'
 import { createDocumentRows, type DocumentRow, type DocumentRows } from './document-rows.ts'
 
-/** A passage as it is sealed; what its document is called and who wrote it is said once, in the document's own row. */
+/** The sealed part of a passage; the document's own row has its name and author. */
 export interface PassageBody extends NewPassage {
   readonly document: string
   readonly part: number
-  /** What the document is called: its words count for each of its passages. */
+  /** The document's name and title: their words count for each of its passages. */
   readonly called: string
   readonly updatedAtMs: number
 }
@@ -35,7 +35,7 @@ export interface DocumentBook {
   readonly open: (row: DocumentRow) => Promise<DocumentInfo>
   readonly writerOf: (row: DocumentRow) => Promise<string | undefined>
   readonly seal: (at: Pick<DocumentRow, 'id' | 'place'>, body: DocumentBody) => Promise<DocumentRow>
-  /** Of a name in its place: the same name is the same document. */
+  /** The number of a name in its place: the same name is the same document. */
   readonly numberOf: (place: NotePlace, name: string) => Promise<number>
   readonly drop: () => void
 }

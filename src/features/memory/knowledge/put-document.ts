@@ -12,7 +12,7 @@ import { isIn, toScope, type NoteStoreDeps } from '../long-term/note-book.ts'
 import { toId, type DocumentBody, type DocumentBook } from './document-book.ts'
 
 const maxBytesOfPlace = 8 * 1024 * 1024
-/** Of all places of an object together: it loads their words into its memory. */
+/** The most of all places of an object together, in limits of one place: their words are loaded into memory. */
 const mostPlaces = 2
 
 /** Puts a document in the place of the one of its name, all or nothing; the same again changes nothing. */

@@ -31,6 +31,6 @@ export async function searchPassages(
     .slice(0, limit)
 }
 
-/** Of all that is in these. */
+/** The label of these passages together. */
 export const labelOfPassages = (passages: readonly FoundPassage[]): Label =>
   joinLabels([labelFrom('knowledge', { integrity: 'data' }), ...passages.map(({ label }) => label)])

@@ -8,7 +8,7 @@ import { createNoteRows, type NoteRows, type NoteStorage } from './note-rows.ts'
 import { wordsOf, type Fields, type HashWord, type WordReader } from './note-words.ts'
 import { createTenantKey, type TenantKey, type TenantKeyDeps } from './tenant-key.ts'
 
-/** What a store of notes takes from outside. */
+/** The dependencies of a store of notes. */
 export interface NoteStoreDeps
   extends WordReader, Pick<TenantKeyDeps, 'sealing' | 'keyedHash' | 'randomBytes'> {
   readonly clock: Pick<Clock, 'nowMs' | 'sleep'>
@@ -30,9 +30,9 @@ export interface Written<B> extends Pick<IndexedNote, 'id' | 'place' | 'conversa
   readonly body: B
 }
 
-/** What tells one kind of what is kept so from another. */
+/** The differences between the kinds of sealed books. */
 interface BookKind<B> {
-  /** What its tables begin with, and its key is called by. */
+  /** The prefix of its tables and the name of its key. */
   readonly name: 'memory' | 'knowledge'
   readonly fieldsOf: (body: B) => Fields
 }
@@ -67,7 +67,7 @@ export interface NoteBook<B extends Body = NoteBody> {
 }
 
 const maxBytesOfPlace = 16 * 1024 * 1024
-/** Of all places of an object together: it loads them into its memory. */
+/** The most of all places of an object together, in limits of one place: all are loaded into memory. */
 const mostPlaces = 4
 
 /** So many are sealed at once. */
@@ -83,7 +83,7 @@ function remember(hash: HashWord): HashWord {
   }
 }
 
-/** Whether a place is one of these; any is where none are named. */
+/** Whether a place is one of these; every place is, if none are given. */
 export const isIn =
   (places: readonly NotePlace[] | undefined) =>
   (place: NotePlace): boolean =>
@@ -196,7 +196,7 @@ export function oneChangeAtATime<Request extends { readonly verb: string }, Answ
   }
 }
 
-/** A place as it is told. */
+/** A place in the form of the API. */
 export const toScope = (place: NotePlace): Pick<Note, 'scope' | 'agent'> =>
   place === 'principal' || place === 'deployment'
     ? { scope: place }

@@ -20,7 +20,7 @@ export interface NoteStorage {
   transactionSync<T>(work: () => T): T
 }
 
-/** A note as it is written: what can be read of it is sealed. */
+/** A stored note: its readable part is sealed. */
 interface NoteRow extends Omit<IndexedNote, 'row' | 'bytes'> {
   readonly sealed: Uint8Array
   /** The sessions it came from, so that forgetting a session finds it. */

@@ -23,7 +23,7 @@ const changing: readonly MemoryRequest['verb'][] = [
 
 type Asked<Verb extends MemoryRequest['verb']> = Extract<MemoryRequest, { verb: Verb }>
 
-/** The notes of one object, sealed under a key of its own; what they are found by is keyed hashes of their words. */
+/** The notes of one object, sealed under a key of its own; searches use keyed hashes of their words. */
 export function createNoteStore(
   storage: NoteStorage,
   owner: string,

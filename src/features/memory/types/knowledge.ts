@@ -18,7 +18,7 @@ export const maxParts = 20_000
 /** The most documents of a place. A document beyond it is refused: half a collection is of no use. */
 export const maxDocumentsOfPlace = 1_000
 
-/** What an object with documents answers over RPC. */
+/** The RPC methods of an object with documents. */
 export interface KnowledgeApi {
   readonly knowledge: (request: KnowledgeRequest) => Promise<Reply<KnowledgeAnswer>>
 }

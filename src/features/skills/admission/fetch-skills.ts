@@ -9,13 +9,13 @@ import { toVisible } from '#contracts/visible-text.ts'
 import { digestOf } from '../skill-text.ts'
 import { nameOf, refusedSkill } from './read-bundle.ts'
 
-/** What fetching takes of other rooms. */
+/** The dependencies of fetching. */
 export interface FetchSkillsDeps {
   /** Throws `request_invalid` for an address that is refused, `plugin_source_unavailable`, `plugin_upload_invalid`. */
   readonly fetchArchive: (
     url: string,
     hop?: {
-      /** What named the address, where that is no caller: it may lead to no host that it could not redirect to. */
+      /** The text that named the address, if no caller did: it may lead to no host that it could not redirect to. */
       readonly from?: URL
       /** Told who answered, after redirects. */
       readonly onAnswer?: (answer: { readonly url: URL }) => void
@@ -41,7 +41,7 @@ const wellKnown = '.well-known/agent-skills/index.json'
 /** A request may ask so many hosts: of a longer index those that are wanted are named. */
 const maxEntries = 40
 
-/** An entry of an index, as far as it is read. */
+/** An entry of an index: the fields that are read. */
 interface Entry {
   readonly name: string
   readonly url: string

@@ -14,7 +14,7 @@ import { readSkill } from '../read-skill.ts'
 import { textOf } from '../skill-fields.ts'
 import { entryFile } from '../skill-text.ts'
 
-/** What reading a bundle takes of other rooms. */
+/** The dependencies of reading a bundle. */
 export interface ReadBundleDeps {
   readonly sha256: (text: string) => string
   readonly count: { readonly ofText: (text: string) => number }
@@ -22,7 +22,7 @@ export interface ReadBundleDeps {
   readonly checkPaths: (paths: readonly string[]) => void
 }
 
-/** A bundle that may be installed, before anybody looked at a signature. */
+/** A bundle that may be installed, before its signature is checked. */
 type UnverifiedSkill = Omit<ReadSkillUpload, 'version'> & {
   readonly version: Omit<ReadSkillUpload['version'], 'tier' | 'signer' | 'source'>
 }
@@ -120,7 +120,7 @@ const toLine = ({ field, message }: SkillDiagnostic): string =>
 export const refusedSkill = (message: string): IsolaError =>
   new IsolaError('plugin_upload_invalid', message)
 
-/** What it calls itself, or its folder; safe to show. */
+/** The skill's own name, or its folder's; safe to show. */
 export function nameOf({ folder = '', bundle }: SentSkill): string {
   const name = bundle?.fields['name']
   return toVisible(typeof name === 'string' ? name : folder).slice(0, 80)

@@ -11,7 +11,7 @@ import {
 import { createFetchSkills, type FetchSkillsDeps } from './fetch-skills.ts'
 import { nameOf, readBundle, type ReadBundleDeps } from './read-bundle.ts'
 
-/** What a signature is worth here. Throws `plugin_signature_invalid` for one that does not fit. */
+/** The tier that a signature gives. Throws `plugin_signature_invalid` for a signature that does not fit. */
 type Verify = (signed: {
   readonly text: string
   readonly signature: PluginSignature | undefined

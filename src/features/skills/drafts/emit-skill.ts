@@ -16,7 +16,7 @@ import { readGiven, toWrittenSkill } from './draft-text.ts'
 import { nearlySame, similarity, sketchOf } from './similarity.ts'
 import type { ReadBundleDeps } from '../admission/read-bundle.ts'
 
-/** What a run and a principal may write, and what may wait for an operator at once. */
+/** The most drafts of a run and a principal, and the most that may wait for an operator at once. */
 export const draftBudget: DraftBudget = { perRun: 5, perDay: 20, openOfPrincipal: 50, open: 500 }
 /** Another principal's draft may land between the look and the write. */
 const maxTries = 4
@@ -29,7 +29,7 @@ export interface EmitSkillDeps extends ReadBundleDeps {
   readonly redact: (text: string) => string
   /** Names of the skills that ship. May reject. */
   readonly shipped: () => Promise<readonly string[]>
-  /** What a run has done by now. */
+  /** The work of a run so far. */
   readonly doneIn: (
     run: Pick<DraftWriting, 'principal' | 'session' | 'run'>,
   ) => Promise<Pick<DraftWriting, 'model' | 'tools'>>
@@ -67,7 +67,7 @@ export function createEmitSkill(deps: EmitSkillDeps): EmitSkill {
   }
 }
 
-/** @returns The draft that has it now, if it is the writer's own: what others wrote is theirs. */
+/** @returns The draft, if it is the writer's own: other principals' drafts are not shown. */
 async function keep(
   text: SketchedText,
   writing: DraftWriting,

@@ -37,8 +37,8 @@ export interface AgentSkillDeps extends Pick<GuardDeps, 'readiness' | 'sources'>
 }
 
 /**
- * `/.well-known/agent-skills`: the skills that an operator named for anybody, by Agent Skills Discovery 0.2.0. While there
- * are none it is as if there were no such route.
+ * `/.well-known/agent-skills`: the skills that an operator made public, by Agent Skills Discovery 0.2.0. Without
+ * public skills the route answers as if it did not exist.
  */
 export function createAgentSkills(deps: AgentSkillDeps): HttpHandler {
   let index: Index | undefined
@@ -59,7 +59,7 @@ export function createAgentSkills(deps: AgentSkillDeps): HttpHandler {
       throw new IsolaError('config_not_migrated', readiness.message)
     const { generation, exposed } = await deps.plugins.exposed()
     const names = exposed.public_skills
-    // Where nothing is public nobody is told that there is such a route.
+    // Without public skills no visitor is counted: a refusal by rate would reveal the route.
     if (names.length > 0) await deps.limits.visitor(clientOf(context))
     const path = context.req.param('path') ?? ''
     const answer =
@@ -101,7 +101,7 @@ async function findArtifact(
 function toResponse({ req }: HttpContext, { body, mimeType, digest }: Answer): Response {
   const etag = `"${digest}"`
   const known = (req.header('if-none-match') ?? '').split(',')
-  // Who compresses on the way makes it a weak one.
+  // A proxy that compresses makes the tag a weak one.
   const isKnown = known.some((one) => one.trim().replace(/^W\//, '') === etag)
   const all = { ...headers, etag }
   if (isKnown) return new Response(null, { status: 304, headers: all })

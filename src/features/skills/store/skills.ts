@@ -63,7 +63,7 @@ export function createSkillStore(database: Database): SkillStore {
   }
 }
 
-/** What writes skills and a version, to land in one go with the rest of a change. */
+/** Statements that write skills and a version, for one batch with the rest of a change. */
 export const skillRows = (
   database: Database,
   rows: readonly SkillRow[],
