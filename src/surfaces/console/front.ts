@@ -13,7 +13,7 @@ export interface FrontDeps extends Pick<GuardDeps, 'readiness'> {
   readonly models: Targets['models']
 }
 
-/** What a browser asks of any host before its user has a key. */
+/** The pages that a browser may request before its user has a key. */
 export function addFrontRoutes(app: HttpApp, add: AddOpen, deps: FrontDeps): void {
   const show = createFront(deps)
   // Not by `add`, which answers every method: a client that is no browser gets the same as without a page.
@@ -65,7 +65,7 @@ function modelOf(deps: FrontDeps): string | undefined {
   try {
     return selectedModel(deps)
   } catch (error) {
-    // A model setting that names nothing is told to those who may know.
+    // A faulty model setting is shown to operators, and not on this page.
     if (errorCode(error) !== undefined) return undefined
     throw error
   }

@@ -23,7 +23,7 @@ import type {
   HttpHandler,
 } from '#platform/routes/types.ts'
 
-/** What the app needs besides its routes. */
+/** The dependencies of the app, besides those of its routes. */
 export type AppDeps = GuardDeps & FrontDeps & AgentSkillDeps
 
 /**
@@ -171,7 +171,7 @@ function addGuards(app: HttpApp, deps: GuardDeps): void {
     const principal = await deps.authenticate(req.header('authorization'), client)
     context.set('principal', principal)
     await deps.limits.request(principal)
-    // What an operator does asks for that itself, where it looks at agents.
+    // Operators' routes refresh agents themselves, where they read them.
     if (!isOperatorPath(req.path)) await deps.refreshAgents?.()
     await next()
     const look = deps.schedules.glance()

@@ -8,7 +8,7 @@ export interface ReadinessParts {
   /** The fault of the settings, answered to every request. */
   readonly configProblem: Error | undefined
   readonly readReadiness: () => Promise<Readiness>
-  /** Done when the tables are there. Never rejects. */
+  /** Called once the tables exist. Never rejects. */
   readonly onReady: () => Promise<void>
 }
 
@@ -17,7 +17,7 @@ interface GoneParts {
   readonly sources: Sources
 }
 
-/** What the surfaces translate to, for the composition. */
+/** The dependencies of the surfaces, for the composition. */
 export const composeHttp = <Deps extends GoneParts>(
   deps: Deps,
   { configProblem, readReadiness, onReady }: ReadinessParts,

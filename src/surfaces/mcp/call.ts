@@ -86,7 +86,7 @@ async function runDirect(call: McpCall, tool: string, input: JsonObject) {
 const submit = ({ deps, caller }: McpCall, ask: Ask): Submitted =>
   deps.entry.submitAs(caller.asker, { ...caller.asks, ...ask }, { origin: 'mcp' })
 
-/** What a tool answered, for those who need nothing else of it; or what it asks. Throws what it failed with. */
+/** The output of a tool alone; or its questions. Throws its failure. */
 export async function outputOf(
   call: McpCall,
   tool: string,
@@ -105,7 +105,7 @@ const openError = ({ state }: RunView) => ({
   message: state === 'parked' ? 'It waits for someone to approve it.' : 'It takes too long.',
 })
 
-/** Of a run that made one call: what the tool answered, or why it did not. */
+/** Of a run of one call: the tool's output, or its failure. */
 function toDirectResult(view: RunView): CallToolResult {
   const outcome = outcomeOf(view)
   if (!outcome) return toRunResult(view)

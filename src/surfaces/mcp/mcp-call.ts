@@ -92,8 +92,8 @@ function toConversation(
 }
 
 /**
- * What came with the request for questions that its client was shown; a key alone may be that of another. A new call may
- * bring answers along: they are of nothing older.
+ * The answers in a request to questions that its client was shown. A key alone does not suffice: another question may
+ * have it. Answers in a new call are not for earlier questions.
  */
 function givenTo(
   asks: readonly Question[],
@@ -113,7 +113,7 @@ function stateOf({ context, about }: McpCall): CallState | undefined {
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'requestState: is of another call.')
 }
 
-/** Whether a request is of 2026-07-28, which names its protocol itself; one of 2025 may say anything else there. */
+/** Whether a request is of 2026-07-28, which names its protocol itself; a request of 2025 may have any value there. */
 const isModern = ({ mcpReq }: ServerContext): boolean =>
   PROTOCOL_VERSION_META_KEY in Object(mcpReq.envelope)
 

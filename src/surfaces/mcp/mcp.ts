@@ -27,7 +27,7 @@ export async function answerMcp(deps: McpDeps, context: RequestContext): Promise
   if (body instanceof Response) return body
   const unread = body && whyUnread(body)
   if (unread) return unread
-  // Not in the handler, which would tell nobody why it failed.
+  // Not in the handler: the library would hide the failure.
   const caller = await callerOf(deps, context)
   const errors: Error[] = []
   const handler = createMcpHandler(() => createServer({ deps, caller, onFault }), {

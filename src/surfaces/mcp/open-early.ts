@@ -16,8 +16,8 @@ export interface Answering {
 }
 
 /**
- * Begins the stream of an answer that takes a while. Closing a request cancels it (2026-07-28), and the platform tells
- * that a client has gone only once something was sent to it. What takes less is answered as it is.
+ * Begins the stream of an answer that takes a while. Closing a request cancels it (2026-07-28), and the platform
+ * reports a client's leaving only after bytes were sent to it. A quick answer is sent without a stream.
  */
 export async function openEarly({ signal, clock, answer, onFault }: Answering): Promise<Response> {
   const gone = new AbortController()

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '#contracts/json.ts'
 import type { OfferedTool } from './offered-tool.ts'
 
-/** What every agent takes as a tool. */
+/** The input of every agent as a tool. */
 export const agentInput: JsonSchema = {
   type: 'object',
   properties: {

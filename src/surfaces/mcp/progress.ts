@@ -13,7 +13,7 @@ export function createTeller({ mcpReq }: ServerContext): (item: StreamItem) => v
     at: Pick<ToldData<'tool_progress'>, 'progress' | 'total'> = {},
   ) => {
     if (token === undefined) return
-    // It has to grow: what counts by itself goes on from where the other stopped.
+    // Progress has to grow: an item without a number counts on from the last.
     progress = at.progress === undefined ? progress + 1 : Math.max(at.progress, progress)
     const total = at.total === undefined ? {} : { total: at.total }
     const params = { progressToken: token, progress, ...total, message }

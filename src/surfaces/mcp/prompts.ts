@@ -76,7 +76,7 @@ export async function getPrompt(
   return { messages, ...defined({ description }) } as GetPromptResult // by its contract
 }
 
-/** What a person may type for an argument, as the plugin's manifest suggests it. Runs nothing. */
+/** Values that a person may type for an argument, as the plugin's manifest suggests. Runs nothing. */
 export function complete(
   { inventory }: McpCall['caller'],
   prompt: string,

@@ -57,7 +57,7 @@ function toCursor(text: string): SessionCursor {
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor: must be the one of a page.')
 }
 
-/** A page of what was said. Another's conversation looks like one that is not there. */
+/** A page of a conversation. Another principal's conversation looks like a missing one. */
 export async function readTranscript({ deps, caller }: McpCall, uri: string) {
   const [, id = '', given = '0'] =
     /^([^?]*)(?:\?from=(\d{1,9}))?$/.exec(uri.slice(prefix.length)) ?? []

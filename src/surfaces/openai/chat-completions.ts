@@ -56,7 +56,7 @@ async function answerAtOnce(
   return jsonResponse(toCompletion(head, result), { headers })
 }
 
-/** A model was named, and the last call was not of that provider and name: who answered for it is in the log. */
+/** Whether another model than the named one gave the last answer; the log has the model that answered. */
 function isAnsweredByOther(
   { models }: OpenaiDeps,
   model: string | undefined,

@@ -27,7 +27,7 @@ const namespaceTool = z.object({
   name,
   tools: z.array(z.looseObject({ type: z.string() })),
 })
-/** Of a chat completion. */
+/** A function in a chat completion. */
 const nestedTool = z.object({ type: z.literal('function'), function: z.object(described) })
 /** A tool that a provider would run for its clients. This deployment runs none, so the model is not offered it. */
 const hostedTool = z.looseObject({
@@ -121,9 +121,9 @@ const allowedTools = z.object({
   tools: z.array(z.looseObject({ type: z.string() })),
 })
 
-/** The client's tools that a `tool_choice` leaves, and what of it the model is held to. */
+/** The client's tools that a `tool_choice` leaves, and the choice that binds the model. */
 export interface ChosenTools {
-  /** What the model is offered. */
+  /** The tools that the model is offered. */
   readonly clientTools: readonly ToolDefinition[]
   readonly toolChoice?: ToolChoice
 }

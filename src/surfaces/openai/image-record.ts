@@ -20,7 +20,7 @@ export interface ImageRecord {
   readonly write: () => Promise<void>
 }
 
-/** Reads pictures with a reader, and notes of each which hosts were asked and what came of it. Of no address more than its host. */
+/** Reads images with a reader, and notes the hosts and the outcome of each. Of an address only the host. */
 export function createImageRecord(
   readImage: ReadImage,
   deps: OpenaiDeps,
@@ -73,7 +73,7 @@ function toImage({ host, hosts, verdict, sizeBytes }: Attempt): Image {
 
 type Image = DeploymentEventData<'images_fetched'>['images'][number]
 
-/** Of what a data URL holds. */
+/** The number of bytes in a data URL. */
 function sizeOf(dataUrl: string): number {
   const base64 = dataUrl.slice(dataUrl.indexOf(',') + 1)
   const padding = /(?<!=)=+$/.exec(base64)?.[0].length ?? 0

@@ -11,9 +11,12 @@ import type { RequestContext } from '#platform/routes/request.ts'
 
 /** Of one request: the client waits while each is fetched. */
 const maxAddresses = 8
-/** As data URLs, each as often as it is named: all of them are kept in rows of at most 2 MB. */
+/**
+ * The most characters as data URLs, each image as often as it is named: all of them are stored in rows of at most 2
+ * MB.
+ */
 const maxInlineChars = 1_900_000
-/** So many are on their way: what comes before a run is limited by nothing else. */
+/** The most fetches at once: no other limit holds before a run begins. */
 const maxAtOnce = 2
 
 type UserMessage = Extract<Message, { role: 'user' }>
@@ -88,7 +91,7 @@ function withImages(message: UserMessage, toInline: (url: string) => string): Me
   return { ...message, images: inlined, ...joined }
 }
 
-/** What the user said beside it is read together with it. */
+/** The label of images by address, for their whole message: its text is read together with them. */
 function labelled(urls: readonly string[]): { readonly label?: Label } {
   const addresses = urls.filter((url) => isAddress(url) && URL.canParse(url))
   if (addresses.length === 0) return {}

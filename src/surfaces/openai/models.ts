@@ -1,7 +1,7 @@
 import type { OpenaiDeps } from './deps.ts'
 import { agentNames, modelListings, noSuchModel, type Asker } from '#platform/routes/targets.ts'
 
-/** `GET /v1/models`: what `model` may name for a caller, agents first. */
+/** `GET /v1/models`: the names that a caller may send as `model`, agents first. */
 export async function listAll(deps: OpenaiDeps, caller: Asker) {
   return { object: 'list', data: await listModels(deps, caller) }
 }

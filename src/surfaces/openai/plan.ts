@@ -5,7 +5,7 @@ import type { Ask } from '#runtime/session/types/submit-as.ts'
 import { type History, invalid, type ToolOutput } from './history.ts'
 import { parseCallId, type PlaceInSession, toCallId } from './wire-ids.ts'
 
-/** Where a request goes and what of its history it takes there. */
+/** The destination of a request, and the messages that go there. */
 export interface Plan {
   readonly session: string
   readonly request: Pick<Ask, 'messages' | 'answers' | 'after' | 'mustExist'>

@@ -22,7 +22,7 @@ export interface ReadResponse {
   readonly insteadOf: ReturnType<typeof createFold>['insteadOf']
 }
 
-/** What one response holds, out of its run's log. */
+/** One response, read out of its run's log. */
 export function foldResponse(log: readonly StreamItem[], place: PlaceInSession): ReadResponse {
   const fold = createFold(place)
   const changes = log.flatMap(fold.apply)

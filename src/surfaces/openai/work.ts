@@ -30,7 +30,7 @@ import type { RequestContext } from '#platform/routes/request.ts'
 /** A request of either API as its parser has read it. */
 export interface ParsedRequest {
   readonly origin: 'chat' | 'responses'
-  /** What it names: an agent or a model. */
+  /** The named agent or model. */
   readonly model: string
   readonly instructions?: string | null | undefined
   readonly sampling: Parameters<typeof toParameters>[0]
@@ -48,17 +48,17 @@ export interface ParsedRequest {
   /** The client may fetch the outcome later. */
   readonly isKept: boolean
   readonly isBackground: boolean
-  /** What the session keeps of the request, to say it again. */
+  /** The fields of the request that the session stores, to repeat them. */
   readonly echo?: (session: string, tools: readonly ClientTool[]) => JsonObject
 }
 
-/** What came of a request, and how it was sent in the end. */
+/** The outcome of a request, and the form in which it was sent. */
 interface Done<T> {
   readonly plan: Plan
   readonly value: T
 }
 
-/** What a request asks for, on its way: each of these carries it out. */
+/** A request, ready to be sent: each method carries it out. */
 export interface Work {
   readonly principal: string
   readonly trace: string
@@ -109,13 +109,14 @@ export async function toWork(
       responseFormat: parsed.responseFormat,
     }),
     ...trace,
-    // A client of these runs its own tools; it has no way to approve or to answer: what needs that fails and says so.
+    // A client of `/v1` runs its own tools, and has no way to approve or to answer: a call that needs that fails with
+    // the reason.
     pauses: 'client_tools',
     ...(clientTools.length > 0 && { clientTools }),
     ...defined({ limits: parsed.limits }),
     ...(isAlone && { bringsAll: true }),
     ...(isAlone && !parsed.isKept && { isStateless: true }),
-    // Who named the session, or asks for what it comes to later, can raise a limit.
+    // A caller who named the session, or fetches the outcome later, can raise a limit.
     ...((isBackground || !isAlone) && { mayRaise: true }),
     ...defined({ echo }),
   }

@@ -80,7 +80,7 @@ async function toWork(
     ...(await deps.agents.toolNames(requireApproval ?? [])),
     ...(clientTools ?? []).map(({ name }) => name),
   ])
-  // No agent: a session that is not there is not made by a run. An empty list and no list are the same request.
+  // No agent: a run does not make a missing session. An empty list and no list are the same request.
   const ask = {
     session,
     messages: [toTaskMessage(request)],

@@ -70,7 +70,7 @@ function scopeRow(scope: Scope, { ticked }: Consent): string {
 
 const maxNameChars = 100
 
-/** A name that stands between quotes, and cannot end them: what follows would read as ours. */
+/** A name inside quotes, which cannot close them: the text after it would read as ours. */
 function quotable(name: string): string {
   const short = name.length > maxNameChars ? `${headOf(name, maxNameChars)}…` : name
   return escape(short.replace(/["“”„‟«»＂]/g, "'"))

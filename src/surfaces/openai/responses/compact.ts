@@ -198,7 +198,7 @@ async function readInput(
   return history
 }
 
-/** What the user said stays readable for the client; all the rest is in the compaction, and this too. */
+/** The user's messages stay readable for the client; the compaction has all messages, these too. */
 function userItem(place: PlaceInSession, message: Message, index: number): readonly object[] {
   if (message.role !== 'user' || message.taint.includes('context')) return []
   const { role } = message
