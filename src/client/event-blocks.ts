@@ -9,7 +9,7 @@ export interface EventBlock {
   readonly data: string
 }
 
-/** A block of a session is a row at most; what does not end is not kept for ever. */
+/** A block of a session is a row at most; a longer block is an error, so that it cannot fill the memory. */
 const maxBlockChars = 16 * 1024 * 1024
 
 /** The blocks of a server-sent event stream. */
@@ -17,7 +17,7 @@ export async function* readBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGener
   const decoder = new TextDecoder()
   const toLineFeeds = createLineFeeds()
   let blocks: EventBlock[] = []
-  // What has no blank line after it has not arrived: a cut block is read again after the cursor.
+  // A block without its blank line has not arrived: a cut block is read again after the cursor.
   const parser = createParser({
     maxBufferSize: maxBlockChars,
     onEvent: (block) => void blocks.push(block),

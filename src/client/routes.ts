@@ -47,11 +47,11 @@ type Replies<All> = {
 export interface Waiting {
   /** Ends the request; it then rejects with the reason of the signal. */
   readonly signal?: AbortSignal
-  /** Milliseconds until `no_answer_in_time`; `Infinity` waits for ever. What the client was made with if absent. */
+  /** Milliseconds until `no_answer_in_time`; `Infinity` waits for ever. Absent: the client's own setting. */
   readonly timeoutMs?: number
 }
 
-/** What a route takes. */
+/** The parts of a route's request. */
 export type Request<Of extends Route> = Params<ApiRoutes[Of]> &
   Query<ApiRoutes[Of]> &
   Headers<ApiRoutes[Of]> &

@@ -49,7 +49,7 @@ export interface Runtime extends Triggers {
   readonly mcpServer: McpServerRuntime
 }
 
-/** What only the Worker's entry module can reach. */
+/** Parts that only the Worker's entry module can reach. */
 export interface Platform {
   /** This deployment's own `PluginRunner`. */
   readonly runner?: () => PluginRunnerStub
@@ -114,7 +114,7 @@ export function composeRuntime(
   }
 }
 
-/** What the surfaces translate to. */
+/** The dependencies of the surfaces. */
 function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
   const { config, storage, sessions, catalog, governance, models, plugins, mcp, agents } = rooms
   const { log, logins, principals } = governance
@@ -207,7 +207,7 @@ interface WorkParts extends ReturnType<typeof composeBase> {
   readonly runner: Platform['runner'] | undefined
 }
 
-/** What an agent works with: plugins, remote servers, the agents themselves, the loop. */
+/** The parts of an agent's work: plugins, remote servers, the agents themselves, the loop. */
 function composeWork(parts: WorkParts) {
   const { env, sources, common, storage, sessions, catalog, governance, readAsset } = parts
   const { installed, validator, outputs, unseenWords: words } = catalog

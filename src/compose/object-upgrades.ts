@@ -46,7 +46,10 @@ export function withTables(
   return context
 }
 
-/** What cannot be read is not opened: the next caller comes to a new object, which looks again (docs/reliability.md F8). */
+/**
+ * An object whose version cannot be read stays closed: the next caller comes to a new object, which looks again
+ * (docs/reliability.md F8).
+ */
 function readVersion(kind: ObjectKind, storage: DurableObjectStorage): number | undefined {
   try {
     return versionOf(kind, storage)

@@ -1,5 +1,5 @@
-// What the deployment was told: variables and secrets. Imported by the Worker, and by `isola doctor`, which asks the same
-// code what is wrong with them.
+// The settings of a deployment: variables and secrets. Imported by the Worker, and by `isola doctor`, which finds
+// faults with the same code.
 import * as z from 'zod'
 import type { ModelConfig } from '#platform/models/types/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
@@ -37,11 +37,14 @@ const keepAuditDays = whole(/^(forever|[1-9]\d{0,3})$/, 'must be 1 to 9999 days,
 /** How long a principal's days are kept: more than a run may be parked, so that each settles in its own. */
 const keepUsageDays = whole(/^([89]|[1-9]\d{1,3})$/, 'must be 8 to 9999 days')
 const defaultKeepAuditDays = 365
-/** How long one can go back to what was in force: longer than a run may wait, so that it is there when one goes on. */
+/**
+ * How long an operator can go back to an earlier generation: longer than a run may wait, so that its generation still
+ * exists when it goes on.
+ */
 const keepVersionsDays = whole(/^([89]|[1-9]\d{1,3})$/, 'must be 8 to 9999 days')
 const defaultKeepVersionsDays = 90
 const defaultKeepDraftDays = 30
-/** What Cloudflare bills for each isolate id a day; on a developer's machine nobody bills anything. */
+/** Cloudflare's price of each isolate id a day; a developer's machine costs nothing. */
 const isolatePriceNanoUsd = 2_000_000
 
 const count = whole(/^[1-9]\d{0,5}$/, 'must be a whole number, 1 to 999999')
@@ -97,7 +100,7 @@ const configSchema = z.object({
   ISOLA_KEEP_VERSIONS_DAYS: keepVersionsDays,
   /** Days after its last writing until a draft of a skill that no operator promoted is deleted. */
   ISOLA_KEEP_DRAFT_DAYS: keepDays,
-  /** What an author may bring; an operator may bring fifty times as much. */
+  /** The limits of an author's uploads; an operator's are fifty times as high. */
   ISOLA_AUTHOR_VERSIONS: count,
   ISOLA_AUTHOR_MIB: count,
   ISOLA_AUTHOR_ADDS_PER_HOUR: count,
@@ -146,7 +149,7 @@ export function parseConfig(env: unknown) {
     oidc: toOidc(data),
     sqlDatabases: data.ISOLA_SQL_DATABASES ?? [],
     hosts: data.ISOLA_HOSTS ?? [],
-    /** What the `http` tools may read of this machine without anybody's leave: this server itself. */
+    /** The host of this machine that the `http` tools may read without a grant: this server itself. */
     ownHosts:
       models.isDevelopment && /^\d{1,5}$/.test(data.ISOLA_PORT ?? '')
         ? [`localhost:${data.ISOLA_PORT}`, `127.0.0.1:${data.ISOLA_PORT}`]

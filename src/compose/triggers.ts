@@ -7,7 +7,7 @@ import type { composeSchedules } from '#features/schedules/compose.ts'
 import type { parseConfig } from './settings.ts'
 import type { composeStorage } from './storage.ts'
 
-/** What the platform starts by the clock. Neither ever throws. */
+/** The jobs that the platform starts by the clock. Neither ever throws. */
 export interface Triggers {
   /** The daily jobs. */
   readonly daily: () => Promise<void>
@@ -49,8 +49,8 @@ export function composeTriggers(
     // Again, should a change of what is enabled have been cut before its end.
     schedules.syncPlugins,
     schedules.ofAgents.syncBehind,
-    // Again, should it have failed after a key was removed; where nothing it signed is trusted, nothing is written. What
-    // refuses it is on the record, and tomorrow is another day.
+    // Again, in case it failed after a key was removed; without plugins that the key signed it writes nothing. A
+    // refusal is on the record, and the next day tries again.
     () => catalog.installed.change({ do: 'distrust' }, isolaItself).then(noop, noop),
   )
   const minutely = inTurn(schedules.watch, erasures.watch)

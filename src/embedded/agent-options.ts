@@ -22,7 +22,7 @@ const tool = z.looseObject({
   execute: method,
 })
 
-/** What an embedded agent takes. A class may have its methods on its prototype: nothing is copied. */
+/** The options of an embedded agent. A class may have its methods on its prototype, so nothing is copied. */
 const schema = z.strictObject({
   id: text.regex(
     /^[a-z0-9]+(-[a-z0-9]+)*$/i,

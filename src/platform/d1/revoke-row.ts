@@ -19,10 +19,10 @@ const revocable = {
 } as const
 
 /**
- * Takes back what a row of these tables gives, and tells of it, in one go. Of one that has ended nothing is told, and
- * it stays as it ended. Throws `request_unavailable`.
+ * Revokes a row of these tables and writes the event, in one transaction. A row that has ended stays as it ended,
+ * without an event. Throws `request_unavailable`.
  *
- * @returns Whether there was anything to take back.
+ * @returns Whether the row was still in force.
  */
 export async function revokeRow(
   database: Database,

@@ -28,15 +28,15 @@ export interface ModelProviders {
   readonly count: TokenCounter
   /** Every server may be given the address of an image. */
   readonly takesAddresses: boolean
-  /** What `/v1/models` names; asks nobody. */
+  /** The models of `/v1/models`; sends no request. */
   readonly list: () => readonly ModelListing[]
   /** The same models with what is known of them, and how they did as this isolate saw it. */
   readonly status: () => readonly ModelStatus[]
 }
 
 /**
- * Builds the configured providers and selects among them: by name (`<provider>/<model>`, a bare name, or nothing for the
- * default), then by what a request needs, then by score. What no provider serves falls to the default, as
+ * Builds the configured providers and selects among them: by name (`<provider>/<model>`, a bare name, or nothing for
+ * the default), then by what a request needs, then by score. A name that no provider serves falls to the default, as
  * `substituted`; a provider that fails before its first delta is followed by the next of the list. The offline model
  * serves development, or where it is the explicit default.
  */
@@ -59,7 +59,7 @@ export function createModelProviders(
     tokens,
   })
 
-  /** What a caller may name: the defaults, then what is known. */
+  /** The models that a caller may name: the defaults, then the declared ones. */
   const served = (): readonly Target[] => [
     ...new Map([...defaults(), ...registry.known()].map((one) => [idOf(one), one])).values(),
   ]

@@ -26,7 +26,7 @@ export interface OpenAiProviderOptions {
   readonly sleep: Clock['sleep']
   readonly tokens: TokenEstimator
   readonly priceOf: PriceOf
-  /** The operator's word for this server; without it the model's name decides, and what the server says. */
+  /** The operator's setting for this server; absent: the model's name decides, and the server's errors. */
   readonly outputCapField?: OutputCapField
   /** It may be given addresses of images. Without it only what was fetched here is sent. */
   readonly isPublic?: boolean
@@ -123,7 +123,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
       const toolCalls = withOpaque(reply.toolCalls, opaque, service)
       return {
         text,
-        // Not every service keeps to it: what it was not to ask for is not done.
+        // Not every service obeys: without parallel calls only the first counts.
         toolCalls:
           request.parameters.parallelToolCalls === false ? toolCalls.slice(0, 1) : toolCalls,
         finishReason,

@@ -5,7 +5,7 @@ import type { Clock } from '#contracts/sources.ts'
 export interface Deadline {
   /** Ends what is under way: when it is late, or when the caller says so. */
   readonly signal: AbortSignal | undefined
-  /** What the work comes to; rejects with `late` as soon as it is. */
+  /** The work's outcome; rejects with `late` as soon as the time is up. */
   readonly within: <T>(work: Promise<T>) => Promise<T>
   /** Why it is over before its end, if it is. */
   readonly problem: (cause?: unknown) => OutboundError | undefined

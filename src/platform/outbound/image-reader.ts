@@ -6,7 +6,7 @@ import { maxImageBytes, type ReadImage } from './types/read-image.ts'
 const maxImageMs = 15_000
 const maxRedirects = 5
 
-/** What models take, by how it begins: what a server says of it proves nothing. */
+/** The types that models take, by their first bytes: a server's own claim proves nothing. */
 const kinds: readonly (readonly [type: string, begins: RegExp])[] = [
   ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],

@@ -39,7 +39,7 @@ export const warnings = z
   .optional()
   .describe('A limit that is under one model call, and what follows from that.')
 
-/** What a day may spend, or has spent. */
+/** The limit of a day, or its spending. */
 export const dayAmount = z.object({
   tokens: count.nullable().describe('`null`: no limit.'),
   costUsd: usd.nullable().describe('US dollars; `null`: no limit.'),

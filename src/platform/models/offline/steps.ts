@@ -1,4 +1,4 @@
-/** A piece of a message that is taken as it is: a block, something in code marks or quotes, a URL. */
+/** A piece of a message that stays unchanged: a block, a text in code marks or quotes, a URL. */
 export interface Literal {
   /** The text without its marks. */
   readonly text: string
@@ -19,7 +19,7 @@ const anyMark = /[\ue000-\uf8ff]/g
 const literal =
   /(?:```[^\n]{0,40}\n|^--- [^\n]{1,200} ---\n)([^]*?)(?:```|\n--- End[^\n]*|$(?![^]))|`([^`]{1,4000})`|(?<![\p{L}\p{N}])"([^"]{1,4000})"|(https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}])/gimu
 
-/** What begins a new step after a comma or an "and". */
+/** Words that begin a new step after a comma or an "and". */
 const verbs =
   'add|ask|call|check|count|create|delete|fetch|find|get|give|greet|have|let|list|look|note|open|put|read|recall|record|' +
   'remember|remove|review|run|save|search|send|set|show|store|summari[sz]e|tell|translate|use|write'

@@ -4,11 +4,11 @@ import { brokenOff, notAStream } from './failures.ts'
 import { tooManyBytes } from './reply-limits.ts'
 import { isObject, parsed } from './said-json.ts'
 
-/** One request, and what its sender wants to hear of its way. */
+/** One request, and the callbacks for its stages. */
 export interface Sending {
   /** JSON. */
   readonly body: string
-  /** Of a reply, unpacked. */
+  /** The most bytes of a reply, unpacked. */
   readonly maxBytes: number
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
@@ -41,7 +41,7 @@ export function createClient({ apiKey, baseUrl, send }: ClientOptions): Client {
   const ours = {
     accept: 'application/json',
     'content-type': 'application/json',
-    // Some servers answer nobody without a name.
+    // Some servers refuse a client without a name.
     'user-agent': 'isola',
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
   }

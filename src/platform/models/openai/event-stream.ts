@@ -4,7 +4,7 @@ import { isObject, parsed } from './said-json.ts'
 
 /** One server-sent event. */
 export interface StreamEvent {
-  /** What it calls itself; empty if it does not. */
+  /** The event's own type; empty if it has none. */
   readonly type: string
   readonly data: string
 }

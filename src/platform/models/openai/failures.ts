@@ -7,7 +7,7 @@ import { statusIn } from './said-failure.ts'
 const maxDetailChars = 2_000
 
 /**
- * What a failed call means to us. `message` is ours and safe for any caller; what the service wrote goes into
+ * Maps a failed call to our error. `message` is ours and safe for any caller; the service's own text goes into
  * `detail` only, capped and without the key.
  */
 export function toModelError(
@@ -112,7 +112,7 @@ function meaningOf(status: number, model: string): readonly [ModelErrorCode, str
   ]
 }
 
-/** The ways in which servers say that a request is longer than the model takes; one of them says it with a 500. */
+/** The forms in which servers report a request that is longer than the model takes; one server uses status 500. */
 function isTooLong({ code, message }: APIError, status = 400): boolean {
   if (code === 'context_length_exceeded' || status === 413) return true
   if (status === 500) return /context size has been exceeded/i.test(message)

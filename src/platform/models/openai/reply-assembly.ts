@@ -30,7 +30,7 @@ export interface ReplyAssembly {
    * for what is written in a way that is not read.
    */
   readonly add: (said: unknown) => string
-  /** The service has said why the reply is over: what may follow is usage only. */
+  /** The service has sent its finish reason: only usage may follow. */
   readonly isWhole: () => boolean
   /**
    * @param start How its answer began, for an operator.
@@ -41,7 +41,7 @@ export interface ReplyAssembly {
   readonly finish: (start?: string) => Assembled
 }
 
-/** Collects a chat completion. What it takes is parsed JSON of a stranger: nothing in it is taken for granted. */
+/** Collects a chat completion. Its input is parsed JSON of a stranger: every field is checked. */
 export function createReplyAssembly(): ReplyAssembly {
   let text = ''
   /** The first half of a character whose second half comes with the next piece. */
@@ -95,7 +95,7 @@ export function createReplyAssembly(): ReplyAssembly {
   }
 
   function addSaid(said: string, isPiece: boolean): string {
-    // An empty text is one: that the model had nothing to say is said.
+    // An empty text is an answer, too: the model had nothing to say.
     hasText = true
     const before = text + half
     if (isPiece || !hasPieces) return addText(said)

@@ -5,7 +5,7 @@ export const maxReplyChars = 4 * 1024 * 1024
 /** Characters of one call's arguments. */
 export const maxArgumentsChars = 1024 * 1024
 export const maxCalls = 1_000
-/** Of a content that is a list. */
+/** The most parts of a content that is a list. */
 export const maxParts = 10_000
 /** Characters of what a service wants back of one reply, as JSON: kept in the row of its turn. */
 export const maxOpaqueChars = 300_000
@@ -31,7 +31,7 @@ export const tooManyBytes = (maxBytes: number): IsolaError =>
 export interface ByteMeter {
   /** Throws `model_invalid_reply` past a limit. */
   readonly add: (sizeBytes: number) => void
-  /** What arrived so far has been taken as a piece. */
+  /** The bytes so far have been taken as a piece. */
   readonly endPiece: () => void
 }
 

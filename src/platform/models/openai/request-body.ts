@@ -109,7 +109,7 @@ function toBody(
   const format = formatOf(request)
   return {
     model,
-    // Always sent: what a call may cost was reserved with this cap (docs/design.md invariant 3).
+    // Always sent: the reservation counts on this cap (docs/design.md invariant 3).
     [capField]: outputCap(request),
     ...(temperature !== undefined && !omitsTemperature && { temperature }),
     ...defined({ top_p: topP }),
@@ -139,8 +139,8 @@ function formatOf({ outputSchema, parameters }: ModelRequest): Body['response_fo
 }
 
 /**
- * Images of a request were fetched at the door. A model server in a private network would fetch an address there, for
- * any caller that may talk to it (docs/security.md T5): an address that is left is told as a text.
+ * Images of a request were fetched at the surface. A model server in a private network would fetch an address there,
+ * for any caller that may talk to it (docs/security.md T5): a remaining address is sent as text.
  */
 function toBodyPart(part: MessagePart, { takesAddresses }: ImageRule): BodyPart {
   if (part.type === 'text') return part
@@ -151,10 +151,10 @@ function toBodyPart(part: MessagePart, { takesAddresses }: ImageRule): BodyPart 
   return { type: 'text', text: `[An image that was not fetched: ${headOf(url, 300)}]` }
 }
 
-/** What OpenAI's own service takes as a name. */
+/** Names that OpenAI's own service accepts. */
 const isName = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** Who of several said it. A name that services refuse is written before the text. */
+/** The speaker of several. A name that services refuse is written before the text. */
 function speakerOf({ name }: { readonly name?: string }) {
   if (name === undefined || name === '') return { name: {}, before: '' }
   return isName.test(name) ? { name: { name }, before: '' } : { name: {}, before: `${name}: ` }

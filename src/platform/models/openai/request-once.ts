@@ -18,7 +18,7 @@ import {
 import { failureIn } from './said-failure.ts'
 import { isObject, parsed } from './said-json.ts'
 
-/** What a service said, as JSON of a stranger, in a chat completion's words. */
+/** Translates a service's JSON, which is a stranger's, to a chat completion. */
 export type Translate = (said: unknown) => unknown
 
 export interface RequestOnce {
@@ -33,9 +33,9 @@ export interface RequestOnce {
 }
 
 /**
- * Sends one request and takes in what comes of it, within the limits of a reply: a stream of events or JSON in one piece,
- * whichever of them was asked for. A stream that breaks after its finish reason is whole. Throws whatever went wrong, as
- * it is, and the watch's reason as soon as that aborts.
+ * Sends one request and collects its reply, within the limits of a reply: a stream of events or JSON in one piece,
+ * whichever was requested. A stream that breaks after its finish reason is whole. Throws every failure unchanged, and
+ * the watch's reason as soon as the watch aborts.
  */
 export async function requestOnce(request: RequestOnce): Promise<Assembled> {
   const { client, body, call, watch, sleep, toFailure, translate = asItIs } = request
@@ -155,7 +155,7 @@ interface StreamNote {
 const keepsAlive =
   /^(?:|:.*|(?:keep[-_ ]?)?alive|ping|pong|heartbeat|noop|connected|waiting|queued|processing)[.!]*$/is
 
-/** What an operator is shown of an answer that is no reply. */
+/** The most bytes of an invalid reply that an operator is shown. */
 const maxStartBytes = 2_000
 
 /** A byte order mark, and blanks with which a server keeps the line alive. */

@@ -6,7 +6,7 @@ import { hasPriceForIt, isAffordable, lackOf, tellLack } from './capability-chec
 /** The default: as the operator listed them. */
 export const byPriority: ScoreModel = ({ priority }) => -priority
 
-/** Candidates in the order in which they are asked, those that cool down last, and who was passed over for the first. */
+/** Candidates in the order of attempts, cooling ones last, and the models that were passed over for the first. */
 export interface CandidateOrder {
   readonly candidates: readonly [ModelCandidate, ...ModelCandidate[]]
   readonly passedOver: readonly PassedOver[]

@@ -13,7 +13,7 @@ export interface FallbackOptions {
   readonly nowMs: Clock['nowMs']
 }
 
-/** With another model ready nobody waits longer than this for one that is busy. */
+/** The longest wait for a busy model while another model is ready. */
 const maxWaitMs = 5_000
 
 /**

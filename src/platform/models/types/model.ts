@@ -15,7 +15,7 @@ export interface ModelCapabilities {
   readonly structuredOutput?: boolean
 }
 
-/** What a request needs of a model (I6). */
+/** The needs of a request (I6). */
 export interface ModelNeeds {
   readonly images: boolean
   readonly tools: boolean
@@ -33,9 +33,9 @@ export interface ModelCandidate {
   readonly capabilities: ModelCapabilities
   /** Its place in priority order, from 0. */
   readonly priority: number
-  /** What this call may cost at most: 0 if no price is known. */
+  /** The most this call may cost: 0 if no price is known. */
   readonly estimate: ModelEstimate
-  /** A price is known; 0 is one. */
+  /** A price is known; 0 is a price. */
   readonly isPriced: boolean
   /** Of its last calls as this isolate saw them; absent before the first. */
   readonly latencyMs?: number
@@ -71,7 +71,7 @@ export interface ModelStatus {
   readonly capabilities: ModelCapabilities
   /** Absent if none is known: such a model is not asked under a cost limit. */
   readonly price?: KnownPrice
-  /** What the vendor says of its size. Contexts are compacted by it; it is never held against a request. */
+  /** The vendor's own figures. Contexts are compacted by them; no request is refused for them. */
   readonly window?: ModelWindow
   /** Epoch milliseconds: failed in a row, and passed over until then if another can take the call. */
   readonly coolingUntilMs?: number

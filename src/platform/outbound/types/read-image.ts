@@ -1,6 +1,6 @@
 import type { OutboundReport } from '#contracts/outbound.ts'
 
-/** Of one picture: as base64 it has to fit the row of what was said. */
+/** The limit of one image: as base64 it has to fit the row of its message. */
 export const maxImageBytes = 1024 * 1024
 
 /**

@@ -2,7 +2,7 @@ import type { Scope } from '#contracts/scopes.ts'
 import type { Role } from '#contracts/keys.ts'
 import { scopes } from '#contracts/scopes.ts'
 
-/** What a client gets that asks for nothing by name. */
+/** The scope of a client that asks for none by name. */
 export const baselineScope: Scope = 'agents'
 
 const scopeOfRole: Readonly<Record<Role, Scope>> = {
