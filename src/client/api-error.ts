@@ -16,7 +16,7 @@ export type ClientErrorCode = 'no_answer' | 'no_answer_in_time' | 'answer_broken
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
-  /** Of the reply; 0 where none came. */
+  /** The status of the reply; 0 without a reply. */
   readonly status: number
   /** The kind, by status, as OpenAI's clients know it; `no_reply` where none came. */
   readonly type: string

@@ -10,7 +10,7 @@ export interface EventCursor {
 }
 
 export interface EventsOptions {
-  /** One run's; the whole session's if absent. */
+  /** The events of one run; absent: of the whole session. */
   readonly run?: string
   /** `false`: the stored events, and no more. */
   readonly follow?: boolean

@@ -108,7 +108,7 @@ const configSchema = z.object({
   ISOLA_LOG: logLevel,
   ...oidcSettings,
   ISOLA_MASTER_KEY: z.string().optional(),
-  /** The one before, until `isola secret rotate` went well. */
+  /** The previous master key, until `isola secret rotate` went well. */
   ISOLA_MASTER_KEY_PREVIOUS: z.string().optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint,
   OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders,
@@ -167,7 +167,7 @@ export function parseConfig(env: unknown) {
           : isolatePriceNanoUsd,
     sharesIsolate: (plugin: string): boolean =>
       ['*', plugin].some((id) => data.ISOLA_SHARED_ISOLATES?.includes(id)),
-    /** Of every principal that has no limits of its own. */
+    /** The limits of every principal that has none of its own. */
     dailyLimits: (): DayAmount => {
       if (problem) throw problem
       const { ISOLA_DAILY_TOKENS: tokens, ISOLA_DAILY_COST_USD: costNanoUsd } = data

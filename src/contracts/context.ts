@@ -20,7 +20,7 @@ export type ContextSettings = z.infer<typeof contextSettingsSchema>
 /** Counts as the reservation of a call does, so that both mean the same by a token. */
 export interface TokenCounter {
   readonly ofText: (text: string) => number
-  /** With what a chat format adds around it. */
+  /** Includes the tokens that a chat format adds around it. */
   readonly ofMessage: (message: Message) => number
   readonly ofTools: (tools: readonly ToolDefinition[]) => number
 }

@@ -10,7 +10,7 @@ export type EventType = keyof Schemas
 /** The fields of an event, as it is emitted and stored. JSON without a secret. */
 export type EventData<Type extends EventType = EventType> = Readonly<z.infer<Schemas[Type]['data']>>
 
-/** The same as a reader of the session gets it: with texts, arguments and results, without what went wrong inside. */
+/** The same for a reader of the session: with texts, arguments and results, without internal details of faults. */
 export type ToldData<Type extends EventType = EventType> = Readonly<z.infer<Schemas[Type]['told']>>
 
 type DraftOf<Type extends EventType> = { readonly type: Type; readonly data: EventData<Type> }
@@ -71,7 +71,7 @@ export type DeploymentDraftOf<Type extends DeploymentEventType> = {
 export interface DeploymentEventPlace {
   /** The author; empty if it is not known. */
   readonly principal: string
-  /** Of the request in which it happened; empty if it has none. */
+  /** The trace of its request; empty if it has none. */
   readonly trace: string
   readonly atMs: number
 }

@@ -28,6 +28,6 @@ export interface FloorTicket {
   /** As the tool gave it. */
   readonly memo?: JsonObject
   readonly monitor: FloorTerms['monitor']
-  /** Of the message alone, whatever else was said in its session. */
+  /** The label of the message alone, without the rest of its session. */
   readonly label: Label
 }

@@ -39,7 +39,7 @@ export interface NewNote {
   readonly origin?: NoteOrigin
   /** Id of the note of the same place that this one takes the place of, its id too. */
   readonly replaces?: string
-  /** Who can have written it and who may read it; the worst if absent. */
+  /** Who can have written it and who may read it; least trusted if absent. */
   readonly label?: Label
 }
 
@@ -47,7 +47,7 @@ export interface NewNote {
 export interface Note extends Omit<NewNote, 'origin' | 'replaces' | 'kind' | 'label'> {
   readonly id: string
   readonly scope: MemoryScope
-  /** Of scope `agent`: whose. */
+  /** The agent, for scope `agent`. */
   readonly agent?: string
   readonly kind: NoteKind
   readonly label: Label

@@ -14,7 +14,7 @@ export type TaintLabel = 'operator' | 'user' | 'model' | 'context' | `tool:${str
 export interface OpaqueFields {
   /** Whose it is: provider, address and family of the model. */
   readonly service: string
-  /** Of the message that made the call; at its first call. */
+  /** Fields of the message that made the call; stored with its first call. */
   readonly reply?: JsonObject
   readonly call?: JsonObject
 }

@@ -49,7 +49,7 @@ export interface SessionListing {
   /** When its last run came in or ended. */
   readonly usedAtMs: number
   readonly runs: number
-  /** Of the last run; `null` before the first. */
+  /** The state of the last run; `null` before the first. */
   readonly state: RunState | null
   readonly isStateless: boolean
 }

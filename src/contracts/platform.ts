@@ -1,6 +1,6 @@
 /**
  * The platform's work for a run. `rowsRead` and `rowsWritten` are rows of the SQLite of objects, indexes included,
- * `alarms` calls of `setAlarm`, `requests` calls that reach an object and alarms that ring, `wakes` objects that were
+ * `alarms` calls of `setAlarm`, `requests` calls that reach an object and alarms that fire, `wakes` objects that were
  * loaded, `isolates` isolate ids used for the first time in a day. `activeMs` is how long an object was at work;
  * `cpuMs` is an estimate (`platform-prices.ts`), everything else is counted.
  */

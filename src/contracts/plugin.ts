@@ -83,7 +83,10 @@ export interface PluginMemory {
     readonly state: 'added' | 'merged' | 'replaced'
     readonly differsFrom?: readonly string[]
   }>
-  /** Of these scopes, all if absent: best first, or without a query the latest first. 10 unless it says otherwise, 50 at most. */
+  /**
+   * Searches these scopes, all if absent: best first, or without a query the latest first. 10 notes by default, 50 at
+   * most.
+   */
   readonly recall: (
     query: string | undefined,
     options?: {
@@ -91,7 +94,7 @@ export interface PluginMemory {
       readonly limit?: number
     },
   ) => Promise<readonly PluginNote[]>
-  /** Of the principal's and the agent's own; answers how many there were. */
+  /** Forgets notes of the principal and of the agent; answers how many. */
   readonly forget: (ids: readonly string[]) => Promise<number>
   /** Short-term, for the session: the scratchpad, or one of the streams that the agent declares. */
   readonly append: (
@@ -135,7 +138,7 @@ export interface PluginSecrets {
 
 /** Other tools, exactly those of `uses_tools` in plugin.yaml. Each passes every gate under its own name. */
 export interface PluginTools {
-  /** What the tool answered; rejects with a ToolError if it failed or was refused. */
+  /** The tool's output; rejects with a ToolError if it failed or was refused. */
   readonly call: (name: string, input: Input) => Promise<JsonValue>
 }
 
@@ -178,7 +181,7 @@ export interface PluginIsolate {
   ) => Promise<{ readonly result: JsonValue; readonly logs: readonly string[] }>
 }
 
-/** What a person is asked, as a form. */
+/** A question to a person, as a form. */
 export interface ElicitRequest {
   readonly message: string
   /** JSON Schema of an object with flat members; an answer that does not fit it is asked for again. */
@@ -191,7 +194,7 @@ export interface ElicitAnswer {
   readonly content?: Input
 }
 
-/** What the client's own model is asked; the client may ask its person first, and may refuse. */
+/** A request to the client's own model; the client may ask its person first, and may refuse. */
 export interface SampleRequest {
   readonly messages: readonly PromptMessage[]
   readonly maxTokens: number
@@ -199,7 +202,7 @@ export interface SampleRequest {
   readonly temperature?: number
 }
 
-/** What the client's model answered. */
+/** The answer of the client's model. */
 export interface SampleAnswer {
   readonly role: 'user' | 'assistant'
   readonly content: ContentBlock
@@ -324,7 +327,7 @@ export type ContentBlock =
  */
 export interface RichOutput {
   readonly content: readonly ContentBlock[]
-  /** What a program reads. */
+  /** The part for programs. */
   readonly structured?: JsonValue
 }
 
@@ -337,7 +340,7 @@ export type ResourceFunction = (
   capabilities: Capabilities,
 ) => Promise<string | ResourceContent | readonly ResourceContent[]>
 
-/** One message of a prompt, or of what a model is asked. */
+/** One message of a prompt, or of a request to a model. */
 export interface PromptMessage {
   readonly role: 'user' | 'assistant'
   /** A text is one block of it. */
@@ -374,12 +377,12 @@ export interface ScheduleCode {
   readonly execute: (capabilities: Capabilities) => Promise<{ readonly text: string } | void>
 }
 
-/** What a hook is told; which members there are depends on the point. */
+/** An event for a hook; the point decides which members it has. */
 export interface HookEvent {
   readonly on: string
   readonly session: string
   readonly run: string
-  /** Whose run it is; `subAgentStop`: the one that stopped, in its caller's session and run. */
+  /** The run's agent; `subAgentStop`: the agent that stopped, in its caller's session and run. */
   readonly agent: string
   readonly principal: string
   /** `beforeToolCall`, `afterToolCall`. */
@@ -389,14 +392,14 @@ export interface HookEvent {
   readonly result?: JsonValue
   /** `beforeModelCall` (absent: the default), `afterModelCall`. */
   readonly model?: string
-  /** `beforeDispatch`: what the person said. `afterModelCall`: what the model said; `subAgentStop`: what the agent said. */
+  /** `beforeDispatch`: the person's text. `afterModelCall`: the model's text; `subAgentStop`: the agent's text. */
   readonly text?: string
 }
 
 /**
- * What a hook answers; nothing lets all pass as it is. A veto wins over every change. What a point does not know is
- * refused: before points and afterToolCall may veto; `input` is for beforeToolCall, `result` for afterToolCall, `text`
- * for beforeModelCall, where it is added to the instructions.
+ * A hook's answer; no answer lets the event pass unchanged. A veto wins over every change. A member that the point
+ * does not know is refused: before points and afterToolCall may veto; `input` is for beforeToolCall, `result` for
+ * afterToolCall, `text` for beforeModelCall, where it is added to the instructions.
  */
 export type HookAnswer = {
   readonly veto?: string

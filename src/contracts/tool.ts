@@ -174,7 +174,7 @@ export type ToolResult =
   | {
       readonly ok: false
       readonly error: ToolFailure
-      /** Of the words of its error. */
+      /** The label of its error's text. */
       readonly label?: Label | undefined
       readonly usage?: Usage
       /** With the code `tool_pending` only: the outcome comes from outside, and the run is parked for it. */

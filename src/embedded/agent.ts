@@ -56,7 +56,7 @@ export interface AgentOptions {
   readonly sources?: Sources
 }
 
-/** One conversation in memory; runs of it see what was said before. */
+/** One conversation in memory; its runs see the earlier messages. */
 export interface AgentSession {
   readonly id: string
   readonly messages: readonly Message[]

@@ -18,7 +18,7 @@ const eventManifest = z.lazy(() =>
         'must be lowercase letters, digits and underscores, starting with a letter',
       ),
     description: z.string().min(1).max(500).optional(),
-    /** Of the payload, an object; any object if absent. */
+    /** The schema of the payload, an object; any object if absent. */
     schema: schema.default({ type: 'object' }),
     /** Every principal may subscribe to it, also to events of other principals' sessions. */
     public: z.boolean().optional(),
@@ -43,7 +43,7 @@ export const eventManifests = z
 /** The tool of a plugin through which a model emits its events: `<plugin>__emit`. */
 export const emitTool = 'emit'
 
-/** Refuses a subscription that could never hear anything. */
+/** Refuses a subscription that can never receive an event. */
 export function refuseDeaf(
   subscription: Parameters<typeof deafness>[0],
   context: z.RefinementCtx,

@@ -7,7 +7,7 @@ import type { Message } from '#contracts/message.ts'
 import type { Asks, SchemaValidator, ToolContext } from '#contracts/tool.ts'
 import { hasInvisible } from './definition-checks.ts'
 
-/** What checks an answer, and names a question. */
+/** The check of answers, and a source of ids for questions. */
 export interface AnswerDeps {
   readonly sha256: (text: string) => string
   readonly validator: SchemaValidator
@@ -35,7 +35,10 @@ export function createAnswers(
   const asks = new Map<string, JsonObject>()
   const counts = new Map<string, number>()
 
-  /** By what it asks, since what is asked together comes in any order; the same again is another question. */
+  /**
+   * By the text of each question, since questions of one moment come in any order; a repeated text is another
+   * question.
+   */
   const keyOf = (asked: JsonObject): string => {
     const stem = `elicit_${deps.sha256(JSON.stringify(asked)).slice(0, 8)}`
     const count = (counts.get(stem) ?? 0) + 1

@@ -1,5 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
-// What an operator's words in an approval come to.
+// Applies an operator's choice to a listing.
 import { remoteToolDestroys } from './types/destructive.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { McpItem } from '#runtime/catalog/types/mcp.ts'
@@ -35,7 +35,7 @@ export function chooseItems(
   return all.filter(isWanted)
 }
 
-/** What a tool says of itself; `presumed` where it says nothing. Everything else destroys nothing. */
+/** A tool's own claim; `presumed` where it makes none. Resources and prompts destroy nothing. */
 export const destroys = ({ kind, definition }: McpItem): boolean | 'presumed' =>
   kind === 'tool' && remoteToolDestroys(definition['annotations'])
 

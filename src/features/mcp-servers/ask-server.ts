@@ -71,7 +71,7 @@ export async function ask(
   }
 }
 
-/** Who reads what is structured goes by its schema; the call was done all the same. */
+/** A structured answer has to fit its schema, since programs rely on it; the server did the call all the same. */
 function whyUnfit(
   structured: Json | undefined,
   outputSchema: JsonSchema,

@@ -42,7 +42,7 @@ interface Open {
   readonly key: string
   readonly inCall: InCall
   readonly connection: Promise<Connection>
-  /** Of calls and lists that are under way over it. */
+  /** The number of calls and lists under way over it. */
   users: number
   isLeft: boolean
   /** Resolves when the last call over it is over and it is closed. */

@@ -68,7 +68,7 @@ function timeFor(init: RequestInit, callMs: number | undefined): number | undefi
   return isIdleStream(init) ? undefined : Math.max(callMs, maxAroundMs) + maxAfterCallMs
 }
 
-/** What the platform said of the way there stays as it is: by that the library and we know a connection that is gone. */
+/** Keeps the platform's own error about the connection: the library and we recognise a lost connection by it. */
 function toError({ failure, message, cause }: OutboundError): Error {
   if (failure === 'late') return new DOMException(message, 'TimeoutError')
   const isOfTheWay = failure === 'unreachable' || failure === 'aborted' || failure === 'broken_off'

@@ -42,7 +42,10 @@ export function createInCall() {
       if (!asked.success || asked.data.kind === 'roots') throw refusal('This cannot be asked here.')
       return answer(asked.data)
     },
-    /** Does the work of one call. What has to wait for somebody ends it, once all that is asked together was heard. */
+    /**
+     * Does the work of one call. A question that has to wait for a person ends it, after all questions of the same
+     * moment have arrived.
+     */
     async run<T>(
       asked: McpCaller['asked'],
       stop: AbortController,
@@ -55,7 +58,7 @@ export function createInCall() {
         // The library waits for what a handler answers, whatever became of the call.
         return await untilAborted(calls.run(answer, work), stop.signal)
       } catch (error) {
-        // What it asked may be asked again, or come late.
+        // A late or repeated question of this call could meet the next call.
         isClean = false
         throw error
       } finally {

@@ -14,7 +14,7 @@ export interface ListOptions {
   readonly timeoutMs: number
 }
 
-/** Of everything that one server lists: a little more is all that fits where it is kept. */
+/** The most bytes of all lists of a server: little more fits into its store. */
 const maxListingBytes = 1_500_000
 
 /** The size of a text in SQLite: two bytes a character as soon as one character needs them. */
@@ -79,7 +79,7 @@ async function readAll(client: Client, reading: Reading): Promise<RawListing> {
 interface Reading {
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** Of all that was taken in so far. */
+  /** The bytes of all pages so far. */
   bytes: number
 }
 

@@ -256,7 +256,7 @@ function toResult(result: unknown, request: Asked | undefined): unknown {
   return { ...stub, ...(isModern && modernFields), _meta: { [rawKey]: result } }
 }
 
-/** Of what a server says it is: what it leaves out of its capabilities it is asked for all the same. */
+/** A server's own description: capabilities that it leaves out are asked for all the same. */
 function toAbout(result: unknown, method: string): unknown {
   const about = withoutNulls(result)
   if (!isFields(about)) return result

@@ -112,7 +112,7 @@ export function spendingOf({
   }
 }
 
-/** One call, of something that was approved. */
+/** One call of an approved item. */
 export interface ServerCall {
   readonly name: string
   readonly pin: McpPin

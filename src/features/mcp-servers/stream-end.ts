@@ -4,7 +4,7 @@ import {
   type StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 
-/** Of this side's own making, outside of what the protocol reserves. */
+/** A code of our own, outside of the codes that the protocol reserves. */
 const streamEnded = -31_999
 
 /**

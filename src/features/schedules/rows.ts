@@ -26,7 +26,8 @@ export interface Untold {
 }
 
 /**
- * The rows of an object's schedules. Synchronous, so that what is written without waiting in between lands in one go; tables
+ * The rows of an object's schedules. Synchronous, so that writes without an await between them are one transaction;
+ * tables
  * are made with the first row.
  */
 export interface ScheduleRows extends NoticeRows, HeardRows, SlotRows {

@@ -139,7 +139,7 @@ async function proposed(
     principal,
     ...defined({ key, grant }),
   }
-  // The same call made again meets the one that it made.
+  // A repeated call meets the schedule that it made.
   const id = idFrom('sch', ['proposed', principal, idempotencyKey], sha256)
   const schedule = { id, owner, asker, spec }
   return toShown(await gateway.ask(owner, 'add', { schedule, by: { principal, trace } }))

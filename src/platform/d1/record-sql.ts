@@ -37,7 +37,7 @@ interface RowsWithin {
   readonly overlapping: readonly string[]
   /** Rows that arrived in time, along the key. */
   readonly inTime: readonly string[]
-  /** Of the others, by the index that only they have. */
+  /** Rows that arrived off time, by the index that only they have. */
   readonly offTime: readonly string[]
 }
 

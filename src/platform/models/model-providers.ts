@@ -30,7 +30,7 @@ export interface ModelProviders {
   readonly takesAddresses: boolean
   /** The models of `/v1/models`; sends no request. */
   readonly list: () => readonly ModelListing[]
-  /** The same models with what is known of them, and how they did as this isolate saw it. */
+  /** The same models with their capabilities and prices, and their health in this isolate. */
   readonly status: () => readonly ModelStatus[]
 }
 

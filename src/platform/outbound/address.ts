@@ -67,7 +67,7 @@ const isLedFromOutside = ({ from, operator }: AddressRules): boolean =>
 const loopbackSpelling =
   /^(?:https?:)?\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:[/?#]|$)/i
 
-/** Loopback must be written as one of three names: 0x7f.1 and its kin stay refused in development too. */
+/** Loopback must be written as one of three names: other spellings such as 0x7f.1 stay refused in development too. */
 function isLoopbackAsWritten(text: string, url: URL): boolean {
   const isAbsolute = /^\s*([a-z][a-z0-9+.-]*:|[\\/]{2})/i.test(text)
   return loopbackSpelling.test(isAbsolute ? text : url.href)

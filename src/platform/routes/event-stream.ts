@@ -95,7 +95,7 @@ export const toEventStream = (
   options: EventStreamOptions,
 ): ReadableStream<Uint8Array> => showStream(openStream(source, view), options)
 
-/** The same of a stream that is read already. */
+/** The same for a stream whose first item was read. */
 export function showStream(
   opened: OpenedStream,
   options: EventStreamOptions,

@@ -15,7 +15,7 @@ export interface RequestContext {
   readonly params: Readonly<Record<string, string>>
   /** The query as it was sent; of a repeated name, the first value. */
   readonly search: Readonly<Record<string, string>>
-  /** Whom limits and the record go by: the address, as Cloudflare tells it, and the request. */
+  /** The client for limits and the record: the address, as Cloudflare reports it, and the request. */
   readonly client: Client
   /** The caller's W3C trace if it sent a valid one, else a new one: the same for all of a request. */
   readonly trace: () => Pick<Submission, 'trace' | 'traceLink'>

@@ -23,7 +23,7 @@ export interface Targets {
   readonly models: HttpModels
 }
 
-/** Whom a request is for: an agent, and the model that it names, if it does. */
+/** The target of a request: an agent, and the model that the request names, if any. */
 export interface Target {
   readonly agent: string
   readonly model?: string

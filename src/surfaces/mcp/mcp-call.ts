@@ -29,7 +29,7 @@ export interface CallState {
   readonly run: string
   /** Digest of what was called, with its arguments: a state goes on with that only. */
   readonly about: string
-  /** `asksHash` of what was asked: the answers hold for that only. */
+  /** `asksHash` of the questions: the answers count for these alone. */
   readonly asked: readonly string[]
 }
 

@@ -31,7 +31,7 @@ const cacheHints = {
   'resources/read': { ttlMs: 0, cacheScope: 'private' },
 } as const
 
-/** Whom a server object answers, and who hears of bugs. */
+/** The caller that a server object answers, and the receiver of bugs. */
 export interface ServerOptions {
   readonly deps: McpDeps
   readonly caller: McpCaller

@@ -10,7 +10,7 @@ export interface SaidImage extends MessageImage {
   readonly at: string
 }
 
-/** One thing that a client tells us was said, whatever its wire calls it. `at` names it in errors. */
+/** One item of a client's history, whatever its wire calls it. `at` names it in errors. */
 export type Said =
   | { readonly kind: 'instructions'; readonly text: string; readonly name?: string }
   | {

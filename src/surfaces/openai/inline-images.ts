@@ -21,7 +21,7 @@ const maxAtOnce = 2
 
 type UserMessage = Extract<Message, { role: 'user' }>
 
-/** The same list with the pictures in it. */
+/** The same list with the images inline. */
 export type InlineImages = (all: readonly Said[]) => Promise<readonly Said[]>
 
 /**

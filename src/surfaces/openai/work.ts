@@ -74,7 +74,10 @@ export interface Work {
 /** Whose voice the orchestrator has in this run. */
 const personaHeader = 'x-isola-persona'
 
-/** The one way of both APIs from what was read to what is submitted. Throws `request_…` for what cannot be. */
+/**
+ * The way from a parsed request to a submission, for both APIs. Throws `request_…` for a request that cannot be
+ * submitted.
+ */
 export async function toWork(
   deps: OpenaiDeps,
   context: RequestContext,

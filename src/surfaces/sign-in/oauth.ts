@@ -64,7 +64,7 @@ async function decide(
   const form = await readForm(req.raw)
   const decision = form.get('decision')
   const choice: ConsentForm = {
-    // Whatever is not a yes is a no.
+    // Any value other than an approval is a denial.
     decision: decision === 'key' || decision === 'upstream' ? decision : 'deny',
     handle: form.get('handle') ?? '',
     key: form.get('key') ?? '',

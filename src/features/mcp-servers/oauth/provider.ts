@@ -163,7 +163,7 @@ export function createOAuthProvider(options: ProviderOptions): OAuthClientProvid
   }
 }
 
-/** One issuer is written with a slash at its end, and without. */
+/** Servers write the same issuer with a slash at its end, and without. */
 export const plainIssuer = (issuer: string): string => issuer.replace(/\/$/, '')
 
 /**

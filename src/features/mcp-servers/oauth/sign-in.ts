@@ -71,7 +71,7 @@ export function createSignIn(deps: SignInDeps) {
         await client.request({ method: 'tools/list', params: {} }, { timeout: timeoutMs })
         await close()
         if (!signer || (await isSignedIn(config))) return { state: 'signed_in' }
-        // It lists its tools for anybody; whose call it is, it has to know all the same.
+        // The server lists its tools without a sign-in; a principal's calls need one all the same.
         const { guardedFetch: fetchFn } = deps.connectDeps(config)
         await within(timeoutMs, () => auth(provider, { serverUrl: config.url, fetchFn }))
         return { state: 'open', url: await pageOf(config, state) }

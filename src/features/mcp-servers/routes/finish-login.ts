@@ -59,7 +59,7 @@ export async function finishMcpLogin(
     if (search.length > maxQueryChars) throw new IsolaError('request_invalid', 'too long')
     return pageFor(await mcp.finishLogin(search))
   } catch (error) {
-    // A sign-in that nothing here began is no fault; an operator has to hear of any other failure.
+    // A state that no sign-in here began is no fault of ours; any other failure is reported to the operator.
     if (!expected.includes(errorCode(error))) onFault?.(error, requestId)
     return page(notDone, 400)
   }

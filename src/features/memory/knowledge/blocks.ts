@@ -223,7 +223,7 @@ function underlineDepth(line: string): 0 | 1 | 2 {
   return /^=+$/.test(marks) ? 1 : /^-+$/.test(marks) ? 2 : 0
 }
 
-/** What begins something else than a paragraph also within one: an item of a list, a quote. */
+/** A line that ends a paragraph by beginning another block: an item of a list, a quote. */
 const isInterruption = (line: string): boolean =>
   /^ {0,3}(?:[-+*>]|\d{1,9}[.)])(?:\s|$)|^ {0,3}>/.test(line)
 

@@ -30,7 +30,7 @@ export interface DocumentBody extends Omit<DocumentInfo, 'id' | 'scope' | 'agent
 export interface DocumentBook {
   readonly book: NoteBook<PassageBody>
   readonly rows: DocumentRows
-  /** Of any of these, in one look at all. */
+  /** The passages of these documents, by one scan. */
   readonly passagesOf: (ids: readonly string[]) => readonly IndexedNote[]
   readonly open: (row: DocumentRow) => Promise<DocumentInfo>
   readonly writerOf: (row: DocumentRow) => Promise<string | undefined>

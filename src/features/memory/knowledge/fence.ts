@@ -1,4 +1,4 @@
-/** What a fence was opened by. */
+/** The mark that opened a fence. */
 interface Opened {
   readonly mark: string
   readonly length: number

@@ -12,7 +12,10 @@ interface PassagesWanted {
   readonly limit: number
 }
 
-/** The best of all places that an agent reaches; what of it is its principal's, and what everybody's. */
+/**
+ * The best passages of all scopes that an agent reaches: those of its principal's object, and those of the
+ * deployment's.
+ */
 export async function searchPassages(
   gateway: KnowledgeGateway,
   { principal, agent, scopes, query, limit }: PassagesWanted,

@@ -73,7 +73,7 @@ const mostPlaces = 4
 /** So many are sealed at once. */
 const slice = 20
 
-/** The same word is hashed once. */
+/** Caches hashes: each word is hashed once. */
 function remember(hash: HashWord): HashWord {
   const known = new Map<string, number>()
   return (word) => {

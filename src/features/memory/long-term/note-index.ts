@@ -4,7 +4,7 @@ import type { IndexedNote, IndexHit } from './indexed-note.ts'
 import type { NoteWords } from './note-words.ts'
 
 const leastAlike = 1 / 3
-/** Of notes that have the same words, in any order, so many are compared. */
+/** The most notes with the same words, in any order, that are compared. */
 const maxAlike = 50
 /** A question has fewer; of a longer text the first say what it is about. */
 const maxQueryWords = 64

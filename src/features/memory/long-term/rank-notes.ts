@@ -13,9 +13,9 @@ const sieveSize = 1_024
 /** Notes in one row of words, the turns of a conversation side by side: a search reads it from end to end. */
 export interface PackedNotes {
   readonly notes: readonly IndexedNote[]
-  /** Of each note: where its words begin; one more than there are notes. */
+  /** The place where each note's words begin; one entry more than there are notes. */
   readonly starts: Uint32Array
-  /** Of each note: where its conversation begins and ends. */
+  /** The place where the conversation of each note begins and ends. */
   readonly groups: readonly (readonly [first: number, end: number])[]
   /** With its share of its neighbours'. */
   readonly lengths: Float64Array
@@ -77,7 +77,7 @@ export function rankNotes(
   const isMaybe = new Uint8Array(sieveSize)
   for (const hash of wanted) isMaybe[hash % sieveSize] = 1
   const found = new Float32Array(notes.length * width)
-  /** Of each word, how many notes have it, or have it near. */
+  /** For each word, the number of notes that have it, or have it near. */
   const held = new Uint32Array(width)
   const isTouched = new Uint8Array(notes.length)
   const places = new Map<NotePlace, boolean>()

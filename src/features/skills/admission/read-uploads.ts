@@ -45,7 +45,10 @@ export function createUploadReader(deps: UploadReaderDeps): ReadSkillUploads {
   }
 }
 
-/** Of many: each that can be read, and why the others cannot. One alone is refused as such. */
+/**
+ * Reads each skill of a collection, and gives the reason for those that cannot be read. A single skill that cannot be
+ * read is an error.
+ */
 async function readAll(
   sent: readonly SentSkill[],
   source: string,

@@ -12,7 +12,7 @@ export function textLines(text: string): readonly string[] {
   return last === '' ? shown : [...shown, `${toVisibleLine(last)} \\ no break at the end`]
 }
 
-/** One line in which everything is seen, blanks at its end too. */
+/** One line in which every character is visible, blanks at its end too. */
 const toVisibleLine = (line: string): string =>
   toVisible(line).replace(/(?<! ) +$/, (blanks) => '\\u{20}'.repeat(blanks.length))
 

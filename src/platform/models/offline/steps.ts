@@ -5,7 +5,7 @@ export interface Literal {
   readonly raw: string
 }
 
-/** One thing that a message asks for; each literal stands in `text` as one private-use character. */
+/** One step of a message; each literal stands in `text` as one private-use character. */
 export interface Step {
   readonly text: string
   readonly literals: readonly Literal[]

@@ -16,7 +16,7 @@ export interface EventDecoder {
   readonly end: () => readonly StreamEvent[]
 }
 
-/** Of JSON that stands in a stream by itself: an error, and errors are short. */
+/** The most characters of JSON that stands in a stream without an event: it is an error, and errors are short. */
 const maxBareChars = 64_000
 /** How often a stream may try to end one. */
 const maxBareTries = 50

@@ -9,7 +9,7 @@ export const maxCalls = 1_000
 export const maxParts = 10_000
 /** Characters of what a service wants back of one reply, as JSON: kept in the row of its turn. */
 export const maxOpaqueChars = 300_000
-/** Of ids and names a server makes up. */
+/** The most characters of ids and names that a server makes up. */
 export const maxNameChars = 256
 const MiB = 1024 * 1024
 /** A token is a few hundred bytes of stream, so this is far above any reply that fits `maxReplyChars`. */

@@ -19,7 +19,7 @@ const maxWaitMs = 5_000
 /**
  * Asks the candidates in turn until one answers. The next one takes over when a provider turned the request away or
  * could not be reached, its own retries are used up, nothing of a reply has arrived, and the caller's lease allows
- * another attempt. The time limit of the call holds for all of them together.
+ * another attempt. The time limit of the call covers all attempts together.
  */
 export async function generateWithFallback(
   request: ModelRequest,

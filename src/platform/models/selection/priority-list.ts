@@ -8,7 +8,7 @@ import type { Target } from './provider-health.ts'
 /** Used when a key or base URL is set but no model: small, cheap and known to most compatible servers. */
 const fallbackOpenAiModel = 'gpt-4o-mini'
 
-/** Who may answer, in priority order. */
+/** The models that may answer, in priority order. */
 export interface PriorityList {
   readonly targets: readonly [Target, ...Target[]]
   /** True when the first is not what was asked for. */

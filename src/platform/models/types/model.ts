@@ -37,7 +37,7 @@ export interface ModelCandidate {
   readonly estimate: ModelEstimate
   /** A price is known; 0 is a price. */
   readonly isPriced: boolean
-  /** Of its last calls as this isolate saw them; absent before the first. */
+  /** Figures of its last calls in this isolate; absent before the first. */
   readonly latencyMs?: number
 }
 

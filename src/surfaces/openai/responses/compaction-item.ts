@@ -14,7 +14,7 @@ const prefix = 'isola.1.'
 
 const json = z.json() as z.ZodType<Json>
 const input = z.record(z.string(), json) as z.ZodType<JsonObject>
-/** Of calls and tools: as long as those of items may be. */
+/** The ids and names of calls and tools: as long as those of items may be. */
 const name = z.string().max(200)
 const image = z.strictObject({
   url: imageUrl,

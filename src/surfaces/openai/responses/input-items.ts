@@ -44,7 +44,7 @@ export const inputItem = z.looseObject({
 /** One item of `input`, of a kind that we read or that is passed over. */
 export type InputItem = z.infer<typeof inputItem>
 
-/** Of tools that a provider ran itself, and of reasoning: of no use to another model, and no error either. */
+/** Items of tools that a provider ran itself, and of reasoning: of no use to another model, and no error either. */
 const ignored =
   /^(reasoning|(web_search|file_search|code_interpreter|image_generation)_call|mcp_[a-z_]+)$/
 const callTypes = new Set(['function_call', 'custom_tool_call'])
