@@ -13,8 +13,7 @@ interface PassagesWanted {
 }
 
 /**
- * The best passages of all scopes that an agent reaches: those of its principal's object, and those of the
- * deployment's.
+ * The best passages of all scopes that an agent reaches, from its principal's object and the deployment's.
  */
 export async function searchPassages(
   gateway: KnowledgeGateway,
